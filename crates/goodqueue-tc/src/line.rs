@@ -99,7 +99,7 @@ const PLACE: &[&str] = &["dev", "parent", "handle", "refcnt"];
 
 mod commands;
 mod script;
-pub(crate) mod settings;
+mod settings;
 mod writing;
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use goodqueue::aqm::{Aqm, Seen};
 use goodqueue::config::{Configure, Kind, Parameter, Unit, Value};
 use goodqueue::random::Source;
-use goodqueue::{ConfigError, Disciplines, Duration, Link, Settings, Verdict};
-use goodqueue_tc::{parse, parse_among, to_tc};
+use goodqueue::{AnyQdisc, ConfigError, Disciplines, Duration, Instant, Link, Settings, Verdict};
+use goodqueue_tc::replay::Arrival;
+use goodqueue_tc::{parse, parse_among, statistics, to_tc};
 
 /// Marks above a sojourn time.
 #[derive(Clone, Debug)]
@@ -69,6 +70,14 @@ fn errors_know_its_name_and_its_parameters() {
     assert!(read("step tagret 3ms").unwrap_err().contains("did you mean `target`?"));
     assert!(read("step target 3p").unwrap_err().contains("`target`"));
     assert!(read("step [codel]").unwrap_err().contains("step holds no other disciplines"));
+}
+
+#[test]
+fn its_statistics_print_every_parameter() {
+    let disciplines = Disciplines::new().with_aqm::<Step>();
+    let config = parse_among(&disciplines, "step target 3ms", &Link::default(), None).expect("valid");
+    let queue = AnyQdisc::<Arrival>::new(config, 0, Source::seeded(1));
+    assert_eq!(statistics(&queue, Instant::ZERO, None)[0]["options"].to_string(), r#"{"target":3000}"#);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use goodqueue::config::Link;
 use goodqueue::random::{Recorded, Source};
-use goodqueue::{AnyQdisc, Duration, Instant};
+use goodqueue::{AnyQdisc, Duration, Instant, registry};
 use goodqueue_tc as tc;
 use goodqueue_tc::recording::{Recording, Row};
 use goodqueue_tc::replay::{Arrival, Fate, replay};
@@ -147,7 +147,7 @@ fn a_tree_is_listed_parents_first_with_the_class_that_each_is_in() {
 
 #[test]
 fn every_discipline_has_statistics_and_no_name_twice() {
-    for kind in goodqueue::registry::KINDS {
+    for kind in registry::KINDS {
         let line = if kind.name == "htb" { "htb [1 rate 1mbit]" } else { kind.name };
         let all = unused(line);
         for name in ["kind", "handle", "options", "bytes", "packets", "drops", "backlog", "qlen", "goodqueue"]
@@ -156,6 +156,14 @@ fn every_discipline_has_statistics_and_no_name_twice() {
         }
         assert_eq!(all[0]["kind"], kind.name);
     }
+}
+
+#[test]
+fn the_code_that_writes_statistics_names_no_discipline() {
+    let source = include_str!("../src/statistics.rs").to_lowercase();
+    let words: Vec<&str> = source.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let named: Vec<_> = registry::names().into_iter().filter(|name| words.contains(name)).collect();
+    assert!(named.is_empty(), "{named:?}: the file of a discipline declares what tc prints of it");
 }
 
 /// The statistics at the end; `None` if the discipline was changed on the way.

@@ -54,6 +54,7 @@ use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
+use crate::shown::Show;
 use crate::time::{Duration, Instant};
 use crate::typed::setters;
 
@@ -130,6 +131,8 @@ impl Configure for BlueConfig {
         settings
     }
 }
+
+impl Show for BlueConfig {}
 
 setters! {
     [] BlueConfig,

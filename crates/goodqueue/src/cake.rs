@@ -114,6 +114,7 @@ mod placement;
 mod queues;
 mod sets;
 mod shaper;
+mod shown;
 mod tally;
 mod tin;
 mod turns;
@@ -135,7 +136,6 @@ use tin::Tin;
 
 use crate::config::Build;
 use crate::gauge::{Observation, Observe, Part};
-use crate::memory::Size;
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
@@ -244,7 +244,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     fn measure(&mut self, bytes: u32) {
         let sizes = &mut self.sizes;
         sizes.recent = (sizes.recent.0.min(bytes), sizes.recent.1.max(bytes));
-        sizes.most_memory = sizes.most_memory.max(self.held.used());
+        sizes.most_memory = sizes.most_memory.max(self.held.memory.used());
     }
 
     /// Returns the moving average of the header length, with 16 binary places. The length is always
@@ -285,9 +285,11 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
 
     /// Takes the oldest packet of a queue.
     fn take(&mut self, tin: usize, index: u32) -> Option<P> {
-        let taken = self.pool.pop_front(&mut self.tins.get_mut(tin)?.flows.at_mut(index).packets)?;
-        self.forget(tin, index, Size::of(&taken));
-        Some(taken)
+        let oldest = self.pool.oldest(&mut self.tins.get_mut(tin)?.flows.at_mut(index).packets)?;
+        let size = (oldest.bytes(), oldest.memory());
+        let taken = oldest.take();
+        self.forget(tin, index, size);
+        taken
     }
 
     /// Returns the time of arrival of a queue's oldest packet.
@@ -295,10 +297,10 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         self.pool.front(&self.tins.get(tin)?.flows.at(index).packets).map(|queued| queued.at)
     }
 
-    /// Counts a packet of this size that left a queue.
-    fn forget(&mut self, tin: usize, index: u32, size: Size) {
+    /// Counts a packet of this length and memory that left a queue.
+    fn forget(&mut self, tin: usize, index: u32, size: (u32, u64)) {
         if let Some(state) = self.tins.get_mut(tin) {
-            self.held.remove(size, number(tin, index), state.leaves(index, size.bytes), false);
+            self.held.remove(size, number(tin, index), state.leaves(index, size.0), false);
         }
     }
 
@@ -359,14 +361,14 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
 
     #[inline(never)]
     fn drop_excess(&mut self, drops: &mut impl Drops<P>) {
-        while self.held.used() > self.memory && self.drop_from_longest(drops) {}
+        while self.held.memory.used() > self.memory && self.drop_from_longest(drops) {}
     }
 
     /// Puts a packet that arrived at `at` into its queue. `none`: no packet was queued before.
     #[inline]
     fn insert(&mut self, at: Instant, mut packet: P, none: bool, drops: &mut impl Drops<P>) {
         let (now, salt, isolation) = (self.now, self.salt, self.config.isolation);
-        let bytes = packet.len();
+        let (bytes, memory) = (packet.len(), self.held.charge(&packet));
         let tin_index = self.tin_of(&packet);
         if self.config.wash {
             packet.clear_dscp();
@@ -390,13 +392,13 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         self.served |= bit(tin_index);
         let flow = tin.flows.at_mut(index);
-        self.pool.push_back(&mut flow.packets, at, packet);
+        self.pool.push_back_charged(&mut flow.packets, at, packet, memory);
         flow.backlog = flow.backlog.wrapping_add(charge(bytes));
         tin.backlog = tin.backlog.wrapping_add(charge(bytes));
         tin.tally.packets = tin.tally.packets.wrapping_add(1);
         tin.tally.bytes = tin.tally.bytes.wrapping_add(u64::from(bytes));
         tin.tally.largest = tin.tally.largest.max(bytes);
-        self.held.add(bytes, number(tin_index, index), flow.backlog);
+        self.held.add(memory, number(tin_index, index), flow.backlog);
         if !self.watched {
             tin.enlist(index, isolation, &mut self.random);
             return;
@@ -451,8 +453,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             // The packet is judged in its slot.
             let oldest = self.pool.oldest(&mut flow.packets)?;
             let sojourn = clock.since(oldest.at());
-            let size = oldest.size();
-            let bytes = size.bytes;
+            let (bytes, memory) = (oldest.bytes(), oldest.memory());
             if !flow.cobalt.passes(clock, &tin.cobalt, sojourn) {
                 if let Some(sent) = self.decide(chosen, index, drops) {
                     return Some(sent);
@@ -471,7 +472,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             self.shaper.charge(&mut tin.shaper, clock, charged, false);
             flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
             tin.backlog = tin.backlog.wrapping_sub(charge(bytes));
-            self.held.remove(size, number(chosen, index), flow.backlog, true);
+            self.held.remove((bytes, memory), number(chosen, index), flow.backlog, true);
             tin.tally.sent(sojourn);
             return oldest.take();
         }
@@ -486,12 +487,11 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let flow = tin.flows.at_mut(index);
         let only = flow.packets.len() == 1;
         let mut oldest = self.pool.oldest(&mut flow.packets)?;
-        let at = oldest.at();
+        let (at, memory) = (oldest.at(), oldest.memory());
         let sojourn = clock.since(at);
         let packet = oldest.packet()?;
         let verdict = flow.cobalt.decide(clock, &tin.cobalt, sojourn, bulk, packet, &mut self.random);
-        let size = Size::of(packet);
-        let bytes = size.bytes;
+        let bytes = packet.len();
         // The last packet may be marked, not dropped.
         let sent = !verdict.drop || only;
         if sent || ingress {
@@ -509,7 +509,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
         tin.backlog = tin.backlog.wrapping_sub(charge(bytes));
-        self.held.remove(size, number(chosen, index), flow.backlog, sent);
+        self.held.remove((bytes, memory), number(chosen, index), flow.backlog, sent);
         if sent {
             tin.tally.sent(sojourn);
             return oldest.take();
@@ -541,13 +541,13 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
-        let size = Size::of(&packet);
+        let bytes = packet.len();
         let none = self.held.is_empty();
-        self.held.enters(size);
+        self.held.passage.enters(bytes);
         self.insert(self.now, packet, none, drops);
         self.estimate.last = self.now;
-        self.measure(size.bytes);
-        if self.held.used() > self.memory {
+        self.measure(bytes);
+        if self.held.memory.used() > self.memory {
             self.drop_excess(drops);
         }
     }
@@ -625,6 +625,7 @@ impl<P: Packet + Flow, R: Random> Observe for Cake<P, R> {
         seen.number("min_adj_size", u64::from(adjusted.0));
         seen.number("max_adj_size", u64::from(adjusted.1));
         seen.number("avg_hdr_offset", (self.mean_header() + (1 << 15)) >> 16);
+        seen.parts_key = Some("tins");
         let shares = self.config.classes.tins(self.rate);
         for (class, index) in (1..).zip(self.config.classes.order()) {
             if let (Some(tin), Some(share)) = (self.tins.get(index), shares.get(index)) {

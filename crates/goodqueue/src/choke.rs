@@ -71,7 +71,8 @@ use crate::queue::Queued;
 use crate::random::Random;
 use crate::red::floyd1993::Floyd1993;
 use crate::red::linux::{Law, Linux};
-use crate::red::{Arrival, Signal, filter_shift};
+use crate::red::{self, Arrival, BANDWIDTH, RedConfig, Signal, filter_shift};
+use crate::shown::{Show, Shown};
 use crate::time::{Duration, Instant, Rate};
 use crate::typed::setters;
 
@@ -265,17 +266,11 @@ impl Configure for ChokeConfig {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
-            Ok(settings.small(name, low, high)?.unwrap_or(default))
-        };
-        let probability = settings.probability(PROBABILITY.name).unwrap_or(0.02);
-        if !(probability * 4_294_967_296.0 >= 1.0 && probability <= 1.0) {
-            return Err(ConfigError::new(PROBABILITY.name, format!("{probability}"), FRACTION_RANGE));
-        }
+        let probability = red::fraction(settings, PROBABILITY.name, 0.02)?;
         let bandwidth = settings.bandwidth(link)?;
-        let limit = number(LIMIT.name, MIN_LIMIT, MAX_LIMIT, 300)?;
-        let max = number(MAX.name, 2, MAX_LIMIT, (limit / 4).max(2).min(limit))?;
-        let min = number(MIN.name, 1, MAX_LIMIT, (max / 3).max(1))?;
+        let limit = settings.small_or(LIMIT.name, MIN_LIMIT, MAX_LIMIT, 300)?;
+        let max = settings.small_or(MAX.name, 2, MAX_LIMIT, (limit / 4).max(2).min(limit))?;
+        let min = settings.small_or(MIN.name, 1, MAX_LIMIT, (max / 3).max(1))?;
         if max > limit {
             return Err(ConfigError::new(
                 MAX.name,
@@ -291,8 +286,8 @@ impl Configure for ChokeConfig {
             limit,
             min,
             max,
-            burst: number(BURST.name, 1, MAX_LIMIT, ((2 * min + max) / 3).max(min))?,
-            avpkt: number(AVPKT.name, 1, u64::from(u32::MAX), 1000)?,
+            burst: settings.small_or(BURST.name, 1, MAX_LIMIT, ((2 * min + max) / 3).max(min))?,
+            avpkt: settings.small_or(AVPKT.name, 1, u64::from(u32::MAX), 1000)?,
             probability,
             bandwidth,
             ecn: settings.flag(ECN.name).unwrap_or(false),
@@ -317,6 +312,11 @@ impl Configure for ChokeConfig {
             .with(BANDWIDTH.name, Value::Rate(self.bandwidth))
             .with(ECN.name, Value::Flag(self.ecn))
     }
+}
+
+impl Show for ChokeConfig {
+    /// tc prints the options of both with one function.
+    const SHOWN: &'static [Shown] = RedConfig::SHOWN;
 }
 
 setters! {
@@ -576,7 +576,6 @@ const KIND: Kind = Kind {
     parameters: &[LIMIT, MIN, MAX, BURST, AVPKT, PROBABILITY, BANDWIDTH, ECN],
 };
 
-const FRACTION_RANGE: &str = "above 0 (at least 2^-32), to 1";
 /// Below, limit / 4 leaves no room for two thresholds.
 const MIN_LIMIT: u64 = 4;
 /// Linux: `CHOKE_MAX_QUEUE`.
@@ -608,49 +607,18 @@ const MIN: Parameter = Parameter {
 };
 
 const MAX: Parameter = Parameter {
-    name: "max",
     unit: Unit::Packets,
     default: "limit / 4",
     source: "tc",
     range: "min + 1 to limit",
-    doc: "average queue length above which every packet is dropped",
+    ..red::MAX
 };
 
-const BURST: Parameter = Parameter {
-    name: "burst",
-    unit: Unit::Packets,
-    default: "(2 min + max) / 3",
-    source: "tc",
-    range: "at least min",
-    doc: "length of a burst that passes, which sets how slowly the average moves",
-};
+const BURST: Parameter = Parameter { default: "(2 min + max) / 3", range: "at least min", ..red::BURST };
 
-const AVPKT: Parameter = Parameter {
-    name: "avpkt",
-    unit: Unit::Bytes,
-    default: "1000",
-    source: "tc",
-    range: "1 to 4294967295",
-    doc: "typical packet length, which sets how fast the average decays on an idle link",
-};
+const AVPKT: Parameter = Parameter { default: "1000", source: "tc", range: "1 to 4294967295", ..red::AVPKT };
 
-const PROBABILITY: Parameter = Parameter {
-    name: "probability",
-    unit: Unit::Probability,
-    default: "0.02",
-    source: "tc",
-    range: FRACTION_RANGE,
-    doc: "largest probability of an early drop",
-};
-
-const BANDWIDTH: Parameter = Parameter {
-    name: "bandwidth",
-    unit: Unit::Rate,
-    default: "the link rate",
-    source: "tc: 10mbit",
-    range: "8bit and more",
-    doc: "rate at which the average decays on an idle link",
-};
+const PROBABILITY: Parameter = Parameter { default: "0.02", source: "tc", ..red::PROBABILITY };
 
 const ECN: Parameter = Parameter {
     name: "ecn",

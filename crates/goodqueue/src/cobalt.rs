@@ -62,6 +62,7 @@ use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Random;
+use crate::shown::Show;
 use crate::time::{Duration, Instant};
 use crate::typed::setters;
 
@@ -412,6 +413,8 @@ impl Configure for CobaltConfig {
             .with("variant", Value::Choice(self.params.variant.name()))
     }
 }
+
+impl Show for CobaltConfig {}
 
 setters! {
     [] CobaltConfig,

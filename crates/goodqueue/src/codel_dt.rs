@@ -49,6 +49,7 @@ use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
+use crate::shown::Show;
 use crate::time::Instant;
 use crate::typed::setters;
 
@@ -115,6 +116,8 @@ impl Configure for CodelDtConfig {
         Link { mtu: self.params().mtu, ..Link::default() }
     }
 }
+
+impl Show for CodelDtConfig {}
 
 setters! {
     [] CodelDtConfig,

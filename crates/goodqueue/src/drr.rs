@@ -58,6 +58,7 @@ use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Pool, Turns};
 use crate::random::Source;
+use crate::shown::{Show, Shown};
 use crate::time::Instant;
 use crate::typed::{self, setters};
 
@@ -195,6 +196,11 @@ impl<C: InnerConfig> Configure for DrrConfig<C> {
     fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
         true
     }
+}
+
+impl<C: InnerConfig> Show for DrrConfig<C> {
+    /// Linux prints its classes and no options.
+    const SHOWN: &'static [Shown] = &[];
 }
 
 setters! {

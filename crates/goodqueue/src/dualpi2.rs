@@ -72,7 +72,7 @@ use config::ONE;
 
 use crate::config::Build;
 use crate::gauge::{Gauge, Observation, Observe};
-use crate::memory::{Memory, Size};
+use crate::memory::Memory;
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
@@ -259,7 +259,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         let (low_latency, classic) = (!self.low_latency.is_empty(), !self.classic.is_empty());
         if classic && (!low_latency || self.credit > 0) {
             let queued = self.classic.pop_front()?;
-            self.memory.leaves(Size::of(&queued.packet));
+            self.forget(&queued.packet);
             if low_latency {
                 self.charge(&queued.packet, i64::from(self.config.classic_share) - 100);
             }
@@ -269,7 +269,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
             self.credit = self.config.first_credit();
             return None;
         };
-        self.memory.leaves(Size::of(&queued.packet));
+        self.forget(&queued.packet);
         if classic {
             self.charge(&queued.packet, i64::from(self.config.classic_share));
         }
@@ -287,16 +287,17 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         }
     }
 
-    /// Memory that the queued packets take.
-    fn used(&self) -> u64 {
-        self.memory.used(self.low_latency.bytes().saturating_add(self.classic.bytes()))
+    /// Counts a packet that left.
+    #[inline]
+    fn forget(&mut self, packet: &P) {
+        self.memory.leaves(self.config.buffers.of(packet, packet.len()));
     }
 
     /// Counts the memory again, after a change of the memory per packet.
     fn count_memory(&mut self) {
         self.memory = Memory::new(self.config.buffers);
         for queued in self.low_latency.iter().chain(self.classic.iter()) {
-            self.memory.enters(Size::of(&queued.packet));
+            self.memory.enters(self.config.buffers.of(&queued.packet, queued.packet.len()));
         }
     }
 
@@ -329,11 +330,10 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
-        let size = Size::of(&packet);
-        let bytes = size.bytes;
+        let bytes = packet.len();
         self.stats.offered.add(bytes);
-        let own = self.config.buffers.of(size);
-        let then = (self.len().saturating_add(1), self.used().saturating_add(own));
+        let own = self.config.buffers.of(&packet, bytes);
+        let then = (self.len().saturating_add(1), self.memory.used().saturating_add(own));
         if let Some(why) = self.excess(then.0, then.1) {
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, why);
@@ -342,7 +342,7 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
         self.stats.enqueued.add(bytes);
         self.tally.longest = self.tally.longest.max(then.0);
         self.tally.most_memory = self.tally.most_memory.max(then.1);
-        self.memory.enters(size);
+        self.memory.enters(own);
         let (queue, count) = match packet.ecn() {
             Ecn::Ect1 | Ecn::Ce => (&mut self.low_latency, &mut self.tally.low_latency),
             Ecn::Ect0 | Ecn::NotEct => (&mut self.classic, &mut self.tally.classic),
@@ -406,7 +406,7 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
         if old.buffers != config.buffers {
             self.count_memory();
         }
-        while let Some(why) = self.excess(self.len(), self.used())
+        while let Some(why) = self.excess(self.len(), self.memory.used())
             && self.drop_oldest(why, drops)
         {}
     }
@@ -437,7 +437,7 @@ impl<P: Packet, R: Random> Observe for DualPi2<P, R> {
         seen.number("ecn-mark", self.tally.ecn_mark);
         seen.number("step-mark", self.tally.step_mark);
         seen.gauges.push(("credit", Gauge::Signed(self.credit)));
-        seen.number("memory-used", self.used());
+        seen.number("memory-used", self.memory.used());
         seen.number("max-memory-used", self.tally.most_memory);
         seen.number("memory-limit", self.config.memory_limit);
     }

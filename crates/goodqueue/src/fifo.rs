@@ -39,6 +39,7 @@ use crate::gauge::Observe;
 use crate::packet::Packet;
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
+use crate::shown::Show;
 use crate::time::Instant;
 use crate::typed::setters;
 
@@ -137,6 +138,8 @@ impl<F: Flavour> Configure for FifoConfig<F> {
         Settings::new().with(LIMIT.name, if F::BYTES { Value::Bytes(limit) } else { Value::Packets(limit) })
     }
 }
+
+impl<F: Flavour> Show for FifoConfig<F> {}
 
 setters! {
     [] PfifoConfig,

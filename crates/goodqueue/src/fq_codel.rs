@@ -67,8 +67,8 @@
 //! ```
 
 use crate::codel::{
-    CE_THRESHOLD, CodelLaw, CodelParams, CodelTally, CodelVariant, CodelVars, Head, INTERVAL, RECALL,
-    STARTUP, Source, TARGET,
+    CE_THRESHOLD, CE_THRESHOLD_SHOWN, CodelLaw, CodelParams, CodelTally, CodelVariant, CodelVars, Head,
+    INTERVAL, INTERVAL_SHOWN, RECALL, STARTUP, Source, TARGET, TARGET_SHOWN,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
@@ -77,6 +77,7 @@ use crate::memory::{Buffers, TRUESIZE};
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
+use crate::shown::{Show, Shown};
 use crate::time::Instant;
 use crate::typed::setters;
 
@@ -219,28 +220,24 @@ impl Configure for FqCodelConfig {
     const LIMIT_DROPS_NEXT: bool = true;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let number = |name, high: u32, default: u32| {
-            settings
-                .number(name, 1, u64::from(high))
-                .map(|given| given.and_then(|n| u32::try_from(n).ok()).unwrap_or(default))
-        };
         let variant = settings.choice("variant").unwrap_or("rfc8290");
         let variant = FqCodelVariant::ALL
             .into_iter()
             .find(|known| known.name() == variant)
             .unwrap_or(FqCodelVariant::Rfc8290);
         let batch = if variant == FqCodelVariant::Linux314 { 1 } else { 64 };
-        let quantum = number(QUANTUM.name, MAX_QUANTUM, link.mtu.clamp(1, MAX_QUANTUM))?;
+        let quantum =
+            settings.small_or(QUANTUM.name, 1, u64::from(MAX_QUANTUM), link.mtu.clamp(1, MAX_QUANTUM))?;
         Ok(Self {
-            limit: number(LIMIT.name, MAX_LIMIT, 10_240)?,
-            flows: number(FLOWS.name, 65_536, 1024)?,
+            limit: settings.small_or(LIMIT.name, 1, u64::from(MAX_LIMIT), 10_240)?,
+            flows: settings.small_or(FLOWS.name, 1, 65_536, 1024)?,
             quantum: if variant.is_linux() { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
             memory_limit: settings.number(MEMORY_LIMIT.name, 1, u64::MAX)?.unwrap_or(32 << 20),
             buffers: Buffers::from_settings(
                 settings,
                 if variant.is_linux() { Buffers::Allocated } else { Buffers::Bare },
             )?,
-            drop_batch: number(DROP_BATCH.name, u32::MAX, batch)?,
+            drop_batch: settings.small_or(DROP_BATCH.name, 1, u64::from(u32::MAX), batch)?,
             params: CodelParams::from_settings(settings, link, true, variant.law())?,
             variant,
         })
@@ -267,6 +264,20 @@ impl Configure for FqCodelConfig {
     fn link(&self) -> Link {
         Link { mtu: self.params.mtu, ..Link::default() }
     }
+}
+
+impl Show for FqCodelConfig {
+    const SHOWN: &'static [Shown] = &[
+        Shown::Setting(LIMIT.name),
+        Shown::Setting(FLOWS.name),
+        Shown::Setting(QUANTUM.name),
+        TARGET_SHOWN,
+        CE_THRESHOLD_SHOWN,
+        INTERVAL_SHOWN,
+        Shown::Setting(MEMORY_LIMIT.name),
+        Shown::FlagIfOn(ECN.name),
+        Shown::Setting(DROP_BATCH.name),
+    ];
 }
 
 setters! {

@@ -60,12 +60,13 @@ use crate::codel::{Head, Source};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
 use crate::gauge::{Observation, Observe};
-use crate::memory::{Buffers, Size, TRUESIZE};
+use crate::memory::{Buffers, TRUESIZE};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
 use crate::pie::{self, PieConfig, PieVariant};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Random;
+use crate::shown::{Show, Shown};
 use crate::time::Instant;
 use crate::typed::setters;
 
@@ -246,24 +247,20 @@ impl Configure for FqPieConfig {
     const LIMIT_DROPS_NEXT: bool = true;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let number = |name, low, high: u32, default: u32| {
-            settings
-                .number(name, low, u64::from(high))
-                .map(|given| given.and_then(|n| u32::try_from(n).ok()).unwrap_or(default))
-        };
-        let limit = number(LIMIT.name, 1, MAX_LIMIT, 10_240)?;
+        let limit = settings.small_or(LIMIT.name, 1, u64::from(MAX_LIMIT), 10_240)?;
         let linux = settings.choice("variant").unwrap_or("linux") == "linux";
-        let quantum = number(QUANTUM.name, 1, MAX_QUANTUM, link.mtu.clamp(1, MAX_QUANTUM))?;
+        let quantum =
+            settings.small_or(QUANTUM.name, 1, u64::from(MAX_QUANTUM), link.mtu.clamp(1, MAX_QUANTUM))?;
         Ok(Self {
             limit,
-            flows: number(FLOWS.name, 1, 65_536, 1024)?,
+            flows: settings.small_or(FLOWS.name, 1, 65_536, 1024)?,
             quantum: if linux { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
             memory_limit: settings.number(MEMORY_LIMIT.name, 1, u64::MAX)?.unwrap_or(32 << 20),
             buffers: Buffers::from_settings(
                 settings,
                 if linux { Buffers::Allocated } else { Buffers::Bare },
             )?,
-            ecn_percent: number(ECN_PROB.name, 0, 100, 10)?,
+            ecn_percent: settings.small_or(ECN_PROB.name, 0, 100, 10)?,
             pie: inner_pie(settings, limit, link)?,
         })
     }
@@ -289,6 +286,23 @@ impl Configure for FqPieConfig {
     fn link(&self) -> Link {
         self.pie.link()
     }
+}
+
+impl Show for FqPieConfig {
+    const SHOWN: &'static [Shown] = &[
+        Shown::Setting(LIMIT.name),
+        Shown::Setting(FLOWS.name),
+        Shown::Setting(TARGET.name),
+        Shown::Setting(TUPDATE.name),
+        Shown::Setting(ALPHA.name),
+        Shown::Setting(BETA.name),
+        Shown::Setting(QUANTUM.name),
+        Shown::Setting(MEMORY_LIMIT.name),
+        Shown::Setting(ECN_PROB.name),
+        Shown::FlagIfOn(ECN.name),
+        Shown::FlagIfOn(BYTEMODE.name),
+        Shown::FlagIfOn(ESTIMATOR.name),
+    ];
 }
 
 setters! {
@@ -363,11 +377,16 @@ impl<P: Packet + Flow, R: Random> FqPie<P, R> {
     }
 
     /// Does the updates that are due at `now`. Every call of the queue does so by itself.
+    #[inline]
     pub fn update(&mut self, now: Instant) {
         self.now = self.now.max(now);
-        if self.update_at.is_some_and(|at| at > self.now) {
-            return;
+        if self.update_at.is_none_or(|at| at <= self.now) {
+            self.catch_up();
         }
+    }
+
+    #[inline(never)]
+    fn catch_up(&mut self) {
         let pie = &self.config.pie;
         let (due, next) = updates_due(pie, self.update_at, self.now);
         self.update_at = Some(next);
@@ -385,12 +404,11 @@ impl<P: Packet + Flow, R: Random> FqPie<P, R> {
 }
 
 impl<P: Packet, R> FqPie<P, R> {
-    /// True if an arriving packet of this size must go for want of memory. Linux 6.1 only notes
-    /// that it is short.
+    /// Returns true if there is no memory for an arriving packet that is charged `own`. Linux 6.1
+    /// only counts such packets.
     #[inline]
-    fn exceeds_memory(&mut self, size: Size) -> bool {
+    fn exceeds_memory(&mut self, own: u64) -> bool {
         let (used, limit) = (self.queues.memory(), self.config.memory_limit);
-        let own = self.config.buffers.of(size);
         if self.config.pie.variant() == PieVariant::Linux {
             if used > limit.saturating_add(own) {
                 self.tally.dropped(DropReason::Overmemory);
@@ -412,13 +430,13 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
 
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
-        let size = Size::of(&packet);
-        let bytes = size.bytes;
+        let bytes = packet.len();
+        let memory = self.config.buffers.of(&packet, bytes);
         let index = self.queues.classify(&packet, self.salt);
         let backlog = self.queues.backlog(index);
         let full = if self.queues.len() + usize::from(self.taken_ahead) >= self.config.limit as usize {
             Some(DropReason::Overlimit)
-        } else if self.exceeds_memory(size) {
+        } else if self.exceeds_memory(memory) {
             Some(DropReason::Overmemory)
         } else {
             None
@@ -454,7 +472,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
             listed.awake = true;
             self.awake.push(index);
         }
-        self.queues.push(self.now, index, packet, *quantum);
+        self.queues.push_charged(self.now, index, packet, *quantum, memory);
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {

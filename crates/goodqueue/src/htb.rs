@@ -756,7 +756,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
 impl<P: Packet + Flow, Q: Inner<P>> Observe for Htb<P, Q> {
     fn observe(&self, now: Instant, seen: &mut Observation) {
         seen.overlimits = self.overlimits;
-        seen.number("direct_packets_stat", self.direct_packets);
+        seen.number(DIRECT_PACKETS, self.direct_packets);
         for ((config, class), leaf) in self.config.classes.iter().zip(&self.classes).zip(&self.leaves) {
             let gauges = vec![
                 ("lended", Gauge::Number(class.lended)),
@@ -774,6 +774,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Htb<P, Q> {
 
 impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Htb<P, Q> {}
 
+/// Gauge of the packets that bypassed all classes.
+const DIRECT_PACKETS: &str = "direct_packets_stat";
 /// Linux `TC_HTB_MAXDEPTH`.
 const LEVELS: usize = 8;
 /// Linux `TC_HTB_NUMPRIO`.

@@ -78,9 +78,9 @@ pub mod sfq_pie;
 pub mod tbf;
 
 pub use machinery::{
-    aqm, config, flow_queue, gauge, hash, nesting, own, packet, qdisc, queue, random, stats, time,
+    aqm, config, flow_queue, gauge, hash, nesting, own, packet, qdisc, queue, random, shown, stats, time,
 };
-use machinery::{bins, bucket, direction, head, jiffies, leaf, memory, typed, verdict};
+use machinery::{bins, bucket, direction, head, jiffies, largest, leaf, memory, typed, verdict};
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};
 pub use direction::Direction;

@@ -98,6 +98,7 @@
 
 mod config;
 mod distribution;
+mod shown;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};

@@ -38,6 +38,7 @@ use crate::packet::{Flow, Packet};
 use crate::prio::DEFAULT_PRIOMAP;
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
+use crate::shown::{Show, Shown};
 use crate::time::Instant;
 use crate::typed::setters;
 
@@ -74,6 +75,15 @@ impl Configure for PfifoFastConfig {
     fn to_settings(&self) -> Settings {
         Settings::new().with(TXQUEUELEN.name, Value::Packets(u64::from(self.txqueuelen)))
     }
+}
+
+impl Show for PfifoFastConfig {
+    /// tc prints what Linux fixes.
+    const SHOWN: &'static [Shown] = &[
+        Shown::Computed("bands", |_| Some(Value::Integer(3).into())),
+        Shown::Computed("priomap", |_| Some(Value::Priomap(DEFAULT_PRIOMAP).into())),
+        Shown::Flag("multiqueue"),
+    ];
 }
 
 setters! {

@@ -47,6 +47,7 @@ use crate::nesting::{self, Inner, InnerConfig};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::random::Source;
+use crate::shown::{Show, Shown};
 use crate::time::Instant;
 use crate::typed::{self, setters};
 
@@ -134,6 +135,10 @@ impl<C: InnerConfig> Configure for PrioConfig<C> {
             .zip(&self.bands)
             .fold(settings, |all, (class, band)| all.with_child(nesting::child(class, Settings::new(), band)))
     }
+}
+
+impl<C: InnerConfig> Show for PrioConfig<C> {
+    const SHOWN: &'static [Shown] = &[Shown::Setting(BANDS.name), Shown::Setting(PRIOMAP.name)];
 }
 
 setters! {
@@ -293,8 +298,8 @@ const KIND: Kind = Kind {
 const MIN_BANDS: u64 = 2;
 const MAX_BANDS: u64 = 16;
 const DEFAULT_BANDS: u64 = 3;
-/// Linux; `pfifo_fast` has the same.
-pub(crate) const DEFAULT_PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+/// Default of `priomap` in Linux and tc. `pfifo_fast` has the same bands.
+pub const DEFAULT_PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 
 const BANDS: Parameter = Parameter {
     name: "bands",

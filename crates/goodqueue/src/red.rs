@@ -93,7 +93,7 @@ mod ns2;
 mod weight;
 
 pub(crate) use arrival::{Arrival, Signal};
-pub(crate) use config::TWO_TO_32;
+pub(crate) use config::{AVPKT, BANDWIDTH, BURST, MAX, PROBABILITY, fraction};
 pub use config::{RedConfig, RedVariant};
 pub(crate) use weight::filter_shift;
 

@@ -10,6 +10,7 @@ use crate::nesting::{Inner, InnerConfig};
 use crate::own::{OwnConfig, OwnQdisc};
 use crate::qdisc::{Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::random::Source;
+use crate::shown::{Show, Shown};
 use crate::time::{Duration, Instant};
 use crate::{Flow, Packet};
 
@@ -271,6 +272,16 @@ macro_rules! disciplines {
                 return <$config as Configure>::KEYWORDS;
             })+
             &[]
+        }
+
+        /// Returns the options that tc prints of the discipline called `name`: [`Show::SHOWN`], or
+        /// every setting of a discipline of another crate.
+        #[must_use]
+        pub fn shown(name: &str) -> &'static [Shown] {
+            $(if name == <$config as Configure>::KIND.name {
+                return <$config as Show>::SHOWN;
+            })+
+            &[Shown::Every]
         }
 
         /// Calls [`Configure::is_kept_by_change`] of the discipline called `name`.

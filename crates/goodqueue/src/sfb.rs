@@ -67,6 +67,7 @@ use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::{Random, mix_64};
+use crate::shown::{self, Printed, Show, Shown};
 use crate::time::Instant;
 use crate::typed::setters;
 
@@ -196,6 +197,25 @@ impl Configure for SfbConfig {
             .with(PENALTY_RATE.name, Value::Integer(u64::from(self.penalty_rate)))
             .with(PENALTY_BURST.name, Value::Packets(u64::from(self.penalty_burst)))
     }
+}
+
+impl Show for SfbConfig {
+    const SHOWN: &'static [Shown] = &[
+        Shown::Computed(REHASH.name, |settings| micros(settings, REHASH.name)),
+        Shown::Computed(DB.name, |settings| micros(settings, DB.name)),
+        Shown::Setting(LIMIT.name),
+        Shown::Setting(MAX.name),
+        Shown::Setting(TARGET.name),
+        Shown::Setting(INCREMENT.name),
+        Shown::Setting(DECREMENT.name),
+        Shown::Setting(PENALTY_RATE.name),
+        Shown::Setting(PENALTY_BURST.name),
+    ];
+}
+
+/// tc takes these times in milliseconds and prints them in microseconds.
+fn micros(settings: &Settings, name: &str) -> Option<Printed> {
+    Some(Value::Integer(shown::number(settings, name).saturating_mul(1_000)).into())
 }
 
 setters! {

@@ -62,6 +62,7 @@ use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
+use crate::shown::Show;
 use crate::time::Instant;
 use crate::typed::setters;
 
@@ -174,6 +175,8 @@ impl Configure for SfqCodelConfig {
         Link { mtu: self.params.mtu, ..Link::default() }
     }
 }
+
+impl Show for SfqCodelConfig {}
 
 setters! {
     [] SfqCodelConfig,

@@ -54,6 +54,7 @@ use crate::packet::{Flow, Packet};
 use crate::pie::{self, PieConfig};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Random;
+use crate::shown::Show;
 use crate::time::Instant;
 use crate::typed::setters;
 
@@ -120,6 +121,8 @@ impl Configure for SfqPieConfig {
     }
 }
 
+impl Show for SfqPieConfig {}
+
 setters! {
     [] SfqPieConfig,
     /// Sets `limit`: packets that all bins together hold. Default: 1000p. Range: 1 to 16777216.
@@ -170,11 +173,16 @@ impl<P: Packet + Flow, R: Random> SfqPie<P, R> {
     }
 
     /// Does the updates that are due at `now`. Every call of the queue does so by itself.
+    #[inline]
     pub fn update(&mut self, now: Instant) {
         self.now = self.now.max(now);
-        if self.update_at.is_some_and(|at| at > self.now) {
-            return;
+        if self.update_at.is_none_or(|at| at <= self.now) {
+            self.catch_up();
         }
+    }
+
+    #[inline(never)]
+    fn catch_up(&mut self) {
         let pie = &self.config.pie;
         let (due, next) = updates_due(pie, self.update_at, self.now);
         self.update_at = Some(next);

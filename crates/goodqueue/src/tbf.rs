@@ -59,6 +59,7 @@ use crate::nesting::{self, Inner, InnerConfig};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Source;
+use crate::shown::{self, Printed, Show, Shown};
 use crate::time::{Duration, Instant, Rate};
 use crate::typed::{self, setters};
 
@@ -238,6 +239,26 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
     fn stays_beside(parameter: &str, given: &Settings) -> bool {
         parameter != LIMIT.name || given.time(LATENCY.name).is_none()
     }
+}
+
+impl<C: InnerConfig> Show for TbfConfig<C> {
+    const SHOWN: &'static [Shown] = &[
+        Shown::Setting(RATE.name),
+        Shown::Setting(BURST.name),
+        Shown::Setting(PEAKRATE.name),
+        Shown::Setting(MTU.name),
+        Shown::Computed("lat", limit_as_time),
+    ];
+}
+
+/// Returns the limit as tc prints it: the time that it takes at the rate, in microseconds.
+fn limit_as_time(settings: &Settings) -> Option<Printed> {
+    settings.get(LIMIT.name)?;
+    let number = |name| shown::number(settings, name);
+    let rate = u128::from(number(RATE.name).max(1));
+    let time = |bytes: u64| u128::from(bytes) * 1_000_000 / rate;
+    let latency = time(number(LIMIT.name)).saturating_sub(time(number(BURST.name)));
+    Some(Value::Integer(u64::try_from(latency).unwrap_or(u64::MAX)).into())
 }
 
 setters! {

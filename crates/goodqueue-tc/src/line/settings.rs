@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use goodqueue::Disciplines;
 use goodqueue::config::{ConfigError, Keyword, Kind, Parameter, Settings, Unit, Value};
+use goodqueue::prio::DEFAULT_PRIOMAP;
 use goodqueue::registry::{self, PRESETS};
 
 use crate::diagnostic::{Diagnostic, shortened, unknown};
@@ -237,9 +238,6 @@ fn read_priomap<'a, 'w>(
     }
     Ok((map, words.get(count..).unwrap_or_default()))
 }
-
-/// tc-prio(8).
-pub(crate) const DEFAULT_PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 
 /// The minor number of a class: hexadecimal.
 pub(super) fn tc_class(text: &str) -> Result<u32, Diagnostic> {

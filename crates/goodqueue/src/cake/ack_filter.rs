@@ -2,7 +2,6 @@
 
 use super::Cake;
 use super::config::AckFilter;
-use crate::memory::Size;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops};
 use crate::random::Random;
@@ -53,13 +52,12 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         if !(spare || aggressive && adjacent) {
             return None;
         }
-        let at = self.pool.at(node)?.at;
+        let (at, memory) = (self.pool.at(node)?.at, self.pool.memory(node));
         let state = self.tins.get_mut(tin)?;
         let old = self.pool.remove(&mut state.flows.at_mut(index).packets, node)?;
         state.tally.ack_drops = state.tally.ack_drops.wrapping_add(1);
-        let size = Size::of(&old);
-        let bytes = size.bytes;
-        self.forget(tin, index, size);
+        let bytes = old.len();
+        self.forget(tin, index, (bytes, memory));
         self.charge_drop(tin, at, bytes);
         self.stats.dropped_after.add(bytes);
         drops.dropped(old, DropReason::Superseded);

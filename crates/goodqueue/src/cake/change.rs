@@ -4,10 +4,11 @@ use alloc::vec::Vec;
 
 use super::Cake;
 use super::config::CakeConfig;
+use super::held::charge_by;
 use super::measured::Measured;
 use super::queues::QUEUES_32;
 use super::tally::TinTally;
-use crate::memory::{Memory, Size};
+use crate::memory::Memory;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::Drops;
 use crate::queue::Queued;
@@ -49,11 +50,13 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
 
     /// Counts the memory again, after a change of the memory per packet.
     fn count_memory(&mut self) {
-        self.held.memory = Memory::new(self.config.buffers);
-        let chains =
-            self.tins.iter().flat_map(|tin| (0..QUEUES_32).map(|index| &tin.flows.at(index).packets));
-        for (_, packet) in chains.flat_map(|chain| self.pool.nodes(chain)) {
-            self.held.memory.enters(Size::of(packet));
+        let buffers = self.config.buffers;
+        self.held.memory = Memory::new(buffers);
+        for tin in &self.tins {
+            for index in 0..QUEUES_32 {
+                let queue = &tin.flows.at(index).packets;
+                self.held.memory.enters(self.pool.charge_again(queue, |packet| charge_by(buffers, packet)));
+            }
         }
     }
 
@@ -72,7 +75,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         for Queued { at, packet } in queued {
             let none = self.held.is_empty();
             // Queued packets are not counted twice.
-            self.held.returns(Size::of(&packet));
+            self.held.passage.returns(packet.len());
             self.insert(at, packet, none, drops);
         }
         self.restore(tallies);

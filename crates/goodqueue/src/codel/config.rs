@@ -2,7 +2,8 @@
 
 use alloc::format;
 
-use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, VARIANT, Value, Variant};
+use crate::shown::{Printed, Show, Shown};
 use crate::time::Duration;
 use crate::typed::setters;
 
@@ -311,6 +312,16 @@ impl Configure for CodelConfig {
     }
 }
 
+impl Show for CodelConfig {
+    const SHOWN: &'static [Shown] = &[
+        Shown::Setting(LIMIT.name),
+        TARGET_SHOWN,
+        CE_THRESHOLD_SHOWN,
+        INTERVAL_SHOWN,
+        Shown::FlagIfOn(ECN.name),
+    ];
+}
+
 setters! {
     [] CodelConfig,
     /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
@@ -385,6 +396,23 @@ pub const STARTUP: Parameter = Parameter {
     range: "zero: below target; ns2: above target for longer than an interval",
     doc: "state of a queue that has seen no packet",
 };
+
+/// `target` as tc prints it.
+pub(crate) const TARGET_SHOWN: Shown = Shown::Computed(TARGET.name, |all| in_clock(all, TARGET.name));
+/// `interval` as tc prints it.
+pub(crate) const INTERVAL_SHOWN: Shown = Shown::Computed(INTERVAL.name, |all| in_clock(all, INTERVAL.name));
+/// `ce_threshold` as tc prints it.
+pub(crate) const CE_THRESHOLD_SHOWN: Shown =
+    Shown::Computed(CE_THRESHOLD.name, |all| in_clock(all, CE_THRESHOLD.name));
+
+/// Returns a time as tc prints it. The variants of the kernel keep times in units of 1024 ns, so
+/// that 5 ms are printed as 4999 us.
+fn in_clock(settings: &Settings, name: &str) -> Option<Printed> {
+    let span = settings.time(name)?;
+    let is_linux = settings.choice(VARIANT).is_some_and(|variant| variant.starts_with("linux"));
+    let kept = if is_linux { Duration::from_nanos(span.as_nanos() >> 10 << 10) } else { span };
+    Some(Value::Time(kept).into())
+}
 
 /// RFC 8289 §4.2.
 const DEFAULT_TARGET: Duration = Duration::from_millis(5);

@@ -1,7 +1,9 @@
 //! The parameters of `dualpi2`.
 
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::gauge::Gauge;
 use crate::memory::{Buffers, TRUESIZE};
+use crate::shown::{self, Printed, Show, Shown};
 use crate::time::Duration;
 use crate::typed::setters;
 
@@ -38,16 +40,13 @@ impl Configure for DualPi2Config {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
-            Ok(settings.small(name, low, high)?.unwrap_or(default))
-        };
         let time = |name, low, default| -> Result<Duration, ConfigError> {
             Ok(settings.number(name, low, MAX_TIME)?.map_or(default, Duration::from_nanos))
         };
         if settings.flag(OVERFLOW.name) == Some(true) && settings.flag(DROP_ON_OVERLOAD.name) == Some(true) {
             return Err(ConfigError::new(OVERFLOW.name, "", "either `overflow` or `drop_on_overload`"));
         }
-        let limit = number(LIMIT.name, 1, MAX_LIMIT, 10_000)?;
+        let limit = settings.small_or(LIMIT.name, 1, MAX_LIMIT, 10_000)?;
         let mtu = link.mtu.max(1);
         let linux = settings.choice("variant") == Some("linux");
         Ok(Self {
@@ -62,11 +61,11 @@ impl Configure for DualPi2Config {
             )?,
             target: time(TARGET.name, 0, Duration::from_millis(15))?,
             tupdate: time(TUPDATE.name, 1_000, Duration::from_millis(16))?,
-            alpha: number(ALPHA.name, 0, MAX_GAIN, 41)?,
-            beta: number(BETA.name, 0, MAX_GAIN, 819)?,
+            alpha: settings.small_or(ALPHA.name, 0, MAX_GAIN, 41)?,
+            beta: settings.small_or(BETA.name, 0, MAX_GAIN, 819)?,
             step: time(STEP_THRESH.name, 0, Duration::from_millis(1))?,
-            coupling: number(COUPLING_FACTOR.name, 1, 255, 2)?,
-            classic_share: number(CLASSIC_PROTECTION.name, 0, 100, 10)?,
+            coupling: settings.small_or(COUPLING_FACTOR.name, 1, 255, 2)?,
+            classic_share: settings.small_or(CLASSIC_PROTECTION.name, 0, 100, 10)?,
             overflow: settings.flag(OVERFLOW.name).unwrap_or(false),
             mtu,
         })
@@ -92,6 +91,35 @@ impl Configure for DualPi2Config {
     fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
         true
     }
+}
+
+impl Show for DualPi2Config {
+    const SHOWN: &'static [Shown] = &[
+        Shown::Setting(LIMIT.name),
+        Shown::Computed("memory-limit", |settings| number(settings, MEMLIMIT.name)),
+        Shown::Setting(TARGET.name),
+        Shown::Setting(TUPDATE.name),
+        Shown::Computed(ALPHA.name, |settings| hertz(settings, ALPHA.name)),
+        Shown::Computed(BETA.name, |settings| hertz(settings, BETA.name)),
+        Shown::Computed("step-thresh-us", |settings| {
+            Some(Value::Time(settings.time(STEP_THRESH.name).unwrap_or_default()).into())
+        }),
+        Shown::Computed("coupling", |settings| number(settings, COUPLING_FACTOR.name)),
+        Shown::Computed("overload", |settings| {
+            let goes_on = settings.flag(OVERFLOW.name) == Some(true);
+            Some(Value::Choice(if goes_on { OVERFLOW.name } else { "drop" }).into())
+        }),
+        Shown::Computed("classic-protection", |settings| number(settings, CLASSIC_PROTECTION.name)),
+    ];
+}
+
+fn number(settings: &Settings, name: &str) -> Option<Printed> {
+    Some(Value::Integer(shown::number(settings, name)).into())
+}
+
+/// Returns a gain in hertz, as tc takes and prints it. A setting counts in 256ths.
+fn hertz(settings: &Settings, name: &str) -> Option<Printed> {
+    Some(Gauge::Fraction(shown::number(settings, name) as f64 / 256.0).into())
 }
 
 setters! {

@@ -29,7 +29,7 @@ fn linux_counts_buffers_in_memlimit_and_rfc9332_packet_bytes() {
             queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::NotEct), &mut |_, why| lost.push(why));
         }
         while queue.dequeue(Instant::ZERO, &mut |_, _| ()).is_some() {}
-        assert_eq!(queue.used(), 0);
+        assert_eq!(queue.memory.used(), 0);
         lost
     };
     // Three buffers of 2,304 bytes fit into 7,570.

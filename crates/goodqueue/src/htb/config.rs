@@ -3,10 +3,11 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::{HtbClass, HtbConfig, Index, LEVELS, Terms};
+use super::{DIRECT_PACKETS, HtbClass, HtbConfig, Index, LEVELS, Terms};
 use crate::bucket::{ByteCost, Framing};
 use crate::config::{Child, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::nesting::{self, InnerConfig};
+use crate::shown::{Show, Shown};
 use crate::time::Rate;
 use crate::typed::{self, setters};
 
@@ -190,6 +191,15 @@ impl<C: InnerConfig> Configure for HtbConfig<C> {
             all.with_child(Child { class: class.minor, parent: class.parent, settings: own, qdisc })
         })
     }
+}
+
+impl<C: InnerConfig> Show for HtbConfig<C> {
+    const SHOWN: &'static [Shown] = &[
+        Shown::Setting(R2Q.name),
+        Shown::Setting(DEFAULT.name),
+        Shown::Gauge(DIRECT_PACKETS),
+        Shown::Setting(DIRECT_QLEN.name),
+    ];
 }
 
 setters! {

@@ -8,8 +8,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, Parameter, Settings, Unit};
-use crate::flow_queue::{FlowAqm, Largest};
+use crate::flow_queue::FlowAqm;
 use crate::head::{CodelTally, Head, Mark, Source, mark};
+use crate::largest::Largest;
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Stats};
 use crate::queue::{Chain, Passage, Pool};
@@ -477,15 +478,12 @@ impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
 
 /// `limit`, `flows` and `quantum` of the disciplines that serve bins.
 pub(crate) fn shape(settings: &Settings, quanta: bool) -> Result<(u32, u32, u32), ConfigError> {
-    let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
-        let given = settings.number(name, low, high)?;
-        Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
-    };
-    let quantum = number("quantum", 0, MAX_QUANTUM, 0)?;
+    let quantum = settings.small_or("quantum", 0, MAX_QUANTUM, 0)?;
     if quantum > 0 && !quanta {
         return Err(ConfigError::new("quantum", alloc::format!("{quantum}"), "0 but with variant cablelabs"));
     }
-    Ok((number("limit", 1, MAX_LIMIT, 1000)?, number("flows", 1, 65_536, 1024)?, quantum))
+    let limit = settings.small_or(LIMIT.name, 1, MAX_LIMIT, 1000)?;
+    Ok((limit, settings.small_or(FLOWS.name, 1, 65_536, 1024)?, quantum))
 }
 
 pub(crate) const LIMIT: Parameter = Parameter {

@@ -454,6 +454,20 @@ impl Settings {
         Ok(given.and_then(|value| u32::try_from(value).ok()))
     }
 
+    /// Like [`Self::small`], with the number for a setting that is not given.
+    ///
+    /// # Errors
+    /// The number is out of range.
+    pub fn small_or(
+        &self,
+        name: &'static str,
+        low: u64,
+        high: u64,
+        default: u32,
+    ) -> Result<u32, ConfigError> {
+        Ok(self.small(name, low, high)?.unwrap_or(default))
+    }
+
     /// Returns `bandwidth`, or else the rate of the link. An unknown rate counts as 10 Mbit/s, as
     /// in tc (tc-red(8)).
     ///

@@ -93,6 +93,8 @@ pub struct Observation {
     pub gauges: Gauges,
     /// Tins or classes.
     pub parts: Vec<Part>,
+    /// Key under which tc prints the parts; `None`: tc does not print them.
+    pub parts_key: Option<&'static str>,
     /// Inner disciplines, each with the number of its class or band.
     pub children: Vec<(u32, Self)>,
 }

@@ -10,25 +10,6 @@
 use crate::config::{ConfigError, Parameter, Settings, Unit, Value};
 use crate::packet::Packet;
 
-/// Length and memory of one packet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Size {
-    /// Length of the packet.
-    pub(crate) bytes: u32,
-    /// Memory that the packet itself reports.
-    truesize: Option<u32>,
-}
-
-impl Size {
-    /// Size of no packet.
-    pub(crate) const NONE: Self = Self { bytes: 0, truesize: None };
-
-    #[inline]
-    pub(crate) fn of<P: Packet>(packet: &P) -> Self {
-        Self { bytes: packet.len(), truesize: packet.truesize() }
-    }
-}
-
 /// Rule for the memory of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Buffers {
@@ -66,28 +47,21 @@ impl Buffers {
         }
     }
 
-    /// Memory of a packet.
+    /// Returns the memory of `packet`, whose length is `bytes`.
     #[inline]
-    pub(crate) const fn of(self, size: Size) -> u64 {
-        let own = size.bytes as u64;
+    pub(crate) fn of<P: Packet>(self, packet: &P, bytes: u32) -> u64 {
         match self {
-            Self::Bare => own,
-            Self::Allocated => {
-                if let Some(said) = size.truesize {
-                    return said as u64;
-                }
-                let data = (own + ROOM_AND_SHARED).next_power_of_two();
-                (if data < LEAST_DATA { LEAST_DATA } else { data }) + DESCRIPTION
-            }
-            Self::OfDriver(buffer) => {
-                if own < buffer as u64 {
-                    buffer as u64
-                } else {
-                    own
-                }
-            }
+            Self::Bare => u64::from(bytes),
+            Self::Allocated => packet.truesize().map_or_else(|| allocated(bytes), u64::from),
+            Self::OfDriver(buffer) => u64::from(bytes.max(buffer)),
         }
     }
+}
+
+/// Returns the size that the allocator of Linux 6.1 gives a packet of `bytes`.
+#[inline]
+fn allocated(bytes: u32) -> u64 {
+    (u64::from(bytes) + ROOM_AND_SHARED).next_power_of_two().max(LEAST_DATA) + DESCRIPTION
 }
 
 /// `NET_SKB_PAD` and `struct skb_shared_info`.
@@ -97,7 +71,10 @@ const LEAST_DATA: u64 = 512;
 /// `struct sk_buff`, aligned to lines of the cache.
 const DESCRIPTION: u64 = 256;
 
-/// Memory of all queued packets. It is counted only if it differs from the sum of their lengths.
+/// Memory of all queued packets.
+///
+/// A packet is charged when it enters. The storage keeps the charge, so that the rule is applied
+/// once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {
     buffers: Buffers,
@@ -109,55 +86,76 @@ impl Memory {
         Self { buffers, used: 0 }
     }
 
+    /// Returns the rule.
+    #[inline]
     pub(crate) const fn buffers(&self) -> Buffers {
         self.buffers
     }
 
     #[inline]
-    pub(crate) fn enters(&mut self, size: Size) {
-        if self.buffers != Buffers::Bare {
-            self.used = self.used.wrapping_add(self.buffers.of(size));
-        }
+    pub(crate) const fn enters(&mut self, charge: u64) {
+        self.used = self.used.wrapping_add(charge);
     }
 
     #[inline]
-    pub(crate) fn leaves(&mut self, size: Size) {
-        if self.buffers != Buffers::Bare {
-            self.used = self.used.wrapping_sub(self.buffers.of(size));
-        }
+    pub(crate) const fn leaves(&mut self, charge: u64) {
+        self.used = self.used.wrapping_sub(charge);
     }
 
-    /// Returns the memory that the queued packets use, whose lengths add up to `bytes`.
+    /// Returns the memory that the queued packets use.
     #[inline]
-    pub(crate) fn used(&self, bytes: u64) -> u64 {
-        if self.buffers == Buffers::Bare { bytes } else { self.used }
+    pub(crate) const fn used(&self) -> u64 {
+        self.used
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Ecn;
+
+    /// A packet of a length, and the memory that it reports.
+    struct Frame(u32, Option<u32>);
+
+    impl Packet for Frame {
+        fn len(&self) -> u32 {
+            self.0
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn set_ce(&mut self) -> bool {
+            false
+        }
+        fn truesize(&self) -> Option<u32> {
+            self.1
+        }
+    }
+
+    fn charge(rule: Buffers, packet: &Frame) -> u64 {
+        rule.of(packet, packet.len())
+    }
 
     #[test]
     fn packets_take_what_the_recordings_of_linux_show() {
         let sizes =
             [(90, 768), (200, 1280), (300, 1280), (590, 1280), (700, 2304), (1000, 2304), (1514, 2304)];
-        let silent = |bytes| Size { bytes, truesize: None };
+        let silent = |bytes| Frame(bytes, None);
         for (bytes, memory) in sizes {
-            assert_eq!(Buffers::Allocated.of(silent(bytes)), memory, "{bytes}");
-            assert_eq!(Buffers::Bare.of(silent(bytes)), u64::from(bytes));
+            assert_eq!(charge(Buffers::Allocated, &silent(bytes)), memory, "{bytes}");
+            assert_eq!(charge(Buffers::Bare, &silent(bytes)), u64::from(bytes));
         }
-        assert_eq!(Buffers::Allocated.of(silent(u32::MAX)), (1 << 33) + 256);
+        assert_eq!(charge(Buffers::Allocated, &silent(u32::MAX)), (1 << 33) + 256);
         assert_eq!(
-            [60, 1514, 9014].map(|bytes| Buffers::OfDriver(2304).of(silent(bytes))),
+            [60, 1514, 9014].map(|bytes| charge(Buffers::OfDriver(2304), &silent(bytes))),
             [2304, 2304, 9014]
         );
     }
 
     #[test]
     fn what_a_packet_says_of_its_memory_counts_unless_a_setting_or_the_variant_has_another_rule() {
-        let pure_ack = Size { bytes: 66, truesize: Some(2) };
+        let pure_ack = Frame(66, Some(2));
         let rules = [Buffers::Allocated, Buffers::OfDriver(2304), Buffers::Bare];
-        assert_eq!(rules.map(|rule| rule.of(pure_ack)), [2, 2304, 66]);
+        assert_eq!(rules.map(|rule| charge(rule, &pure_ack)), [2, 2304, 66]);
     }
 }

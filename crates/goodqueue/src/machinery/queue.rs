@@ -6,7 +6,6 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::memory::Size;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{Count, Stats};
 use crate::time::Instant;
@@ -184,6 +183,8 @@ struct Node<P> {
     /// In an `Option` of its own, so that it moves out without a copy.
     packet: Option<P>,
     at: Instant,
+    /// Memory that the packet is charged, in disciplines that count it.
+    memory: u64,
     next: u32,
     /// Previous node of its FIFO; undefined for the oldest one.
     before: u32,
@@ -229,13 +230,10 @@ impl<P> Oldest<'_, P> {
         self.node.packet.as_ref().map_or(0, Packet::len)
     }
 
-    /// Its length and memory.
+    /// Memory that it is charged.
     #[inline]
-    pub(crate) fn size(&self) -> Size
-    where
-        P: Packet,
-    {
-        self.node.packet.as_ref().map_or(Size::NONE, Size::of)
+    pub(crate) const fn memory(&self) -> u64 {
+        self.node.memory
     }
 
     /// Removes the packet from its FIFO.
@@ -288,28 +286,40 @@ impl<P> Pool<P> {
     /// Appends to `chain`.
     #[inline]
     pub fn push_back(&mut self, chain: &mut Chain, at: Instant, packet: P) {
-        let index = self.put(at, packet);
+        let index = self.put(at, packet, None);
         self.link(chain, index);
     }
 
-    /// Puts a packet into a free node that belongs to no FIFO yet; [`Self::link`] appends it.
-    /// Returns the node's number.
+    /// Appends a packet that is charged `memory` to `chain`.
     #[inline]
-    pub fn put(&mut self, at: Instant, packet: P) -> u32 {
+    pub(crate) fn push_back_charged(&mut self, chain: &mut Chain, at: Instant, packet: P, memory: u64) {
+        let index = self.put(at, packet, Some(memory));
+        self.link(chain, index);
+    }
+
+    /// Puts a packet into a free node that belongs to no FIFO yet. Returns the node's number.
+    #[inline]
+    fn put(&mut self, at: Instant, packet: P, memory: Option<u64>) -> u32 {
         match self.nodes.get_mut(self.free as usize) {
             Some(node) => {
                 // Field by field, so that the packet is moved once.
                 node.packet = Some(packet);
                 node.at = at;
+                if let Some(memory) = memory {
+                    node.memory = memory;
+                }
                 core::mem::replace(&mut self.free, node.next)
             }
-            None => self.append(Node { packet: Some(packet), at, next: NIL, before: NIL }),
+            None => {
+                let memory = memory.unwrap_or(0);
+                self.append(Node { packet: Some(packet), at, memory, next: NIL, before: NIL })
+            }
         }
     }
 
     /// Appends a node that [`Self::put`] has filled to `chain`.
     #[inline]
-    pub fn link(&mut self, chain: &mut Chain, index: u32) {
+    fn link(&mut self, chain: &mut Chain, index: u32) {
         let before = core::mem::replace(&mut chain.tail, index);
         if let Some(node) = self.nodes.get_mut(index as usize) {
             node.before = before;
@@ -391,6 +401,23 @@ impl<P> Pool<P> {
     pub(crate) fn at(&self, index: u32) -> Option<Queued<&P>> {
         let node = self.nodes.get(index as usize)?;
         Some(Queued { at: node.at, packet: node.packet.as_ref()? })
+    }
+
+    /// Memory that the packet in node `index` is charged.
+    pub(crate) fn memory(&self, index: u32) -> u64 {
+        self.nodes.get(index as usize).map_or(0, |node| node.memory)
+    }
+
+    /// Charges the packets of `chain` again, by another rule. Returns the sum.
+    pub(crate) fn charge_again(&mut self, chain: &Chain, rule: impl Fn(&P) -> u64) -> u64 {
+        let (mut at, mut sum) = (chain.head, 0_u64);
+        for _ in 0..chain.packets {
+            let Some(node) = self.nodes.get_mut(at as usize) else { break };
+            node.memory = node.packet.as_ref().map_or(0, &rule);
+            sum = sum.wrapping_add(node.memory);
+            at = node.next;
+        }
+        sum
     }
 
     /// The packets of `chain` and their nodes, oldest first.
@@ -475,11 +502,13 @@ impl Turns {
     /// Appends `flow` after all others.
     #[inline]
     pub(crate) fn push(&mut self, flow: u32) {
-        let place = self.place(self.tail);
+        // Read once: the compiler cannot know that the entry is not the tail.
+        let tail = self.tail;
+        let place = self.place(tail);
         if let Some(entry) = self.ring.get_mut(place) {
             *entry = flow;
         }
-        self.tail = self.tail.wrapping_add(1);
+        self.tail = tail.wrapping_add(1);
     }
 
     /// Removes `flow`. The others keep their order.

@@ -453,7 +453,7 @@ const MAX_DELAY: Duration = Duration::from_secs(1_000_000);
 const DEFAULT_LIMIT: u32 = 1000;
 const MAX_OVERHEAD: i32 = 65_535;
 
-const LIMIT: Parameter = Parameter {
+pub(super) const LIMIT: Parameter = Parameter {
     name: "limit",
     unit: Unit::Packets,
     default: "1000p",
@@ -462,7 +462,7 @@ const LIMIT: Parameter = Parameter {
     doc: "packets held, including those being delayed; must exceed the packets that arrive within one delay",
 };
 
-const DELAY: Parameter = Parameter {
+pub(super) const DELAY: Parameter = Parameter {
     name: "delay",
     unit: Unit::Time,
     default: "0s",
@@ -471,7 +471,7 @@ const DELAY: Parameter = Parameter {
     doc: "delay of every packet",
 };
 
-const DELAY_JITTER: Parameter = Parameter {
+pub(super) const DELAY_JITTER: Parameter = Parameter {
     name: "delay.jitter",
     unit: Unit::Time,
     default: "0s",
@@ -480,7 +480,7 @@ const DELAY_JITTER: Parameter = Parameter {
     doc: "random variation of the delay",
 };
 
-const REORDER: Parameter = Parameter {
+pub(super) const REORDER: Parameter = Parameter {
     name: "reorder",
     unit: Unit::Probability,
     default: "0",
@@ -489,7 +489,7 @@ const REORDER: Parameter = Parameter {
     doc: "probability that a packet skips the delay",
 };
 
-const GAP: Parameter = Parameter {
+pub(super) const GAP: Parameter = Parameter {
     name: "gap",
     unit: Unit::Packets,
     default: "1 with reorder",
@@ -498,7 +498,7 @@ const GAP: Parameter = Parameter {
     doc: "one packet out of this many may skip the delay",
 };
 
-const RATE: Parameter = Parameter {
+pub(super) const RATE: Parameter = Parameter {
     name: "rate",
     unit: Unit::Rate,
     default: "none",
@@ -507,7 +507,7 @@ const RATE: Parameter = Parameter {
     doc: "link rate that spaces packets",
 };
 
-const ECN: Parameter = Parameter {
+pub(super) const ECN: Parameter = Parameter {
     name: "ecn",
     unit: Unit::Flag { off: None },
     default: "off",
@@ -516,7 +516,7 @@ const ECN: Parameter = Parameter {
     doc: "mark ECN-capable packets instead of losing them",
 };
 
-const SEED: Parameter = Parameter {
+pub(super) const SEED: Parameter = Parameter {
     name: "seed",
     unit: Unit::Integer,
     default: "that of the run",
@@ -525,7 +525,7 @@ const SEED: Parameter = Parameter {
     doc: "seed of the random numbers of this discipline",
 };
 
-const DELAY_CORRELATION: Parameter = correlation("delay.correlation");
+pub(super) const DELAY_CORRELATION: Parameter = correlation("delay.correlation");
 
 const DISTRIBUTION: Parameter = follower(
     "distribution",
@@ -534,87 +534,91 @@ const DISTRIBUTION: Parameter = follower(
     "distribution of the random delay; jitter is the half width of uniform and the standard deviation of the others",
 );
 
-const LOSS: Parameter = follower("loss", Unit::Probability, "0", "probability that a packet is lost");
+pub(super) const LOSS: Parameter =
+    follower("loss", Unit::Probability, "0", "probability that a packet is lost");
 
-const LOSS_CORRELATION: Parameter = correlation("loss.correlation");
+pub(super) const LOSS_CORRELATION: Parameter = correlation("loss.correlation");
 
-const LOSS_GEMODEL: Parameter = follower(
+pub(super) const LOSS_GEMODEL: Parameter = follower(
     "loss gemodel",
     Unit::Probability,
     "none",
     "loss in bursts (Gilbert-Elliott): probability to enter the bad state; not with `loss`",
 );
 
-const LOSS_GEMODEL_R: Parameter =
+pub(super) const LOSS_GEMODEL_R: Parameter =
     follower("loss gemodel.r", Unit::Probability, "1 - P", "probability to leave the bad state");
 
-const LOSS_GEMODEL_1_H: Parameter =
+pub(super) const LOSS_GEMODEL_1_H: Parameter =
     follower("loss gemodel.1-h", Unit::Probability, "1", "probability of a loss in the bad state");
 
-const LOSS_GEMODEL_1_K: Parameter =
+pub(super) const LOSS_GEMODEL_1_K: Parameter =
     follower("loss gemodel.1-k", Unit::Probability, "0", "probability of a loss in the good state");
 
-const LOSS_STATE: Parameter = follower(
+pub(super) const LOSS_STATE: Parameter = follower(
     "loss state",
     Unit::Probability,
     "none",
     "loss by a Markov chain of four states: probability from a gap to a loss in a burst; not with `loss`",
 );
 
-const LOSS_STATE_P31: Parameter =
+pub(super) const LOSS_STATE_P31: Parameter =
     follower("loss state.p31", Unit::Probability, "1 - P13", "probability from a loss in a burst to a gap");
 
-const LOSS_STATE_P32: Parameter = follower(
+pub(super) const LOSS_STATE_P32: Parameter = follower(
     "loss state.p32",
     Unit::Probability,
     "0",
     "probability from a loss in a burst to a delivery in a burst",
 );
 
-const LOSS_STATE_P23: Parameter =
+pub(super) const LOSS_STATE_P23: Parameter =
     follower("loss state.p23", Unit::Probability, "1", "probability from a delivery in a burst to a loss");
 
-const LOSS_STATE_P14: Parameter =
+pub(super) const LOSS_STATE_P14: Parameter =
     follower("loss state.p14", Unit::Probability, "0", "probability of a single loss in a gap");
 
-const CORRUPT: Parameter =
+pub(super) const CORRUPT: Parameter =
     follower("corrupt", Unit::Probability, "0", "probability that one bit of a packet is flipped");
 
-const CORRUPT_CORRELATION: Parameter = correlation("corrupt.correlation");
+pub(super) const CORRUPT_CORRELATION: Parameter = correlation("corrupt.correlation");
 
-const DUPLICATE: Parameter =
+pub(super) const DUPLICATE: Parameter =
     follower("duplicate", Unit::Probability, "0", "probability that a packet is duplicated");
 
-const DUPLICATE_CORRELATION: Parameter = correlation("duplicate.correlation");
+pub(super) const DUPLICATE_CORRELATION: Parameter = correlation("duplicate.correlation");
 
-const REORDER_CORRELATION: Parameter = correlation("reorder.correlation");
+pub(super) const REORDER_CORRELATION: Parameter = correlation("reorder.correlation");
 
-const RATE_PACKETOVERHEAD: Parameter =
+pub(super) const RATE_PACKETOVERHEAD: Parameter =
     follower("rate.packetoverhead", Unit::Signed, "0", "bytes added to each packet");
 
-const RATE_CELLSIZE: Parameter =
+pub(super) const RATE_CELLSIZE: Parameter =
     follower("rate.cellsize", Unit::Integer, "0", "payload bytes of a cell; the link sends whole cells");
 
-const RATE_CELLOVERHEAD: Parameter =
+pub(super) const RATE_CELLOVERHEAD: Parameter =
     follower("rate.celloverhead", Unit::Signed, "0", "bytes added to each cell");
 
-const SLOT: Parameter = follower("slot", Unit::Time, "none", "shortest time between bunches of packets");
+pub(super) const SLOT: Parameter =
+    follower("slot", Unit::Time, "none", "shortest time between bunches of packets");
 
-const SLOT_MAX: Parameter = follower("slot.max", Unit::Time, "the least", "longest time between bunches");
+pub(super) const SLOT_MAX: Parameter =
+    follower("slot.max", Unit::Time, "the least", "longest time between bunches");
 
-const SLOT_DISTRIBUTION: Parameter = follower(
+pub(super) const SLOT_DISTRIBUTION: Parameter = follower(
     "slot distribution",
     Unit::Table(DISTRIBUTIONS),
     "none",
     "distribution of the time between bunches",
 );
 
-const SLOT_DISTRIBUTION_DELAY: Parameter =
+pub(super) const SLOT_DISTRIBUTION_DELAY: Parameter =
     follower("slot distribution.delay", Unit::Time, "0s", "mean time between bunches");
 
-const SLOT_DISTRIBUTION_JITTER: Parameter =
+pub(super) const SLOT_DISTRIBUTION_JITTER: Parameter =
     follower("slot distribution.jitter", Unit::Time, "0s", "standard deviation of the time between bunches");
 
-const PACKETS: Parameter = follower("packets", Unit::Packets, "no bound", "packets per bunch; needs slot");
+pub(super) const PACKETS: Parameter =
+    follower("packets", Unit::Packets, "no bound", "packets per bunch; needs slot");
 
-const BYTES: Parameter = follower("bytes", Unit::Bytes, "no bound", "bytes per bunch; needs slot");
+pub(super) const BYTES: Parameter = follower("bytes", Unit::Bytes, "no bound", "bytes per bunch; needs slot");

@@ -2,6 +2,7 @@
 
 use super::rules::{DelayFrom, PieVariant, Rules};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::shown::{Show, Shown};
 use crate::time::{Duration, Rate};
 use crate::typed::setters;
 
@@ -94,10 +95,6 @@ impl Configure for PieConfig {
     const LIMIT_DROPS_NEXT: bool = true;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let number = |name, low, high, default: u32| -> Result<u32, ConfigError> {
-            let given = settings.number(name, low, high)?;
-            Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
-        };
         let time = |name, low, default| -> Result<Duration, ConfigError> {
             Ok(settings.number(name, low, MAX_TIME)?.map_or(default, Duration::from_nanos))
         };
@@ -130,11 +127,11 @@ impl Configure for PieConfig {
         Ok(Self {
             variant,
             departure: Departure::of(variant.rules(), rate_estimator),
-            limit: number(LIMIT.name, 1, u64::from(u32::MAX), 1000)?,
+            limit: settings.small_or(LIMIT.name, 1, u64::from(u32::MAX), 1000)?,
             target: time(TARGET.name, 1, default.target)?,
             tupdate: time(TUPDATE.name, 1_000, default.tupdate)?,
-            alpha: number(ALPHA.name, 0, most, alpha)?,
-            beta: number(BETA.name, 0, most, beta)?,
+            alpha: settings.small_or(ALPHA.name, 0, most, alpha)?,
+            beta: settings.small_or(BETA.name, 0, most, beta)?,
             max_burst: time(MAX_BURST.name, 0, default.max_burst)?,
             ecn: flag(ECN.name),
             byte_mode: settings.flag(BYTEMODE.name).unwrap_or(variant == PieVariant::Docsis),
@@ -173,6 +170,19 @@ impl Configure for PieConfig {
     fn link(&self) -> Link {
         Link { mtu: self.mtu, ..Link::default() }
     }
+}
+
+impl Show for PieConfig {
+    const SHOWN: &'static [Shown] = &[
+        Shown::Setting(LIMIT.name),
+        Shown::Setting(TARGET.name),
+        Shown::Setting(TUPDATE.name),
+        Shown::Setting(ALPHA.name),
+        Shown::Setting(BETA.name),
+        Shown::FlagIfOn(ECN.name),
+        Shown::FlagIfOn(BYTEMODE.name),
+        Shown::FlagIfOn(DQ_RATE_ESTIMATOR.name),
+    ];
 }
 
 setters! {

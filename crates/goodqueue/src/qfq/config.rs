@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use crate::config::{Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::nesting::{self, InnerConfig};
+use crate::shown::{Show, Shown};
 use crate::typed::{self, setters};
 
 /// Configuration of [`Qfq`](super::Qfq).
@@ -112,6 +113,11 @@ impl<C: InnerConfig> Configure for QfqConfig<C> {
             all.with_child(nesting::child(class.minor, own, &class.qdisc))
         })
     }
+}
+
+impl<C: InnerConfig> Show for QfqConfig<C> {
+    /// Linux prints its classes and no options.
+    const SHOWN: &'static [Shown] = &[];
 }
 
 setters! {

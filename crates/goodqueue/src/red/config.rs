@@ -3,6 +3,7 @@
 use super::weight::{automatic_weight, filter_shift, one_minus_exp};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::jiffies;
+use crate::shown::{Show, Shown};
 use crate::time::{Duration, Instant, Rate};
 use crate::typed::setters;
 
@@ -159,15 +160,6 @@ impl Configure for RedConfig {
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let number =
             |name| -> Result<Option<u32>, ConfigError> { settings.small(name, 1, u64::from(u32::MAX)) };
-        let fraction = |name, default: f64| -> Result<f64, ConfigError> {
-            let given = settings.probability(name).unwrap_or(default);
-            let fits = given * TWO_TO_32 >= 1.0 && given <= 1.0;
-            if fits {
-                Ok(given)
-            } else {
-                Err(ConfigError::new(name, alloc::format!("{given}"), FRACTION_RANGE))
-            }
-        };
         let flag = |name| settings.flag(name).unwrap_or(false);
         let variant = settings.choice("variant").map_or(Ok(RedVariant::Linux), RedVariant::named)?;
         let linux = variant == RedVariant::Linux;
@@ -184,7 +176,11 @@ impl Configure for RedConfig {
             max: 0,
             avpkt,
             burst: 0,
-            probability: fraction(PROBABILITY.name, if ns2 || (floyd && adaptive) { 0.1 } else { 0.02 })?,
+            probability: fraction(
+                settings,
+                PROBABILITY.name,
+                if ns2 || (floyd && adaptive) { 0.1 } else { 0.02 },
+            )?,
             bandwidth,
             adaptive,
             ecn: flag(ECN.name),
@@ -222,7 +218,7 @@ impl Configure for RedConfig {
             } else {
                 0.002
             };
-            config.weight = fraction(WEIGHT.name, weight.max(1.0 / TWO_TO_32))?;
+            config.weight = fraction(settings, WEIGHT.name, weight.max(1.0 / TWO_TO_32))?;
         } else if filter_shift(config.min, config.burst, avpkt).is_none() {
             let allowed = alloc::format!(
                 "an average that settles: avpkt below min ({}) and burst of at least {}",
@@ -260,6 +256,18 @@ impl Configure for RedConfig {
             _ => settings,
         }
     }
+}
+
+impl Show for RedConfig {
+    const SHOWN: &'static [Shown] = &[
+        Shown::Setting(LIMIT.name),
+        Shown::Setting(MIN.name),
+        Shown::Setting(MAX.name),
+        Shown::Flag(ECN.name),
+        Shown::Flag(HARDDROP.name),
+        Shown::Flag(ADAPTIVE.name),
+        Shown::Flag(NODROP.name),
+    ];
 }
 
 setters! {
@@ -316,6 +324,13 @@ setters! {
 
 setters! { @variant [] RedConfig }
 
+/// Returns the fraction set for `name`, or `default`. Linux counts it in units of 2^-32.
+pub(crate) fn fraction(settings: &Settings, name: &'static str, default: f64) -> Result<f64, ConfigError> {
+    let given = settings.probability(name).unwrap_or(default);
+    let fits = given * TWO_TO_32 >= 1.0 && given <= 1.0;
+    if fits { Ok(given) } else { Err(ConfigError::new(name, alloc::format!("{given}"), FRACTION_RANGE)) }
+}
+
 const KIND: Kind = Kind {
     name: "red",
     summary: "Drops arrivals with a probability that grows with the average queue length",
@@ -352,7 +367,7 @@ const KIND: Kind = Kind {
 const FRACTION_RANGE: &str = "above 0 (at least 2^-32), to 1";
 /// Smaller ones only serve to break the derived sizes.
 const SMALLEST_MTU: u32 = 64;
-pub(crate) const TWO_TO_32: f64 = 4_294_967_296.0;
+pub(super) const TWO_TO_32: f64 = 4_294_967_296.0;
 /// Floyd 2001: `interval`; Linux: HZ / 2.
 pub(super) const ADAPT_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -374,7 +389,7 @@ const MIN: Parameter = Parameter {
     doc: "average queue length below which nothing is dropped",
 };
 
-const MAX: Parameter = Parameter {
+pub(crate) const MAX: Parameter = Parameter {
     name: "max",
     unit: Unit::Bytes,
     default: "3 x min, or limit / 4; 2 MTU where min is 1 MTU by default",
@@ -383,7 +398,7 @@ const MAX: Parameter = Parameter {
     doc: "average queue length above which every packet is dropped",
 };
 
-const AVPKT: Parameter = Parameter {
+pub(crate) const AVPKT: Parameter = Parameter {
     name: "avpkt",
     unit: Unit::Bytes,
     default: "1000, at most 2/3 MTU; ns2: 500",
@@ -392,7 +407,7 @@ const AVPKT: Parameter = Parameter {
     doc: "typical packet length, which sets how fast the average decays on an idle link",
 };
 
-const BURST: Parameter = Parameter {
+pub(crate) const BURST: Parameter = Parameter {
     name: "burst",
     unit: Unit::Packets,
     default: "(2 min + max) / (3 avpkt)",
@@ -401,7 +416,7 @@ const BURST: Parameter = Parameter {
     doc: "length of a burst that passes, which sets how slowly the average moves",
 };
 
-const PROBABILITY: Parameter = Parameter {
+pub(crate) const PROBABILITY: Parameter = Parameter {
     name: "probability",
     unit: Unit::Probability,
     default: "0.02; floyd1993 adaptive and ns2: 0.1",
@@ -410,7 +425,7 @@ const PROBABILITY: Parameter = Parameter {
     doc: "largest probability of an early drop",
 };
 
-const BANDWIDTH: Parameter = Parameter {
+pub(crate) const BANDWIDTH: Parameter = Parameter {
     name: "bandwidth",
     unit: Unit::Rate,
     default: "the link rate",
@@ -419,41 +434,20 @@ const BANDWIDTH: Parameter = Parameter {
     doc: "rate at which the average decays on an idle link",
 };
 
-const ADAPTIVE: Parameter = Parameter {
-    name: "adaptive",
-    unit: Unit::Flag { off: None },
-    default: "off",
-    source: "tc",
-    range: "",
-    doc: "adapt the probability to keep the average halfway between min and max",
-};
+/// A flag that is off by default and has no word that switches it off.
+const fn flag(name: &'static str, range: &'static str, doc: &'static str) -> Parameter {
+    Parameter { name, unit: Unit::Flag { off: None }, default: "off", source: "tc", range, doc }
+}
 
-const ECN: Parameter = Parameter {
-    name: "ecn",
-    unit: Unit::Flag { off: None },
-    default: "off",
-    source: "tc",
-    range: "",
-    doc: "mark ECN-capable packets instead of dropping them",
-};
+const ADAPTIVE: Parameter =
+    flag("adaptive", "", "adapt the probability to keep the average halfway between min and max");
 
-const HARDDROP: Parameter = Parameter {
-    name: "harddrop",
-    unit: Unit::Flag { off: None },
-    default: "off",
-    source: "tc",
-    range: "",
-    doc: "above max, drop ECN-capable packets too",
-};
+const ECN: Parameter = flag("ecn", "", "mark ECN-capable packets instead of dropping them");
 
-const NODROP: Parameter = Parameter {
-    name: "nodrop",
-    unit: Unit::Flag { off: None },
-    default: "off",
-    source: "tc",
-    range: "needs ecn",
-    doc: "enqueue packets that cannot be marked instead of dropping them",
-};
+const HARDDROP: Parameter = flag("harddrop", "", "above max, drop ECN-capable packets too");
+
+const NODROP: Parameter =
+    flag("nodrop", "needs ecn", "enqueue packets that cannot be marked instead of dropping them");
 
 const GENTLE: Parameter = Parameter {
     name: "gentle",

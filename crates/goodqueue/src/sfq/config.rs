@@ -3,7 +3,8 @@
 use super::{FlowRed, SfqConfig, SfqVariant};
 use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
 use crate::red::linux::{Law, Terms};
-use crate::red::{TWO_TO_32, filter_shift};
+use crate::red::{self, filter_shift};
+use crate::shown::{Show, Shown};
 use crate::time::Duration;
 use crate::typed::setters;
 
@@ -56,11 +57,7 @@ impl Configure for SfqConfig {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let number = |name, high, default: u32| -> Result<u32, ConfigError> {
-            let given = settings.number(name, 1, high)?;
-            Ok(given.and_then(|value| u32::try_from(value).ok()).unwrap_or(default))
-        };
-        let divisor = number(DIVISOR.name, MAX_DIVISOR, 1024)?;
+        let divisor = settings.small_or(DIVISOR.name, 1, MAX_DIVISOR, 1024)?;
         if !divisor.is_power_of_two() {
             return Err(ConfigError::new(DIVISOR.name, alloc::format!("{divisor}"), DIVISOR_RANGE));
         }
@@ -75,11 +72,16 @@ impl Configure for SfqConfig {
         }
         let config = Self {
             red: FlowRed::from_settings(settings)?,
-            limit: number(LIMIT.name, u64::from(u32::MAX), 127)?,
-            depth: number(DEPTH.name, MAX_DEPTH, 127)?,
-            flows: number(FLOWS.name, MAX_FLOWS, 128)?,
+            limit: settings.small_or(LIMIT.name, 1, u64::from(u32::MAX), 127)?,
+            depth: settings.small_or(DEPTH.name, 1, MAX_DEPTH, 127)?,
+            flows: settings.small_or(FLOWS.name, 1, MAX_FLOWS, 128)?,
             divisor,
-            quantum: number(QUANTUM.name, MAX_QUANTUM, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?,
+            quantum: settings.small_or(
+                QUANTUM.name,
+                1,
+                MAX_QUANTUM,
+                link.mtu.clamp(1, i32::MAX.unsigned_abs()),
+            )?,
             perturb,
             head_drop: settings.flag(HEADDROP.name).unwrap_or(false),
             variant,
@@ -108,6 +110,25 @@ impl Configure for SfqConfig {
             .with(ECN.name, Value::Flag(red.ecn))
             .with(HARDDROP.name, Value::Flag(red.hard_drop))
     }
+}
+
+impl Show for SfqConfig {
+    const SHOWN: &'static [Shown] = &[
+        Shown::Setting(LIMIT.name),
+        Shown::Setting(QUANTUM.name),
+        Shown::Setting(DEPTH.name),
+        Shown::Setting(DIVISOR.name),
+        Shown::Computed(PERTURB.name, |settings| {
+            let span = settings.time(PERTURB.name).filter(|span| !span.is_zero())?;
+            Some(Value::Integer(span.as_nanos() / 1_000_000_000).into())
+        }),
+        // These are set only with `redflowlimit`.
+        Shown::Setting(MIN.name),
+        Shown::Setting(MAX.name),
+        Shown::Setting(PROBABILITY.name),
+        Shown::Setting(ECN.name),
+        Shown::Setting(HARDDROP.name),
+    ];
 }
 
 setters! {
@@ -160,10 +181,7 @@ setters! { @variant [] SfqConfig }
 impl FlowRed {
     /// tc's defaults; `None` if no RED is asked for.
     fn from_settings(settings: &Settings) -> Result<Option<Self>, ConfigError> {
-        let number = |name| -> Result<Option<u32>, ConfigError> {
-            let given = settings.number(name, 1, u64::from(u32::MAX))?;
-            Ok(given.and_then(|value| u32::try_from(value).ok()))
-        };
+        let number = |name| settings.small(name, 1, u64::from(u32::MAX));
         let Some(limit) = number(REDFLOWLIMIT.name)? else {
             let first = [MIN, MAX, AVPKT, BURST, PROBABILITY, ECN, HARDDROP]
                 .map(|parameter| parameter.name)
@@ -190,10 +208,7 @@ impl FlowRed {
             let allowed = alloc::format!("more than min / avpkt, which is {}", min / avpkt);
             ConfigError::new(BURST.name, alloc::format!("{burst}"), allowed)
         })?;
-        let probability = settings.probability(PROBABILITY.name).unwrap_or(0.02);
-        if !(probability * TWO_TO_32 >= 1.0 && probability <= 1.0) {
-            return Err(ConfigError::new(PROBABILITY.name, alloc::format!("{probability}"), "2^-32 to 1"));
-        }
+        let probability = red::fraction(settings, PROBABILITY.name, 0.02)?;
         let terms = Terms::of(&Law { min, max, shift, unit: 1, probability, packet_time: Duration::ZERO });
         let flag = |name| settings.flag(name).unwrap_or(false);
         let (ecn, hard_drop) = (flag(ECN.name), flag(HARDDROP.name));

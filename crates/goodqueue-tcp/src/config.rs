@@ -56,19 +56,40 @@ pub enum UndoRule {
 }
 
 /// How a receive buffer follows the rate, with [`Config::adaptive_acks`] and timestamps.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum BufferTuning {
-    /// The first window is 64 kB. The buffer grows in proportion to the growth of the rate (Linux
-    /// 6.1).
-    #[default]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BufferTuning {
+    /// Rule by which the buffer grows.
+    pub growth: BufferGrowth,
+    /// Buffer of a new connection, in bytes.
+    pub initial: u64,
+    /// First window in full segments; `None`: all that the buffer allows.
+    pub first_window: Option<u64>,
+    /// Memory in bytes that a segment is assumed to take beside its payload.
+    pub overhead: u64,
+}
+
+/// Rule by which a receive buffer grows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BufferGrowth {
+    /// In proportion to the growth of the rate (Linux 6.1).
     Proportional,
-    /// The first window is 20 segments. Each segment adds two more, up to 175 kB, before the first
-    /// measurement (`tcp_fixup_rcvbuf`). The buffer grows by half or doubles where the rate did
-    /// (Linux 3.14).
+    /// By half where the rate grew by a quarter, and twice where it grew by half (Linux 3.14).
     Stepwise,
-    /// The first window is 10 segments. The buffer holds twice the data of a round trip (Linux
-    /// 3.2).
+    /// To twice the data of a round trip (Linux 3.2).
     TwoRoundTrips,
+}
+
+impl Default for BufferTuning {
+    /// Returns the tuning of Linux 6.1.
+    fn default() -> Self {
+        Self::LINUX
+    }
+}
+
+impl BufferTuning {
+    /// Linux 6.1: the default of `tcp_rmem`, and the overhead that `tcp_rcv_space_adjust` assumes.
+    pub(crate) const LINUX: Self =
+        Self { growth: BufferGrowth::Proportional, initial: 131_072, first_window: None, overhead: 832 };
 }
 
 /// How much data the application can hand over at a time, if segments do not leave in

@@ -1,23 +1,22 @@
-//! `HyStart++` (RFC 9406): slow start ends when the round-trip time rises, before the queue that
-//! makes it rise is full.
+//! `HyStart++` (RFC 9406): slow start ends when the round-trip time rises, before the queue is
+//! full.
 //!
-//! It shapes the initial slow start of the controllers that have the standard one: `cubic` (for
-//! which RFC 9438 §4.10 recommends it), `newreno`, `reno` and, in place of its own `HyStart`,
-//! `cubic_linux`. [`Config::hystart`] switches it on.
+//! `HyStart++` applies to the initial slow start of controllers with the standard slow start:
+//! `cubic` (RFC 9438 §4.10 recommends it), `newreno`, `reno` and `cubic_linux`, whose own `HyStart`
+//! it replaces. [`Config::hystart`] switches it on.
 //!
-//! A round lasts until what was out at its start is acknowledged. When the least RTT of a round's
-//! first samples is above that of the round before by an eighth (4 ms at least, 16 ms at most),
-//! Conservative Slow Start (CSS) begins: the window grows a quarter as fast. If the RTT comes back
-//! below what it was then, the rise was a false alarm and slow start goes on; if it has not after
-//! five rounds, congestion avoidance begins where the window is. A loss or a mark ends it as it
-//! ends any slow start.
+//! A round lasts until all data in flight at its start is acknowledged. Conservative Slow Start
+//! (CSS) begins when the least RTT of a round is above that of the previous round by an eighth (at
+//! least 4 ms, at most 16 ms). The window then grows a quarter as fast. If the RTT falls below its
+//! value at the start of CSS, the rise was a false alarm, and slow start resumes. Otherwise
+//! congestion avoidance begins after five rounds. A loss or a mark ends CSS as it ends slow start.
 //!
 //! # Deviations
 //!
-//! None from RFC 9406. What it leaves open: the ACK that ends a round is that round's last sample,
-//! the first round begins with the first ACK of data, and a slow start that a wrong reduction
-//! interrupted goes on where it was if the reduction is taken back. L is 8, as none of the
-//! controllers that it shapes paces.
+//! None from RFC 9406. Where the RFC leaves a choice, the ACK that ends a round is the last sample
+//! of that round, and the first round begins with the first ACK of data. If a wrong reduction is
+//! taken back, the interrupted slow start resumes in its old state. L is 8, because none of these
+//! controllers paces.
 //!
 //! [`Config::hystart`]: crate::Config::hystart
 
@@ -25,24 +24,23 @@ use goodqueue::Duration;
 
 use crate::congestion::Constant;
 
-/// Least and greatest rise of the RTT that counts (`MIN_RTT_THRESH` and `MAX_RTT_THRESH`, RFC 9406
-/// §4.3).
+/// Smallest rise of the RTT that starts CSS (RFC 9406 §4.3).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
+/// Rise of the RTT that always starts CSS (RFC 9406 §4.3).
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
-/// Between these the rise is this part of the last round's least RTT (`MIN_RTT_DIVISOR`, RFC 9406
-/// §4.3).
+/// Divisor of the last round's least RTT. The result is the rise that starts CSS, between the two
+/// bounds (RFC 9406 §4.3).
 const MIN_RTT_DIVISOR: u64 = 8;
-/// Samples without which a round says nothing (`N_RTT_SAMPLE`, RFC 9406 §4.3).
+/// Least number of RTT samples of a round (RFC 9406 §4.3).
 const N_RTT_SAMPLE: u32 = 8;
-/// In CSS the window grows by this part of what slow start would add (`CSS_GROWTH_DIVISOR`, RFC
-/// 9406 §4.3).
+/// Divisor of slow start's growth in CSS (RFC 9406 §4.3).
 const CSS_GROWTH_DIVISOR: u64 = 4;
-/// Rounds that CSS lasts, that in which it begins among them (`CSS_ROUNDS`, RFC 9406 §4.3).
+/// Number of rounds of CSS, including the one in which it begins (RFC 9406 §4.3).
 const CSS_ROUNDS: u32 = 5;
-/// Segments by which an ACK lets the window grow at most, without pacing (L, RFC 9406 §4.3).
+/// Largest growth of the window by one ACK, in segments, without pacing (RFC 9406 §4.3).
 const L: u64 = 8;
 
-/// What is built in.
+/// Constants that cannot be set.
 pub const CONSTANTS: &[Constant] = &[
     Constant { name: "MIN_RTT_THRESH", value: "4 ms", source: "RFC 9406 §4.3" },
     Constant { name: "MAX_RTT_THRESH", value: "16 ms", source: "RFC 9406 §4.3" },
@@ -53,21 +51,21 @@ pub const CONSTANTS: &[Constant] = &[
     Constant { name: "L", value: "8 segments", source: "RFC 9406 §4.3, without pacing" },
 ];
 
-/// Who ends slow start before a loss does.
+/// Algorithm that ends slow start before a loss.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum HyStart {
-    /// The congestion controller, in its own way: `cubic_linux` by Linux's `HyStart`; `cubic`,
-    /// `newreno` and `reno` do not.
+    /// That of the congestion controller: Linux's `HyStart` in `cubic_linux`, none in `cubic`,
+    /// `newreno` and `reno`.
     #[default]
     Own,
-    /// Nobody, where slow start is the standard one.
+    /// None, for controllers with the standard slow start.
     Off,
-    /// `HyStart++` (RFC 9406), where slow start is the standard one.
+    /// `HyStart++` (RFC 9406), for controllers with the standard slow start.
     Rfc9406,
 }
 
 impl HyStart {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Self; 3] = [Self::Own, Self::Off, Self::Rfc9406];
 
     /// Its name in scenarios.
@@ -83,19 +81,21 @@ impl HyStart {
 
 /// An ACK of new data in slow start.
 pub(crate) struct Seen {
-    /// The first byte not yet acknowledged, and the first not yet sent (SND.UNA, SND.NXT).
+    /// First byte not yet acknowledged (SND.UNA).
     pub(crate) una: u64,
+    /// First byte not yet sent (SND.NXT).
     pub(crate) next: u64,
-    /// Its RTT sample.
+    /// RTT sample of the ACK.
     pub(crate) rtt: Option<Duration>,
-    /// What it counts for the growth of the window, in bytes; 0 if that is not to grow.
+    /// Acknowledged bytes that count for the growth of the window; 0 if it must not grow.
     pub(crate) acked: u64,
-    /// Payload of a full segment, and what the window grows in steps of: that, or a byte.
+    /// Payload of a full segment in bytes.
     pub(crate) mss: u64,
+    /// Step of the window's growth in bytes: a full segment or one byte.
     pub(crate) step: u64,
 }
 
-/// What becomes of slow start.
+/// Effect of an ACK on slow start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// The window grows by this number of bytes.
@@ -107,23 +107,26 @@ pub(crate) enum Verdict {
 /// Conservative Slow Start.
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
-    /// The least RTT of the round in which it began (`cssBaselineMinRtt`).
+    /// Least RTT of the round in which CSS began (`cssBaselineMinRtt`).
     baseline: Duration,
-    /// Rounds that have ended since.
+    /// Rounds that ended since then.
     rounds: u32,
 }
 
-/// What a connection remembers during its initial slow start.
+/// State of a connection during its initial slow start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HyStartPlusPlus {
-    /// The round ends when this is acknowledged (windowEnd); 0 before the first.
+    /// Sequence number whose acknowledgement ends the round (windowEnd); 0 before the first round.
     window_end: u64,
-    /// Of the last round and of this one the least RTT, and the samples of this one.
+    /// Least RTT of the last round.
     last_round_min_rtt: Option<Duration>,
+    /// Least RTT of this round.
     current_round_min_rtt: Option<Duration>,
+    /// RTT samples of this round.
     samples: u32,
+    /// Conservative Slow Start, if it is active.
     css: Option<Conservative>,
-    /// In CSS: bytes that count for growth and have not yet made a whole step of it.
+    /// Acknowledged bytes in CSS that do not yet make a whole step of growth.
     credit: u64,
 }
 

@@ -1,48 +1,48 @@
-//! Data that arrived beyond a gap, and how it is reported (RFC 2018 §4).
+//! Data that arrived beyond a gap, and the SACK blocks that report it (RFC 2018 §4).
 
 use alloc::vec::Vec;
 
 use crate::segment::{MAX_SACK_BLOCKS, SackBlocks};
 
-/// Separate ranges that are kept; a segment that would open another is dropped. Bounds memory (256
-/// KiB) and work against a sender that leaves every other byte out; a window of 90 MB with each
-/// second segment lost fits.
+/// Largest number of separate ranges. A segment that would begin another range is dropped. The
+/// limit bounds memory (256 KiB) and work if a sender leaves out every other byte. A window of 90
+/// MB in which every second segment is lost fits.
 pub(crate) const MAX_RANGES: usize = 16_384;
 
-/// Ranges of sequence numbers above what is in order.
+/// Ranges of sequence numbers beyond the data in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
-    /// Sorted, never touching each other.
+    /// Ranges in order, with gaps between them.
     ranges: Vec<(u64, u64)>,
-    /// A sequence number in each of the ranges last reported, the most recent first.
+    /// A sequence number in each of the ranges reported last, the most recent first.
     recent: [Option<u64>; MAX_SACK_BLOCKS],
-    /// Ranges that were pushed out of those are not reported again.
+    /// True if only the ranges in `recent` are reported.
     is_forgetful: bool,
-    /// A sequence number in each range, in the order in which the ranges began, if they are to be
-    /// reported so, the latest first.
+    /// A sequence number in each range, in the order in which the ranges began; `None` if the
+    /// reports do not follow this order.
     created: Option<Vec<u64>>,
 }
 
 /// The fate of a segment that did not come in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stored {
-    /// It was kept, at least in part.
+    /// At least a part is new and was kept.
     New,
-    /// All of it was here already.
+    /// All of its data was here already.
     Duplicate,
     /// There are too many ranges.
     Full,
 }
 
 impl Reassembly {
-    /// One that reports no range but the last three that a segment went into, as ns-2's sink does
-    /// (tcp-sink.cc).
+    /// Returns a store that reports only the three ranges that received a segment last, as ns-2's
+    /// sink does (tcp-sink.cc).
     pub(crate) fn forgetful() -> Self {
         Self { is_forgetful: true, ..Self::default() }
     }
 
-    /// One that reports the ranges that began last, wherever segments go; where two grow together
-    /// the lower counts. So does the reassembly queue of ns-2's FullTcp (rq.cc).
+    /// Returns a store that reports the ranges that began last, as the reassembly queue of ns-2's
+    /// FullTcp does (rq.cc). Where two ranges merge, the beginning of the lower one counts.
     pub(crate) fn in_order_of_creation() -> Self {
         Self { created: Some(Vec::new()), ..Self::default() }
     }
@@ -52,7 +52,7 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
-    /// The first range.
+    /// Returns the first range.
     #[inline]
     pub(crate) fn first(&self) -> Option<&(u64, u64)> {
         self.ranges.first()
@@ -85,15 +85,15 @@ impl Reassembly {
         stored
     }
 
-    /// `start..end` goes into, or to the edge of, one of the two ranges last reported, or there are
-    /// no more than one.
+    /// Returns true if `start..end` overlaps or touches one of the two ranges reported last, or if
+    /// there is at most one range.
     pub(crate) fn is_usual(&self, start: u64, end: u64) -> bool {
         let mut reported = self.recent.iter().flatten().filter_map(|&seq| self.range_of(seq)).take(2);
         self.ranges.len() < 2 || reported.any(|range| start <= range.1 && range.0 <= end)
     }
 
-    /// Everything below `next` is in order now. Takes out the ranges that this reaches and returns
-    /// where it ends.
+    /// Everything below `next` is in order now. Removes the ranges that it reaches and returns the
+    /// end of the data in order.
     pub(crate) fn advance(&mut self, next: u64) -> u64 {
         let reached = self.ranges.iter().take_while(|range| range.0 <= next).count();
         let mut end = next;
@@ -110,14 +110,14 @@ impl Reassembly {
         end
     }
 
-    /// The range that holds `seq`.
+    /// Returns the range that holds `seq`.
     pub(crate) fn range_of(&self, seq: u64) -> Option<(u64, u64)> {
         let index = self.ranges.partition_point(|range| range.1 <= seq);
         self.ranges.get(index).copied().filter(|range| range.0 <= seq)
     }
 
-    /// The blocks of an ACK: `first` (a DSACK) if given, then the ranges last reported, then any
-    /// (RFC 2018 §4).
+    /// Returns the blocks of an ACK: `first` (a DSACK) if given, then the ranges reported last,
+    /// then any others (RFC 2018 §4).
     pub(crate) fn blocks(&self, ack: u64, first: Option<(u64, u64)>) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         if let Some((start, end)) = first {
@@ -148,7 +148,7 @@ impl Reassembly {
         blocks
     }
 
-    /// The range at `index` took in a segment at `start`, and so many ranges that it touched.
+    /// The range at `index` received a segment at `start`, which joined `touching` ranges.
     fn note_creation(&mut self, index: usize, start: u64, touching: usize) {
         let (Some(created), Some(&(low, high))) = (&mut self.created, self.ranges.get(index)) else { return };
         if touching == 0 {
@@ -159,8 +159,8 @@ impl Reassembly {
         }
     }
 
-    /// Puts the range at `index`, which the segment at `start` went into, to the front of those
-    /// last reported.
+    /// Puts the range at `index`, which received the segment at `start`, before those reported
+    /// last.
     fn remember(&mut self, index: usize, start: u64) {
         let Some(&(low, high)) = self.ranges.get(index) else { return };
         let elsewhere = |seq: &u64| *seq < low || *seq >= high;

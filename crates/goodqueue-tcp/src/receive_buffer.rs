@@ -1,65 +1,57 @@
-//! How Linux fits a receive buffer to a connection (dynamic right-sizing, `tcp_rcv_space_adjust` of
-//! Linux 6.1, 3.14 and 3.2), and the window that it announces from it. While that grows, no ACK is
-//! delayed.
+//! The receive buffer of Linux, which grows with the rate of the connection (dynamic right-sizing,
+//! `tcp_rcv_space_adjust` of Linux 6.1, 3.14 and 3.2), and the window that Linux announces from it.
+//! While the window grows, no ACK is delayed. The numbers of each kernel are in
+//! [`BufferTuning`].
 
 use alloc::vec::Vec;
 
 use goodqueue::{Duration, Instant};
 
-use crate::config::BufferTuning;
+use crate::config::{BufferGrowth, BufferTuning};
 
-/// Buffer of a new connection, and the most: `tcp_rmem` of Linux 6.1, in bytes.
-const INITIAL: u64 = 131_072;
+/// Largest buffer in bytes (`tcp_rmem`).
 const MOST: u64 = 6_291_456;
-/// Memory that a segment takes beside its payload, as recorded. Linux itself assumes
-/// `RECKONED_OVERHEAD`.
+/// Memory in bytes that a segment takes beside its payload, as recorded. The kernels assume less
+/// ([`BufferTuning::overhead`]).
 const OVERHEAD: u64 = 1280;
-/// A segment out of order is joined to the one that it follows, and takes no further overhead,
-/// while both have at most `PIECES` pieces of memory (`MAX_SKB_FRAGS`). A segment has one piece, or
-/// two where the sender's memory changes from one page of `PAGE` bytes to the next
-/// (`skb_page_frag_refill`).
+/// Largest number of memory pieces in two joined segments (`MAX_SKB_FRAGS`). A segment out of order
+/// is joined to the one before it within this limit, and then takes no further overhead.
 const PIECES: u64 = 17;
+/// Size in bytes of a page of the sender's memory (`skb_page_frag_refill`). A segment that begins
+/// in one page and ends in the next has two pieces, any other one.
 const PAGE: u64 = 32_768;
-const RECKONED_OVERHEAD: u64 = 832;
-const RECKONED_STEP: u64 = 128;
-/// Segments that Linux assumes of the initial window (`TCP_INIT_CWND`), and segments added for
-/// losses.
+/// Step in bytes by which the assumed overhead grows until the window holds a segment.
+const OVERHEAD_STEP: u64 = 128;
+/// Data of the first round trip that Linux assumes, in segments (`TCP_INIT_CWND`).
 const INITIAL_SEGMENTS: u64 = 10;
+/// Segments added to the window for losses.
 const CUSHION: u64 = 16;
-/// In Linux 3.14 a buffer begins with room for eight times `ANNOUNCED_314` segments of 1460 bytes
-/// with headers and bookkeeping, and `ANNOUNCED_314` segments are announced (`tcp_fixup_rcvbuf`,
-/// `tcp_default_init_rwnd`). The last constant is the assumed overhead of a segment.
-const INITIAL_314: u64 = 8 * ANNOUNCED_314 * (1460 + RECKONED_OVERHEAD_314);
-const ANNOUNCED_314: u64 = 20;
-const RECKONED_OVERHEAD_314: u64 = 800;
-/// Linux takes its time in these, in nanoseconds.
+/// Linux measures times in this unit, in nanoseconds.
 const MICROSECOND: u64 = 1000;
-/// Linux 3.2 begins with the default of `tcp_rmem`, and announces `ANNOUNCED_32` segments
-/// (`TCP_DEFAULT_INIT_RCVWND`).
-const INITIAL_32: u64 = 87_380;
-const ANNOUNCED_32: u64 = 10;
-const RECKONED_OVERHEAD_32: u64 = 864;
-/// A shorter segment does not let the window grow.
+/// Shortest segment, in bytes, that lets the window grow.
 const SHORT: u32 = 128;
 /// Windows are announced in multiples of this (a window scale of 7, which `MOST` gives).
 pub(crate) const SCALE: u64 = 128;
 
-/// Segments out of order that were joined: from where to where, and in how many pieces of memory.
+/// Segments out of order that were joined.
 #[derive(Clone, Copy, Debug)]
 struct Joined {
+    /// First sequence number.
     start: u64,
+    /// Sequence number after the last byte.
     end: u64,
+    /// Pieces of memory.
     pieces: u64,
 }
 
 impl Joined {
-    /// One segment.
+    /// Returns a single segment.
     fn new(start: u64, end: u64) -> Self {
         let page = |seq: u64| seq.saturating_sub(1) / PAGE;
         Self { start, end, pieces: 1 + page(end.saturating_sub(1)) - page(start) }
     }
 
-    /// Joins `next` to it, if that can be.
+    /// Joins `next` if it follows and the pieces allow it. Returns true if it was joined.
     fn join(&mut self, next: Self) -> bool {
         let fits = self.end == next.start && self.pieces + next.pieces <= PIECES;
         if fits {
@@ -70,47 +62,46 @@ impl Joined {
     }
 }
 
-/// State of the tuning; sizes in bytes.
+/// State of the tuning.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveBuffer {
     tuning: BufferTuning,
+    /// Payload of a full segment in bytes.
     mss: u64,
-    /// The buffer, the window that it is good for, and how much of that is announced by now.
+    /// Size of the buffer in bytes.
     buffer: u64,
+    /// Largest window in bytes that the buffer allows.
     clamp: u64,
+    /// Window in bytes that is announced if the buffer has room.
     announced: u64,
-    /// Smoothed RTT as seen from here in microseconds, times eight, and the tick of the timestamp
-    /// that gave the last sample.
+    /// Smoothed RTT that the receiver measured, in microseconds times eight.
     rtt: u64,
+    /// Tick of the timestamp that gave the last RTT sample.
     answered: Option<u64>,
-    /// Bytes that arrived in the last round trip; then position and time of the start of this one.
+    /// Bytes that the application read in the last round trip.
     space: u64,
+    /// First sequence number of this round trip.
     from: u64,
+    /// Start of this round trip.
     since: Instant,
-    /// Segments out of order, by sequence number, and their bytes.
+    /// Segments out of order, by sequence number.
     held: Vec<Joined>,
+    /// Bytes of payload in `held`.
     held_bytes: u64,
 }
 
 impl ReceiveBuffer {
-    /// Of a connection established at `now`, whose full segments carry `mss` bytes.
+    /// Returns the buffer of a connection that was established at `now`. Full segments carry `mss`
+    /// bytes.
     pub(crate) fn new(mss: u32, tuning: BufferTuning, now: Instant) -> Self {
         let mss = u64::from(mss);
-        let buffer = match tuning {
-            BufferTuning::Proportional => INITIAL,
-            BufferTuning::Stepwise => INITIAL_314,
-            BufferTuning::TwoRoundTrips => INITIAL_32,
-        };
-        let clamp = window(buffer).saturating_sub(mss).max(2 * mss);
-        let (announced, space) = match tuning {
-            BufferTuning::Proportional => (clamp, clamp.min(INITIAL_SEGMENTS * mss)),
-            BufferTuning::Stepwise => (clamp.min(ANNOUNCED_314 * mss), clamp.min(ANNOUNCED_314 * mss)),
-            BufferTuning::TwoRoundTrips => (clamp.min(ANNOUNCED_32 * mss), clamp.min(ANNOUNCED_32 * mss)),
-        };
+        let clamp = window(tuning.initial).saturating_sub(mss).max(2 * mss);
+        let announced = tuning.first_window.map_or(clamp, |segments| clamp.min(segments * mss));
+        let space = clamp.min(tuning.first_window.unwrap_or(INITIAL_SEGMENTS) * mss);
         Self {
             tuning,
             mss,
-            buffer,
+            buffer: tuning.initial,
             clamp,
             announced,
             rtt: 0,
@@ -136,43 +127,43 @@ impl ReceiveBuffer {
         len as u64 + OVERHEAD
     }
 
-    /// The window, with `unread` bytes of the buffer in use beside what is held out of order; and
-    /// whether that is less than half of what there could be.
+    /// Returns the window, and whether it is less than half of the largest one. `unread` bytes of
+    /// the buffer are in use beside the segments out of order.
     #[inline]
     pub(crate) fn window(&self, unread: u64) -> (u64, bool) {
         let free = window(self.buffer.saturating_sub(self.taken(unread)));
         (self.announced.min(free).next_multiple_of(SCALE), free < self.clamp.min(window(self.buffer)) / 2)
     }
 
-    /// A segment of `len` bytes arrived that answers to what was sent `rtt` ago, in the tick
+    /// A segment of `len` bytes arrived. It answers a segment that was sent `rtt` ago, in the tick
     /// `answered` of the timestamps clock.
     #[inline]
     pub(crate) fn time(&mut self, len: u32, answered: u64, rtt: Duration) {
-        let of_old = self.tuning != BufferTuning::Proportional;
-        if (of_old || self.answered != Some(answered)) && u64::from(len) >= self.mss {
+        let is_old = self.tuning.growth != BufferGrowth::Proportional;
+        if (is_old || self.answered != Some(answered)) && u64::from(len) >= self.mss {
             self.answered = Some(answered);
-            // A shorter one counts at once, since 4.x.
+            // Since Linux 4.x, a shorter RTT replaces the smoothed one.
             let sample = rtt.as_nanos() / MICROSECOND;
-            let is_less = self.rtt == 0 || !of_old && sample * 8 < self.rtt;
+            let is_less = self.rtt == 0 || !is_old && sample * 8 < self.rtt;
             self.rtt = if is_less { sample * 8 } else { self.rtt - self.rtt / 8 + sample };
         }
     }
 
-    /// A segment with `len` bytes of payload was taken in, `unread` bytes of the buffer being in
-    /// use beside what is held out of order. Returns true if the window grows.
+    /// A segment with `len` bytes of payload was accepted. `unread` bytes of the buffer are in use
+    /// beside the segments out of order. Returns true if the window grows.
     #[inline]
     pub(crate) fn grow(&mut self, len: u32, unread: u64) -> bool {
-        let of_old = self.tuning != BufferTuning::Proportional;
+        let is_old = self.tuning.growth != BufferGrowth::Proportional;
         let room = self.clamp.min(window(self.buffer.saturating_sub(self.taken(unread))));
         if len < SHORT || room <= self.announced {
             return false;
         }
-        let most = if of_old { self.clamp } else { room };
+        let most = if is_old { self.clamp } else { room };
         self.announced = most.min(self.announced + 2 * self.mss);
         true
     }
 
-    /// The segment `start..end` came out of order, and is new. Returns true if the window grows.
+    /// The new segment `start..end` arrived out of order. Returns true if the window grows.
     pub(crate) fn hold(&mut self, start: u64, end: u64) -> bool {
         let segment = Joined::new(start, end);
         let len = u32::try_from(end - start).unwrap_or(u32::MAX);
@@ -182,15 +173,16 @@ impl ReceiveBuffer {
             self.held_bytes += u64::from(len);
             return self.grow(len, 0);
         }
-        // What is not joined does not take room yet when the window is looked at.
+        // A segment that is not joined takes memory only after the window was computed.
         let grows = self.grow(len, 0);
         self.held.insert(index, segment);
         self.held_bytes += u64::from(len);
         grows
     }
 
-    /// With the segment `start..end` everything up to `next` is in order. Returns up to where it is
-    /// read at first, as it was joined with what follows it, and what all that was not read takes.
+    /// The segment `start..end` arrived, and everything up to `next` is in order. Returns the end
+    /// of the first read, since the segment was joined with those that follow it, and the memory of
+    /// all unread segments.
     pub(crate) fn release(&mut self, start: u64, end: u64, next: u64) -> (u64, u64) {
         let mut queue = Joined::new(start, end);
         let mut first = None;
@@ -209,7 +201,7 @@ impl ReceiveBuffer {
         (first.unwrap_or(queue.end), unread)
     }
 
-    /// The application has read its queue up to `read`.
+    /// The application has read all data below the sequence number `read`.
     #[inline]
     pub(crate) fn on_read(&mut self, now: Instant, read: u64) {
         let micros = |instant: Instant| instant.as_nanos() / MICROSECOND;
@@ -217,7 +209,7 @@ impl ReceiveBuffer {
             return;
         }
         let mut copied = read - self.from;
-        if self.tuning == BufferTuning::TwoRoundTrips {
+        if self.tuning.growth == BufferGrowth::TwoRoundTrips {
             copied = copied.saturating_mul(2);
         }
         if copied > self.space {
@@ -228,38 +220,40 @@ impl ReceiveBuffer {
         self.since = now;
     }
 
-    /// Twice what a round trip brought, and more as it grew; in Linux 3.2 `copied` is twice that
-    /// already.
+    /// Enlarges the buffer to twice the data of a round trip, and further if the rate grew. In
+    /// Linux 3.2 `copied` is twice the data already.
     fn enlarge(&mut self, copied: u64) {
-        if self.tuning == BufferTuning::TwoRoundTrips {
-            self.set(copied, RECKONED_OVERHEAD_32, copied);
-            return;
+        let for_losses = CUSHION * self.mss;
+        match self.tuning.growth {
+            BufferGrowth::TwoRoundTrips => self.set(copied, copied),
+            BufferGrowth::Stepwise => {
+                let base = 2 * copied + for_losses;
+                let wanted = if copied >= self.space + self.space / 2 {
+                    2 * base
+                } else if copied >= self.space + self.space / 4 {
+                    base + base / 2
+                } else {
+                    base
+                };
+                self.set(wanted, wanted);
+            }
+            BufferGrowth::Proportional => {
+                let base = 2 * copied + for_losses;
+                let grown = u128::from(base) * u128::from(copied - self.space);
+                let more = 2 * (grown / u128::from(self.space.max(1)));
+                self.set(base.saturating_add(u64::try_from(more).unwrap_or(u64::MAX)), u64::MAX);
+            }
         }
-        let base = 2 * copied + CUSHION * self.mss;
-        if self.tuning == BufferTuning::Stepwise {
-            // By half where the rate grew by a quarter, twice where it grew by half.
-            let wanted = if copied >= self.space + self.space / 2 {
-                2 * base
-            } else if copied >= self.space + self.space / 4 {
-                base + base / 2
-            } else {
-                base
-            };
-            self.set(wanted, RECKONED_OVERHEAD_314, wanted);
-            return;
-        }
-        let growth = u128::from(base) * u128::from(copied - self.space) / u128::from(self.space.max(1));
-        let wanted = base.saturating_add(u64::try_from(2 * growth).unwrap_or(u64::MAX));
-        self.set(wanted, RECKONED_OVERHEAD, u64::MAX);
     }
 
-    /// A buffer for a window of `wanted` bytes, if that is more; `most` of it is announced.
-    fn set(&mut self, wanted: u64, overhead: u64, most: u64) {
-        let mut reckoned = self.mss + overhead;
-        while window(reckoned) < self.mss {
-            reckoned += RECKONED_STEP;
+    /// Enlarges the buffer for a window of `wanted` bytes, of which at most `most` are announced. A
+    /// buffer does not become smaller.
+    fn set(&mut self, wanted: u64, most: u64) {
+        let mut assumed = self.mss + self.tuning.overhead;
+        while window(assumed) < self.mss {
+            assumed += OVERHEAD_STEP;
         }
-        let buffer = (wanted / self.mss).saturating_mul(reckoned).min(MOST);
+        let buffer = (wanted / self.mss).saturating_mul(assumed).min(MOST);
         if buffer > self.buffer {
             self.buffer = buffer;
             self.clamp = window(buffer).min(most);
@@ -267,7 +261,7 @@ impl ReceiveBuffer {
     }
 }
 
-/// The window that a buffer is good for: half of it (`tcp_adv_win_scale` 1).
+/// Returns the window that a buffer allows: half of it (`tcp_adv_win_scale` 1).
 const fn window(buffer: u64) -> u64 {
     buffer / 2
 }
@@ -282,10 +276,8 @@ mod tests {
     fn a_round_trip_of_twenty_segments_after_one_of_eleven_gives_the_recorded_buffer() {
         // Linux 6.1.192: 28,960 bytes after 15,928 in 50 ms each gave 429,240 bytes of buffer and a
         // window of half of them.
-        let mut buffer = ReceiveBuffer {
-            space: 15_928,
-            ..ReceiveBuffer::new(MSS, BufferTuning::Proportional, Instant::ZERO)
-        };
+        let mut buffer =
+            ReceiveBuffer { space: 15_928, ..ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO) };
         assert_eq!((buffer.clamp, buffer.announced), (64_088, 64_088));
         buffer.time(MSS, 7, Duration::from_millis(50));
         assert!(!buffer.grow(MSS, 0), "nothing to grow into yet");
@@ -298,7 +290,13 @@ mod tests {
     #[test]
     fn linux_3_14_announces_twenty_segments_and_two_more_with_each_that_comes() {
         // Linux 3.14.1 announced 28,960 bytes, then 31,872, 34,816 and so on up to 179,456.
-        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Stepwise, Instant::ZERO);
+        let tuning = BufferTuning {
+            growth: BufferGrowth::Stepwise,
+            initial: 361_600,
+            first_window: Some(20),
+            overhead: 800,
+        };
+        let mut buffer = ReceiveBuffer::new(MSS, tuning, Instant::ZERO);
         assert_eq!((buffer.buffer, buffer.clamp, buffer.announced), (361_600, 179_352, 28_960));
         buffer.time(MSS, 7, Duration::from_millis(50));
         let mut windows = Vec::new();
@@ -307,25 +305,25 @@ mod tests {
         }
         assert_eq!((windows.len(), windows[0], windows[1]), (52, 31_872, 34_816));
         assert_eq!(windows.last(), Some(&179_456));
-        // Twice as much as came in the round trip and 16 segments: that much twice over, as the
-        // rate grew by more than half.
+        // Twice the data of the round trip and 16 segments. The buffer is for twice as much,
+        // because the rate grew by more than half.
         buffer.on_read(Instant::from_nanos(50_000_000), 1 + 100_000);
         assert_eq!(buffer.clamp, 446_336);
     }
 
     #[test]
     fn within_a_round_trip_nothing_is_measured() {
-        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Proportional, Instant::ZERO);
+        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO);
         buffer.on_read(Instant::from_nanos(1_000_000_000), 1_000_000);
-        assert_eq!(buffer.buffer, INITIAL, "no RTT is known");
+        assert_eq!(buffer.buffer, BufferTuning::LINUX.initial, "no RTT is known");
         buffer.time(MSS, 7, Duration::from_millis(50));
         buffer.on_read(Instant::from_nanos(49_999_999), 1_000_000);
-        assert_eq!(buffer.buffer, INITIAL);
+        assert_eq!(buffer.buffer, BufferTuning::LINUX.initial);
     }
 
     #[test]
     fn it_stops_growing_at_the_most_there_is() {
-        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Proportional, Instant::ZERO);
+        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO);
         buffer.time(MSS, 7, Duration::from_millis(50));
         buffer.on_read(Instant::from_nanos(50_000_000), u64::MAX / 4);
         assert_eq!(buffer.buffer, MOST);
@@ -335,7 +333,7 @@ mod tests {
     }
 
     fn holding(numbers: impl IntoIterator<Item = u64>) -> ReceiveBuffer {
-        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::Proportional, Instant::ZERO);
+        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO);
         for number in numbers {
             buffer.hold(1 + number * 1448, 1 + (number + 1) * 1448);
         }

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::congestion::{CongestionControl, Signal};
 use crate::machinery::send_buffer::Burst;
 use crate::machinery::tail_probe::probe_wait;
+use crate::machinery::undo::Undoing;
 use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, State};
 use crate::profile::Profile;
 use crate::scoreboard::{Record, Scoreboard};
@@ -334,9 +335,21 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
         Some(segment)
     }
 
-    /// Sends the last segment again as a probe.
+    /// Sends the last segment again as a probe. A probe does not count as a retransmission when a
+    /// reduction is to be taken back.
     fn probe_again(&mut self, core: &mut Core<C>, now: Instant, position: u64, record: Record) -> Segment {
-        self.retransmit(core, now, position, record)
+        let before = self.undoing().map(|undoing| undoing.resent_since);
+        let segment = self.retransmit(core, now, position, record);
+        if let Some((undoing, since)) = self.undoing().zip(before) {
+            undoing.resent_since = since;
+        }
+        segment
+    }
+
+    /// Returns the state of undoing, in a stack that takes back wrong reductions.
+    #[inline]
+    fn undoing(&mut self) -> Option<&mut Undoing> {
+        None
     }
 
     /// Sends `payload` bytes for the first time.
@@ -381,7 +394,9 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     /// A segment was sent again.
     #[inline]
     fn on_resent(&mut self, core: &mut Core<C>, now: Instant, record: Record) {
-        let _ = (core, now, record);
+        if let Some(undoing) = self.undoing() {
+            undoing.note_resent(core, now, record);
+        }
     }
 
     /// Sets the timer for a tail loss probe, if one is called for. `afresh`: the timeout counts

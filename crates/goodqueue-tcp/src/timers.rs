@@ -1,22 +1,23 @@
-//! In what steps timers run: a kernel's do not fire when asked but at a tick of its clock.
+//! When timers fire. A kernel's timer fires at a tick of the kernel's clock after the asked time.
 
 use goodqueue::{Duration, Instant};
 
-/// Nanoseconds of a tick: kernels are taken to run at 1000 Hz.
+/// Length of a tick in nanoseconds: kernels run at 1000 Hz here.
 const TICK: u64 = 1_000_000;
-/// Linux counts ticks from five minutes before 2^32 (`INITIAL_JIFFIES`), which places the slots of
-/// the wheel.
+/// Tick at the start. Linux begins five minutes before 2^32 (`INITIAL_JIFFIES`), and the slots of
+/// the wheel depend on it.
 const FIRST_TICK: u64 = (1 << 32) - 300_000;
-/// Each level of the wheel has so many slots; its slots are so many times, as a power of two, as
-/// wide as those below.
+/// Slots of each level of the wheel.
 const SLOTS: u64 = 64;
+/// Power of two by which the slots of a level are wider than those of the level below.
 const WIDER: u32 = 3;
+/// Levels of the wheel.
 const LEVELS: u32 = 8;
 
 /// When a timer fires.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Timers {
-    /// When it was asked to.
+    /// At the asked time.
     #[default]
     Exact,
     /// At the next millisecond (Linux up to 4.7).
@@ -27,7 +28,7 @@ pub enum Timers {
 }
 
 impl Timers {
-    /// When a timer fires that is set at `now` for `wait` later.
+    /// Returns when a timer fires that is set at `now` to wait for `wait`.
     #[must_use]
     #[inline]
     pub fn expiry(self, now: Instant, wait: Duration) -> Instant {
@@ -41,7 +42,7 @@ impl Timers {
     }
 }
 
-/// The end of the slot into which a timer due at the tick `due`, which is `wait` ticks away, falls.
+/// Returns the end of the slot of a timer that is due at the tick `due`, in `wait` ticks.
 #[inline]
 fn slot_end(due: u64, wait: u64) -> u64 {
     let mut level = 0;

@@ -1,5 +1,5 @@
-//! Compound TCP (Tan, Song, Zhang & Sridharan 2006): Reno's window and, while the queue is short, a
-//! delay-based one on top.
+//! Compound TCP (Tan, Song, Zhang & Sridharan 2006): Reno's window, and a delay-based window on top
+//! of it while the queue is short.
 
 use goodqueue::{Duration, Instant};
 
@@ -13,16 +13,17 @@ use crate::congestion::{
 /// Parameters of the delay-based window (dwnd).
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Params {
-    /// dwnd grows by α · win^k − 1 segments per round.
+    /// Factor α: dwnd grows by α · win^k − 1 segments per round.
     alpha: f64,
+    /// Exponent k of the same formula.
     k: f64,
-    /// Share of the window that is left after a loss.
+    /// Share of the window that a loss removes.
     beta: f64,
     /// Segments in the queue at which dwnd begins to shrink.
     gamma: f64,
-    /// How fast dwnd shrinks, per segment in the queue.
+    /// Segments by which dwnd shrinks per segment in the queue.
     zeta: f64,
-    /// Window in segments below which it is Reno (draft-sridharan-tcpm-ctcp-02).
+    /// Window in segments below which dwnd does not grow (draft-sridharan-tcpm-ctcp-02).
     low_window: f64,
 }
 
@@ -37,19 +38,19 @@ const PAPER: &str = "INFOCOM 2006";
 /// RTT samples that a round needs.
 const MIN_SAMPLES: u32 = 3;
 
-/// Compound TCP. Windows are in segments inside.
+/// Compound TCP. It computes windows in segments.
 #[derive(Clone, Debug, Default)]
 pub struct Compound {
     rounds: Rounds,
     params: Params,
-    /// The delay-based window.
+    /// Delay-based window (dwnd) in segments.
     delay_window: f64,
-    /// Growth of less than a byte.
+    /// Growth below one byte that is not in the window yet.
     fraction: f64,
 }
 
 impl Compound {
-    /// What it is.
+    /// Description for users.
     pub const ABOUT: About = About {
         name: "compound",
         summary: "Reno, and a window on top that grows fast while the queue is short",
@@ -101,7 +102,8 @@ impl Compound {
         ..About::PLAIN
     };
 
-    /// By how much the delay-based window changes after a round with so many segments in the queue.
+    /// Returns the change of the delay-based window after a round with `queued` segments in the
+    /// queue.
     fn change(&self, window: f64, queued: f64) -> f64 {
         if queued < self.params.gamma {
             (self.params.alpha * libm::pow(window, self.params.k) - 1.0).max(0.0)

@@ -1,5 +1,5 @@
-//! TCP Nice (Venkataramani, Kokku, Dahlin 2002): Vegas that halves as soon as many RTTs of a round
-//! are long, and whose window may be a fraction of a segment.
+//! TCP Nice (Venkataramani, Kokku, Dahlin 2002): Vegas that halves its window when many RTTs of a
+//! round are long. The window may be a fraction of a segment.
 
 use goodqueue::{Duration, Instant};
 
@@ -31,31 +31,35 @@ const PARAMETERS: &[Parameter] = &[
 ];
 /// Least window in segments.
 const MIN_WINDOW: f64 = 1.0 / 48.0;
-/// Vegas' bounds in segments (ns-2 `v_alpha_`, `v_beta_`, `v_gamma_`).
+/// Queued segments below which the window grows (ns-2 `v_alpha_`).
 const ALPHA: f64 = 1.0;
+/// Queued segments above which the window shrinks (ns-2 `v_beta_`).
 const BETA: f64 = 3.0;
+/// Queued segments that end slow start (ns-2 `v_gamma_`).
 const GAMMA: f64 = 1.0;
 
 /// Least window of ns-2's Vegas in segments (tcp-vegas.cc).
 const NS2_MIN_WINDOW: f64 = 2.0;
 
-/// TCP Nice; `NS2`: on ns-2's Vegas, whose window never is below two segments.
+/// TCP Nice. `NS2` is the variant on ns-2's Vegas, whose window is at least two segments.
 #[derive(Clone, Debug)]
 pub struct Nice<const NS2: bool = false> {
     rounds: Rounds,
     /// Greatest RTT.
     most: Duration,
-    /// Long RTTs and RTTs of this round.
+    /// Number of long RTTs in this round.
     long: u32,
-    /// The window in segments, where it is below one.
+    /// Window in segments, if it is below one.
     small: Option<f64>,
-    /// Slow start grows in every other round.
+    /// True in every other round, in which slow start grows.
     grows: bool,
+    /// Smoothed RTT.
     srtt: Duration,
+    /// Payload of a full segment in bytes.
     mss: u32,
-    /// An RTT is long beyond this share of the way from the least to the greatest.
+    /// Share of the way from the least to the greatest RTT beyond which an RTT is long.
     threshold: f64,
-    /// The share of a window whose RTTs must be long.
+    /// Share of a window whose RTTs must be long for a reduction.
     fraction: f64,
 }
 
@@ -76,7 +80,7 @@ impl<const NS2: bool> Default for Nice<NS2> {
 }
 
 impl<const NS2: bool> Nice<NS2> {
-    /// What it is.
+    /// Description for users.
     pub const ABOUT: About = if NS2 {
         About {
             name: "nice_ns2",
@@ -103,7 +107,7 @@ impl<const NS2: bool> Nice<NS2> {
         }
     };
 
-    /// The window in segments, which may be less than one.
+    /// Returns the window in segments if it is below one.
     #[must_use]
     pub fn small_window(&self) -> Option<f64> {
         self.small
@@ -173,7 +177,7 @@ impl<const NS2: bool> CongestionControl for Nice<NS2> {
         self.srtt = feedback.srtt;
         self.mss = feedback.mss;
         let (Some(rtt), Some(base)) = (feedback.rtt, self.rounds.base) else { return };
-        // Until a longer RTT was seen, the greatest is taken for twice the least.
+        // Twice the least RTT stands for the greatest one until a longer RTT was seen.
         self.most = self.most.max(rtt);
         let most = if self.most > base { self.most } else { base.saturating_mul(2) };
         let span = most.as_nanos().saturating_sub(base.as_nanos()) as f64;

@@ -1,13 +1,13 @@
 //! TCP-LP (Kuzmanovic & Knightly 2003) as Linux has it: Reno that backs off when one-way delays
 //! rise.
 //!
-//! Linux's version is what the article's authors and others have measured since, and it differs
-//! from the article in what it takes for a delay. It estimates how fast the other host's clock runs
-//! from the timestamps of successive ACKs, as a whole number that is easily lowered and hardly ever
-//! raised; where the estimate is above 1000 per second, integer division makes the other clock
-//! count for nothing, and the delay is a number near 2^32 that falls with time. So TCP-LP behaves
-//! as Reno for long times, and backs off for no reason at others. All of that, with its 32-bit
-//! arithmetic, is kept here.
+//! The article's authors and others have measured with Linux's version since. It differs from the
+//! article in the measurement of delays. Linux estimates the rate of the other host's clock from
+//! the timestamps of successive ACKs. The estimate is a whole number that falls easily and rarely
+//! rises. Above 1000 ticks per second, integer division turns the other clock's scale into 0, and
+//! the delay becomes a number near 2^32 that falls with time. TCP-LP then behaves as Reno for long
+//! times, and backs off without reason at other times. This file keeps that behaviour with its
+//! 32-bit arithmetic.
 
 use goodqueue::Instant;
 
@@ -18,34 +18,39 @@ use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
 };
 
-/// Ticks of the timestamps clock per second, and the unit of delays: `TCP_TS_HZ` and `LP_RESOL`.
+/// Ticks of the timestamps clock per second (`TCP_TS_HZ`), and units of delay per second
+/// (`LP_RESOL`).
 const HZ: u32 = 1000;
-/// What the clocks of both hosts show when the simulation begins, in ticks: both started a moment
-/// ago, as in the recordings that this was compared with, where the first SYN carries 3.
+/// Clocks of both hosts at the start of the simulation, in ticks. The first SYN of the recordings
+/// carries 3.
 const CLOCK_AT_START: u64 = 3;
 
-/// TCP Low Priority. Delays are in milliseconds, as Linux has them.
+/// TCP Low Priority. Delays are in milliseconds, as in Linux.
 #[derive(Clone, Debug)]
 pub struct TcpLp {
     reno: Reno,
     /// δ: share of the way from the least to the greatest delay beyond which congestion is near, in
     /// hundredths.
     delta: u32,
-    /// The inference phase in round trips.
+    /// Length of the inference phase in round trips.
     inference_rounds: u32,
     /// Estimate of the other host's ticks per second; 0: none.
     remote_hz: u32,
-    /// The timestamps of the ACK before: the other host's, our own.
+    /// Timestamps of the previous ACK: the other host's and our own.
     reference: Option<(u32, u32)>,
-    /// Smoothed one-way delay, times eight; least and greatest one.
+    /// Smoothed one-way delay, times eight.
     smoothed: u32,
+    /// Least one-way delay.
     least: u32,
+    /// Greatest one-way delay that counts.
     most: u32,
-    /// A greater one that is not believed yet.
+    /// Greatest one-way delay. It counts when a greater one follows.
     reserve: u32,
-    /// In ticks: how long an early indication is remembered, and when the last one was.
+    /// Length of the inference phase in ticks.
     inference: u32,
+    /// Tick of the last early indication of congestion.
     last_drop: Option<u32>,
+    /// True in the inference phase, in which the window does not grow.
     infers: bool,
 }
 
@@ -69,7 +74,7 @@ impl Default for TcpLp {
 }
 
 impl TcpLp {
-    /// What it is.
+    /// Description for users.
     pub const ABOUT: About = About {
         name: "tcp_lp",
         summary: "Reno that halves when the one-way delay rises, and then waits",
@@ -98,8 +103,8 @@ impl TcpLp {
         ..About::PLAIN
     };
 
-    /// The estimate of the other host's clock after an ACK with these timestamps: 63/64 of the old
-    /// one, rounded down.
+    /// Updates the estimate of the other host's clock after an ACK with these timestamps. The old
+    /// estimate has a weight of 63/64, and the result is rounded down.
     fn estimate_clock(&mut self, theirs: u32, ours: u32) {
         if let Some((their_last, our_last)) = self.reference
             && theirs != their_last
@@ -113,7 +118,7 @@ impl TcpLp {
         self.reference = Some((theirs, ours));
     }
 
-    /// The one-way delay that these timestamps seem to show; 0: none.
+    /// Returns the one-way delay that follows from these timestamps; 0: none.
     fn delay(&self, theirs: u32, ours: u32) -> u32 {
         let Some(scale) = HZ.checked_div(self.remote_hz) else { return 0 };
         theirs.wrapping_mul(scale).wrapping_sub(ours)
@@ -142,8 +147,8 @@ impl TcpLp {
     }
 }
 
-/// What the timestamps clock, which counts milliseconds, showed when `stamp` was taken, at most 71
-/// minutes before `now`.
+/// Returns the timestamps clock in milliseconds at the time of `stamp`, at most 71 minutes before
+/// `now`.
 #[expect(clippy::cast_possible_truncation, reason = "both clocks wrap")]
 const fn ticks(now: Instant, stamp: u32) -> u32 {
     let micros = now.as_nanos() / 1000;

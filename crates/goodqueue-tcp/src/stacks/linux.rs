@@ -232,12 +232,9 @@ impl<C: CongestionControl> Stack<C> for Linux {
         None
     }
 
-    /// A probe does not count as a retransmission when a reduction is to be taken back.
-    fn probe_again(&mut self, core: &mut Core<C>, now: Instant, position: u64, record: Record) -> Segment {
-        let since = self.undoing.resent_since;
-        let segment = self.retransmit(core, now, position, record);
-        self.undoing.resent_since = since;
-        segment
+    #[inline]
+    fn undoing(&mut self) -> Option<&mut Undoing> {
+        Some(&mut self.undoing)
     }
 
     /// Notifies the controller if nothing is in flight.
@@ -246,10 +243,6 @@ impl<C: CongestionControl> Stack<C> for Linux {
         if core.scoreboard.pipe() == 0 {
             core.controller.on_start(now, ticks_between(core.last_sent, now));
         }
-    }
-
-    fn on_resent(&mut self, core: &mut Core<C>, now: Instant, record: Record) {
-        self.undoing.note_resent(core, now, record);
     }
 }
 

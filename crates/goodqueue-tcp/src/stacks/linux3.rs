@@ -13,7 +13,7 @@
 use goodqueue::{Duration, Instant};
 
 use super::linux;
-use crate::config::{BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule};
+use crate::config::{BufferGrowth, BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule};
 use crate::congestion::{CongestionControl, GrowthRule, Signal};
 use crate::machinery::news::News;
 use crate::machinery::samples::Taken;
@@ -22,7 +22,7 @@ use crate::machinery::undo::{NextStep, Undo, Undoing};
 use crate::machinery::{Core, FIRST_BYTE, Phase, Purpose, State};
 use crate::profile::Profile;
 use crate::prr::Prr;
-use crate::scoreboard::{DUP_THRESH, Record, Scoreboard};
+use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::segment::Segment;
 use crate::stack::{Listed, Stack};
 use crate::stack_info::StackInfo;
@@ -111,7 +111,7 @@ impl Listed for Linux3 {
 
 /// Linux 3.14.
 const LINUX_314: Config = Config {
-    buffer_tuning: BufferTuning::Stepwise,
+    buffer_tuning: BUFFER_314,
     send_tuning: SendTuning::TwoWindows(SegmentMemory {
         taken: SEGMENT_314,
         reserved: SEGMENT_314,
@@ -132,7 +132,7 @@ const LINUX_314: Config = Config {
 
 /// Linux 3.2.
 const LINUX_32: Config = Config {
-    buffer_tuning: BufferTuning::TwoRoundTrips,
+    buffer_tuning: BUFFER_32,
     send_tuning: SendTuning::TwoWindows(SegmentMemory {
         taken: SEGMENT_32,
         reserved: RESERVED_32,
@@ -148,6 +148,26 @@ const LINUX_32: Config = Config {
     ..LINUX_314
 };
 
+/// The receive buffer of Linux 3.14. It begins with room for eight times `ANNOUNCED_314` segments
+/// of 1460 bytes with their overhead (`tcp_fixup_rcvbuf`).
+const BUFFER_314: BufferTuning = BufferTuning {
+    growth: BufferGrowth::Stepwise,
+    initial: 8 * ANNOUNCED_314 * (1460 + OVERHEAD_314),
+    first_window: Some(ANNOUNCED_314),
+    overhead: OVERHEAD_314,
+};
+/// Segments of the first window that Linux 3.14 announces (`tcp_default_init_rwnd`).
+const ANNOUNCED_314: u64 = 20;
+/// Memory in bytes that Linux 3.14 assumes a segment takes beside its payload.
+const OVERHEAD_314: u64 = 800;
+/// The receive buffer of Linux 3.2. It begins with the default of `tcp_rmem`. Ten segments are
+/// announced (`TCP_DEFAULT_INIT_RCVWND`).
+const BUFFER_32: BufferTuning = BufferTuning {
+    growth: BufferGrowth::TwoRoundTrips,
+    initial: 87_380,
+    first_window: Some(10),
+    overhead: 864,
+};
 /// Memory in bytes that a segment of 1448 bytes takes in Linux 3.14: a power of two that holds it
 /// with its headers and the list of its parts, and its description.
 const SEGMENT_314: u32 = 2048 + 256;
@@ -337,22 +357,15 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         Some(self.retransmit(core, now, position, record))
     }
 
-    /// A probe does not count as a retransmission when a reduction is to be taken back.
-    fn probe_again(&mut self, core: &mut Core<C>, now: Instant, position: u64, record: Record) -> Segment {
-        let since = self.undoing.resent_since;
-        let segment = self.retransmit(core, now, position, record);
-        self.undoing.resent_since = since;
-        segment
+    #[inline]
+    fn undoing(&mut self) -> Option<&mut Undoing> {
+        Some(&mut self.undoing)
     }
 
     fn on_sent(&mut self, core: &mut Core<C>, now: Instant) {
         if core.config.tail_loss_probe && !self.schedule_probe(core, now, false) {
             core.count_timeout_from_front(now);
         }
-    }
-
-    fn on_resent(&mut self, core: &mut Core<C>, now: Instant, record: Record) {
-        self.undoing.note_resent(core, now, record);
     }
 
     /// A probe may help if nothing is SACKed or sent again, and the window or the application

@@ -82,7 +82,7 @@ impl Config {
         whole_segments: false,
         bursts: false,
         adaptive_acks: false,
-        buffer_tuning: BufferTuning::Proportional,
+        buffer_tuning: BufferTuning::LINUX,
         send_tuning: SendTuning::Unlimited,
         timers: Timers::Exact,
         quick_acks: 0,

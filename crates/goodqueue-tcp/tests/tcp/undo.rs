@@ -1,7 +1,7 @@
 //! Reductions that were wrong are taken back: by timestamps (RFC 3522, RFC 4015), by F-RTO (RFC
 //! 5682), by DSACK (RFC 3708).
 
-use goodqueue_tcp::config::{BufferTuning, SendTuning};
+use goodqueue_tcp::config::{BufferGrowth, BufferTuning, SendTuning};
 use goodqueue_tcp::{Config, Flags, Timers};
 
 use crate::pair::{Fate, Pair, at, ms};
@@ -159,9 +159,9 @@ fn a_mark_is_never_undone() {
 /// limits what leaves.
 pub(crate) fn older(name: &str) -> Config {
     let settings = settings(name);
-    let buffer_tuning = match settings.buffer_tuning {
-        BufferTuning::TwoRoundTrips => BufferTuning::Proportional,
-        other => other,
+    let buffer_tuning = match settings.buffer_tuning.growth {
+        BufferGrowth::TwoRoundTrips => BufferTuning::default(),
+        _ => settings.buffer_tuning,
     };
     let (send_tuning, delayed_ack) = (SendTuning::Unlimited, linux().delayed_ack);
     Config { mss: 1472, timers: Timers::Exact, delayed_ack, send_tuning, buffer_tuning, ..settings }

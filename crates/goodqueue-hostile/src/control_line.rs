@@ -1,6 +1,6 @@
 //! Lines of the control socket.
 
-use goodqueue::{AnyConfig, Duration, Instant, Qdisc, Rate};
+use goodqueue::{AnyConfig, Disciplines, Duration, Instant, Qdisc, Rate};
 use goodqueue_live::buffer::Pool;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::link::{Delay, Link, LinkConfig};
@@ -26,7 +26,7 @@ pub fn control_line(bytes: &[u8]) {
     let mut links = Direction::BOTH.map(Running::new);
     for line in text.lines().take(MOST_LINES).map(str::trim) {
         let rates = [0, 1].map(|side: usize| links[side].rate());
-        match Order::read(line, || Ok(rates)) {
+        match Order::read(line, &Disciplines::new(), || Ok(rates)) {
             Ok(Order::Change(changes)) => {
                 assert!(!changes.is_empty(), "{line:?} changes nothing");
                 for change in changes {

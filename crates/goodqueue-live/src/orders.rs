@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use goodqueue::config::{Link as LinkDefaults, Settings, Value as Setting};
-use goodqueue::{AnyConfig, Rate};
+use goodqueue::{AnyConfig, Disciplines, Rate};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::{Diagnostic, unknown};
 use goodqueue_tc::{input, units};
@@ -35,18 +35,23 @@ pub enum Order {
 }
 
 impl Order {
-    /// Reads a line of the control socket. `rates` returns the current rates, if they are needed.
+    /// Reads a line of the control socket, which may name any of `disciplines`. `rates` returns the
+    /// current rates, if they are needed.
     ///
     /// # Errors
     /// The line is not an order, or `rates` fails.
-    pub fn read(line: &str, rates: impl FnOnce() -> Result<Rates, Diagnostic>) -> Result<Self, Diagnostic> {
+    pub fn read(
+        line: &str,
+        disciplines: &Disciplines,
+        rates: impl FnOnce() -> Result<Rates, Diagnostic>,
+    ) -> Result<Self, Diagnostic> {
         Ok(match line.split_whitespace().next().unwrap_or_default() {
             "stats" => Self::Stats,
             "tc-json" => Self::TcJson,
             "metrics" => Self::Metrics,
             "metrics-json" => Self::MetricsJson,
             "confirm" => Self::Confirm,
-            "qdisc" | "rate" => Self::Change(read_change(&rates()?, line)?),
+            "qdisc" | "rate" => Self::Change(read_change(&rates()?, disciplines, line)?),
             other => return Err(unknown("the request", other, REQUESTS)),
         })
     }
@@ -86,12 +91,16 @@ pub fn rates_of(bottleneck: &Bottleneck) -> Rates {
     Direction::BOTH.map(|direction| bottleneck.link(direction).capacity().rate_at(now).map(|(rate, _)| rate))
 }
 
-/// Reads the changes of a configuration file, one in each line. Empty lines and lines that begin
-/// with `#` are skipped.
+/// Reads the changes of a configuration file, one in each line, which may name any of
+/// `disciplines`. Empty lines and lines that begin with `#` are skipped.
 ///
 /// # Errors
 /// The file cannot be read, or a line is not a change.
-pub fn read_changes(rates: &Rates, path: &Path) -> Result<Vec<Change>, Diagnostic> {
+pub fn read_changes(
+    rates: &Rates,
+    disciplines: &Disciplines,
+    path: &Path,
+) -> Result<Vec<Change>, Diagnostic> {
     let name = path.display().to_string();
     let text = input::text(path, MOST_BYTES)
         .map_err(|error| Diagnostic::new(format!("the changes cannot be read: {error}")).in_file(&name))?;
@@ -101,14 +110,14 @@ pub fn read_changes(rates: &Rates, path: &Path) -> Result<Vec<Change>, Diagnosti
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let change = read_change(rates, line);
+        let change = read_change(rates, disciplines, line);
         changes.extend(change.map_err(|error| Diagnostic::new(error.problem()).in_line(&name, number))?);
     }
     Ok(changes)
 }
 
 /// Reads `qdisc [down|up] TC` or `rate [down|up] RATE`.
-fn read_change(rates: &Rates, line: &str) -> Result<Vec<Change>, Diagnostic> {
+fn read_change(rates: &Rates, disciplines: &Disciplines, line: &str) -> Result<Vec<Change>, Diagnostic> {
     let (order, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let (directions, text) = directions(rest);
     let read = |direction: Direction| match order {
@@ -117,7 +126,7 @@ fn read_change(rates: &Rates, line: &str) -> Result<Vec<Change>, Diagnostic> {
                 Some(rate) => LinkDefaults { rate, ..LinkDefaults::default() },
                 None => LinkDefaults::default(),
             };
-            let config = tc::parse(text, &defaults)
+            let config = tc::parse_among(disciplines, text, &defaults, None)
                 .and_then(|config| Extent::of(&config.to_settings()).check().map(|()| config))
                 .map_err(|error| error.in_argument("qdisc", text))?;
             Ok(Change::Qdisc(direction, Box::new(config)))
@@ -192,7 +201,7 @@ mod tests {
     use super::*;
 
     fn refusal(line: &str) -> Option<String> {
-        Order::read(line, || Ok([None; 2])).err().map(|error| error.to_string())
+        Order::read(line, &Disciplines::new(), || Ok([None; 2])).err().map(|error| error.to_string())
     }
 
     #[test]
@@ -214,7 +223,8 @@ mod tests {
     #[test]
     fn only_a_change_needs_the_current_rates() {
         let no_rates = || Err(Diagnostic::new("no rates"));
-        assert!(matches!(Order::read("stats", no_rates), Ok(Order::Stats)));
-        assert!(Order::read("rate up 5mbit", no_rates).is_err());
+        let read = |line| Order::read(line, &Disciplines::new(), no_rates);
+        assert!(matches!(read("stats"), Ok(Order::Stats)));
+        assert!(read("rate up 5mbit").is_err());
     }
 }

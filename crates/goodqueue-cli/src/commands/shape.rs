@@ -153,10 +153,11 @@ pub(crate) fn main(args: &ShapeArgs, disciplines: &Disciplines) -> Outcome {
     }
     desk.confirm_within(patience.map(|patience| shape.bottleneck.now() + patience));
     if let Some(path) = &args.config {
-        let changes = orders::read_changes(&orders::rates_of(&shape.bottleneck), path)?;
+        let changes = orders::read_changes(&orders::rates_of(&shape.bottleneck), disciplines, path)?;
         changes.into_iter().for_each(|change| change.make(&mut shape.bottleneck));
     }
-    let (_control, clerk) = args.watch.begin(&mut shape.bottleneck, &config.links, metrics, &mut desk)?;
+    let (_control, clerk) =
+        args.watch.begin(&mut shape.bottleneck, &config.links, metrics, &mut desk, disciplines)?;
     let reload = args.config.as_ref().map(|path| reload(path.clone(), clerk)).transpose()?;
     let ended = shape.run(&mut desk, &mut || {
         // A second SIGHUP while one waits asks for the same.

@@ -187,7 +187,7 @@ pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
     let mut shell = Shell::start(&config).map_err(diagnostic)?;
     let mut desk = Desk::new(args.watch.quiet);
     let (_control, _) =
-        args.watch.begin(&mut shell.bottleneck, &config.bottleneck.links, metrics, &mut desk)?;
+        args.watch.begin(&mut shell.bottleneck, &config.bottleneck.links, metrics, &mut desk, disciplines)?;
     let ended = shell.run(&mut desk).map_err(diagnostic);
     // Waits for its messages, which must come before the summary.
     drop(desk);
@@ -259,13 +259,14 @@ impl Watching {
     }
 
     /// Begins to record and to listen. Returns the sockets, which exist as long as the value is
-    /// kept, and the clerk who answers there.
+    /// kept, and the clerk who answers there. Orders may name any of `disciplines`.
     pub(crate) fn begin(
         &self,
         bottleneck: &mut goodqueue_live::bottleneck::Bottleneck,
         links: &[goodqueue_live::link::LinkConfig; 2],
         metrics: Option<HttpListener>,
         desk: &mut Desk,
+        disciplines: &Disciplines,
     ) -> Result<(Control, Clerk), Diagnostic> {
         if let Some(path) = &self.record {
             bottleneck.observers.push(Box::new(Recorder::create(path, links)?));
@@ -277,7 +278,7 @@ impl Watching {
         let (asker, requests) = mailbox().map_err(diagnostic)?;
         bottleneck.watch_requests(requests.bell()).map_err(diagnostic)?;
         desk.attend(requests);
-        let clerk = Clerk(asker);
+        let clerk = Clerk { asker, disciplines: disciplines.clone() };
         let mut control = Control::default();
         if let Some(path) = &self.control {
             let clerk = clerk.clone();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use goodqueue::Rate;
+use goodqueue::{Disciplines, Rate};
 use goodqueue_live::mailbox::Asker;
 use goodqueue_live::observer::Direction;
 use goodqueue_live::orders::{Order, Rates, read_changes};
@@ -11,28 +11,32 @@ use serde_json::{Value, json};
 
 /// Reads the orders of clients and passes valid ones to the loop that carries packets.
 #[derive(Clone)]
-pub(crate) struct Clerk(pub(crate) Asker<Order>);
+pub(crate) struct Clerk {
+    pub(crate) asker: Asker<Order>,
+    /// Disciplines that orders may name.
+    pub(crate) disciplines: Disciplines,
+}
 
 impl Clerk {
     /// Returns the answer to one line: one line of JSON, except for `metrics`.
     pub(crate) fn answer(&self, line: &str) -> String {
-        let answer = Order::read(line, || self.rates()).and_then(|order| self.ask(order));
+        let answer = Order::read(line, &self.disciplines, || self.rates()).and_then(|order| self.ask(order));
         answer.unwrap_or_else(|error| json!({"error": error.to_string()}).to_string())
     }
 
     /// Returns the metrics for Prometheus, or `None` if the loop does not answer.
     pub(crate) fn metrics(&self) -> Option<String> {
-        self.0.ask(Order::Metrics)
+        self.asker.ask(Order::Metrics)
     }
 
     /// Makes all changes of a configuration file, or none of them.
     pub(crate) fn change_all(&self, path: &Path) -> Result<(), Diagnostic> {
-        let changes = read_changes(&self.rates()?, path)?;
+        let changes = read_changes(&self.rates()?, &self.disciplines, path)?;
         self.ask(Order::Change(changes)).map(|_| ())
     }
 
     fn ask(&self, order: Order) -> Result<String, Diagnostic> {
-        self.0.ask(order).ok_or_else(|| Diagnostic::new("the bottleneck does not answer"))
+        self.asker.ask(order).ok_or_else(|| Diagnostic::new("the bottleneck does not answer"))
     }
 
     fn rates(&self) -> Result<Rates, Diagnostic> {

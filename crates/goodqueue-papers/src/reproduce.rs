@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod expression;
 mod fetches;
 pub mod finding;
+mod initial_windows;
 mod measures;
 pub mod paper;
 mod parameters;
@@ -100,6 +101,7 @@ impl<'p> Plan<'p> {
             groups: scenario.flows.iter().map(|group| group.count).collect(),
             spikes: experiment.spikes.clone(),
             series: kept.is_some(),
+            initial_windows: experiment.initial_windows,
         };
         let begin = self.runs();
         let runs = PointRuns::new((BTreeMap::new(), scenario), step);

@@ -10,7 +10,7 @@ use goodqueue_sim::Outcome;
 use serde::{Deserialize, Serialize};
 
 use super::clock::seconds;
-use super::fetches;
+use super::{fetches, initial_windows};
 
 /// A run with what claims need of it. A figure without a sample is `null`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ pub struct Details {
     pub second_spikes_s: Vec<f64>,
     /// When the queue down was longest, in seconds from the start of the last group of flows.
     pub peak_after_s: Option<f64>,
+    /// Share of the packets in the queue down, when that is longest, that belong to the initial
+    /// window of a flow.
+    pub initial_share: Option<f64>,
     /// Jain's index of the response times of the groups.
     pub jain_response: Option<f64>,
     /// Jain's index of the goodput of all TCP flows, both directions together.
@@ -111,6 +114,7 @@ impl Details {
             sojourn_s: PerDirection { down: histogram(0), up: histogram(1) },
             voice_s: voice(outcome),
             page_mean_s: fetches::mean_of_run(job, outcome),
+            initial_share: wanted.initial_windows.then(|| initial_windows::share_at_peak(job)).flatten(),
             ..Self::default()
         };
         if let Some(series) = &run.series {

@@ -1,19 +1,32 @@
 //! Parameters of the disciplines in a scenario, as numbers.
 
+use goodqueue::config::Settings;
 use goodqueue::{Link, config};
 use goodqueue_tc::units;
 use serde_json::Value;
 
-/// The parameter `name` of the discipline labelled `label`, in front of the bottleneck's link down:
-/// times in seconds, rates in bit/s, a flag as 1 or 0. A parameter that the scenario leaves out has
-/// its default. `None` if there is no such discipline or parameter, or if it is not a number.
+/// The parameter `name` of the discipline labelled `label`, in front of the bottleneck's link down,
+/// or up if the name begins with `up.`: times in seconds, rates in bit/s, a flag as 1 or 0. Of a
+/// discipline in a shaper it is that of the inner one, if that has such a parameter. A parameter
+/// that the scenario leaves out has its default. `None` if there is no such discipline or
+/// parameter, or if it is not a number.
 pub(super) fn parameter(scenario: &Value, label: &str, name: &str) -> Option<f64> {
+    let (direction, name) = match name.strip_prefix("up.") {
+        Some(name) => ("up", name),
+        None => ("down", name),
+    };
     let qdiscs = scenario.get("qdiscs")?.as_array()?;
     let labelled = |qdisc: &&Value| qdisc.get("label").and_then(Value::as_str) == Some(label);
-    let text = qdiscs.iter().find(labelled)?.get("down")?.as_str()?;
-    let rate = units::rate(scenario.get("link")?.get("down")?.as_str()?).ok()?;
-    let settings = goodqueue_tc::parse(text, &Link { rate, ..Link::default() }).ok()?.to_settings();
-    number(&settings.get(name)?)
+    let text = qdiscs.iter().find(labelled)?.get(direction)?.as_str()?;
+    let rate = units::rate(scenario.get("link")?.get(direction)?.as_str()?).ok()?;
+    innermost(&goodqueue_tc::parse(text, &Link { rate, ..Link::default() }).ok()?.to_settings(), name)
+}
+
+/// The innermost parameter of this name.
+fn innermost(settings: &Settings, name: &str) -> Option<f64> {
+    let inside = settings.children().iter().filter_map(|child| child.qdisc.as_ref());
+    let mut found = inside.filter_map(|(_, inner)| innermost(inner, name));
+    found.next().or_else(|| number(&settings.get(name)?))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "parameters are compared in floating point")]
@@ -46,5 +59,17 @@ mod tests {
         assert_eq!(parameter(&scenario, "FIFO", "limit"), Some(99.0));
         assert_eq!(parameter(&scenario, "FIFO", "target"), None);
         assert_eq!(parameter(&scenario, "PIE", "target"), None);
+    }
+
+    #[test]
+    fn each_direction_has_its_own_and_a_shaper_s_inner_discipline_comes_first() {
+        let inside = |limit: u64| format!("tbf rate 1mbit burst 1600 [pfifo limit {limit}]");
+        let scenario = serde_json::json!({
+            "link": {"down": "10mbit", "up": "1mbit"},
+            "qdiscs": [{"label": "FIFO", "down": inside(127), "up": inside(99)}],
+        });
+        assert_eq!(parameter(&scenario, "FIFO", "limit"), Some(127.0));
+        assert_eq!(parameter(&scenario, "FIFO", "up.limit"), Some(99.0));
+        assert_eq!(parameter(&scenario, "FIFO", "up.rate"), Some(1e6), "the shaper's");
     }
 }

@@ -1,14 +1,14 @@
 //! What the figures of a paper show here, as numbers to be drawn.
 
+mod points;
 mod stacked;
 mod traces;
 
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::evidence::Evidence;
-use super::expression::{Cell, Expression};
+use super::expression::Cell;
 use super::paper::{Figure, FigureForm, Marks, Paper};
-use traces::thinned;
 pub use traces::{Picture, Trace};
 
 impl Figure {
@@ -25,12 +25,20 @@ impl Figure {
             FigureForm::Stacked => stacked::traces(self, paper, &known, evidence).map_err(error)?,
             _ => self.traces(paper, &known, evidence).map_err(error)?,
         };
+        let mut experiments: Vec<String> = Vec::new();
+        for title in known.iter().map(|cell| paper.title_of(&cell.experiment)) {
+            if !experiments.iter().any(|known| known == title) {
+                experiments.push(title.to_owned());
+            }
+        }
         Ok(Picture {
+            experiments,
             id: self.id.clone(),
             title: self.title.clone(),
             axes: self.axes.clone(),
             form: self.form,
             names: self.names.clone(),
+            panels: self.panels.clone(),
             x: self.x,
             y: self.y,
             log: self.log,
@@ -45,104 +53,93 @@ impl Figure {
         cells: &[&Cell],
         evidence: &Evidence<'_>,
     ) -> Result<Vec<Trace>, Diagnostic> {
-        let several = cells.iter().any(|cell| cell.experiment != cells[0].experiment);
-        let sorts: &[String] = if self.form == FigureForm::Bars { &self.names } else { &[] };
+        let mut experiments: Vec<&str> = Vec::new();
+        for cell in cells {
+            if !experiments.contains(&cell.experiment.as_str()) {
+                experiments.push(&cell.experiment);
+            }
+        }
         let mut traces = Vec::new();
-        for sort in 0..sorts.len().max(1) {
-            for cell in cells {
-                let label = paper.name_of(&cell.label).to_owned();
-                let experiment = || several.then(|| paper.title_of(&cell.experiment).to_owned());
-                let group = sorts.get(sort).cloned().or_else(experiment);
-                let name = group.as_ref().map_or_else(|| label.clone(), |group| format!("{label}, {group}"));
-                let points = self.points(cell, sort, evidence)?;
-                let beyond = paper.is_beyond(&cell.label);
-                let of_paper = self.paper.get(&cell.to_string()).map_or_else(Vec::new, Marks::points);
-                traces.push(Trace { name, label, group, beyond, paper: of_paper, points });
+        for cell in cells {
+            let experiment = experiments.iter().position(|name| *name == cell.experiment).unwrap_or(0);
+            for sort in 0..self.sorts().len().max(1) {
+                let number = if self.panels.is_empty() { sort } else { experiment };
+                let (label, group) = self.label_and_group(paper, cell, experiment, experiments.len(), sort);
+                let mut words = vec![label.clone()];
+                words.extend(group.clone());
+                if self.form == FigureForm::Ellipse {
+                    words.extend(self.sorts().get(sort).cloned());
+                }
+                let name = words.join(", ");
+                traces.push(Trace {
+                    name,
+                    label,
+                    group,
+                    beyond: paper.is_beyond(&cell.label),
+                    paper: self.paper.get(&cell.to_string()).map_or_else(Vec::new, Marks::points),
+                    points: points::of(self, cell, number, evidence)?,
+                });
             }
         }
         Ok(traces)
     }
 
-    fn points(
-        &self,
-        cell: &Cell,
-        sort: usize,
-        evidence: &Evidence<'_>,
-    ) -> Result<Vec<(f64, f64)>, Diagnostic> {
-        let of = |number: usize| {
-            self.of.get(number).ok_or_else(|| Diagnostic::new(format!("`of` has no entry {number}")))
-        };
+    /// What is drawn of each cell: bars side by side, or ellipses of several quantities.
+    fn sorts(&self) -> &[String] {
         match self.form {
-            FigureForm::Cdf => {
-                let samples = evidence.samples_of(cell, of(0)?)?;
-                let total: f64 = samples.iter().map(|sample| sample.1).sum();
-                let mut below = 0.0;
-                let points = samples.iter().map(|(value, count)| {
-                    below += count;
-                    (value * self.scale + self.plus, below / total)
-                });
-                Ok(thinned(points.take_while(|(x, _)| self.until.is_none_or(|until| *x <= until)).collect()))
-            }
-            FigureForm::Box | FigureForm::Medians => {
-                let samples = evidence.samples_of(cell, of(0)?)?;
-                let last = samples.len().saturating_sub(1);
-                let at = |quarter: usize| {
-                    samples.get(quarter * last / 4).map(|sample| (sample.0 * self.scale + self.plus, 0.0))
-                };
-                let quarters = if self.form == FigureForm::Box { 0..=4 } else { 1..=3 };
-                Ok(quarters.filter_map(at).collect())
-            }
-            FigureForm::Series => {
-                let (step_s, mean) = evidence.series_of(cell, of(0)?)?;
-                let mean = if self.cumulative { integral(step_s, mean) } else { mean };
-                let points = (0_u32..)
-                    .zip(mean)
-                    .filter_map(|(step, value)| Some((f64::from(step) * step_s, value? * self.scale)));
-                Ok(points.take_while(|(at, _)| self.until.is_none_or(|until| *at <= until)).collect())
-            }
-            FigureForm::Bars => {
-                let expression = Expression::In(Box::new(Expression::parse(of(sort)?)?), cell.clone());
-                let measured = evidence.measure(&expression)?;
-                if measured.value.is_nan() {
-                    return Ok(Vec::new());
-                }
-                let (low, high) = measured.interval.unwrap_or((measured.value, measured.value));
-                Ok([low, measured.value, high].map(|value| (value * self.scale, 0.0)).to_vec())
-            }
-            // A point for each repetition; whoever draws fits the ellipse.
-            FigureForm::Ellipse => {
-                let (x, y) = (evidence.in_order(cell, of(0)?)?, evidence.in_order(cell, of(1)?)?);
-                Ok(x.into_iter().zip(y).map(|(x, y)| (x * 1e3, y / 1e6)).collect())
-            }
-            FigureForm::Parallel => {
-                let mut points = Vec::new();
-                for (number, of) in (0_u32..).zip(&self.of) {
-                    let expression = Expression::In(Box::new(Expression::parse(of)?), cell.clone());
-                    points.push((f64::from(number), evidence.measure(&expression)?.value));
-                }
-                Ok(points)
-            }
-            FigureForm::Stacked | FigureForm::Timeline => Ok(Vec::new()),
+            FigureForm::Bars | FigureForm::Ellipse if self.panels.is_empty() => &self.names,
+            _ => &[],
         }
     }
-}
-/// The integral of a series over time, up to the end of each step; a step without a value adds
-/// nothing.
-fn integral(step_s: f64, series: Vec<Option<f64>>) -> Vec<Option<f64>> {
-    let add = |sum: &mut f64, value: Option<f64>| {
-        *sum += value.unwrap_or(0.0) * step_s;
-        Some(Some(*sum))
-    };
-    series.into_iter().scan(0.0, add).collect()
+
+    /// What tells a trace from its neighbours, and the group in which it stands. Bars of several
+    /// sorts stand together for each discipline.
+    fn label_and_group(
+        &self,
+        paper: &Paper,
+        cell: &Cell,
+        experiment: usize,
+        experiments: usize,
+        sort: usize,
+    ) -> (String, Option<String>) {
+        let discipline = paper.name_of(&cell.label).to_owned();
+        let title = || paper.title_of(&cell.experiment).to_owned();
+        let group = (experiments > 1).then(|| self.groups.get(experiment).cloned().unwrap_or_else(title));
+        match self.sorts().get(sort) {
+            Some(sort) if self.form == FigureForm::Bars => {
+                let group =
+                    group.map_or_else(|| discipline.clone(), |group| format!("{discipline}, {group}"));
+                (sort.clone(), Some(group))
+            }
+            _ => (discipline, group),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The label and the group of the trace of `codel@far` in a figure of two experiments or one.
+    fn of(form: &str, experiments: usize) -> (String, Option<String>) {
+        let text = format!(
+            "id = \"Fig. 6\"\ntitle = \"\"\nform = \"{form}\"\nnames = [\"10 ms\", \"50 ms\"]\ngroups = [\"near\", \"101 ms\"]\n"
+        );
+        let figure: Figure = toml::from_str(&text).unwrap();
+        let claims = "name = \"x\"\ntitle = \"\"\nsource = \"\"\nnames = { codel = \"CoDel\" }\n".to_owned();
+        let paper = Paper::of_files("x", vec![("claims.toml".to_owned(), claims)]).unwrap();
+        let cell = Cell { label: "codel".to_owned(), experiment: "far".to_owned() };
+        figure.label_and_group(&paper, &cell, 1, experiments, 1)
+    }
+
     #[test]
-    fn a_cumulative_series_grows_by_each_step() {
-        let bits = integral(0.5, vec![Some(2.0), None, Some(4.0)]);
-        assert_eq!(bits, [Some(1.0), Some(1.0), Some(3.0)]);
+    fn columns_of_several_experiments_stand_together_under_the_name_of_their_group() {
+        assert_eq!(of("medians", 2), ("CoDel".to_owned(), Some("101 ms".to_owned())));
+        assert_eq!(of("medians", 1), ("CoDel".to_owned(), None));
+    }
+
+    #[test]
+    fn bars_of_several_sorts_stand_together_for_each_discipline() {
+        assert_eq!(of("bars", 1), ("50 ms".to_owned(), Some("CoDel".to_owned())));
     }
 }

@@ -12,7 +12,7 @@ use super::tolerance::{self, Tolerance};
 
 /// The figures of a real system: measures of cells.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub(super) struct Real {
+pub(crate) struct Real {
     /// Which system.
     pub(super) of: String,
     figures: BTreeMap<(String, Cell), f64>,

@@ -31,7 +31,7 @@ impl<'p> Figures<'p> {
 
     /// Returns links to the figures that a claim is about.
     pub(super) fn links(&self, claim: &ClaimResult) -> String {
-        let about = |(_, picture): &(usize, &Picture)| place::names(&claim.place, &picture.id);
+        let about = |(_, picture): &(usize, &Picture)| is_about(claim, picture);
         let links = self.pictures.iter().enumerate().filter(about);
         let links: Vec<String> = links.map(|(number, picture)| self.link(number, picture)).collect();
         if links.is_empty() { String::new() } else { format!(" → {}", links.join(", ")) }
@@ -125,8 +125,7 @@ fn group(of: Verdict, kind: &str, claims: &[&ClaimResult], figures: &Figures<'_>
 
 /// Returns the verdicts of the claims about one figure.
 pub(super) fn of_figure(picture: &Picture, claims: &[ClaimResult]) -> String {
-    let about: Vec<&ClaimResult> =
-        claims.iter().filter(|claim| place::names(&claim.place, &picture.id)).collect();
+    let about: Vec<&ClaimResult> = claims.iter().filter(|claim| is_about(claim, picture)).collect();
     let mut parts = Vec::new();
     for of in ORDER {
         let links = about.iter().filter(|claim| claim.verdict == of);
@@ -148,6 +147,18 @@ pub(super) fn of_figure(picture: &Picture, claims: &[ClaimResult]) -> String {
         return String::new();
     }
     format!("<div class=\"of-figure\">{}</div>\n", parts.join("<br>"))
+}
+
+/// True if the place of a claim names the figure, and a check reads runs that the figure shows. A
+/// claim of several panels of a figure is about those whose runs it reads.
+fn is_about(claim: &ClaimResult, picture: &Picture) -> bool {
+    let shows = |check: &str| {
+        let mut shown = picture.experiments.iter();
+        shown.any(|experiment| check.contains(&format!(", {experiment}]")))
+    };
+    let checks = || claim.checks.iter().map(|check| check.check.as_str());
+    place::names(&claim.place, &picture.id)
+        && (picture.experiments.is_empty() || claim.checks.is_empty() || checks().any(shows))
 }
 
 /// Returns the class and the word of a verdict.

@@ -26,6 +26,8 @@ fn picture(id: &str, form: FigureForm, traces: Vec<Trace>) -> Picture {
         axes: ["first axis, ms".to_owned(), "second axis".to_owned()],
         form,
         names: Vec::new(),
+        panels: Vec::new(),
+        experiments: Vec::new(),
         x: None,
         y: None,
         log: false,
@@ -77,6 +79,8 @@ fn every_form() -> Vec<Picture> {
     bars.traces.retain(|trace| trace.label != "cake");
     let mut log = columns("Table III", FigureForm::Bars, 3);
     log.log = true;
+    let mut panels = bars.clone();
+    panels.panels = vec![(0.0, 100.0), (0.0, 0.0), (0.0, 50.0), (0.0, 200.0)];
     let mut single = bars.clone();
     single.traces.retain(|trace| trace.group.as_deref() == Some("1+1"));
     single.traces.iter_mut().for_each(|trace| trace.group = None);
@@ -114,6 +118,7 @@ fn every_form() -> Vec<Picture> {
     });
     let mut ellipse = picture("Fig. 2", FigureForm::Ellipse, ellipses.collect());
     ellipse.x = Some((0.0, 150.0));
+    ellipse.y = Some((9.0, 9.3));
     vec![
         lines("Fig. 2, delay", FigureForm::Cdf),
         lines("Fig. 7", FigureForm::Series),
@@ -122,6 +127,7 @@ fn every_form() -> Vec<Picture> {
         columns("Fig. 6", FigureForm::Box, 5),
         bars,
         log,
+        panels,
         single,
         parallel,
         picture("Fig. 1", FigureForm::Stacked, flows.collect()),
@@ -171,6 +177,24 @@ fn every_link_of_the_page_leads_somewhere_and_nothing_is_a_program() {
 fn an_outlier_does_not_squeeze_the_others() {
     let page = page();
     assert_eq!(page.matches("the whole range").count(), 2, "beside the lines");
-    assert!(page.contains("outside of the paper's axes: FIFO"), "in the plot of ellipses");
+    assert!(page.contains("the paper's plot") && page.contains("outside: FIFO"), "beside the ellipses");
     assert!(page.contains("class=\"break\""), "of the columns");
+}
+
+#[test]
+fn each_panel_has_its_own_axis_and_only_what_leaves_the_paper_s_range_is_broken() {
+    let mut figure = columns("Fig. 4", FigureForm::Bars, 3);
+    figure.traces.retain(|trace| trace.label != "cake" && trace.label != "FIFO");
+    figure.panels = vec![(0.0, 500.0), (0.0, 0.0), (0.0, 500.0), (0.0, 50.0)];
+    let paper = PaperResults {
+        title: String::new(),
+        source: String::new(),
+        claims: Vec::new(),
+        pictures: vec![figure],
+        metrics: Vec::new(),
+    };
+    let page = papers_html(&[paper], "");
+    let (whole, last) = page.rsplit_once("<text class=\"mid group\"").unwrap();
+    assert!(!whole.contains("class=\"break\"") && last.contains("class=\"break\""));
+    assert_eq!(page.matches("first axis, ms").count(), 4, "an axis for each");
 }

@@ -22,6 +22,7 @@
 //! full = { seeds = 100 }
 //! series = "100ms"                  # step of the time series, if any are needed
 //! spikes = [10, 17]                 # packets; measures the longest time above each
+//! initial_windows = true            # counts the packets of initial windows in the longest queue
 //!
 //! [[claims]]
 //! id = "jk-fig2-median"
@@ -69,7 +70,12 @@ use goodqueue_scenario::scenario::check_depth;
 use goodqueue_tc::diagnostic::{Diagnostic, Source};
 use serde::Deserialize;
 
-use super::{Claim, ClaimKind, Experiment, Figure, Given, Metric, Paper, Reference, one};
+use super::claim::{Claim, ClaimKind, Reference};
+use super::experiment::Experiment;
+use super::factor::one;
+use super::figure::Figure;
+use super::given::Given;
+use super::whole::{Metric, Paper};
 use crate::reproduce::expression::{Check, Expression, checks};
 use crate::reproduce::measures;
 use crate::reproduce::real::Real;

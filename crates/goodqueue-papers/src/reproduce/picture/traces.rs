@@ -15,14 +15,18 @@ pub struct Picture {
     pub axes: [String; 2],
     /// How it is drawn.
     pub form: FigureForm,
-    /// Names of parallel axes.
+    /// Names of parallel axes, or of what is drawn of each cell.
     pub names: Vec<String>,
     /// Range of the first axis in the paper.
     pub x: Option<(f64, f64)>,
     /// Range of the second axis in the paper; of parallel axes, of all of them.
     pub y: Option<(f64, f64)>,
+    /// Ranges of the values in the paper, if each group is a panel with its own axis.
+    pub panels: Vec<(f64, f64)>,
     /// True if the axis of the values is logarithmic.
     pub log: bool,
+    /// The paper's words for the experiments that it shows.
+    pub experiments: Vec<String>,
     /// Rows of a timeline: names with years.
     pub events: Vec<(String, Vec<(String, u16)>)>,
     /// One for each cell; for bars of several sorts one for each cell and sort; for stacked shares
@@ -35,9 +39,10 @@ pub struct Picture {
 pub struct Trace {
     /// Its name: the discipline, and the experiment where there are several.
     pub name: String,
-    /// The paper's name of the discipline; of stacked shares that of the flow's congestion control.
+    /// The paper's name of the discipline; of stacked shares that of the flow's congestion control,
+    /// of bars of several sorts the sort.
     pub label: String,
-    /// The experiment, or the sort of bars, where there are several. Of stacked shares the
+    /// The experiment, where there are several. Of stacked shares and of bars of several sorts the
     /// discipline.
     pub group: Option<String>,
     /// Its discipline is not among those of the paper.

@@ -20,38 +20,83 @@ struct Group<'p> {
 
 pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     let groups = groups(picture);
-    let plane = Plane::new(Axis::linear((0.0, 1.0)), axis(picture));
-    let all: usize = groups.iter().map(|group| group.traces.len()).sum();
-    // A gap of one column between groups.
-    let slots = count(all) + count(groups.len());
-    let each = (WIDTH - RIGHT - LEFT) / slots.max(1.0);
-    let wrapped: Vec<Vec<String>> =
-        groups.iter().map(|group| wrap(group.name, (count(group.traces.len()) + 0.9) * each)).collect();
-    let lines = wrapped.iter().map(Vec::len).max().unwrap_or(1);
+    let panels: Vec<Panel<'_>> = if picture.panels.is_empty() {
+        let plane = Plane::new(Axis::linear((0.0, 1.0)), axis(picture));
+        vec![Panel { plane, groups }]
+    } else {
+        side_by_side(groups, &picture.panels)
+    };
+    let lines = panels.iter().flat_map(Panel::names).map(|words| words.len()).max().unwrap_or(1);
     let height = HEIGHT - BOTTOM + 8.0 + count(lines) * LINE;
     let mut out = opening(picture, height);
-    plane.frame_y(&picture.axes[0], &mut out);
-    let mut x = LEFT + 0.5 * each;
-    for (group, words) in groups.iter().zip(&wrapped) {
-        let middle = x + count(group.traces.len()) * each / 2.0;
-        for (number, word) in words.iter().enumerate() {
-            let _ = writeln!(
-                out,
-                "<text class=\"mid group\" x=\"{middle:.1}\" y=\"{:.1}\">{}</text>",
-                plane.bottom() + 4.0 + LINE * (count(number) + 1.0),
-                escape(word)
-            );
-        }
-        for trace in &group.traces {
-            let column =
-                Column { plane: &plane, middle: x + each / 2.0, half: (0.42 * each).min(WIDEST / 2.0) };
-            column.draw(picture.form, trace, strokes, &mut out);
+    for panel in &panels {
+        panel.draw(picture, strokes, &mut out);
+    }
+    out + "</svg>\n"
+}
+
+/// Groups of columns on one axis.
+struct Panel<'p> {
+    plane: Plane,
+    groups: Vec<Group<'p>>,
+}
+
+/// A panel for each group, with the range that it has in the paper, or with room above its values.
+fn side_by_side<'p>(groups: Vec<Group<'p>>, ranges: &[(f64, f64)]) -> Vec<Panel<'p>> {
+    let each = WIDTH / count(groups.len().max(1));
+    let panel = |(number, group): (usize, Group<'p>)| {
+        let values = group.traces.iter().flat_map(|trace| trace.points.iter().chain(&trace.paper));
+        let highest = values.map(|point| point.0).fold(1e-9, f64::max);
+        let y = Axis::linear((0.0, 1.13 * highest)).with(ranges.get(number).copied());
+        let left = count(number) * each + LEFT;
+        let right = (left - LEFT + each - RIGHT).max(left + 1.0);
+        Panel { plane: Plane { left, right, ..Plane::new(Axis::linear((0.0, 1.0)), y) }, groups: vec![group] }
+    };
+    groups.into_iter().enumerate().map(panel).collect()
+}
+
+impl Panel<'_> {
+    /// Width of a column with the space beside it. Between groups is a gap of one column.
+    fn each(&self) -> f64 {
+        let all: usize = self.groups.iter().map(|group| group.traces.len()).sum();
+        (self.plane.right - self.plane.left) / (count(all) + count(self.groups.len())).max(1.0)
+    }
+
+    /// The names of the groups, broken into lines.
+    fn names(&self) -> Vec<Vec<String>> {
+        let wide = |group: &Group<'_>| (count(group.traces.len()) + 0.9) * self.each() / BOLD;
+        self.groups.iter().map(|group| wrap(group.name, wide(group))).collect()
+    }
+
+    fn draw(&self, picture: &Picture, strokes: &Strokes, out: &mut String) {
+        let (plane, each) = (&self.plane, self.each());
+        plane.frame_y(&picture.axes[0], out);
+        let mut x = plane.left + 0.5 * each;
+        for (group, words) in self.groups.iter().zip(self.names()) {
+            let middle = x + count(group.traces.len()) * each / 2.0;
+            for (number, word) in words.iter().enumerate() {
+                let _ = writeln!(
+                    out,
+                    "<text class=\"mid group\" x=\"{middle:.1}\" y=\"{:.1}\">{}</text>",
+                    plane.bottom() + 4.0 + LINE * (count(number) + 1.0),
+                    escape(word)
+                );
+            }
+            for trace in &group.traces {
+                let half = (0.42 * each).min(WIDEST / 2.0);
+                Column { plane, middle: x + each / 2.0, half }.draw(picture.form, trace, strokes, out);
+                x += each;
+            }
             x += each;
         }
-        x += each;
+        let _ = writeln!(
+            out,
+            "<path class=\"axis\" d=\"M{:.1} {:.1}H{:.1}\"/>",
+            plane.left,
+            plane.bottom(),
+            plane.right
+        );
     }
-    let _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {:.1}H{:.1}\"/>", plane.bottom(), WIDTH - RIGHT);
-    out + "</svg>\n"
 }
 
 /// The groups in the order of their first columns. Without groups each column has its discipline's
@@ -116,9 +161,7 @@ impl Column<'_> {
             _ => {}
         }
         *out += "</g>\n";
-        let mut highest = values.last().copied().unwrap_or(0.0);
         for (paper, _) in &trace.paper {
-            highest = highest.max(*paper);
             let _ = writeln!(
                 out,
                 "<path class=\"paper\" d=\"{}\"><title>{}, the paper: {}</title></path>",
@@ -133,8 +176,26 @@ impl Column<'_> {
         } else if form == FigureForm::Bars
             && let Some(value) = values.get(1)
         {
-            self.written(&three_figures(*value), self.y(highest) - 9.0, out);
+            let marks: Vec<f64> = trace.paper.iter().map(|mark| self.y(mark.0)).collect();
+            let words = label(*value);
+            self.written(&words, self.beside(self.y(end), self.y(*value), &marks, width(&words)), out);
         }
+    }
+
+    /// Where the value of a bar is written, upright and from there on up: above the bar and below
+    /// the paper's mark if it fits there, else inside of the bar, else above both. A value above a
+    /// mark would be taken for the mark's.
+    fn beside(&self, end: f64, top: f64, marks: &[f64], long: f64) -> f64 {
+        let clear = |from: f64| {
+            let to = from - long;
+            to >= 0.0 && marks.iter().all(|mark| *mark < to - MARK || *mark > from + MARK)
+        };
+        let lowest = marks.iter().copied().fold(top, f64::max);
+        let inside = [top + 6.0 + long, lowest + 2.0 * MARK + long];
+        let inside = inside.into_iter().find(|from| *from < self.plane.bottom() - 2.0 && clear(*from));
+        let highest = marks.iter().copied().fold(end, f64::min);
+        let above = Some(end - 4.0).filter(|from| clear(*from));
+        above.or(inside).unwrap_or_else(|| (highest - 9.0).max(long))
     }
 
     fn is_beyond(&self, value: f64) -> bool {
@@ -206,6 +267,16 @@ impl Column<'_> {
     }
 }
 
+/// Three figures, or two of a value that would lose them.
+fn label(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size < 0.001 => format!("{value:.1e}"),
+        size if size < 0.01 => format!("{value:.4}"),
+        _ => three_figures(value),
+    }
+}
+
 /// Breaks text at spaces into lines of this width, three at most.
 fn wrap(text: &str, wide: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -222,6 +293,10 @@ fn wrap(text: &str, wide: f64) -> Vec<String> {
     lines
 }
 
+/// How much wider than other letters those of the groups' names are.
+const BOLD: f64 = 1.2;
+/// Half of the height of a mark, with some space.
+const MARK: f64 = 7.0;
 /// Width of the widest columns.
 const WIDEST: f64 = 44.0;
 const MOST_LINES: usize = 3;
@@ -229,6 +304,11 @@ const MOST_LINES: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_values_keep_their_figures() {
+        assert_eq!([0.0, 0.00357, 0.0128, 13.27].map(label), ["0", "0.0036", "0.013", "13.3"]);
+    }
 
     #[test]
     fn names_of_groups_are_broken_at_spaces() {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use goodqueue_papers::reproduce::picture::{Picture, Trace};
 use goodqueue_papers::reproduce::three_figures;
 
-use super::plane::{Axis, BOTTOM, HEIGHT, LEFT, LINE, Plane, Point, WIDTH, width};
+use super::plane::{Axis, BOTTOM, HEIGHT, LEFT, LINE, Plane, Point, WIDTH, count, width};
 use super::strokes::{Strokes, opening};
 use crate::ellipse::{self, Ellipse};
 use crate::escape::html as escape;
@@ -19,16 +19,25 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
             (outline, ellipse::centre(&trace.points))
         })
         .collect();
-    let all = || outlines.iter().flat_map(|(outline, centre)| outline.iter().copied().chain([*centre]));
-    let x = Axis::over(all().map(|point| point.0), false).with(picture.x);
-    let y = Axis::over(all().map(|point| point.1), false).with(picture.y);
+    let along = |of: fn(&Point) -> f64| {
+        let centres = outlines.iter().map(move |(_, centre)| of(centre));
+        let all = outlines.iter().flat_map(|(outline, centre)| outline.iter().chain([centre]));
+        (Axis::over(all.map(of), false), centres.collect::<Vec<f64>>())
+    };
+    let (x, y) = (along(|point| point.0), along(|point| point.1));
+    let (x, y) = (reaching(x.0, picture.x, &x.1), reaching(y.0, picture.y, &y.1));
     let plane = Plane { reversed: true, ..Plane::new(x, y) };
     let inside = |point: &Point| {
         let within = |share: f64| (-1e-9..=1.0 + 1e-9).contains(&share);
         within(x.share(point.0)) && within(y.share(point.1))
     };
-    let mut out = opening(picture, HEIGHT);
+    let outside: Vec<(&Trace, Point)> = (picture.traces.iter().zip(&outlines))
+        .filter(|(_, (_, centre))| !inside(centre))
+        .map(|(trace, (_, centre))| (trace, *centre))
+        .collect();
+    let mut out = opening(picture, HEIGHT + LINE * count(outside.len()));
     plane.frame([&picture.axes[0], &picture.axes[1]], &mut out);
+    paper_range(picture, &plane, &mut out);
     out += &plane.clip();
     for (trace, (outline, _)) in picture.traces.iter().zip(&outlines) {
         let _ = writeln!(
@@ -39,15 +48,60 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
         );
     }
     out += "</svg>\n";
-    let shown: Vec<(&Trace, Point)> = picture
-        .traces
-        .iter()
-        .zip(&outlines)
-        .filter(|(_, (_, centre))| inside(centre))
-        .map(|(trace, (_, centre))| (trace, (plane.x_at(centre.0), plane.y_at(centre.1))))
-        .collect();
+    let shown = picture.traces.iter().zip(&outlines).filter(|(_, (_, centre))| inside(centre));
+    let shown = shown.map(|(trace, (_, centre))| (trace, (plane.x_at(centre.0), plane.y_at(centre.1))));
+    dots(&shown.collect::<Vec<_>>(), strokes, &mut out);
+    for (line, (trace, centre)) in (1_u32..).zip(outside) {
+        let _ = writeln!(
+            out,
+            "<text class=\"whole\" x=\"{:.1}\" y=\"{:.1}\">outside: {} ({}, {})</text>",
+            LEFT,
+            HEIGHT - 4.0 + LINE * f64::from(line),
+            escape(&trace.name),
+            three_figures(centre.0),
+            three_figures(centre.1)
+        );
+    }
+    out + "</svg>\n"
+}
+
+/// Returns the paper's range, made longer where values are outside of it. Values that are too far
+/// outside would squeeze all others and are left out.
+fn reaching(own: Axis, paper: Option<(f64, f64)>, values: &[f64]) -> Axis {
+    let axis = own.with(paper);
+    if axis == own {
+        return own;
+    }
+    let (low, high) = axis.range;
+    let reach = (high - low) * FAR;
+    let near = values.iter().filter(|value| **value >= low - reach && **value <= high + reach);
+    let (least, most) = near.fold((low, high), |(least, most), value| (least.min(*value), most.max(*value)));
+    let room = (most - least) * ROOM;
+    let range = (if least < low { least - room } else { low }, if most > high { most + room } else { high });
+    Axis { range, ..axis }
+}
+
+/// Draws the border of the paper's plot where ours is larger.
+fn paper_range(picture: &Picture, plane: &Plane, out: &mut String) {
+    let (x, y) = (plane.x.with(picture.x), plane.y.with(picture.y));
+    if x == plane.x && y == plane.y {
+        return;
+    }
+    let (left, right) = (plane.x_at(x.range.1), plane.x_at(x.range.0));
+    let (top, bottom) = (plane.y_at(y.range.1), plane.y_at(y.range.0));
+    let _ = writeln!(
+        out,
+        "<path class=\"border\" d=\"M{left:.1} {top:.1}H{right:.1}V{bottom:.1}H{left:.1}z\"/>\
+         <text class=\"whole\" x=\"{:.1}\" y=\"{:.1}\">the paper's plot</text>",
+        left + 5.0,
+        top + LINE
+    );
+}
+
+/// Draws the centres with their names.
+fn dots(shown: &[(&Trace, Point)], strokes: &Strokes, out: &mut String) {
     let mut names = Names { taken: shown.iter().map(|(_, dot)| Area::around(*dot)).collect() };
-    for (trace, dot) in &shown {
+    for (trace, dot) in shown {
         let at = names.place(*dot, width(&trace.name));
         let leader = if at.far {
             format!("<path class=\"lead\" d=\"M{:.1} {:.1}L{:.1} {:.1}\"/>", dot.0, dot.1, at.x, at.y - 4.0)
@@ -56,30 +110,22 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
         };
         let _ = writeln!(
             out,
-            "<g class=\"{}\">{leader}<circle class=\"dot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\"/><text class=\"name{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
+            "<g class=\"{}\">{leader}<circle class=\"dot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\"/><text class=\"name of\"{} x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
             strokes.class(trace),
             dot.0,
             dot.1,
-            if at.ends { " end" } else { "" },
+            if at.ends { " text-anchor=\"end\"" } else { "" },
             at.x,
             at.y,
             escape(&trace.name),
         );
     }
-    let outside = picture.traces.iter().zip(&outlines).filter(|(_, (_, centre))| !inside(centre));
-    for (line, (trace, (_, centre))) in (1_u32..).zip(outside) {
-        let _ = writeln!(
-            out,
-            "<text class=\"whole\" x=\"{:.1}\" y=\"{:.1}\">outside of the paper's axes: {} ({}, {})</text>",
-            LEFT + 8.0,
-            HEIGHT - BOTTOM - LINE * f64::from(line),
-            escape(&trace.name),
-            three_figures(centre.0),
-            three_figures(centre.1)
-        );
-    }
-    out + "</svg>\n"
 }
+
+/// Share of the paper's range by which an axis may become longer at either end.
+const FAR: f64 = 1.5;
+/// Space between the furthest value and the end of a longer axis, as a share of the axis.
+const ROOM: f64 = 0.05;
 
 /// The areas that names must not cover.
 struct Names {
@@ -95,7 +141,7 @@ struct Area {
 
 impl Area {
     fn around((x, y): Point) -> Self {
-        Self { x: (x - 4.0, x + 4.0), y: (y - 4.0, y + 4.0) }
+        Self { x: (x - 8.0, x + 8.0), y: (y - 5.0, y + 5.0) }
     }
 
     /// Returns the area that overlaps with `other`.

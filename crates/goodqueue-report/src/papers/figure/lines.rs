@@ -7,7 +7,7 @@ use goodqueue_papers::reproduce::paper::FigureForm;
 use goodqueue_papers::reproduce::picture::Picture;
 
 use super::cut::cut;
-use super::plane::{Axis, HEIGHT, LEFT, Plane, Point, RIGHT, WIDTH, diamond};
+use super::plane::{Axis, HEIGHT, LEFT, Plane, Point, RIGHT, diamond};
 use super::strokes::{Strokes, opening};
 use crate::escape::html as escape;
 
@@ -25,7 +25,9 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
         let x = cut(picture, picture.x, picture.log, &firsts);
         (x.is_cut().then(|| Plane::new(x.whole, y)), Plane::new(x.axis, y))
     } else {
-        let x = Axis::over(every().map(|point| point.0), false).with(picture.x);
+        let times = || every().map(|point| point.0).filter(|time| time.is_finite());
+        let whole = (times().fold(f64::INFINITY, f64::min), times().fold(f64::NEG_INFINITY, f64::max));
+        let x = Axis::over(times(), false).with(Some(whole)).with(picture.x);
         let y = cut(picture, picture.y, picture.log, &seconds);
         (y.is_cut().then(|| Plane::new(x, y.whole)), Plane::new(x, y.axis))
     };
@@ -35,9 +37,9 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
         return out + "</svg>\n";
     };
     part(picture, strokes, Plane { right: MIDDLE - RIGHT, ..shown }, &mut out);
-    part(picture, strokes, Plane { left: MIDDLE + LEFT, ..whole }, &mut out);
-    let middle = f64::midpoint(MIDDLE + LEFT, WIDTH - RIGHT);
-    let _ = writeln!(out, "<text class=\"mid whole\" x=\"{middle:.1}\" y=\"22\">the whole range</text>");
+    let axes = ["the whole range".to_owned(), picture.axes[1].clone()];
+    let whole_range = Picture { axes, ..picture.clone() };
+    part(&whole_range, strokes, Plane { left: MIDDLE + LEFT, ..whole }, &mut out);
     out + "</svg>\n"
 }
 
@@ -52,7 +54,8 @@ fn part(picture: &Picture, strokes: &Strokes, plane: Plane, out: &mut String) {
             "<g class=\"{class}\"><path class=\"line\" d=\"{}\"><title>{name}</title></path></g>",
             plane.path(&trace.points),
         );
-        for (x, y) in &trace.paper {
+        let inside = |axis: Axis, value: f64| (0.0..=1.0).contains(&axis.share(value));
+        for (x, y) in trace.paper.iter().filter(|(x, y)| inside(plane.x, *x) && inside(plane.y, *y)) {
             let _ = writeln!(
                 marks,
                 "<g class=\"{class}\"><path class=\"paper own\" d=\"{}\"><title>{name}, the paper: {}, {}</title></path></g>",
@@ -62,8 +65,9 @@ fn part(picture: &Picture, strokes: &Strokes, plane: Plane, out: &mut String) {
             );
         }
     }
-    *out += &marks;
+    // A mark on the border of the plot is drawn whole.
     *out += "</svg>\n";
+    *out += &marks;
 }
 
 /// Where the part that shows the whole range begins.

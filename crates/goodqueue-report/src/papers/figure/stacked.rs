@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use goodqueue_papers::reproduce::picture::{Picture, Trace};
 
-use super::plane::{Axis, HEIGHT, LEFT, Plane, RIGHT, WIDTH, count};
+use super::plane::{Axis, HEIGHT, LEFT, LINE, Plane, RIGHT, WIDTH, count};
 use super::strokes::{Strokes, opening};
 use crate::escape::html as escape;
 
@@ -21,7 +21,7 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     let last = times.filter(|time| time.is_finite()).fold(1.0, f64::max);
     let x = Axis::linear((0.0, last)).with(picture.x);
     let each = WIDTH / count(panels.len().max(1));
-    let mut out = opening(picture, HEIGHT);
+    let mut out = opening(picture, HEIGHT + LINE);
     for (number, (name, traces)) in panels.iter().enumerate() {
         let left = count(number) * each;
         let plane = Plane {
@@ -29,9 +29,14 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
             right: (left + each - RIGHT).max(left + LEFT + 1.0),
             ..Plane::new(x, Axis::linear((0.0, 100.0)))
         };
-        let below =
-            if name.is_empty() { picture.axes[0].clone() } else { format!("{}: {name}", picture.axes[0]) };
-        plane.frame([&below, &picture.axes[1]], &mut out);
+        plane.frame([&picture.axes[0], &picture.axes[1]], &mut out);
+        let _ = writeln!(
+            out,
+            "<text class=\"mid group\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            f64::midpoint(plane.left, plane.right),
+            HEIGHT - 4.0 + LINE,
+            escape(name)
+        );
         out += &plane.clip();
         panel(traces, &plane, strokes, &mut out);
         out += "</svg>\n";

@@ -19,6 +19,8 @@ fn picture(form: FigureForm, traces: Vec<Trace>) -> Picture {
         axes,
         form,
         names,
+        panels: Vec::new(),
+        experiments: Vec::new(),
         x: None,
         y: None,
         log: false,

@@ -5,6 +5,8 @@
 
 #![allow(missing_docs)]
 
+mod statements;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +71,7 @@ fn of_paper(text: &mut String, paper: &Paper, results: &[ClaimResult]) {
             row(text, claim, result);
         }
     }
+    statements::write(text, paper);
 }
 
 const fn heading(kind: ClaimKind) -> &'static str {
@@ -204,5 +207,7 @@ Numbers, orders and shapes count towards the score: values of a table or figure,
 in words. A claim is reproduced if all of its checks hold. It is undecided if the 95 % confidence interval of a check, by
 resampling the repetitions, has the limit inside. Checks that compare our set-up with the paper's, repeat a paper's
 arithmetic, concern a result by which we chose a parameter, or are our own do not count.
+
+The last table of each paper lists what the paper states, and the claims that test it or the reason why none does.
 
 ";

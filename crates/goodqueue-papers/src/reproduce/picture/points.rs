@@ -1,0 +1,105 @@
+//! The points of one cell, form by form.
+
+use goodqueue_tc::diagnostic::Diagnostic;
+
+use super::traces::thinned;
+use crate::reproduce::evidence::Evidence;
+use crate::reproduce::expression::{Cell, Expression};
+use crate::reproduce::paper::{Figure, FigureForm};
+
+type Points = Result<Vec<(f64, f64)>, Diagnostic>;
+
+/// Returns what is drawn of a cell. `number` selects among several entries of `of`: that of a bar,
+/// or the y of an ellipse.
+pub(super) fn of(figure: &Figure, cell: &Cell, number: usize, evidence: &Evidence<'_>) -> Points {
+    match figure.form {
+        FigureForm::Cdf => distribution(figure, &evidence.samples_of(cell, path(figure, 0)?)?),
+        FigureForm::Box => quartiles(figure, cell, evidence, &[0, 1, 2, 3, 4]),
+        FigureForm::Medians => quartiles(figure, cell, evidence, &[1, 2, 3]),
+        FigureForm::Series => series(figure, cell, evidence),
+        FigureForm::Bars => bar(figure, cell, number, evidence),
+        FigureForm::Ellipse => repetitions(figure, cell, number, evidence),
+        FigureForm::Parallel => coordinates(figure, cell, evidence),
+        FigureForm::Stacked | FigureForm::Timeline => Ok(Vec::new()),
+    }
+}
+
+fn path(figure: &Figure, number: usize) -> Result<&str, Diagnostic> {
+    let entry = figure.of.get(number).map(String::as_str);
+    entry.ok_or_else(|| Diagnostic::new(format!("`of` has no entry {number}")))
+}
+
+fn distribution(figure: &Figure, samples: &[(f64, f64)]) -> Points {
+    let total: f64 = samples.iter().map(|sample| sample.1).sum();
+    let mut below = 0.0;
+    let points = samples.iter().map(|(value, count)| {
+        below += count;
+        (value * figure.scale + figure.plus, below / total)
+    });
+    Ok(thinned(points.take_while(|(x, _)| figure.until.is_none_or(|until| *x <= until)).collect()))
+}
+
+fn quartiles(figure: &Figure, cell: &Cell, evidence: &Evidence<'_>, quarters: &[usize]) -> Points {
+    let samples = evidence.samples_of(cell, path(figure, 0)?)?;
+    let last = samples.len().saturating_sub(1);
+    let at = |quarter: &usize| samples.get(quarter * last / 4);
+    Ok(quarters.iter().filter_map(at).map(|sample| (sample.0 * figure.scale + figure.plus, 0.0)).collect())
+}
+
+fn series(figure: &Figure, cell: &Cell, evidence: &Evidence<'_>) -> Points {
+    let (step_s, mean) = evidence.series_of(cell, path(figure, 0)?)?;
+    let mean = if figure.cumulative { integral(step_s, mean) } else { mean };
+    let points = (0_u32..)
+        .zip(mean)
+        .filter_map(|(step, value)| Some((f64::from(step) * step_s, value? * figure.scale)));
+    Ok(points.take_while(|(at, _)| figure.until.is_none_or(|until| *at <= until)).collect())
+}
+
+/// The low end of the interval, the value and the high end.
+fn bar(figure: &Figure, cell: &Cell, number: usize, evidence: &Evidence<'_>) -> Points {
+    let entry = if figure.of.len() == 1 { 0 } else { number };
+    let expression = Expression::In(Box::new(Expression::parse(path(figure, entry)?)?), cell.clone());
+    let measured = evidence.measure(&expression)?;
+    if measured.value.is_nan() {
+        return Ok(Vec::new());
+    }
+    let (low, high) = measured.interval.unwrap_or((measured.value, measured.value));
+    Ok([low, measured.value, high].map(|value| (value * figure.scale, 0.0)).to_vec())
+}
+
+/// A point for each repetition; whoever draws fits the ellipse.
+fn repetitions(figure: &Figure, cell: &Cell, number: usize, evidence: &Evidence<'_>) -> Points {
+    let x = evidence.in_order(cell, path(figure, 0)?)?;
+    let y = evidence.in_order(cell, path(figure, 1 + number)?)?;
+    Ok(x.into_iter().zip(y).map(|(x, y)| (x * 1e3 * figure.scale, y / 1e6)).collect())
+}
+
+fn coordinates(figure: &Figure, cell: &Cell, evidence: &Evidence<'_>) -> Points {
+    let mut points = Vec::new();
+    for (number, of) in (0_u32..).zip(&figure.of) {
+        let expression = Expression::In(Box::new(Expression::parse(of)?), cell.clone());
+        points.push((f64::from(number), evidence.measure(&expression)?.value));
+    }
+    Ok(points)
+}
+
+/// The integral of a series over time, up to the end of each step; a step without a value adds
+/// nothing.
+fn integral(step_s: f64, series: Vec<Option<f64>>) -> Vec<Option<f64>> {
+    let add = |sum: &mut f64, value: Option<f64>| {
+        *sum += value.unwrap_or(0.0) * step_s;
+        Some(Some(*sum))
+    };
+    series.into_iter().scan(0.0, add).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cumulative_series_grows_by_each_step() {
+        let bits = integral(0.5, vec![Some(2.0), None, Some(4.0)]);
+        assert_eq!(bits, [Some(1.0), Some(1.0), Some(3.0)]);
+    }
+}

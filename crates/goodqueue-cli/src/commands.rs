@@ -10,6 +10,7 @@ pub(crate) mod run;
 pub(crate) mod shape;
 #[cfg(target_os = "linux")]
 pub(crate) mod shell;
+mod simulation;
 #[cfg(target_os = "linux")]
 pub(crate) mod stats;
 #[cfg(target_os = "linux")]

@@ -26,8 +26,9 @@ mod live;
 mod messages;
 mod output;
 mod progress;
-mod table;
+mod typed;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -85,10 +86,19 @@ enum Command {
 /// all of `disciplines`.
 #[must_use]
 pub fn main_with(disciplines: &Disciplines) -> ExitCode {
-    let cli = match Cli::try_parse() {
+    ExitCode::from(run_with(disciplines, std::env::args_os()))
+}
+
+/// Runs the command with these arguments, the name of the program first, and returns its exit code:
+/// for programs in which another language has started the process.
+#[must_use]
+pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(instead) => return tell_usage(&instead),
     };
+    typed::keep(arguments);
     let outcome = match &cli.command {
         Command::Compare(args) => compare::main(args, disciplines),
         Command::Run(args) => run::main(args, disciplines),
@@ -107,26 +117,26 @@ pub fn main_with(disciplines: &Disciplines) -> ExitCode {
         Command::Top(args) => top::main(args),
     };
     match outcome {
-        Ok(Ending::Done) => ExitCode::SUCCESS,
-        Ok(Ending::CheckFailed) => ExitCode::from(1),
-        Ok(Ending::Interrupted) => ExitCode::from(progress::interrupted_code()),
+        Ok(Ending::Done) => 0,
+        Ok(Ending::CheckFailed) => 1,
+        Ok(Ending::Interrupted) => progress::interrupted_code(),
         #[cfg(target_os = "linux")]
-        Ok(Ending::Program(code)) => ExitCode::from(code),
+        Ok(Ending::Program(code)) => code,
         Err(diagnostic) => {
             say(format_args!("error: {diagnostic}"));
-            ExitCode::from(2)
+            2
         }
     }
 }
 
 /// Prints help and version to standard output, and errors in the arguments to standard error.
-fn tell_usage(instead: &clap::Error) -> ExitCode {
+fn tell_usage(instead: &clap::Error) -> u8 {
     let outcome = instead.print().and_then(|()| std::io::stdout().flush());
     match output::printed(outcome) {
         Err(diagnostic) if !instead.use_stderr() => {
             say(format_args!("error: {diagnostic}"));
-            ExitCode::from(2)
+            2
         }
-        _ => ExitCode::from(u8::try_from(instead.exit_code()).unwrap_or(2)),
+        _ => u8::try_from(instead.exit_code()).unwrap_or(2),
     }
 }

@@ -1,5 +1,8 @@
 //! A progress bar, the signals that end a command, and the clock that times runs.
 
+mod minutes;
+
+use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Once};
 use std::time::Duration;
@@ -11,18 +14,28 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use self::minutes::{Minutes, in_words, remaining};
+use crate::messages::{is_quiet, note};
+
 /// Shows the progress of jobs.
 pub(crate) struct Progress {
     bar: ProgressBar,
     /// Thousandths of each job that the bar has counted.
     told: Vec<AtomicU64>,
     stored: AtomicU64,
+    repeated: AtomicU64,
+    finished: AtomicU64,
+    /// Thousandths that were simulated: those of stored runs took no time.
+    simulated: AtomicU64,
+    minutes: Minutes,
+    /// Standard error is a file or a pipe, in which a bar would be unreadable.
+    is_written: bool,
     timing: bool,
 }
 
 impl Progress {
     /// Creates a bar for this number of jobs. It appears only on a terminal, and only after half a
-    /// second.
+    /// second. Elsewhere the remaining time is printed once a minute.
     pub(crate) fn new(jobs: usize, timing: bool) -> Self {
         // A command may show several bars, but signals are handled once.
         static WATCHED: Once = Once::new();
@@ -33,7 +46,18 @@ impl Progress {
                 .unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
         bar.set_message(format!("{jobs} runs"));
-        Self { bar, told: (0..jobs).map(|_| AtomicU64::new(0)).collect(), stored: AtomicU64::new(0), timing }
+        let told = (0..jobs).map(|_| AtomicU64::new(0)).collect();
+        Self {
+            bar,
+            told,
+            stored: AtomicU64::new(0),
+            repeated: AtomicU64::new(0),
+            finished: AtomicU64::new(0),
+            simulated: AtomicU64::new(0),
+            minutes: Minutes::default(),
+            is_written: !std::io::stderr().is_terminal(),
+            timing,
+        }
     }
 
     /// Removes the bar.
@@ -51,26 +75,55 @@ impl Progress {
         self.stored.load(Ordering::Relaxed)
     }
 
-    fn tell(&self, job: usize, thousandths: u64) {
+    /// Returns the number of stored runs that are simulated again.
+    pub(crate) fn repeated(&self) -> u64 {
+        self.repeated.load(Ordering::Relaxed)
+    }
+
+    fn tell(&self, job: usize, thousandths: u64, stored: bool) {
         if let Some(told) = self.told.get(job) {
             let before = told.swap(thousandths, Ordering::Relaxed);
             self.bar.inc(thousandths.saturating_sub(before));
+            if !stored {
+                self.simulated.fetch_add(thousandths.saturating_sub(before), Ordering::Relaxed);
+            }
         }
-        if self.bar.is_hidden() && self.bar.elapsed() > PATIENCE {
+        if is_quiet() {
+            return;
+        }
+        if self.is_written {
+            if self.minutes.has_passed(self.bar.elapsed()) {
+                self.tell_remaining();
+            }
+        } else if self.bar.is_hidden() && self.bar.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
+    }
+
+    fn tell_remaining(&self) {
+        let left = self.bar.length().unwrap_or(0).saturating_sub(self.bar.position());
+        let time = remaining(self.bar.elapsed(), self.simulated.load(Ordering::Relaxed), left);
+        let time =
+            time.map_or_else(|| "an unknown time".to_owned(), |time| format!("about {}", in_words(time)));
+        let finished = self.finished.load(Ordering::Relaxed);
+        note(format_args!("{finished} of {} runs finished, {time} left", self.told.len()));
     }
 }
 
 impl Watch for Progress {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fraction of a thousand")]
     fn advanced(&self, job: usize, fraction: f64) {
-        self.tell(job, (fraction.clamp(0.0, 1.0) * JOB as f64) as u64);
+        self.tell(job, (fraction.clamp(0.0, 1.0) * JOB as f64) as u64, false);
     }
 
     fn finished(&self, job: usize, stored: bool) {
         self.stored.fetch_add(u64::from(stored), Ordering::Relaxed);
-        self.tell(job, JOB);
+        self.finished.fetch_add(1, Ordering::Relaxed);
+        self.tell(job, JOB, stored);
+    }
+
+    fn repeated(&self, _: usize) {
+        self.repeated.fetch_add(1, Ordering::Relaxed);
     }
 
     fn is_cancelled(&self) -> bool {

@@ -54,11 +54,21 @@ fn compare_without_arguments_prints_one_line_for_each_of_six_disciplines() {
             "{text}"
         );
     }
-    for heading in
-        ["goodput", "induced latency", "RPM", "sojourn down", "drops", "marks", "Jain index", "grade"]
-    {
+    for heading in ["goodput", "induced latency", "RPM", "sojourn down", "drops", "Jain index", "grade"] {
         assert!(text.contains(heading), "{heading} is missing in\n{text}");
     }
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(120), "{widest:?} columns");
+}
+
+#[test]
+fn marks_have_a_column_if_a_discipline_marks() {
+    let has_marks = |more: &[&str]| {
+        let compare = ["compare", "--time", "5s", "--qdisc", "fq_codel", "--qdisc", "pfifo"];
+        stdout(&goodqueue(folder().path(), &[&compare, more].concat())).contains("marks")
+    };
+    assert!(!has_marks(&[]));
+    assert!(has_marks(&["--set", "tcp.ecn=true"]));
 }
 
 #[test]
@@ -148,23 +158,33 @@ fn a_run_over_a_line_that_is_blocked_for_ever_ends_in_time_and_tells_what_was_le
 fn series_are_exported_to_other_programs_by_the_name_of_the_file() {
     let folder = folder();
     let args = ["compare", "--time", "2s", "--qdisc", "pie", "--qdisc", "codel"];
-    let exports =
-        ["--export", "a.csv", "--export", "a.parquet", "--export", "a.flent.gz", "--json", "a.json"];
+    let exports = [
+        "--export",
+        "a.series.csv",
+        "--export",
+        "a.series.parquet",
+        "--export",
+        "a.flent.gz",
+        "--json",
+        "a.json",
+    ];
     assert!(goodqueue(folder.path(), &[&args[..], &exports].concat()).status.success());
     let read = |name: &str| std::fs::read(folder.path().join(name)).expect(name);
-    let csv = String::from_utf8(read("a.csv")).expect("text");
+    let csv = String::from_utf8(read("a.series.csv")).expect("text");
     assert!(
         csv.starts_with("run,qdisc,seed,t_s,series,direction,flow,value\n0,pie,1,0,sojourn_mean_s,down,,")
     );
     // Steps of 200 ms, as in Flent: two queues of 5 series, 8 flows, 10 pings.
     assert_eq!(csv.lines().count(), 1 + 2 * (10 * 10 + 8 * 10 + 10));
-    assert!(read("a.parquet").starts_with(b"PAR1") && read("a.parquet").ends_with(b"PAR1"));
+    assert!(read("a.series.parquet").starts_with(b"PAR1") && read("a.series.parquet").ends_with(b"PAR1"));
     for run in ["a.pie.flent.gz", "a.codel.flent.gz"] {
         assert!(read(run).starts_with(&[0x1f, 0x8b]), "{run}");
     }
     let json: Value = serde_json::from_slice(&read("a.json")).expect("JSON");
     assert!(json["runs"][0]["series"].is_null(), "nobody asked for them there");
-    for (wrong, says) in [("a.xls", ".flent.gz, .parquet or .csv"), ("no/a.csv", "cannot be written")] {
+    for (wrong, says) in
+        [("a.xls", ".csv or .parquet (a row for each run)"), ("no/a.csv", "cannot be written")]
+    {
         let output = goodqueue(folder.path(), &[&args[..], &["--export", wrong]].concat());
         assert_eq!(output.status.code(), Some(2));
         assert!(String::from_utf8_lossy(&output.stderr).contains(says), "{output:?}");
@@ -226,7 +246,10 @@ fn packets_of_a_run_are_written_and_replayed() {
     // Kept runs are repeated, because their packets were not kept.
     let run = ["run", "voip", "--set", "duration=2s", "--set", "warmup=0s", "--out", "kept"];
     assert!(goodqueue(folder.path(), &run).status.success());
-    assert!(goodqueue(folder.path(), &[&run[..], &["--packets", "b.csv"]].concat()).status.success());
+    let repeated = goodqueue(folder.path(), &[&run[..], &["--packets", "b.csv"]].concat());
+    assert!(repeated.status.success());
+    let said = String::from_utf8_lossy(&repeated.stderr).into_owned();
+    assert!(said.contains("runs were simulated again: their packets had not been kept"), "{said}");
     assert!(names(".csv").iter().any(|name| name.starts_with("b.")), "{:?}", names(".csv"));
 
     std::fs::create_dir(folder.path().join("taken.csv")).expect("made");
@@ -420,6 +443,47 @@ fn a_sweep_that_was_run_before_is_not_run_again() {
     assert!(String::from_utf8_lossy(&again.stderr).contains("3 of 4 runs had been finished before"));
     assert_eq!(stdout(&again), stdout(&first));
     assert!(std::fs::read(folder.path().join("out/small.json")).expect("written") == results);
+}
+
+#[test]
+fn another_export_or_report_of_a_sweep_reads_what_is_stored() {
+    let folder = folder();
+    let scenario = "duration = \"1s\"\nqdiscs = [\"pfifo\", \"codel\"]\nseeds = 2\n\
+                    [sweep]\n\"link.rtt\" = [\"10ms\", \"20ms\"]\n";
+    std::fs::write(folder.path().join("small.toml"), scenario).expect("written");
+    let run = |more: &[&str]| {
+        let output = goodqueue(folder.path(), &[&["run", "small.toml", "--out", "out"], more].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(!run(&[]).contains("before"));
+    for more in [
+        &["--export", "runs.csv"][..],
+        &["--export", "runs.parquet"],
+        &["--export", "series.csv"],
+        &["--export", "a.flent.gz"],
+        &["--report", "r.html"],
+        &["--json", "r.json"],
+    ] {
+        let said = run(more);
+        assert!(said.contains("8 of 8 runs had been finished before"), "{more:?}: {said}");
+        assert!(!said.contains("again"), "{more:?}: {said}");
+    }
+    // Series in other steps were not kept. They are from now on.
+    let fine = ["--series", "10ms", "--export", "fine.series.csv"];
+    assert!(
+        run(&fine).contains("8 of 8 runs were simulated again: their time series in these steps had not")
+    );
+    for more in [&fine[..], &["--report", "r.html"]] {
+        assert!(run(more).contains("8 of 8 runs had been finished before"), "{more:?}");
+    }
+    let text = std::fs::read_to_string(folder.path().join("runs.csv")).expect("written");
+    let mut lines = text.lines();
+    assert!(lines.next().is_some_and(|heading| heading.starts_with("run,qdisc,link.rtt,seed,goodput.down,")));
+    let begins: Vec<String> =
+        lines.map(|line| line.split(',').take(4).collect::<Vec<_>>().join(",")).collect();
+    assert_eq!(begins[..3], ["0,pfifo,0.01,1", "1,pfifo,0.01,2", "2,codel,0.01,1"]);
+    assert_eq!((begins.len(), begins[7].as_str()), (8, "7,codel,0.02,2"));
 }
 
 #[test]

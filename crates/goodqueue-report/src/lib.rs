@@ -1,9 +1,11 @@
-//! Reports: results as one self-contained HTML file.
+//! Reports: results as one self-contained HTML file, or as text.
 //!
 //! [`html`] turns [`Results`] into a page that loads nothing: it contains its styles, its data and
 //! the charting library (Apache ECharts, `vendor/echarts`). The headline, the parameters and the
 //! tables are plain HTML and need no JavaScript. `assets/report.js` draws the charts from the data
 //! block.
+//!
+//! [`terminal`] turns them into the tables that the commands print.
 //!
 //! Equal results give equal bytes.
 
@@ -11,6 +13,7 @@
 #![deny(missing_docs)]
 
 mod charts;
+mod differences;
 mod ellipse;
 mod escape;
 #[cfg(test)]
@@ -25,6 +28,7 @@ mod page;
 mod papers;
 mod policy;
 mod table;
+pub mod terminal;
 mod thin;
 mod words;
 

@@ -32,7 +32,7 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
         "question" => paragraph("question", text_of(results, &["question", "description"])),
         "made" => escape(&made(results, &grouped)),
         "scenario" => scenario(results, options),
-        "tables" => tables(&grouped) + &shared_queues(&grouped),
+        "tables" => tables(&grouped, &results.summary) + &shared_queues(&grouped),
         "sweep" => (if grouped.points.len() > 1 { "" } else { "hidden" }).to_owned(),
         "mean" => (if has_means(&grouped) { MEAN } else { "" }).to_owned(),
         "link" => grouped.link.name().to_owned(),

@@ -1,11 +1,14 @@
 //! The tables: a row per discipline and a column per metric, in plain HTML that works without
 //! JavaScript.
 
+mod pairs;
+
 use std::fmt::Write as _;
 
 use goodqueue_scenario::metrics::{Better, Digits, LOSSES, PACKETS, SOJOURN, SOJOURN_IN, Table};
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::scenario::Direction;
+use goodqueue_scenario::summary::Aggregate;
 
 use crate::escape::{clip, html};
 use crate::grade::Grades;
@@ -14,8 +17,8 @@ use crate::metric::{self, Spread, columns};
 use crate::number::{decimals, time};
 use crate::words;
 
-/// Returns the tables of each sweep point.
-pub(crate) fn tables(grouped: &Grouped<'_>) -> String {
+/// Returns the tables of each sweep point. `summary` has the differences between disciplines.
+pub(crate) fn tables(grouped: &Grouped<'_>, summary: &[Aggregate]) -> String {
     let columns = columns(grouped);
     let of_point = |point: &Point<'_>| -> String {
         let table = |which: Table| {
@@ -23,7 +26,7 @@ pub(crate) fn tables(grouped: &Grouped<'_>) -> String {
                 columns.iter().filter(|metric| metric.table() == which).collect();
             if metrics.is_empty() { String::new() } else { table(grouped, point, &metrics, which) }
         };
-        Table::ALL.into_iter().map(table).collect()
+        Table::ALL.into_iter().map(table).collect::<String>() + &pairs::pairs(point, summary)
     };
     grouped.points.iter().enumerate().fold(String::new(), |mut out, (i, point)| {
         let title = if point.label.is_empty() {

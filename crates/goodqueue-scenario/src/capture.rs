@@ -1,8 +1,8 @@
-//! Recorded packets: when each came and how long it was, from a pcap or pcapng file.
+//! Packets of a pcap or pcapng file: the arrival time and the length of each.
 //!
-//! Only IP packets count, over Ethernet (VLAN tags included), Linux's cooked link layer, a loopback
-//! or no link layer; their length is that of the IP header, so that a file cut to the headers
-//! (`tcpdump -s 64`) will do. Payloads are ignored.
+//! Only IP packets are read: over Ethernet (with or without VLAN tags), Linux's cooked link layer,
+//! a loopback interface or no link layer. The length comes from the IP header, so a file cut to the
+//! headers (`tcpdump -s 64`) is sufficient. Payloads are ignored.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,35 +13,35 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::input::Input;
 use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
 
-/// IP packets in the order of time.
+/// IP packets in order of time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PacketCapture {
     packets: Vec<(Duration, u32)>,
 }
 
 impl PacketCapture {
-    /// More packets than these are refused.
+    /// Largest number of packets; a file with more is refused.
     pub const MAX_PACKETS: usize = 10_000_000;
-    /// Larger files are refused.
+    /// Largest file in bytes; a larger one is refused.
     pub const MAX_FILE_BYTES: u64 = 16 << 30;
 
-    /// Reads the file at `path`; with a `source`, only the packets from this address.
+    /// Reads the file at `path`. With a `source`, only the packets from this address are kept.
     ///
     /// # Errors
-    /// The file cannot be read, is cut, is no recording of packets, or holds no IP packet (from
-    /// there).
+    /// The file cannot be read, is truncated, is not a capture, or contains no IP packet (from
+    /// `source`).
     pub fn load(path: &Path, source: Option<IpAddr>) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
         let open = |error: std::io::Error| {
             Diagnostic::new(format!("the recording cannot be opened: {error}")).in_file(&name)
         };
         let mut file = BufReader::new(Input::open(path, Self::MAX_FILE_BYTES).map_err(open)?);
-        // The reader of captures does not tell why a file cannot be read.
+        // The reader of captures does not say why a file cannot be read.
         file.fill_buf().map_err(open)?;
         Self::read(&name, file, source)
     }
 
-    /// Reads a recording. Messages call it `name`.
+    /// Reads a capture. Error messages call it `name`.
     ///
     /// # Errors
     /// As [`Self::load`].
@@ -67,7 +67,7 @@ impl PacketCapture {
                 Err(error @ PcapError::Incomplete(_)) => {
                     let error = error.to_owned_vec();
                     blocks.refill().map_err(|error| refuse(broken(&error, found.seen)))?;
-                    // The reader says that a file is at its end when it is asked again.
+                    // The reader reports the end of the file at the next request.
                     if blocks.data().len() == held && std::mem::replace(&mut stalled, true) {
                         return Err(refuse(broken(&error, found.seen)));
                     }
@@ -78,14 +78,14 @@ impl PacketCapture {
         found.finish(source).map_err(refuse)
     }
 
-    /// Time since the first packet, ascending, and bytes of the IP packet.
+    /// For each packet the time since the first one, ascending, and the bytes of the IP packet.
     #[must_use]
     pub fn packets(&self) -> &[(Duration, u32)] {
         &self.packets
     }
 
-    /// Time after which the recording may begin again: its length, and one mean gap. `None` if it
-    /// takes no time.
+    /// Period with which the capture repeats: its length plus one mean gap. `None` if its length is
+    /// zero.
     #[must_use]
     pub fn period(&self) -> Option<Duration> {
         let span = self.packets.last()?.0;
@@ -103,10 +103,10 @@ enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// Bytes of an empty block: its type and its length, twice.
+    /// Bytes of an empty block: the type and twice the length.
     const SHORTEST_BLOCK: u32 = 12;
 
-    /// The order that holds from this block on, if it begins a section.
+    /// Byte order from this block on, if the block begins a section.
     fn after(block: &PcapBlockOwned<'_>) -> Option<Self> {
         match block {
             PcapBlockOwned::NG(Block::SectionHeader(header)) if header.big_endian() => Some(Self::Big),
@@ -115,7 +115,7 @@ impl ByteOrder {
         }
     }
 
-    /// Whether the block at the start of `data` declares fewer bytes than an empty block has.
+    /// Whether the block at the start of `data` declares fewer bytes than an empty block.
     /// pcap-parser 0.17 subtracts them without a check.
     fn block_is_too_short(self, data: &[u8]) -> bool {
         let Some(length) = data.get(4..8).and_then(|bytes| bytes.try_into().ok()) else { return false };
@@ -127,7 +127,7 @@ impl ByteOrder {
     }
 }
 
-/// One interface of a recording.
+/// One interface of a capture.
 #[derive(Clone, Copy)]
 struct Interface {
     link: Linktype,
@@ -135,12 +135,12 @@ struct Interface {
     units: u64,
 }
 
-/// The packets found so far.
+/// Packets that have been read so far.
 #[derive(Default)]
 struct Found {
     interfaces: Vec<Interface>,
     seen: usize,
-    /// Link types whose packets cannot be parsed.
+    /// Link types whose packets are skipped.
     unknown_link: Option<i32>,
     first: Option<u64>,
     packets: Vec<(Duration, u32)>,
@@ -217,8 +217,8 @@ impl Found {
         let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(units);
         let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
         let since = nanos.saturating_sub(*self.first.get_or_insert(nanos));
-        // Times of several interfaces, or after the clock was set, may go back: such a packet comes
-        // with the one before.
+        // With several interfaces, or after the clock was set, time may go backwards. Such a packet
+        // gets the time of its predecessor.
         let last = self.packets.last().map_or(Duration::ZERO, |packet| packet.0);
         self.packets.push((Duration::from_nanos(since).max(last), bytes));
         Ok(())
@@ -242,8 +242,7 @@ impl Found {
     }
 }
 
-/// Bytes of the link header in front of what should be an IP packet; `None` for a link type that is
-/// not known.
+/// Bytes of the link header before the IP packet; `None` for an unknown link type.
 fn link_header(link: Linktype, data: &[u8]) -> Option<usize> {
     Some(match link.0 {
         0 | 108 => 4,
@@ -262,9 +261,9 @@ fn link_header(link: Linktype, data: &[u8]) -> Option<usize> {
     })
 }
 
-/// Length and source of the IP packet; `whole` is the length of the frame without its link header,
-/// for headers that do not say (those of segments that the device cuts). `None` if it is no IP
-/// packet. ARP and the like fail the test of the version.
+/// Returns the length and the source of an IP packet, or `None` if this is no IP packet: ARP, for
+/// example, fails the test of the version. `whole` is the length of the frame without its link
+/// header. It is used if the header gives no length, as with segments that the device splits.
 fn ip_packet(data: &[u8], whole: usize) -> Option<(u32, IpAddr)> {
     let be16 = |at: usize| Some(u32::from(u16::from_be_bytes(data.get(at..at + 2)?.try_into().ok()?)));
     let said = |bytes: u32| if bytes == 0 { u32::try_from(whole).unwrap_or(u32::MAX) } else { bytes };
@@ -313,7 +312,7 @@ fn damaged(seen: usize) -> Diagnostic {
     Diagnostic::new(format!("the recording is damaged {}", behind(seen)))
 }
 
-/// The place in a recording after `seen` packets, in words.
+/// Describes the place in a capture after `seen` packets.
 fn behind(seen: usize) -> String {
     match seen {
         0 => "before the first packet".to_owned(),
@@ -329,7 +328,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// An IPv4 packet of this length from 10.0.0.`host`, cut behind its header.
+    /// An IPv4 packet of this length from 10.0.0.`host`, truncated after its header.
     fn ipv4(bytes: u16, host: u8) -> Vec<u8> {
         let mut packet = vec![0x45, 0];
         packet.extend(bytes.to_be_bytes());
@@ -360,7 +359,7 @@ mod tests {
         file
     }
 
-    /// A pcapng file of one interface with this resolution, and packets at these ticks.
+    /// A pcapng file with one interface of this resolution and packets at these ticks.
     fn pcapng(resolution: u8, packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
         let block = |kind: u32, body: &[u8]| {
             let length = u32::try_from(12 + body.len()).unwrap();

@@ -1,16 +1,20 @@
-//! Time series in the formats of other programs: Flent's data files, Parquet, CSV; and every
-//! packet, see [`packets`].
+//! Results in the formats of other programs: Flent's data files, Parquet, CSV; and every packet,
+//! see [`packets`].
 //!
-//! A file of Flent holds one run, so several runs become several files. A Parquet or CSV file holds
-//! all of them as one long table, see [`samples`].
+//! A file of Flent holds the time series of one run, so several runs become several files. A
+//! Parquet or CSV file holds all runs: as a table with a row for each run ([`runs`]), or their time
+//! series as one long table ([`samples`]). The name of the file selects the table and the format.
 
 pub mod csv;
 pub mod flent;
+pub mod frame;
 mod names;
 pub mod packets;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+pub mod runs;
 pub mod samples;
+pub mod swept;
 
 use std::path::{Path, PathBuf};
 
@@ -23,12 +27,22 @@ use crate::runs::Runs;
 /// A format, known by the name of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// `.flent.gz`: for `flent -i` and `flent-gui`.
+    /// `.flent.gz`: time series for `flent -i` and `flent-gui`.
     Flent,
     /// `.parquet`: a table for polars, pandas, DuckDB and R.
-    Parquet,
+    Parquet(Table),
     /// `.csv`: the same table as text.
-    Csv,
+    Csv(Table),
+}
+
+/// The contents of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Table {
+    /// A row for each run.
+    Runs,
+    /// A row for each sample of the time series. The file is called `series.csv`,
+    /// `NAME.series.csv`, `series.parquet` or `NAME.series.parquet`.
+    Series,
 }
 
 impl Format {
@@ -38,19 +52,37 @@ impl Format {
     /// A name that says none of them, or one that this build cannot write.
     pub fn of(path: &Path) -> Result<Self, Diagnostic> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-        let known = [(Self::Flent, ".flent.gz"), (Self::Parquet, ".parquet"), (Self::Csv, ".csv")];
-        let found = known.iter().find(|(_, end)| name.len() > end.len() && name.ends_with(end));
-        match found {
-            Some((Self::Parquet, _)) if cfg!(not(feature = "parquet")) => Err(without_parquet()),
-            Some((format, _)) => Ok(*format),
-            None if packets::Format::of(path).is_ok() => {
-                Err(Diagnostic::new("time series are not exported in this format")
-                    .allowed("a name that ends with .flent.gz, .parquet or .csv")
-                    .help("`--packets FILE` writes every packet"))
-            }
-            None => Err(Diagnostic::new("the end of the name does not say in which format to export")
-                .allowed("a name that ends with .flent.gz, .parquet or .csv")),
+        let stem = |end: &str| name.strip_suffix(end).filter(|stem| !stem.is_empty());
+        let table = |stem: &str| match stem.rsplit('.').next() {
+            Some("series") => Table::Series,
+            _ => Table::Runs,
+        };
+        if stem(FLENT_END).is_some() {
+            return Ok(Self::Flent);
         }
+        if let Some(stem) = stem(".csv") {
+            return Ok(Self::Csv(table(stem)));
+        }
+        if let Some(stem) = stem(".parquet") {
+            return if cfg!(feature = "parquet") {
+                Ok(Self::Parquet(table(stem)))
+            } else {
+                Err(without_parquet())
+            };
+        }
+        Err(if packets::Format::of(path).is_ok() {
+            Diagnostic::new("neither runs nor time series are exported in this format")
+                .allowed(ENDS)
+                .help("`--packets FILE` writes every packet")
+        } else {
+            Diagnostic::new("the end of the name does not say in which format to export").allowed(ENDS)
+        })
+    }
+
+    /// True if the export consists of time series.
+    #[must_use]
+    pub const fn needs_series(self) -> bool {
+        !matches!(self, Self::Parquet(Table::Runs) | Self::Csv(Table::Runs))
     }
 
     /// The files that [`Self::files`] will make of `runs`.
@@ -60,19 +92,20 @@ impl Format {
     pub fn names(self, path: &Path, runs: &Runs<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
         match self {
             Self::Flent => names_of(path, FLENT_END, runs),
-            Self::Parquet | Self::Csv => Ok(vec![path.to_owned()]),
+            Self::Parquet(_) | Self::Csv(_) => Ok(vec![path.to_owned()]),
         }
     }
 
-    /// The files that hold the series of `results`, and what is in them: `path` itself, or of
-    /// several runs in Flent's format one beside it for each.
+    /// The files that hold `results`, and their contents: `path` itself, or of several runs in
+    /// Flent's format one beside it for each.
     ///
     /// # Errors
-    /// Results without series.
+    /// Results without the series that are to be exported.
     pub fn files(self, path: &Path, results: &Results) -> Result<Vec<(PathBuf, Vec<u8>)>, Diagnostic> {
-        if results.runs.iter().all(|run| run.series.is_none()) {
+        if self.needs_series() && results.runs.iter().all(|run| run.series.is_none()) {
             return Err(Diagnostic::new("there are no time series to export"));
         }
+        let alone = |contents: Vec<u8>| Ok(vec![(path.to_owned(), contents)]);
         match self {
             Self::Flent => {
                 let labels: Vec<Label<'_>> = results.runs.iter().map(Label::of).collect();
@@ -80,13 +113,19 @@ impl Format {
                 Ok(named.filter_map(|(name, run)| Some((name, flent::data_file(results, run)?))).collect())
             }
             #[cfg(feature = "parquet")]
-            Self::Parquet => Ok(vec![(path.to_owned(), parquet::table(results)?)]),
+            Self::Parquet(Table::Runs) => alone(parquet::of_frame(&runs::frame(results), results)?),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(Table::Series) => alone(parquet::table(results)?),
             #[cfg(not(feature = "parquet"))]
-            Self::Parquet => Err(without_parquet()),
-            Self::Csv => Ok(vec![(path.to_owned(), csv::table(results).into_bytes())]),
+            Self::Parquet(_) => Err(without_parquet()),
+            Self::Csv(Table::Runs) => alone(csv::of_frame(&runs::frame(results)).into_bytes()),
+            Self::Csv(Table::Series) => alone(csv::table(results).into_bytes()),
         }
     }
 }
+
+const ENDS: &str = "a name that ends with .csv or .parquet (a row for each run), .series.csv or .series.parquet (time \
+                    series), or .flent.gz (time series for Flent)";
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -143,16 +182,22 @@ pub(crate) mod tests {
     #[test]
     fn the_name_tells_the_format() {
         assert_eq!(Format::of(Path::new("a/b.flent.gz")), Ok(Format::Flent));
-        assert_eq!(Format::of(Path::new("B.CSV")), Ok(Format::Csv));
+        for runs in ["B.CSV", "runs.csv", "link-series.csv", "series.1.csv"] {
+            assert_eq!(Format::of(Path::new(runs)), Ok(Format::Csv(Table::Runs)), "{runs}");
+        }
+        for series in ["series.csv", "a.series.csv", "a.b.Series.CSV"] {
+            assert_eq!(Format::of(Path::new(series)), Ok(Format::Csv(Table::Series)), "{series}");
+        }
         for wrong in ["x", "x.json", ".csv", "x.gz", "", "/"] {
             let error = Format::of(Path::new(wrong)).unwrap_err().to_string();
-            assert!(error.contains(".flent.gz, .parquet or .csv"), "{error}");
+            assert!(error.contains(".csv or .parquet (a row for each run)"), "{error}");
         }
     }
 
     #[test]
     fn results_without_series_are_told_of() {
         let bare = results(vec![Run { series: None, ..run("pie", 1) }]);
-        assert!(Format::Csv.files(Path::new("x.csv"), &bare).is_err());
+        assert!(Format::Csv(Table::Series).files(Path::new("x.series.csv"), &bare).is_err());
+        assert!(Format::Csv(Table::Runs).files(Path::new("x.csv"), &bare).is_ok());
     }
 }

@@ -1,11 +1,11 @@
-//! Files that appear whole or not at all.
+//! Files that appear completely or not at all.
 //!
-//! A result is written to a temporary file in the folder of its final place, which then takes the
-//! name. Where the system has nameless files the temporary file is one, and a process that is
-//! killed leaves nothing behind. Elsewhere the file is called `.goodqueue-...` and is locked while
-//! its writer lives; the next start removes those that nobody holds.
+//! A result is written to a temporary file in its final folder, and the finished file gets the
+//! final name. On systems with nameless files the temporary file has no name, so a killed process
+//! leaves nothing behind. On other systems it is called `.goodqueue-...` and its writer holds a
+//! lock. The next start removes temporary files that are not locked.
 //!
-//! Devices, FIFOs and the like cannot appear whole: they are opened and written to.
+//! Devices and FIFOs are opened and written to instead.
 
 mod results;
 #[cfg_attr(not(unix), path = "files/portable.rs")]
@@ -24,9 +24,8 @@ pub use results::check_result;
 pub use target::Identity;
 pub(crate) use temporary::remove_stale;
 
-/// A file that is written piece by piece: under its own name it appears when it is finished, whole;
-/// until then, and if it never is, there is a temporary file at most. What is no file in a folder
-/// (a device, a FIFO) gets the pieces as they come.
+/// A file that is written in pieces. It appears under its name when it is finished; before that, at
+/// most a temporary file exists. A device or a FIFO receives each piece at once.
 #[derive(Debug)]
 pub struct Growing(BufWriter<Unfinished>);
 
@@ -40,22 +39,22 @@ impl Growing {
     /// Begins a file.
     ///
     /// # Errors
-    /// The folder cannot be written, or `path` is a directory or belongs to somebody else in a
-    /// folder that all may write.
+    /// The folder cannot be written, `path` is a directory, or `path` belongs to another user in a
+    /// folder that everybody may write.
     pub fn create(path: &Path) -> io::Result<Self> {
         let unfinished = match Target::of(path)? {
             Target::File(place) => Unfinished::Temporary(Temporary::for_place(place)?),
-            // A pipe or a terminal ignores where to write; a file that standard output leads to
+            // A pipe or a terminal ignores the position. If standard output is a file, writing
             // continues at its end.
             Target::Stream(path) => Unfinished::Stream(File::options().append(true).open(path)?),
         };
         Ok(Self(BufWriter::new(unfinished)))
     }
 
-    /// Gives the file its name, when it is on the disk.
+    /// Gives the file its name after its contents have reached the disk.
     ///
     /// # Errors
-    /// The disk is full, or there is a folder of that name.
+    /// The disk is full, or a folder has this name.
     pub fn finish(self) -> io::Result<()> {
         self.end(true)
     }
@@ -91,9 +90,9 @@ impl Write for Unfinished {
     }
 }
 
-/// Writes `contents` to `path`: whatever happens, there is never a half-written file of that name.
-/// A symbolic link stays, and the file that it leads to is replaced. A file that is replaced keeps
-/// its mode, and its owner where that is allowed.
+/// Writes `contents` to `path`, so that no half-written file of that name ever exists. A symbolic
+/// link is kept, and its target is replaced. The new file has the mode of the old one, and its
+/// owner if that is allowed.
 ///
 /// # Errors
 /// As [`Growing`].
@@ -101,7 +100,7 @@ pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
     write(path, contents, true)
 }
 
-/// The same without waiting for the disk: after a power failure the file may be there and empty.
+/// As [`write_whole`], without waiting for the disk: after a power failure the file may be empty.
 /// For files that can be written again.
 pub(crate) fn write_soon(path: &Path, contents: &[u8]) -> io::Result<()> {
     write(path, contents, false)
@@ -125,11 +124,11 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
             if place.exists() {
                 system::may_write(&place)?;
             }
-            // A temporary file in the same folder is what gets the name: if it can be made, so can
-            // the result.
+            // The result begins as a temporary file in the same folder: if that can be created, so
+            // can the result.
             Temporary::for_place(place).map(drop)
         }
-        // A FIFO that nobody reads yet would block here.
+        // Opening a FIFO without a reader would block.
         Target::Stream(path) => system::may_write(&path),
     }
 }

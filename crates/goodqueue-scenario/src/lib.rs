@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod capture;
+pub mod claim;
 pub mod emodel;
 pub mod export;
 pub mod files;
@@ -14,9 +15,13 @@ pub mod results;
 pub mod run;
 pub mod runs;
 pub mod scenario;
+pub mod shard;
 pub mod shared;
+mod simulate;
 mod statistics;
 pub mod store;
 pub mod summary;
 pub mod sweep;
 pub mod trace;
+
+pub use simulate::simulate;

@@ -1,12 +1,13 @@
 //! The catalogue of metrics.
 //!
 //! A metric is a number of a run with its name, unit, better end, digits and key. The tables of the
-//! terminal, the report, the means over seeds and the documentation iterate over the catalogue. A
-//! new metric is one entry in a file of this folder. If the runs do not hold its data yet,
-//! [`measure`](crate::measure) measures it first. Exports iterate over the time series in
-//! [`series`].
+//! terminal, the report, the means over seeds, exports of runs and the documentation iterate over
+//! the catalogue. A new metric is one entry in a file of this folder. If the runs do not hold its
+//! data yet, [`measure`](crate::measure) measures it first. Exports of time series iterate over
+//! those in [`series`].
 
 mod catalogue;
+mod columns;
 mod everywhere;
 mod losses;
 mod metric;
@@ -16,6 +17,7 @@ mod traffic;
 mod varying;
 
 pub use catalogue::{catalogue, values};
+pub use columns::{KeyedMetric, by_key, check_key};
 pub use everywhere::{PACKETS, SOJOURN};
 pub use losses::LOSSES;
 pub use metric::{Better, Column, Digits, Group, Metric, Of, Sides, Table};

@@ -2,6 +2,7 @@
 //! nothing and run in parallel.
 
 mod job;
+pub mod series;
 
 use std::num::NonZero;
 
@@ -15,6 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::export::packets::PacketLog;
 use crate::measure;
 use crate::results::{Results, Run};
+use crate::run::series::SeriesUse;
 use crate::runs::Jobs;
 use crate::store::Store;
 pub use job::{Job, PointRuns, Wanted, jobs};
@@ -57,6 +59,12 @@ pub trait Watch: Sync {
         let _ = (job, stored);
     }
 
+    /// A stored result does not have all that is wanted now (packets, series in another step), so
+    /// the job is simulated again.
+    fn repeated(&self, job: usize) {
+        let _ = job;
+    }
+
     /// Returns true to stop: running jobs are abandoned, and no further job starts.
     fn is_cancelled(&self) -> bool {
         false
@@ -97,19 +105,18 @@ pub fn execute<M: Measured>(
             return Ok(None);
         }
         let job = &*jobs.job(number)?;
-        if job.packets.is_empty()
-            && let Some(mut kept) = store.and_then(|store| store.load::<M>(&job.key))
-        {
-            // The metrics are the same, but the labels in this scenario may differ.
-            let run = kept.run_mut();
-            run.qdisc.clone_from(&job.labels.qdisc);
-            run.sweep.clone_from(&job.labels.sweep);
-            watch.finished(number, true);
-            return Ok(Some(kept));
+        if let Some(store) = store {
+            if let Some(kept) = stored(job, store) {
+                watch.finished(number, true);
+                return Ok(Some(kept));
+            }
+            if store.has(&job.key) {
+                watch.repeated(number);
+            }
         }
-        let run: Option<M> = simulate(number, job, watch)?;
-        if let (Some(store), Some(run)) = (store, &run) {
-            store.save(&job.key, run)?;
+        let mut run: Option<M> = simulate(number, job, watch)?;
+        if let (Some(store), Some(run)) = (store, &mut run) {
+            keep(job, run, store)?;
         }
         if run.is_some() {
             watch.finished(number, false);
@@ -117,6 +124,40 @@ pub fn execute<M: Measured>(
         Ok(run)
     };
     pool.install(|| (0..jobs.count()).into_par_iter().map(one).collect())
+}
+
+/// The stored result of a job, if it has all that the job wants.
+pub fn stored<M: Measured>(job: &Job, store: &Store) -> Option<M> {
+    if !job.packets.is_empty() {
+        return None;
+    }
+    let mut kept: M = match (job.series, job.config.series_step) {
+        (SeriesUse::AnyStep | SeriesUse::ThisStep, Some(step)) => {
+            let any_step = job.series == SeriesUse::AnyStep;
+            let (mut kept, series) = store.load_with_series::<M, _>(&job.key, step.as_nanos(), any_step)?;
+            kept.run_mut().series = Some(series);
+            kept
+        }
+        _ => store.load(&job.key)?,
+    };
+    // The metrics are the same, but the labels in this scenario may differ.
+    let run = kept.run_mut();
+    run.qdisc.clone_from(&job.labels.qdisc);
+    run.sweep.clone_from(&job.labels.sweep);
+    Some(kept)
+}
+
+/// Keeps the result of a job in the store.
+fn keep<M: Measured>(job: &Job, measured: &mut M, store: &Store) -> Result<(), Diagnostic> {
+    if job.series == SeriesUse::InResult {
+        return store.save(&job.key, measured);
+    }
+    let Some((step, series)) = job.config.series_step.zip(measured.run_mut().series.take()) else {
+        return store.save(&job.key, measured);
+    };
+    store.save_with_series(&job.key, measured, step.as_nanos(), &series)?;
+    measured.run_mut().series = Some(series).filter(|_| job.series.is_in_result());
+    Ok(())
 }
 
 /// All of a scenario's runs as a result.

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use goodqueue::Duration;
 use goodqueue_tc::diagnostic::Diagnostic;
 
+use crate::run::series::Steps;
 use crate::run::{Job, PointRuns};
 use crate::scenario::Scenario;
-use crate::sweep::Sweep;
+use crate::sweep::{Point, Sweep};
 
 /// Runs by their numbers.
 pub trait Jobs: Sync {
@@ -49,7 +50,7 @@ impl Jobs for Vec<Job> {
 #[derive(Debug)]
 pub struct Runs<'n> {
     sweep: Sweep<'n>,
-    series: Option<Duration>,
+    steps: Steps,
     /// For each point of the sweep, the number of runs up to its last one.
     ends: Vec<usize>,
     /// Files for the packets of each run, for each time they were asked for.
@@ -66,6 +67,14 @@ impl<'n> Runs<'n> {
     /// A point that does not resolve, a setting that the simulator refuses, an option of the
     /// command line that changes no run, or more flows in all than the results hold.
     pub fn new(sweep: Sweep<'n>, series: Option<Duration>) -> Result<Self, Diagnostic> {
+        Self::with(sweep, Steps::Given(series))
+    }
+
+    /// The runs of `sweep`, with these time series.
+    ///
+    /// # Errors
+    /// As [`Runs::new`].
+    pub fn with(sweep: Sweep<'n>, steps: Steps) -> Result<Self, Diagnostic> {
         let (mut ends, mut flows) = (Vec::with_capacity(sweep.count()), 0u64);
         let mut without_effect: Option<Vec<Diagnostic>> = None;
         for number in 0..sweep.count() {
@@ -75,7 +84,7 @@ impl<'n> Runs<'n> {
                 Some(earlier) => earlier.into_iter().filter(|option| idle.contains(option)).collect(),
                 None => idle,
             });
-            let runs = PointRuns::new(point, series);
+            let runs = point_runs(point, steps);
             // Seeds differ in nothing that could be refused.
             runs.job(0)?;
             ends.push(ends.last().copied().unwrap_or(0) + runs.count());
@@ -91,13 +100,25 @@ impl<'n> Runs<'n> {
                 .allowed(format!("at most {MAX_FLOWS} flows: the results of each are held until the end"))
                 .help("sweep fewer values, lower `seeds`, or have fewer flows"));
         }
-        Ok(Self { sweep, series, ends, packets: Vec::new(), recent: Mutex::default() })
+        Ok(Self { sweep, steps, ends, packets: Vec::new(), recent: Mutex::default() })
     }
 
     /// The sweep.
     #[must_use]
     pub const fn sweep(&self) -> &Sweep<'n> {
         &self.sweep
+    }
+
+    /// Returns the scenario as results contain it: `first`, the first point of the sweep, and the
+    /// values of each swept key.
+    #[must_use]
+    pub fn to_json(&self, first: &Scenario) -> serde_json::Value {
+        let mut scenario = first.to_json();
+        let swept = self.sweep.values();
+        if !swept.is_empty() {
+            scenario["sweep"] = serde_json::json!(swept);
+        }
+        scenario
     }
 
     /// The resolved scenario; of a sweep, its first point.
@@ -120,7 +141,7 @@ impl<'n> Runs<'n> {
         if let Some((_, point)) = recent().iter().find(|(known, _)| *known == number) {
             return Ok(Arc::clone(point));
         }
-        let point = Arc::new(PointRuns::new(self.sweep.point(number)?, self.series));
+        let point = Arc::new(point_runs(self.sweep.point(number)?, self.steps));
         let mut recent = recent();
         recent.push_front((number, Arc::clone(&point)));
         recent.truncate(RECENT);
@@ -143,6 +164,11 @@ impl Jobs for Runs<'_> {
         job.packets = self.packets.iter().filter_map(|files| files.get(number).cloned()).collect();
         Ok(Cow::Owned(job))
     }
+}
+
+fn point_runs(point: Point, steps: Steps) -> PointRuns {
+    let (step, series_use) = steps.of_run(point.1.duration, point.1.flow_count());
+    PointRuns::new(point, step).with_series(series_use)
 }
 
 /// The error of a number that is not the number of a run.

@@ -1,10 +1,16 @@
-//! Results kept on disk, one file per run, so that a sweep that was stopped goes on where it was.
+//! Results kept on disk, one file per run, so that an interrupted sweep resumes.
 //!
 //! A run is identified by everything that determines it: the key of its job, and the program that
 //! made it. A program that was built anew may decide otherwise under the same version, so it never
 //! takes the results of another.
+//!
+//! The first line of a file is the result. Each further line is a part that not every reader needs:
+//! the time series in one step. A file appears whole or not at all ([`crate::files`]), under a name
+//! that follows from the key. Several processes, also on several machines, may therefore share the
+//! folder without locks: two that make the same run write the same bytes.
 
-use std::io::Read;
+mod program;
+
 use std::path::{Path, PathBuf};
 
 use goodqueue::random::mix_64;
@@ -29,13 +35,27 @@ struct Entry<R> {
     run: R,
 }
 
+/// A part of a result beside its metrics.
+#[derive(Serialize, Deserialize)]
+struct Part<S> {
+    /// Step of the time series in nanoseconds.
+    step_ns: u64,
+    series: S,
+}
+
+/// A part without its contents.
+#[derive(Deserialize)]
+struct Step {
+    step_ns: u64,
+}
+
 impl Store {
     /// The store in `folder`, which is made if it is not there.
     ///
     /// # Errors
     /// The folder cannot be made, or the file of this program cannot be read.
     pub fn open(folder: &Path) -> Result<Self, Diagnostic> {
-        let program = program().map_err(|error| {
+        let program = program::checksum().map_err(|error| {
             Diagnostic::new(format!(
                 "the file of this program cannot be read: {error}; results are kept under its checksum"
             ))
@@ -44,7 +64,12 @@ impl Store {
         Self::of_program(folder, program)
     }
 
-    fn of_program(folder: &Path, program: u64) -> Result<Self, Diagnostic> {
+    /// The store in `folder` for results of the program with this checksum, for programs that are
+    /// not started from a file of their own.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn of_program(folder: &Path, program: u64) -> Result<Self, Diagnostic> {
         std::fs::create_dir_all(folder).map_err(|error| {
             Diagnostic::new(format!("the folder `{}` cannot be made: {error}", folder.display()))
                 .help("choose another one with `--out`")
@@ -53,14 +78,49 @@ impl Store {
         Ok(Self { folder: folder.to_owned(), program })
     }
 
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Checksum of the program whose results these are.
+    #[must_use]
+    pub const fn program(&self) -> u64 {
+        self.program
+    }
+
     /// The run with this key, if it is there and whole.
     #[must_use]
     pub fn load<R: DeserializeOwned>(&self, key: &str) -> Option<R> {
         let key = self.whole(key);
-        let text = input::bytes(&self.path(&key), LARGEST_RUN).ok()?;
-        let entry: Entry<R> = serde_json::from_slice(&text).ok()?;
-        // Two keys may share a file name, however unlikely.
-        (entry.key == key).then_some(entry.run)
+        parse(&key, lines(&self.read(&key)?).next()?)
+    }
+
+    /// True if the run with this key is there and whole.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        let key = self.whole(key);
+        self.read(&key).is_some_and(|text| has_key(&key, &text))
+    }
+
+    /// The run with this key and its time series: those in steps of `step_ns`, or else, with
+    /// `any_step`, those that were kept.
+    #[must_use]
+    pub fn load_with_series<R: DeserializeOwned, S: DeserializeOwned>(
+        &self,
+        key: &str,
+        step_ns: u64,
+        any_step: bool,
+    ) -> Option<(R, S)> {
+        let key = self.whole(key);
+        let text = self.read(&key)?;
+        let parts = || lines(&text).skip(1);
+        let part = parts()
+            .find(|part| step_of(part) == Some(step_ns))
+            .or_else(|| parts().next().filter(|_| any_step))?;
+        let part: Part<S> = serde_json::from_slice(part).ok()?;
+        Some((parse(&key, lines(&text).next()?)?, part.series))
     }
 
     /// Keeps a run.
@@ -68,14 +128,62 @@ impl Store {
     /// # Errors
     /// The file cannot be written.
     pub fn save<R: Serialize>(&self, key: &str, run: &R) -> Result<(), Diagnostic> {
+        self.write(&self.whole(key), run, Vec::new())
+    }
+
+    /// Keeps a run and its time series in steps of `step_ns`, beside series in other steps that are
+    /// there already.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save_with_series<R: Serialize, S: Serialize>(
+        &self,
+        key: &str,
+        run: &R,
+        step_ns: u64,
+        series: &S,
+    ) -> Result<(), Diagnostic> {
         let key = self.whole(key);
-        let path = self.path(&key);
-        let entry = Entry { key, run };
-        serde_json::to_vec(&entry)
-            .map_err(std::io::Error::other)
-            // A file that a power failure emptied does not load, and its run is made again.
-            .and_then(|text| files::write_soon(&path, &text))
-            .map_err(|error| Diagnostic::new(format!("`{}` cannot be written: {error}", path.display())))
+        let part = serde_json::to_vec(&Part { step_ns, series }).map_err(|error| self.unwritable(&error))?;
+        let mut parts = vec![(step_ns, part)];
+        if let Some(text) = self.read(&key).filter(|text| has_key(&key, text)) {
+            let known = lines(&text).skip(1).filter_map(|part| Some((step_of(part)?, part.to_vec())));
+            parts.extend(known.filter(|known| known.0 != step_ns));
+        }
+        parts.sort_unstable_by_key(|part| part.0);
+        self.write(&key, run, parts.into_iter().map(|part| part.1).collect())
+    }
+
+    fn read(&self, key: &str) -> Option<Vec<u8>> {
+        input::bytes(&self.path(key), LARGEST_RUN).ok()
+    }
+
+    fn write<R: Serialize>(&self, key: &str, run: &R, parts: Vec<Vec<u8>>) -> Result<(), Diagnostic> {
+        let entry = Entry { key: key.to_owned(), run };
+        let mut text = serde_json::to_vec(&entry).map_err(|error| self.unwritable(&error))?;
+        for part in parts {
+            text.push(b'\n');
+            text.extend(part);
+        }
+        let path = self.path(key);
+        // A file that a power failure emptied does not load, and its run is made again.
+        let mut outcome = files::write_soon(&path, &text);
+        for _ in 0..ATTEMPTS {
+            // Another machine may have taken the temporary file for one of a dead process, where a
+            // file system does not show locks to other machines.
+            if !matches!(&outcome, Err(error) if error.kind() == std::io::ErrorKind::NotFound) {
+                break;
+            }
+            outcome = files::write_soon(&path, &text);
+        }
+        outcome.map_err(|error| self.unwritable(&error))
+    }
+
+    /// The error that nothing can be kept here.
+    pub(crate) fn unwritable(&self, why: &impl std::fmt::Display) -> Diagnostic {
+        Diagnostic::new(format!("the store `{}` cannot be written: {why}", self.folder.display()))
+            .allowed("a folder that can be written, with space for all runs")
+            .help("make space or change its permissions, then repeat the command: runs kept so far are not simulated again")
     }
 
     fn whole(&self, key: &str) -> String {
@@ -89,28 +197,28 @@ impl Store {
     }
 }
 
+/// Reads a result, if it is that of `key`: two keys may share a file name, however unlikely.
+fn parse<R: DeserializeOwned>(key: &str, line: &[u8]) -> Option<R> {
+    let entry: Entry<R> = serde_json::from_slice(line).ok()?;
+    (entry.key == key).then_some(entry.run)
+}
+
+fn has_key(key: &str, text: &[u8]) -> bool {
+    lines(text).next().and_then(|line| parse::<serde::de::IgnoredAny>(key, line)).is_some()
+}
+
+fn step_of(part: &[u8]) -> Option<u64> {
+    serde_json::from_slice(part).ok().map(|Step { step_ns }| step_ns)
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n')
+}
+
 /// Bytes of a result. One with a time series of a million steps takes less.
 const LARGEST_RUN: u64 = 1 << 30;
-
-/// A checksum of the file from which this program was started.
-fn program() -> std::io::Result<u64> {
-    // The kernel's own link to it leads there even after the file was replaced.
-    let path =
-        if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { std::env::current_exe()? };
-    let mut file = std::fs::File::open(path)?;
-    let (mut bytes, mut sum) = (Vec::new(), 0);
-    loop {
-        bytes.clear();
-        if file.by_ref().take(1 << 20).read_to_end(&mut bytes)? == 0 {
-            return Ok(sum);
-        }
-        sum = bytes.chunks(8).fold(sum, |sum: u64, chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            mix_64(sum.rotate_left(1) ^ u64::from_le_bytes(word))
-        });
-    }
-}
+/// Further attempts to write a file whose temporary file vanished.
+const ATTEMPTS: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -143,6 +251,47 @@ mod tests {
         std::fs::write(folder.path().join(".goodqueue-0123456789abcdef"), "half").unwrap();
         Store::of_program(folder.path(), 1).unwrap().save("codel, seed 1", &1.5).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn time_series_lie_beside_the_metrics_and_each_step_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::of_program(folder.path(), 1).unwrap();
+        store.save_with_series("codel", &1.5, 100, &[1, 2]).unwrap();
+        assert_eq!(store.load("codel"), Some(1.5));
+        let series = |step, any| store.load_with_series::<f64, Vec<i32>>("codel", step, any);
+        assert_eq!(series(100, false), Some((1.5, vec![1, 2])));
+        assert_eq!(series(10, false), None);
+        assert_eq!(series(10, true), Some((1.5, vec![1, 2])));
+        store.save_with_series("codel", &1.5, 10, &[3]).unwrap();
+        assert_eq!(series(100, false), Some((1.5, vec![1, 2])));
+        assert_eq!(series(10, false), Some((1.5, vec![3])));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_order_of_steps_does_not_change_the_file() {
+        let bytes = [[10, 100], [100, 10]].map(|steps| {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::of_program(folder.path(), 1).unwrap();
+            for step in steps {
+                store.save_with_series("codel", &1.5, step, &step).unwrap();
+            }
+            std::fs::read(std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path()).unwrap()
+        });
+        assert_eq!(bytes[0], bytes[1]);
+    }
+
+    #[test]
+    fn a_store_without_space_or_permission_says_where_and_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::of_program(&folder.path().join("runs"), 1).unwrap();
+        std::fs::remove_dir(folder.path().join("runs")).unwrap();
+        std::fs::write(folder.path().join("runs"), "").unwrap();
+        let error = store.save("codel, seed 1", &1.5).unwrap_err().to_string();
+        for part in ["the store `", "runs` cannot be written", "allowed: ", "repeat the command"] {
+            assert!(error.contains(part), "{error}");
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
-//! Figures over seeds: their mean, and how far off it may be.
+//! Metrics over seeds: their means, and the differences between disciplines, with confidence
+//! intervals.
 
 mod estimate;
+mod pairs;
 pub mod series;
 
 use std::collections::BTreeMap;
@@ -8,10 +10,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::pairs::Group;
 use self::series::MeanSeries;
 use crate::metrics;
 use crate::results::Run;
 pub use estimate::Estimate;
+pub use pairs::Difference;
 
 /// The metrics of one discipline at one point of the sweep, over all seeds.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -26,6 +30,10 @@ pub struct Aggregate {
     /// Mean and confidence interval of each metric by its path in a run, such as
     /// `bottleneck.down.sojourn_s.p95`. Metrics of single flows are not included.
     pub figures: BTreeMap<String, Estimate>,
+    /// The differences from each discipline before this one at the same point of the sweep; absent
+    /// without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
     /// Pointwise means of the time series; absent in JSON unless time series are requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<MeanSeries>,
@@ -37,7 +45,8 @@ pub fn over_seeds(runs: &[Run]) -> Vec<Aggregate> {
     let mut groups: Vec<Vec<&Run>> = Vec::new();
     for run in runs {
         let alike = |group: &&mut Vec<&Run>| group[0].qdisc == run.qdisc && group[0].sweep == run.sweep;
-        match groups.iter_mut().find(alike) {
+        // The group is one of the last: runs are in the order of points.
+        match groups.iter_mut().rev().find(alike) {
             Some(group) => group.push(run),
             None => groups.push(vec![run]),
         }
@@ -45,21 +54,50 @@ pub fn over_seeds(runs: &[Run]) -> Vec<Aggregate> {
     if groups.iter().all(|group| group.len() < 2) {
         return Vec::new();
     }
-    groups.iter().map(|group| aggregate(group)).collect()
+    let mut points: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (number, group) in groups.iter().enumerate() {
+        points.entry(group[0].point()).or_default().push(number);
+    }
+    let mut all = vec![Aggregate::default(); groups.len()];
+    for numbers in points.values() {
+        let of_point = of_point(numbers.iter().map(|number| std::mem::take(&mut groups[*number])));
+        for (number, one) in numbers.iter().zip(of_point) {
+            all[*number] = one;
+        }
+    }
+    all
 }
 
-fn aggregate(runs: &[&Run]) -> Aggregate {
-    let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for run in runs {
-        for (key, value) in metrics::values(run) {
-            all.entry(key).or_default().push(value);
-        }
+/// Returns the summaries of the disciplines at one point of the sweep.
+fn of_point<'r>(groups: impl Iterator<Item = Vec<&'r Run>>) -> Vec<Aggregate> {
+    let groups: Vec<Group<'_>> = groups
+        .map(|runs| Group { values: runs.iter().map(|run| metrics::values(run)).collect(), runs })
+        .collect();
+    let all: Vec<&Run> = groups.iter().flat_map(|group| &group.runs).copied().collect();
+    let catalogue = metrics::catalogue(&all);
+    let keys: Vec<String> = metrics::by_key(&catalogue).into_iter().map(|metric| metric.key).collect();
+    let with_differences = |(number, group): (usize, &Group<'_>)| {
+        let differences = groups[..number].iter().map(|earlier| group.minus(earlier, &keys)).collect();
+        Aggregate { differences, ..aggregate(group) }
+    };
+    groups.iter().enumerate().map(with_differences).collect()
+}
+
+fn aggregate(group: &Group<'_>) -> Aggregate {
+    let Group { runs, values } = group;
+    let mut all: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
+    for (key, value) in values.iter().flatten() {
+        all.entry(key).or_default().push(*value);
     }
     Aggregate {
         qdisc: runs[0].qdisc.clone(),
         sweep: runs[0].sweep.clone(),
         seeds: runs.len() as u64,
-        figures: all.into_iter().filter_map(|(key, values)| Some((key, Estimate::of(&values)?))).collect(),
+        figures: all
+            .into_iter()
+            .filter_map(|(key, values)| Some((key.clone(), Estimate::of(&values)?)))
+            .collect(),
+        differences: Vec::new(),
         series: MeanSeries::of(runs),
     }
 }

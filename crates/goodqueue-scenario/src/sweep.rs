@@ -110,6 +110,22 @@ impl<'n> Sweep<'n> {
         swept
     }
 
+    /// Returns the scenario as it was written, without what differs between the runs of a sweep
+    /// that grows, and without texts and outputs.
+    #[must_use]
+    pub fn base_as_written(&self) -> Value {
+        let mut base = self.base.to_json();
+        if let Some(keys) = base.as_object_mut() {
+            keys.retain(|key, _| !NOT_OF_BASE.contains(&key.as_str()));
+            // Thresholds are measured in the run; the other outputs are files.
+            if let Some(output) = keys.get_mut("output").and_then(Value::as_object_mut) {
+                output.retain(|key, _| key == "spikes");
+            }
+            keys.retain(|key, value| key != "output" || value.as_object().is_some_and(|of| !of.is_empty()));
+        }
+        base
+    }
+
     fn document(&self, number: usize) -> Result<(BTreeMap<String, Value>, Document), Diagnostic> {
         let mut point = self.base.clone();
         let mut values = BTreeMap::new();
@@ -123,6 +139,9 @@ impl<'n> Sweep<'n> {
         Ok((values, point))
     }
 }
+
+/// Keys that may differ between shards of one sweep.
+const NOT_OF_BASE: &[&str] = &["name", "title", "question", "expect", "source", "qdiscs", "seed", "seeds"];
 
 /// A swept key and its values.
 #[derive(Debug)]

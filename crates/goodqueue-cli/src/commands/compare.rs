@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use goodqueue::{Disciplines, Duration};
+use goodqueue::Disciplines;
+use goodqueue_report::terminal;
+use goodqueue_scenario::export::Format;
 use goodqueue_scenario::library;
 #[cfg(target_os = "linux")]
 use goodqueue_scenario::runs::Jobs as _;
@@ -11,13 +13,12 @@ use goodqueue_scenario::scenario::{Document, Overrides};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
-use super::run::{How, Prepared, prepare, simulate};
+use super::simulation::{How, Kept, Prepared, prepare, simulate};
 #[cfg(target_os = "linux")]
-use super::run::{finish, simulate_runs};
+use super::simulation::{finish, simulate_runs};
 use super::{Ending, Outcome, signed};
-use crate::messages::say;
+use crate::messages::{note, say};
 use crate::output::{self, Outputs};
-use crate::table;
 
 /// Compare queue disciplines on one bottleneck with one traffic mix.
 ///
@@ -92,6 +93,7 @@ pub(crate) struct CompareArgs {
 }
 
 pub(crate) fn main(args: &CompareArgs, disciplines: &Disciplines) -> Outcome {
+    args.how.begin()?;
     let document = match &args.scenario {
         Some(name) => library::load(name)?,
         None => Document::default(),
@@ -114,7 +116,7 @@ pub(crate) fn main(args: &CompareArgs, disciplines: &Disciplines) -> Outcome {
     if args.live || args.both {
         return live(args, &document);
     }
-    let prepared = prepare(&document, &args.how, &mut Outputs::default())?;
+    let prepared = prepare(&document, &args.how, &mut Outputs::default(), Kept::Nowhere)?;
     refuse_without_effect(args, &prepared)?;
     let (results, ending) = simulate(&prepared, &args.how, None)?;
     if ending == Ending::Interrupted {
@@ -123,10 +125,14 @@ pub(crate) fn main(args: &CompareArgs, disciplines: &Disciplines) -> Outcome {
     }
     // A table would garble JSON on standard output.
     if !args.how.takes_stdout() {
-        output::print(&format!("{}\n{}", headline(&results.scenario, "simulated"), table::render(&results)))?;
+        output::print(&format!(
+            "{}\n{}",
+            terminal::headline(&results.scenario, "simulated"),
+            terminal::overview(&results, args.how.metric.as_deref())
+        ))?;
     }
     if let Some(path) = report_path(args) {
-        say(format_args!("report: {}", path.display()));
+        note(format_args!("report: {}", path.display()));
     }
     Ok(Ending::Done)
 }
@@ -135,7 +141,9 @@ pub(crate) fn main(args: &CompareArgs, disciplines: &Disciplines) -> Outcome {
 fn refuse_without_effect(args: &CompareArgs, prepared: &Prepared) -> Result<(), Diagnostic> {
     let how = &args.how;
     let is_live = args.live || args.both;
-    let writes_series = prepared.writes_series() || !how.export.is_empty();
+    let exports_series =
+        how.export.iter().any(|target| Format::of(target).is_ok_and(|format| format.needs_series()));
+    let writes_series = prepared.writes_series() || exports_series;
     for (option, is_idle, why, help) in [
         (
             "--timing",
@@ -146,8 +154,8 @@ fn refuse_without_effect(args: &CompareArgs, prepared: &Prepared) -> Result<(), 
         (
             "--series",
             how.series.is_some() && !writes_series,
-            "time series appear in the JSON, the report and exports only",
-            "add `--json FILE`, `--report FILE.html` or `--export FILE`",
+            "time series appear in the JSON, the report and their own exports only",
+            "add `--json FILE`, `--report FILE.html` or `--export NAME.series.csv`",
         ),
         ("--jobs", how.jobs.is_some() && args.live, "live runs are made one after another", "omit it"),
         ("--allow-root", args.allow_root && !is_live, "it applies to --live and --both only", "omit it"),
@@ -196,7 +204,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
             .in_argument("--packets", &target.display().to_string()));
     }
     crate::live::refuse_needless_root(args.allow_root, "goodqueue compare --live")?;
-    let prepared = prepare(document, &args.how, &mut Outputs::default())?;
+    let prepared = prepare(document, &args.how, &mut Outputs::default(), Kept::Nowhere)?;
     refuse_without_effect(args, &prepared)?;
     let mtu = prepared.scenario().link.mtu;
     let count = prepared.runs().count();
@@ -205,17 +213,21 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     for number in 0..count {
         let job = &*prepared.runs().job(number)?;
         let time = units::show_time(job.config.duration);
-        say(format_args!("live run {} of {count}: {}, {time}", number + 1, job.labels.qdisc));
+        note(format_args!("live run {} of {count}: {}, {time}", number + 1, job.labels.qdisc));
         let one = crate::live::jobs::execute(job, mtu)?;
         for remark in &one.remarks {
-            say(format_args!("  {remark}"));
+            note(format_args!("  {remark}"));
         }
         live.push(one.run);
     }
     if !args.both {
         let results = finish(&prepared, &args.how, live)?;
         if !args.how.takes_stdout() {
-            output::print(&format!("{}\n{}", headline(&results.scenario, "live"), table::render(&results)))?;
+            output::print(&format!(
+                "{}\n{}",
+                terminal::headline(&results.scenario, "live"),
+                terminal::overview(&results, args.how.metric.as_deref())
+            ))?;
         }
         return Ok(Ending::Done);
     }
@@ -225,7 +237,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
         say("interrupted");
         return Ok(ending);
     }
-    let differences = table::differences(&simulated, &live);
+    let differences = terminal::differences(&simulated, &live);
     let both = simulated.into_iter().zip(live).flat_map(|(mut simulated, mut live)| {
         simulated.qdisc.push_str(", simulated");
         live.qdisc.push_str(", live");
@@ -233,58 +245,15 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     });
     let results = finish(&prepared, &args.how, both.collect())?;
     if !args.how.takes_stdout() {
-        let heading = headline(&results.scenario, "simulated and live");
-        output::print(&format!("{heading}\n{}\n{differences}", table::render(&results)))?;
+        let heading = terminal::headline(&results.scenario, "simulated and live");
+        output::print(&format!(
+            "{heading}\n{}\n{differences}",
+            terminal::overview(&results, args.how.metric.as_deref())
+        ))?;
     }
     Ok(Ending::Done)
 }
 
 fn report_path(args: &CompareArgs) -> Option<&PathBuf> {
     args.how.report.as_ref()
-}
-
-/// Describes the scenario in one line.
-fn headline(scenario: &serde_json::Value, means: &str) -> String {
-    let link = &scenario["link"];
-    let rate = |side: &serde_json::Value| match side {
-        serde_json::Value::String(rate) => rate.clone(),
-        other => {
-            other["trace"].as_str().map_or_else(|| "a schedule".to_owned(), |trace| format!("trace {trace}"))
-        }
-    };
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
-    let flows: Vec<String> = scenario["flows"].as_array().map_or_else(Vec::new, |flows| {
-        flows
-            .iter()
-            .map(|flow| {
-                let cc = flow["cc"].as_str().map_or_else(String::new, |cc| format!(" {cc}"));
-                format!("{} x {}{cc} {}", flow["count"], text(&flow["kind"]), text(&flow["direction"]))
-            })
-            .collect()
-    });
-    format!(
-        "{} down, {} up, base RTT {}, {} {means}; {}",
-        rate(&link["down"]),
-        rate(&link["up"]),
-        base_rtt(scenario),
-        text(&scenario["duration"]),
-        flows.join(", ")
-    )
-}
-
-/// Returns the range of the flows' base round-trip times.
-fn base_rtt(scenario: &serde_json::Value) -> String {
-    let time = |value: &serde_json::Value| units::time(value.as_str()?).ok();
-    let flows = scenario["flows"].as_array().map_or(&[][..], Vec::as_slice);
-    let ends = flows.iter().filter_map(|flow| {
-        let first = time(&flow["rtt"])?;
-        let steps = flow["count"].as_u64().unwrap_or(1).saturating_sub(1);
-        Some([first, first + time(&flow["rtt_step"]).unwrap_or_default().saturating_mul(steps)])
-    });
-    let all: Vec<Duration> = ends.flatten().collect();
-    let shortest = all.iter().min().copied().or_else(|| time(&scenario["link"]["rtt"])).unwrap_or_default();
-    match all.iter().max() {
-        Some(longest) if *longest > shortest => format!("{shortest} to {longest}"),
-        _ => shortest.to_string(),
-    }
 }

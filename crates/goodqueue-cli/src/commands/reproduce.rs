@@ -12,12 +12,13 @@ use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
-use super::run::{MOST_JOBS, command_line};
+use super::simulation::MOST_JOBS;
 use super::{Ending, Outcome};
 use crate::claims;
 use crate::messages::say;
 use crate::output::{self, Outputs};
 use crate::progress::Progress;
+use crate::typed;
 
 /// Run the experiments of papers, and check each claim against the results.
 ///
@@ -191,7 +192,7 @@ impl Findings {
     /// Writes the requested outputs.
     fn write(self, args: &ReproduceArgs) -> Outcome {
         if let Some(path) = &args.report {
-            let page = goodqueue_report::papers_html(&self.pages, &command_line());
+            let page = goodqueue_report::papers_html(&self.pages, &typed::command_line());
             output::write_file("--report", path, page.as_bytes())?;
         }
         if !args.is_quiet() {

@@ -1,18 +1,37 @@
-//! The long table of [`samples`] as comma-separated values (RFC 4180, with line feeds), a heading
-//! first.
+//! Tables as comma-separated values (RFC 4180, with line feeds), a heading first.
 
 use std::fmt::Write as _;
 
+use super::frame::{Frame, Values};
 use super::samples;
+use super::swept::Swept;
 use crate::results::Results;
 
-/// All series of `results`.
+/// Returns a table of columns as text.
+#[must_use]
+pub fn of_frame(frame: &Frame) -> String {
+    let headings: Vec<String> = frame.columns.iter().map(|column| field(&column.name)).collect();
+    let mut text = headings.join(",");
+    text.push('\n');
+    for row in 0..frame.rows() {
+        let cells = frame.columns.iter().map(|column| match &column.values {
+            Values::Whole(values) => values[row].to_string(),
+            Values::Number(values) => shown(values[row]),
+            Values::Text(values) => values[row].as_deref().map_or_else(String::new, field),
+        });
+        text += &cells.collect::<Vec<_>>().join(",");
+        text.push('\n');
+    }
+    text
+}
+
+/// Returns the long table of all time series of `results`, see [`samples`].
 #[must_use]
 pub fn table(results: &Results) -> String {
-    let keys = samples::swept_keys(results);
+    let keys = Swept::all(results);
     let mut text = String::from("run,qdisc,");
     for key in &keys {
-        text += &field(key);
+        text += &field(&key.heading());
         text.push(',');
     }
     text += "seed,t_s,series,direction,flow,value\n";
@@ -20,13 +39,16 @@ pub fn table(results: &Results) -> String {
         // The columns that are equal in all rows of a run.
         let mut begin = format!("{number},{},", field(&run.qdisc));
         for key in &keys {
-            begin += &run.sweep.get(*key).map_or_else(String::new, plain);
+            begin += &match key.is_number() {
+                true => shown(key.number(run)),
+                false => key.text(run).map_or_else(String::new, |text| field(&text)),
+            };
             begin.push(',');
         }
         let _ = write!(begin, "{},", run.seed);
         for sample in samples::of_run(run) {
             let flow = sample.flow.map_or_else(String::new, |flow| flow.to_string());
-            let value = sample.value.map_or_else(String::new, |value| value.to_string());
+            let value = shown(sample.value);
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
@@ -40,8 +62,8 @@ pub fn table(results: &Results) -> String {
     text
 }
 
-fn plain(value: &serde_json::Value) -> String {
-    value.as_str().map_or_else(|| field(&value.to_string()), field)
+fn shown(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
 }
 
 fn field(text: &str) -> String {
@@ -68,6 +90,16 @@ mod tests {
         assert_eq!(lines[1], "0,codel,,1,0,sojourn_mean_s,down,,0.004");
         assert_eq!(lines[2], "0,codel,,1,0.1,sojourn_mean_s,down,,");
         assert_eq!(lines[21], "0,codel,,1,0,goodput_bps,down,0,4000000");
-        assert_eq!(lines[54], "1,\"pie, \"\"my\"\" way\",1mbit,7,0.1,ping_s,,,0.075");
+        assert_eq!(lines[54], "1,\"pie, \"\"my\"\" way\",1000000,7,0.1,ping_s,,,0.075");
+    }
+
+    #[test]
+    fn columns_become_lines() {
+        let mut frame = Frame::default();
+        frame.push("run", Values::Whole(vec![0, 1]));
+        frame.push("a \"b\", c", Values::Text(vec![Some("x,y".to_owned()), None]));
+        frame.push("link.rtt", Values::Number(vec![Some(0.01), None]));
+        assert_eq!(of_frame(&frame), "run,\"a \"\"b\"\", c\",link.rtt\n0,\"x,y\",0.01\n1,,\n");
+        assert_eq!(of_frame(&Frame::default()), "\n");
     }
 }

@@ -1,8 +1,8 @@
 //! Every packet of the bottleneck, written during the run: as a table (CSV, Parquet), as packets
 //! for Wireshark (pcapng), or as recordings for `goodqueue replay`.
 //!
-//! A file holds one run, warm-up included. Memory use does not grow with the run, because only
-//! queued packets are held.
+//! A file contains one run, including the warm-up. Memory use does not grow with the duration,
+//! because only queued packets are held.
 
 pub mod csv;
 #[cfg(feature = "parquet")]
@@ -24,7 +24,7 @@ use super::names::{names_of, without_parquet};
 use crate::run::Job;
 use crate::runs::{Jobs as _, Runs};
 
-/// A format, known by the name of the file.
+/// A format, chosen by the ending of the file name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// `.csv`: a row for each packet.
@@ -38,10 +38,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that the name of `path` ends with, and how that end is written.
+    /// Returns the format for the ending of `path`, and the ending as written.
     ///
     /// # Errors
-    /// A name that says none of them, or one that this build cannot write.
+    /// An unknown ending, or a format that this build cannot write.
     pub fn of(path: &Path) -> Result<(Self, &'static str), Diagnostic> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         match ENDS.into_iter().find(|(_, end)| name.len() > end.len() && name.ends_with(end)) {
@@ -61,11 +61,11 @@ const ENDS: [(Format, &str); 5] = [
     (Format::Recording, ".jsonl.gz"),
 ];
 
-/// Requests that the packets of `runs` are written to `path`. Each of several runs gets its own
-/// file next to it, with discipline, sweep point and seed in its name. Returns the files.
+/// Requests that the packets of `runs` are written to `path`, and returns the files. With several
+/// runs, each has its own file with the discipline, the sweep point and the seed in its name.
 ///
 /// # Errors
-/// A name that says no format; a link that a recording cannot describe.
+/// An unknown ending, or a link that a recording cannot describe.
 pub fn request(path: &Path, runs: &mut Runs<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
     let (format, end) = Format::of(path)?;
     if format == Format::Recording {
@@ -98,14 +98,14 @@ fn has_one_rate(job: &Job) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The files of one run, being written.
+/// The unfinished files of one run.
 pub(crate) struct PacketLog {
     files: Vec<(PathBuf, Box<dyn PacketWriter>)>,
     failed: Option<Diagnostic>,
 }
 
 impl PacketLog {
-    /// Begins the files that `job` asks for.
+    /// Creates the files that `job` requests.
     pub(crate) fn create(job: &Job) -> Result<Self, Diagnostic> {
         let mut files = Vec::new();
         for path in &job.packets {
@@ -126,7 +126,7 @@ impl PacketLog {
         Ok(Self { files, failed: None })
     }
 
-    /// Gives the files their names, now that they are whole.
+    /// Gives the finished files their names.
     pub(crate) fn finish(self) -> Result<(), Diagnostic> {
         match self.failed {
             Some(failed) => Err(failed),

@@ -1,5 +1,6 @@
-//! The long table of [`samples`] as a Parquet file: dictionary-encoded, a row group for each run,
-//! the version and the resolved scenario in its metadata under `goodqueue` and `scenario`.
+//! Tables as Parquet files: dictionary-encoded, the version and the resolved scenario in the
+//! metadata under `goodqueue` and `scenario`. The long table of [`samples`] has a row group for
+//! each run.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -12,30 +13,77 @@ use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::Type;
 use goodqueue_tc::diagnostic::Diagnostic;
-use serde_json::Value;
 
+use super::frame::{Frame, Values};
 use super::samples::{self, Sample};
+use super::swept::Swept;
 use crate::results::{Results, Run};
 
-/// All series of `results`.
+/// Returns a table of columns that was made of `results`.
+///
+/// # Errors
+/// The writer fails. No results are known that cause this.
+pub fn of_frame(frame: &Frame, results: &Results) -> Result<Vec<u8>, Diagnostic> {
+    write_frame(frame, results).map_err(|error| cannot(&error))
+}
+
+/// Returns the long table of all time series of `results`.
 ///
 /// # Errors
 /// The writer fails. No results are known that cause this.
 pub fn table(results: &Results) -> Result<Vec<u8>, Diagnostic> {
-    write(results)
-        .map_err(|error| Diagnostic::new(format!("the table cannot be written as Parquet: {error}")))
+    write(results).map_err(|error| cannot(&error))
+}
+
+fn cannot(error: &ParquetError) -> Diagnostic {
+    Diagnostic::new(format!("the table cannot be written as Parquet: {error}"))
+}
+
+fn write_frame(frame: &Frame, results: &Results) -> Result<Vec<u8>, ParquetError> {
+    let columns: Result<Vec<Arc<Type>>, ParquetError> = frame
+        .columns
+        .iter()
+        .map(|of| match &of.values {
+            Values::Whole(_) => column(&of.name, Physical::INT64, Repetition::REQUIRED, whole(64)),
+            Values::Number(_) => column(&of.name, Physical::DOUBLE, Repetition::OPTIONAL, None),
+            Values::Text(_) => {
+                column(&of.name, Physical::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String))
+            }
+        })
+        .collect();
+    let schema = Type::group_type_builder("runs").with_fields(columns?).build()?;
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties(results)))?;
+    let mut group = writer.next_row_group()?;
+    for of in &frame.columns {
+        match &of.values {
+            Values::Whole(values) => {
+                let values: Vec<i64> = values.iter().map(|value| value.cast_signed()).collect();
+                required::<Int64Type, _>(&mut group, &values)?;
+            }
+            Values::Number(values) => optional::<DoubleType, _>(&mut group, values.clone())?,
+            Values::Text(values) => {
+                let texts = values.iter().map(|value| value.as_deref().map(text)).collect();
+                optional::<ByteArrayType, _>(&mut group, texts)?;
+            }
+        }
+    }
+    group.close()?;
+    writer.into_inner()
+}
+
+fn properties(results: &Results) -> WriterProperties {
+    let about = [("goodqueue", results.goodqueue.clone()), ("scenario", results.scenario.to_string())]
+        .map(|(key, value)| KeyValue::new(key.to_owned(), value));
+    WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(about.into()))
+        .build()
 }
 
 fn write(results: &Results) -> Result<Vec<u8>, ParquetError> {
-    let swept: Vec<Swept<'_>> =
-        samples::swept_keys(results).into_iter().map(|key| Swept::new(key, results)).collect();
-    let about = [("goodqueue", results.goodqueue.clone()), ("scenario", results.scenario.to_string())]
-        .map(|(key, value)| KeyValue::new(key.to_owned(), value));
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata(Some(about.into()))
-        .build();
-    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema(&swept)?), Arc::new(properties))?;
+    let swept = Swept::all(results);
+    let schema = Arc::new(schema(&swept)?);
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(results)))?;
     for (number, run) in results.runs.iter().enumerate() {
         let samples = samples::of_run(run);
         let mut group = writer.next_row_group()?;
@@ -45,19 +93,6 @@ fn write(results: &Results) -> Result<Vec<u8>, ParquetError> {
     writer.into_inner()
 }
 
-/// A swept key: a column of numbers, or of texts.
-struct Swept<'r> {
-    key: &'r str,
-    is_number: bool,
-}
-
-impl<'r> Swept<'r> {
-    fn new(key: &'r str, results: &Results) -> Self {
-        let values = || results.runs.iter().filter_map(|run| run.sweep.get(key));
-        Self { key, is_number: values().all(Value::is_number) }
-    }
-}
-
 fn schema(swept: &[Swept<'_>]) -> Result<Type, ParquetError> {
     let (one, perhaps) = (Repetition::REQUIRED, Repetition::OPTIONAL);
     let words = || Some(LogicalType::String);
@@ -65,10 +100,10 @@ fn schema(swept: &[Swept<'_>]) -> Result<Type, ParquetError> {
         column("run", Physical::INT32, one, whole(32))?,
         column("qdisc", Physical::BYTE_ARRAY, one, words())?,
     ];
-    for Swept { key, is_number } in swept {
-        columns.push(match is_number {
-            true => column(key, Physical::DOUBLE, perhaps, None)?,
-            false => column(key, Physical::BYTE_ARRAY, perhaps, words())?,
+    for key in swept {
+        columns.push(match key.is_number() {
+            true => column(&key.heading(), Physical::DOUBLE, perhaps, None)?,
+            false => column(&key.heading(), Physical::BYTE_ARRAY, perhaps, words())?,
         });
     }
     columns.extend([
@@ -95,12 +130,11 @@ fn row_group(
     let number = narrow(u32::try_from(number).unwrap_or(u32::MAX));
     required::<Int32Type, _>(group, &vec![number; rows])?;
     required::<ByteArrayType, _>(group, &vec![text(&run.qdisc); rows])?;
-    for Swept { key, is_number } in swept {
-        let value = run.sweep.get(*key);
-        if *is_number {
-            optional::<DoubleType, _>(group, vec![value.and_then(Value::as_f64); rows])?;
+    for key in swept {
+        if key.is_number() {
+            optional::<DoubleType, _>(group, vec![key.number(run); rows])?;
         } else {
-            let shown = value.map(|value| value.as_str().map_or_else(|| text(&value.to_string()), text));
+            let shown = key.text(run).map(|shown| text(&shown));
             optional::<ByteArrayType, _>(group, vec![shown; rows])?;
         }
     }
@@ -206,7 +240,7 @@ mod tests {
             assert_eq!(row.get_uint(0).unwrap(), u32::from(second));
             assert_eq!(row.get_string(1).unwrap(), if second { "pie" } else { "codel" });
             assert_eq!(row.get_double(2).ok(), second.then_some(4.0));
-            assert_eq!(row.get_string(3).ok().map(String::as_str), second.then_some("1mbit"));
+            assert_eq!(row.get_double(3).ok(), second.then_some(1e6));
             assert_eq!(row.get_ulong(4).unwrap(), if second { 7 } else { 1 });
             assert_eq!(row.get_double(5).unwrap(), sample.t_s);
             assert_eq!(row.get_string(6).unwrap(), sample.series);
@@ -215,5 +249,20 @@ mod tests {
             assert_eq!(row.get_double(9).ok(), sample.value);
         }
         assert_eq!(table(&all).unwrap(), table(&all).unwrap(), "the same bytes again");
+    }
+
+    #[test]
+    fn columns_are_read_back_with_their_types_and_gaps() {
+        let mut frame = Frame::default();
+        frame.push("seed", Values::Whole(vec![u64::MAX, 1]));
+        frame.push("link.rtt", Values::Number(vec![Some(0.01), None]));
+        frame.push("qdisc", Values::Text(vec![None, Some("pie".to_owned())]));
+        let bytes = of_frame(&frame, &results(Vec::new())).unwrap();
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+        let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        assert_eq!((rows[0].get_ulong(0).unwrap(), rows[1].get_ulong(0).unwrap()), (u64::MAX, 1));
+        assert_eq!((rows[0].get_double(1).ok(), rows[1].get_double(1).ok()), (Some(0.01), None));
+        assert_eq!(rows[1].get_string(2).unwrap(), "pie");
+        assert!(rows[0].get_string(2).is_err());
     }
 }

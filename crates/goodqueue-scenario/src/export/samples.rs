@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `run` | number of the run in the results, from 0 |
 //! | `qdisc` | the discipline as given |
-//! | swept keys | one column for each, with its value in this run |
+//! | swept keys | one column for each, in SI units where all values have one |
 //! | `seed` | seed of the run |
 //! | `t_s` | simulated time of the beginning of the step, or of the ping's request |
 //! | `series` | a name from the catalogue of time series ([`crate::metrics::series`]) |
@@ -13,7 +13,7 @@
 //! | `value` | empty if no packet left in the step, or if the ping was lost |
 
 use crate::metrics::series::{GOODPUT, PING, QUEUES};
-use crate::results::{Results, Run};
+use crate::results::Run;
 use crate::statistics::float;
 
 /// One value of a time series.
@@ -77,16 +77,6 @@ pub fn of_run(run: &Run) -> Vec<Sample> {
 pub(super) fn times(step_s: f64) -> impl Iterator<Item = f64> + Clone {
     let at = move |step: u64| (float(step) * (step_s * 1e9).round()) / 1e9;
     (0_u64..).map(at)
-}
-
-/// The keys that are swept, in any run.
-#[must_use]
-pub fn swept_keys(results: &Results) -> Vec<&str> {
-    let mut keys: Vec<&str> =
-        results.runs.iter().flat_map(|run| run.sweep.keys()).map(String::as_str).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys
 }
 
 #[cfg(test)]

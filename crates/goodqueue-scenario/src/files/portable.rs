@@ -1,4 +1,4 @@
-//! What files are where nothing but the standard library is known of them.
+//! Files on systems other than Unix, by the standard library alone.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -7,16 +7,16 @@ use std::path::Path;
 /// Whether a file is locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lock {
-    /// By us, now.
+    /// This process has locked it just now.
     #[expect(dead_code, reason = "nothing is locked here")]
     Held,
-    /// By another process.
+    /// Another process holds the lock.
     Taken,
-    /// Nobody knows.
+    /// This system cannot tell.
     Unknown,
 }
 
-/// There are no modes.
+/// This system has no file modes.
 pub(super) const ANY_MODE: u32 = 0;
 
 pub(super) fn mode(_: &Metadata) -> u32 {

@@ -1,14 +1,14 @@
-//! Which files may be replaced although nobody typed their names: earlier results of goodqueue.
+//! Files that a name in a scenario may replace: earlier results of goodqueue.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Returns an error if a result at `path` would replace anything but an earlier result. This is for
-/// names that a scenario chose.
+/// Returns an error if a result at `path` would replace anything but an earlier result. The check
+/// applies to names from a scenario, not to those of the command line.
 ///
 /// # Errors
-/// Describes the existing file, as the end of a sentence that begins with the path.
+/// The error describes the existing file. It completes a sentence that begins with the path.
 pub fn check_result(path: &Path) -> Result<(), String> {
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
     let about = match fs::symlink_metadata(path) {
@@ -30,7 +30,7 @@ pub fn check_result(path: &Path) -> Result<(), String> {
     }
 }
 
-/// True of the beginning of a result (its first key is the version) and of that of a report.
+/// True if a file begins like a result, whose first key is the version, or like a report.
 fn is_of_goodqueue(head: &str) -> bool {
     let object = head.strip_prefix('{').map(str::trim_start);
     object.is_some_and(|keys| keys.starts_with("\"goodqueue\":"))
@@ -39,7 +39,7 @@ fn is_of_goodqueue(head: &str) -> bool {
 
 /// Mark of a report that goodqueue wrote.
 const GENERATOR: &str = "<meta name=\"generator\" content=\"goodqueue\">";
-/// A report says it in its first lines.
+/// Bytes to read: a report has its mark in the first lines.
 const HEAD: u64 = 1024;
 
 #[cfg(test)]

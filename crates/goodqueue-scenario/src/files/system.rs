@@ -1,4 +1,4 @@
-//! What files are on Unix: owners, modes, locks; and on Linux files without a name.
+//! Files on Unix: owners, modes and locks; and on Linux, files without a name.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -11,9 +11,9 @@ use rustix::io::Errno;
 /// Whether a file is locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lock {
-    /// By us, now.
+    /// This process has locked it just now.
     Held,
-    /// By another process.
+    /// Another process holds the lock.
     Taken,
     /// The file system has no locks.
     Unknown,
@@ -27,12 +27,12 @@ pub(super) fn mode(about: &Metadata) -> u32 {
     about.mode() & 0o777
 }
 
-/// Makes a file that must not be there.
+/// Creates a file. Fails if the file exists.
 pub(super) fn create_new(name: &Path, mode: u32) -> io::Result<File> {
     File::options().write(true).create_new(true).mode(mode).open(name)
 }
 
-/// A file in `folder` that has no name, if there can be one that could get a name later.
+/// Creates a file without a name in `folder`, if the system can name it later.
 #[cfg(target_os = "linux")]
 pub(super) fn nameless(folder: &Path, mode: u32) -> Option<File> {
     if !Path::new(OPEN_FILES).exists() {
@@ -46,7 +46,7 @@ pub(super) fn nameless(_: &Path, _: u32) -> Option<File> {
     None
 }
 
-/// Gives a nameless file a name that is not taken.
+/// Gives a nameless file this name. Fails if the name is taken.
 #[cfg(target_os = "linux")]
 pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
@@ -60,11 +60,12 @@ pub(super) fn link(_: &File, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The way that open(2) names for giving a nameless file a name without privileges.
+/// Path of an open file: by it, linkat(2) names a file without privileges, see open(2).
 #[cfg(target_os = "linux")]
 const OPEN_FILES: &str = "/proc/self/fd";
 
-/// Opens a file to look at, not one that a symbolic link leads to, and without waiting for anybody.
+/// Opens a file for reading. Does not follow a symbolic link, and does not wait for the writer of a
+/// FIFO.
 pub(super) fn open_without_following(name: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK)).open(name)
 }
@@ -73,7 +74,7 @@ fn flags(flags: OFlags) -> i32 {
     flags.bits().cast_signed()
 }
 
-/// Locks a file until it is closed, or the process ends.
+/// Locks a file until it is closed or the process ends.
 pub(super) fn lock(file: &File) -> Lock {
     match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Lock::Held,
@@ -92,7 +93,7 @@ pub(super) fn be_like(file: &File, other: &Metadata) -> io::Result<()> {
     let now = file.metadata()?;
     let mut mode = mode(other);
     if now.gid() != other.gid() && fchown(file, None, Some(other.gid())).is_err() {
-        // Permissions of one group are not given to another group.
+        // The group keeps its permissions only if the file has the same group.
         mode &= !0o070;
     }
     file.set_permissions(fs::Permissions::from_mode(mode))?;
@@ -107,9 +108,9 @@ pub(super) fn is_own(about: &Metadata) -> bool {
     about.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// True unless somebody else may have put this into the folder for us to write to. The rule is the
-/// kernel's for symbolic links and FIFOs (`fs.protected_symlinks`), which a renaming would go
-/// round.
+/// False if another user may have planted this entry in the folder for us to write to. The rule is
+/// the kernel's for symbolic links and FIFOs (`fs.protected_symlinks`); a rename would bypass the
+/// kernel's check.
 pub(super) fn is_trusted(about: &Metadata, folder: &Path) -> io::Result<bool> {
     let folder = fs::metadata(folder)?;
     let is_shared = folder.mode() & SHARED == SHARED;
@@ -117,17 +118,17 @@ pub(super) fn is_trusted(about: &Metadata, folder: &Path) -> io::Result<bool> {
     Ok(!is_shared || is_own(about) || is_of_folder)
 }
 
-/// True of a socket.
+/// True for a socket.
 pub(super) fn is_socket(about: &Metadata) -> bool {
     about.file_type().is_socket()
 }
 
-/// Device and number, which no other file has.
+/// Device and inode number, which identify a file.
 pub(super) fn number(about: &Metadata) -> Option<(u64, u64)> {
     Some((about.dev(), about.ino()))
 }
 
-/// Everybody may write the folder, and only owners may remove from it.
+/// Mode bits of a folder that everybody may write, but where only owners may remove files.
 const SHARED: u32 = 0o1002;
-/// User id of users that a namespace does not know (`kernel.overflowuid`).
+/// User id that a namespace shows for unknown users (`kernel.overflowuid`).
 const NOBODY: u32 = 65534;

@@ -1,4 +1,4 @@
-//! Where a path leads to, and whether it may be written.
+//! The target of a path, and whether it may be written.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,23 +10,24 @@ use super::system;
 /// The target of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Target {
-    /// A file in a folder, there already or not: symbolic links are followed.
+    /// A file in a folder, existing or not; symbolic links have been followed.
     File(PathBuf),
-    /// A device, a FIFO, or a descriptor of this process (`/dev/stdout`): opened and written to.
+    /// A device, a FIFO, or a descriptor of this process (`/dev/stdout`). It is opened and written
+    /// to.
     Stream(PathBuf),
 }
 
-/// A file by what it is, not by its name: the same for two paths that lead to one file.
+/// Identity of a file: equal for two paths that lead to the same file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Identity {
-    /// A file that is there: its device and its number.
+    /// An existing file: its device and inode number.
     Present(u64, u64),
-    /// A file to be made: its folder and its name.
+    /// A new file: its folder and its name.
     Absent(PathBuf, OsString),
 }
 
 impl Target {
-    /// Follows `path` as far as its user would: not through what others left in a folder that
+    /// Follows the symbolic links of `path`, but not those that another user left in a folder that
     /// everybody may write.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let is_folder = || io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
@@ -58,7 +59,7 @@ impl Target {
                     Ok(Self::Stream(path))
                 };
             }
-            // What the links there say is for people: only the kernel can follow them.
+            // The text of these links is for people; only the kernel can follow them.
             if fs::canonicalize(folder(&path))?.starts_with("/proc") {
                 return Ok(Self::Stream(path));
             }
@@ -69,11 +70,11 @@ impl Target {
 }
 
 impl Identity {
-    /// The file that `path` leads to; `None` for devices, FIFOs and the like, which may be written
-    /// to by several.
+    /// Returns the file that `path` leads to, or `None` for a device or a FIFO, which several
+    /// outputs may share.
     ///
     /// # Errors
-    /// The path leads to no file that could be written.
+    /// The path does not lead to a file that can be written.
     pub fn of(path: &Path) -> io::Result<Option<Self>> {
         let Target::File(place) = Target::of(path)? else { return Ok(None) };
         let about = fs::symlink_metadata(&place).ok();
@@ -81,14 +82,14 @@ impl Identity {
             return Ok(Some(Self::Present(device, number)));
         }
         let name = place.file_name().unwrap_or_default().to_owned();
-        // The folder may be yet to be made.
+        // The folder may not exist yet.
         let folder = folder(&place);
         let folder = fs::canonicalize(folder).or_else(|_| std::path::absolute(folder))?;
         Ok(Some(Self::Absent(folder, name)))
     }
 }
 
-/// The folder in which `path` is.
+/// Returns the folder that contains `path`.
 pub(super) fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -96,5 +97,5 @@ pub(super) fn folder(path: &Path) -> &Path {
     }
 }
 
-/// As many as Linux follows (path_resolution(7)).
+/// Most symbolic links that are followed, as in Linux (path_resolution(7)).
 const MOST_LINKS: u32 = 40;

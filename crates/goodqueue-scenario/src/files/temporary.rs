@@ -1,5 +1,5 @@
-//! A file that is written before it has its name, and the removal of those that a killed process
-//! left behind.
+//! Temporary files: a file gets its name when it is complete. Files that killed processes left
+//! behind are removed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::system::{self, Lock};
 use super::target::folder;
 
-/// A file without its final name. Dropped, it is gone.
+/// A file without its final name. Dropping it removes the file.
 #[derive(Debug)]
 pub(super) struct Temporary {
     file: File,
@@ -22,9 +22,9 @@ pub(super) struct Temporary {
 }
 
 impl Temporary {
-    /// Begins a file that will be at `place`.
+    /// Creates the temporary file of a file at `place`.
     pub(super) fn for_place(place: PathBuf) -> io::Result<Self> {
-        // Others may read it only if they could read the file that it replaces.
+        // Other users may read the file only if they could read the file that it replaces.
         let mode = replaced(&place).map_or(system::ANY_MODE, |about| system::mode(&about));
         if let Some(file) = system::nameless(folder(&place), mode) {
             let _ = system::lock(&file);
@@ -37,7 +37,7 @@ impl Temporary {
         loop {
             let name = new_name(&place);
             match system::create_new(&name, mode) {
-                // Another process may have taken it for stale before it was locked.
+                // Before the lock, another process may have removed it as stale.
                 Ok(file) if system::lock(&file) != Lock::Taken && name.exists() => {
                     return Ok(Self { file, name: Some(name), place });
                 }
@@ -47,7 +47,7 @@ impl Temporary {
         }
     }
 
-    /// Gives the file its name; with `synced` once all of it is on the disk.
+    /// Gives the file its name. With `synced`, waits until the contents are on the disk.
     pub(super) fn finish(mut self, synced: bool) -> io::Result<()> {
         if let Some(about) = replaced(&self.place) {
             system::be_like(&self.file, &about)?;
@@ -67,7 +67,7 @@ impl Temporary {
             };
             match linked {
                 Ok(name) => self.name = Some(name),
-                // Some sandboxes forbid it.
+                // Some sandboxes do not let a nameless file get a name.
                 Err(_) => return self.with_name()?.finish(synced),
             }
         }
@@ -78,7 +78,7 @@ impl Temporary {
         Ok(())
     }
 
-    /// A copy that has a name, if only a temporary one.
+    /// Copies the contents to a file with a temporary name.
     fn with_name(mut self) -> io::Result<Self> {
         let mut named = Self::named(self.place.clone(), system::mode(&self.file.metadata()?))?;
         self.file.rewind()?;
@@ -105,18 +105,18 @@ impl Drop for Temporary {
     }
 }
 
-/// The file that one at `place` will replace.
+/// Returns the file at `place` that will be replaced.
 fn replaced(place: &Path) -> Option<fs::Metadata> {
     fs::symlink_metadata(place).ok().filter(fs::Metadata::is_file)
 }
 
 fn new_name(place: &Path) -> PathBuf {
-    // Its keys are random.
+    // The keys of this hasher are random.
     folder(place).join(format!("{PREFIX}{:016x}", RandomState::new().build_hasher().finish()))
 }
 
-/// Removes the temporary files in `folder` that belong to this user and that no process writes any
-/// more; once for each folder.
+/// Removes stale temporary files in `folder`: those of this user that no process is writing. Each
+/// folder is cleaned once.
 pub(crate) fn remove_stale(folder: &Path) {
     static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
@@ -124,7 +124,7 @@ pub(crate) fn remove_stale(folder: &Path) {
     }
 }
 
-/// A file that cannot be removed stays. It does no harm.
+/// Removes a file if possible. A file that cannot be removed does no harm.
 fn remove_unheld(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
@@ -139,14 +139,14 @@ fn remove_if_unheld(name: &Path) -> io::Result<()> {
     let is_stale = match system::lock(&file) {
         Lock::Held => true,
         Lock::Taken => false,
-        // Only its age tells.
+        // Without locks, only the age of a file shows that it is stale.
         Lock::Unknown => file.metadata()?.modified()?.elapsed().is_ok_and(|age| age > OLD),
     };
     if is_stale { fs::remove_file(name) } else { Ok(()) }
 }
 
 const PREFIX: &str = ".goodqueue-";
-/// Longer than anybody pauses while writing one file.
+/// Age at which a file without a lock is stale: longer than any writer pauses.
 const OLD: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ mod unix {
         symlink("target", path("planted")).unwrap();
         let stranger = Some(12_345);
         if std::os::unix::fs::lchown(path("planted"), stranger, stranger).is_err() {
-            // Only root can plant what is another user's.
+            // Only root can create a file of another user.
             return;
         }
         let refused = write_whole(&path("planted"), b"x").unwrap_err().to_string();

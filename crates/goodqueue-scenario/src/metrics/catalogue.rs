@@ -44,9 +44,8 @@ pub fn values(run: &Run) -> BTreeMap<String, f64> {
     }
     for group in catalogue(&[run]) {
         for metric in &group.metrics {
-            let Some(key) = &metric.key else { continue };
             for direction in Direction::BOTH {
-                let key = key.replace("{}", direction.name());
+                let Some(key) = metric.key_of(direction) else { continue };
                 let value = (metric.of)(run, direction).map(|value| value / metric.scale());
                 if let Some(value) = value.filter(|value| value.is_finite()) {
                     values.entry(key).or_insert(value);
@@ -112,8 +111,8 @@ mod tests {
             for metric in &group.metrics {
                 for direction in Direction::BOTH {
                     let Some(value) = (metric.of)(&run, direction) else { continue };
-                    let Some(key) = &metric.key else { continue };
-                    let kept = values[&key.replace("{}", direction.name())];
+                    let Some(key) = metric.key_of(direction) else { continue };
+                    let kept = values[&key];
                     assert!((kept * metric.scale() - value).abs() < 1e-9, "{key}: {kept} and {value}");
                     compared += 1;
                 }

@@ -22,7 +22,7 @@ pub(super) fn groups() -> Vec<Group> {
         responsiveness(),
         sojourn(),
         Group::new(PACKETS, "drops\n\ndown/up", Sides::Sum, vec![drops]),
-        Group::new(PACKETS, "marks\n\ndown/up", Sides::Sum, vec![marks]),
+        Group { hides_zeros: true, ..Group::new(PACKETS, "marks\n\ndown/up", Sides::Sum, vec![marks]) },
         fairness(),
     ]
 }
@@ -97,8 +97,9 @@ fn fairness() -> Group {
         Direction::Down => run.fairness.jain_goodput,
         Direction::Up => run.fairness.jain_goodput_up,
     };
-    // The two directions have keys that no pattern describes.
-    let doc = "fairness of the goodput of TCP flows: 1 if all are equal (`fairness.jain_goodput`, `fairness.jain_goodput_up`)";
-    let metric = Metric::new("goodput", "", High, jain, doc).digits(AfterPoint(3), AfterPoint(2));
+    let metric =
+        Metric::new("goodput", "", High, jain, "fairness of the goodput of TCP flows: 1 if all are equal")
+            .digits(AfterPoint(3), AfterPoint(2))
+            .at("fairness.jain_goodput{_up}");
     Group::new("Jain index", "Jain index\n\ndown/up", Sides::LoadedOrDown, vec![metric])
 }

@@ -25,14 +25,16 @@ fn of_tcp_flows() -> Vec<Group> {
         Neither,
         |run, side| run.loss_events(side.name()),
         "loss events of a TCP flow, mean",
-    );
+    )
+    .at("losses.{}.events_per_flow");
     let packets = Metric::new(
         "packets per event",
         "",
         Neither,
         |run, side| run.packets_per_loss_event(side.name()),
         "packets dropped in a loss event, mean",
-    );
+    )
+    .at("losses.{}.packets_per_event");
     let synchronized = Metric::new(
         "synchronized",
         "%",

@@ -17,6 +17,8 @@ pub struct Group {
     pub sides: Sides,
     /// Whether the report shows the group even if no run has a value.
     pub is_always_there: bool,
+    /// Whether the terminal leaves the group out if all its values are 0.
+    pub hides_zeros: bool,
     /// Whether the group applies to a run.
     pub applies: fn(&Run) -> bool,
     /// Metrics from left to right.
@@ -39,8 +41,9 @@ pub struct Metric {
     pub interval: bool,
     /// Whether live runs are compared with simulated runs by this metric.
     pub compared: bool,
-    /// Path of the value in a run of the JSON and in `summary[].figures`, in SI units. `{}` stands
-    /// for the direction. `None`: the value is computed from other keys.
+    /// Name of the value in SI units: its path in a run of the JSON, or a name of its own if it is
+    /// computed from several paths. `{}` stands for the direction, `{_up}` for `_up` or nothing.
+    /// `None` if the metric only abbreviates others for the terminal.
     pub key: Option<String>,
     /// Computes the value in `unit`. Groups with [`Sides::One`] ignore the direction.
     pub of: Of,
@@ -120,7 +123,16 @@ impl Group {
     /// Returns a group of the main table that is always shown.
     pub(super) fn new(title: &str, heading: &str, sides: Sides, metrics: Vec<Metric>) -> Self {
         let (title, heading) = (title.to_owned(), heading.to_owned());
-        Self { title, heading, table: Table::Main, sides, is_always_there: true, applies: |_| true, metrics }
+        Self {
+            title,
+            heading,
+            table: Table::Main,
+            sides,
+            is_always_there: true,
+            hides_zeros: false,
+            applies: |_| true,
+            metrics,
+        }
     }
 
     /// Returns the number in the report if `loaded` is the direction that carries the load.
@@ -231,9 +243,17 @@ impl Metric {
         self
     }
 
+    /// Returns the key of the metric in this direction.
+    #[must_use]
+    pub fn key_of(&self, direction: Direction) -> Option<String> {
+        let up = if direction == Direction::Up { "_up" } else { "" };
+        self.key.as_ref().map(|key| key.replace("{}", direction.name()).replace("{_up}", up))
+    }
+
     /// Returns the value in one unit of the JSON (second, bit per second, share) in this metric's
     /// unit.
-    pub(super) fn scale(&self) -> f64 {
+    #[must_use]
+    pub fn scale(&self) -> f64 {
         match self.unit {
             "ms" => 1e3,
             "Mbit/s" => 1e-6,

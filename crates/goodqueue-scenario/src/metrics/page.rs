@@ -14,8 +14,9 @@ pub fn documentation() -> String {
          [Concepts](concepts.md) explains the most important metrics, [Results](RESULTS.md) all keys of the JSON.\n\n\
          ## Metrics of a run\n\n\
          Tables show the units below. The JSON has SI units: seconds, bits per second, shares from 0 to 1. The key is the path of\n\
-         the value in `runs[]`, and with several seeds its name in `summary[].figures`; `{}` stands for `down` or `up`. Metrics\n\
-         without a key are computed from other keys.\n\n\
+         the value in `runs[]`, its name in `summary[].figures` (with several seeds), the column of an exported table of runs, and\n\
+         the value of `--metric`. `{}` stands for `down` or `up`, `{_up}` for nothing or `_up`. The keys that begin with `losses`,\n\
+         `groups` or `queues`, and `wifi.jain_airtime`, are computed from other keys of `runs[]` and are not there themselves.\n\n\
          | metric | unit | better | meaning | key |\n|---|---|---|---|---|\n",
     );
     for group in described() {
@@ -35,7 +36,7 @@ pub fn documentation() -> String {
     }
     text.push_str(
         "\n## Time series\n\n\
-         `--series` and `--export` write these values for each step.\n\n\
+         `--series` and the exports of time series write these values for each step.\n\n\
          | series | of | unit | meaning |\n|---|---|---|---|\n",
     );
     let mut add = |of: &str, TimeSeries { name, unit, doc }: &TimeSeries| {

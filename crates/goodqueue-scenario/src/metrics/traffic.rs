@@ -109,7 +109,7 @@ fn completion() -> Group {
 
 fn responses() -> Group {
     let response = |name: &str, of: fn(&Run) -> Option<f64>, doc| {
-        Metric::new(name, "ms", Low, move |run, _| ms(of(run)), doc)
+        Metric::new(name, "ms", Low, move |run, _| ms(of(run)), doc).at(&format!("groups.response_s.{name}"))
     };
     let metrics = vec![
         response("mean", Run::mean_response_s, "response time of groups of transfers, mean"),

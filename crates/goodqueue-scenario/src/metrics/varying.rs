@@ -75,6 +75,7 @@ fn spike(number: usize, above: &str) -> Group {
     Group {
         table: Table::Spikes,
         is_always_there: false,
+        hides_zeros: false,
         ..Group::new(&format!("Queue above {above} B"), &heading, Sides::Loaded, metrics)
     }
 }
@@ -82,13 +83,14 @@ fn spike(number: usize, above: &str) -> Group {
 /// Time in a queue outside the bottleneck.
 fn queue(name: &str) -> Group {
     let quantile = |which: &str, of: fn(&Summary) -> Option<f64>, doc| {
+        let key = format!("queues.{name}.{{}}.sojourn_s.{which}");
         let name = name.to_owned();
         let of = move |run: &Run, side| {
             let queues = run.other_queues();
             let sojourn = &queues.iter().find(|queue| queue.0 == name)?.1;
             ms(of(sojourn.get(side)))
         };
-        Metric::new(which, "ms", Low, of, doc)
+        Metric::new(which, "ms", Low, of, doc).at(&key)
     };
     let metrics = vec![
         quantile("p50", P50, "time that packets spent in this queue, median"),
@@ -99,6 +101,7 @@ fn queue(name: &str) -> Group {
     Group {
         table: Table::Queues,
         is_always_there: false,
+        hides_zeros: false,
         ..Group::new(&format!("{SOJOURN_IN}{name}"), &heading, Sides::Loaded, metrics)
     }
 }
@@ -135,10 +138,12 @@ fn air(stations: &[String]) -> Vec<Group> {
     };
     let jain = |run: &Run, _| run.wifi.as_ref()?.jain_airtime();
     let jain = Metric::new("Jain index", "", High, jain, "fairness of the airtime")
-        .digits(AfterPoint(3), AfterPoint(2));
+        .digits(AfterPoint(3), AfterPoint(2))
+        .at("wifi.jain_airtime");
     let group = |heading: &str, metrics| Group {
         table: Table::Air,
         is_always_there: false,
+        hides_zeros: false,
         ..Group::new("Airtime", heading, Sides::One, metrics)
     };
     vec![

@@ -83,6 +83,18 @@ pub struct Run {
 }
 
 impl Run {
+    /// Returns the point of the sweep as text: the swept keys and their values, without the
+    /// disciplines.
+    #[must_use]
+    pub fn point(&self) -> String {
+        serde_json::json!(self.swept().collect::<Vec<_>>()).to_string()
+    }
+
+    /// Returns the swept keys and their values, without the disciplines.
+    pub fn swept(&self) -> impl Iterator<Item = (&String, &serde_json::Value)> {
+        self.sweep.iter().filter(|(key, _)| *key != "qdiscs")
+    }
+
     /// Returns the mean response time of the groups, or `None` without groups or if a group did not
     /// complete.
     #[must_use]

@@ -15,6 +15,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::hash_key;
 use crate::measure::{FlowLabels, Labels};
+use crate::run::series::SeriesUse;
 use crate::scenario::{
     Discipline, FlowGroup, Hop, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side, Traffic, Wifi,
     WifiMac,
@@ -32,6 +33,8 @@ pub struct Job {
     pub key: String,
     /// Measurements beyond the metrics that every run has.
     pub wanted: Wanted,
+    /// Whether the store keeps the time series apart, and whether the result has them.
+    pub series: SeriesUse,
     /// Files for its packets, see [`packets::request`](crate::export::packets::request). Such a run
     /// is simulated even if its result is already stored.
     pub packets: Vec<PathBuf>,
@@ -46,6 +49,8 @@ pub struct Wanted {
     pub spikes: Vec<u64>,
     /// Time series are to be kept.
     pub series: bool,
+    /// The share of packets of initial windows in the longest queue is measured.
+    pub initial_windows: bool,
 }
 
 /// The jobs of all `points`, in the order of points, disciplines and seeds. `series`: the step of
@@ -73,6 +78,7 @@ pub struct PointRuns {
     /// The part of the runs' keys that they share.
     key: String,
     series: Option<Duration>,
+    series_use: SeriesUse,
 }
 
 impl PointRuns {
@@ -87,7 +93,7 @@ impl PointRuns {
                 fields.remove(text);
             }
         }
-        let mut key = format!("{} | {:?} | {resolved}", trace_key(&scenario), series.map(Duration::as_nanos));
+        let mut key = format!("{} | {resolved}", trace_key(&scenario));
         for group in &scenario.flows {
             if let Traffic::Capture(recorded) = &group.traffic {
                 key.push_str(&format!(" | {:016x}", recorded.checksum()));
@@ -104,7 +110,20 @@ impl PointRuns {
         if !sweep.is_empty() {
             key.push_str(&format!(" | {}", serde_json::json!(sweep)));
         }
-        Self { sweep, links: Capacities::of(&scenario), scenario, key, series }
+        Self {
+            sweep,
+            links: Capacities::of(&scenario),
+            scenario,
+            key,
+            series,
+            series_use: SeriesUse::InResult,
+        }
+    }
+
+    /// The same runs, whose series a store keeps apart from their metrics.
+    #[must_use]
+    pub(crate) fn with_series(self, series_use: SeriesUse) -> Self {
+        Self { series_use, ..self }
     }
 
     /// Number of runs.
@@ -116,7 +135,7 @@ impl PointRuns {
     /// Flows of each run.
     #[must_use]
     pub fn flows(&self) -> u64 {
-        self.scenario.flows.iter().map(|group| u64::from(group.count)).sum()
+        self.scenario.flow_count()
     }
 
     /// Returns the label of the discipline of this run.
@@ -130,14 +149,18 @@ impl PointRuns {
     /// # Errors
     /// A setting that the simulator refuses.
     pub fn job(&self, number: usize) -> Result<Job, Diagnostic> {
-        let Self { sweep, scenario, links, key, series } = self;
+        let Self { sweep, scenario, links, key, series, series_use } = self;
         let seeds = scenario.seeds as usize;
         let choice = &scenario.qdiscs[number / seeds];
         let seed = scenario.seed.saturating_add((number % seeds) as u64);
         let config = config(scenario, choice, links, (seed, sweep), *series)?;
         let both = [&choice.down, &choice.up];
         let qdiscs = both.map(|on| tc::to_tc(&on.config)).join(" / ");
-        let mut key = format!("{qdiscs} | {seed} | {key}");
+        let step = match series_use {
+            SeriesUse::InResult => format!("{:?}", series.map(Duration::as_nanos)),
+            SeriesUse::Kept | SeriesUse::AnyStep | SeriesUse::ThisStep => "series apart".to_owned(),
+        };
+        let mut key = format!("{qdiscs} | {seed} | {step} | {key}");
         both.iter().for_each(|on| add_tables(&on.config.to_settings(), &mut key));
         let labels = Labels {
             qdisc: choice.label.clone(),
@@ -145,7 +168,8 @@ impl PointRuns {
             hops: hop_names(scenario),
             flows: scenario.flows.iter().map(flow_labels).collect(),
         };
-        Ok(Job { labels, config, key, wanted: Wanted::default(), packets: Vec::new() })
+        let (wanted, packets) = (Wanted::default(), Vec::new());
+        Ok(Job { labels, config, key, wanted, series: *series_use, packets })
     }
 }
 

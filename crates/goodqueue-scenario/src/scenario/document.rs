@@ -266,6 +266,11 @@ impl Document {
         &self.files
     }
 
+    /// The document as JSON, as it was written.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        self.root.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect()
+    }
+
     /// The value of `key` at the top.
     pub(crate) fn node(&self, key: &str) -> Option<&Node> {
         entry(&self.root, key)

@@ -108,6 +108,12 @@ impl Scenario {
         })
     }
 
+    /// Number of flows of a run.
+    #[must_use]
+    pub fn flow_count(&self) -> u64 {
+        self.flows.iter().map(|group| u64::from(group.count)).sum()
+    }
+
     /// The seeds of the repetitions.
     pub fn seeds(&self) -> impl Iterator<Item = u64> {
         (0..u64::from(self.seeds)).map({

@@ -1,4 +1,4 @@
-//! Packets as comma-separated values (RFC 4180, with line feeds), a heading first.
+//! Packets as comma-separated values (RFC 4180, with line feeds) below a heading.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use goodqueue_sim::observer::{Fate, Visit};
 use super::writer::{PacketWriter, Row};
 use crate::files::Growing;
 
-/// A table that grows by a row when a packet has met its fate.
+/// A table that gets a row when a packet was sent or dropped.
 pub(super) struct Table(Growing);
 
 impl Table {

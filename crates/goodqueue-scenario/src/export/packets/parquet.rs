@@ -1,5 +1,5 @@
-//! Packets as a Parquet file: the table of [`csv`](super::csv), a row group for every 65,536
-//! packets; version, discipline and seed in the metadata.
+//! Packets as a Parquet file: the table of [`csv`](super::csv). Each row group has 65,536 packets.
+//! The metadata contain the version, the discipline and the seed.
 
 use std::io;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::export::parquet::{column, optional, required, text, whole};
 use crate::files::Growing;
 use crate::run::Job;
 
-/// A table that grows by a row when a packet has met its fate.
+/// A table that gets a row when a packet was sent or dropped.
 pub(super) struct Table {
     writer: SerializedFileWriter<Growing>,
     rows: Vec<Row>,
@@ -110,5 +110,5 @@ fn schema() -> Result<Type, ParquetError> {
     Type::group_type_builder("packets").with_fields(columns).build()
 }
 
-/// Packets that are held in memory before they are written.
+/// Packets held in memory before they are written.
 const GROUP: usize = 1 << 16;

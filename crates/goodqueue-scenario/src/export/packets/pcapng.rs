@@ -1,10 +1,11 @@
-//! Packets as Wireshark reads them: pcapng with the interfaces `down ingress`, `down egress`, `down
+//! Packets for Wireshark: pcapng with the interfaces `down ingress`, `down egress`, `down
 //! drops` and the same `up`.
 //!
-//! A simulated packet is a length and the fields that matter. Its headers are made of them: IPv4,
-//! and TCP with sequence numbers, windows, SACK blocks, timestamps and ECN as they were, or UDP.
-//! The payload, all zeros, is cut off. A SYN is eight bytes longer here than the queue counts: the
-//! simulator knows no options that only a SYN carries, but their reader needs them.
+//! A simulated packet has a length and the fields that the simulation needs. This file writes
+//! headers from them: IPv4, and UDP or TCP with the simulated sequence numbers, windows, SACK
+//! blocks, timestamps and ECN bits. The payload would be zeros and is cut off. A SYN is eight bytes
+//! longer here than in the queue: the simulator has no options that only a SYN carries, but
+//! Wireshark needs them.
 
 use std::io;
 use std::path::Path;
@@ -25,8 +26,8 @@ use super::writer::PacketWriter;
 use crate::files::Growing;
 use crate::run::Job;
 
-/// Every packet as it comes to a queue, and again as it leaves or is dropped. Time 0 of the run is
-/// that of Unix.
+/// A capture with every packet when it arrives at a queue, and again when it leaves or is dropped.
+/// Time 0 of the run is the Unix epoch.
 pub(super) struct Capture {
     writer: PcapNgWriter<Growing>,
     framing: u32,
@@ -71,7 +72,7 @@ impl Capture {
         let syn =
             matches!(&visit.packet.payload, Payload::Tcp(segment) if segment.flags.contains(Flags::SYN));
         let bytes = visit.packet.len.saturating_sub(self.framing);
-        // The SYNs of Linux count their options.
+        // In Linux, the length of a SYN includes its options.
         let bytes = if syn && bytes <= HEADER + TIMESTAMPS { bytes + SYN_OPTIONS } else { bytes };
         write_headers(&visit.packet, bytes, &mut self.headers);
         let interface = u32::try_from(visit.direction.index() * POINTS.len() + point).unwrap_or(u32::MAX);
@@ -106,7 +107,8 @@ impl PacketWriter for Capture {
     }
 }
 
-/// A packet of which the headers are kept, with options: the library knows no verdicts.
+/// An enhanced packet block with the headers of a packet. It is written by hand because the library
+/// does not know the option for verdicts.
 fn enhanced_packet(
     interface: u32,
     at: Instant,
@@ -118,7 +120,7 @@ fn enhanced_packet(
     let captured = u32::try_from(headers.len()).unwrap_or(u32::MAX);
     let mut body = Vec::with_capacity(128 + headers.len());
     body.extend(interface.to_le_bytes());
-    // The upper half first, each with its low byte first.
+    // The upper half of the timestamp first, each half little-endian.
     body.extend(nanos[..4].iter().rev());
     body.extend(nanos[4..].iter().rev());
     body.extend(captured.to_le_bytes());
@@ -132,7 +134,7 @@ fn enhanced_packet(
         body.extend(value);
     }
     body.resize(body.len().next_multiple_of(4), 0);
-    // Type and length before it, the length again behind.
+    // Type and length before the body, the length again after it.
     let total = u32::try_from(body.len() + 12).unwrap_or(u32::MAX);
     RawBlock { type_: ENHANCED_PACKET, initial_len: total, body: body.into(), trailer_len: total }
 }
@@ -144,7 +146,7 @@ fn in_io(error: PcapError) -> io::Error {
     }
 }
 
-/// The headers of a packet that is `bytes` long at the IP layer.
+/// Returns the headers of a packet of `bytes` bytes at the IP layer.
 fn write_headers(packet: &Packet, bytes: u32, to: &mut Vec<u8>) {
     to.clear();
     let (source, destination) = endpoints(packet);
@@ -163,14 +165,14 @@ fn write_headers(packet: &Packet, bytes: u32, to: &mut Vec<u8>) {
         Payload::Tcp(segment) => {
             tcp(segment, bytes, to);
             let segment_bytes = bytes.saturating_sub(IPV4);
-            // The pseudo-header of RFC 9293 §3.1; what is cut off behind is zero and adds nothing.
+            // The pseudo-header of RFC 9293 §3.1. The missing payload is zero and adds nothing.
             let pseudo = [6, segment_bytes & 0xffff, segment_bytes >> 16];
             let hosts: u32 = to[12..20].chunks(2).map(word).sum();
             set_checksum(to, IPV4 as usize, IPV4 as usize + 16, pseudo.iter().sum::<u32>() + hosts);
         }
         Payload::Datagram { sent_at, number, .. } => {
-            // RFC 768; without a checksum. Of the payload the number and the time of sending, if
-            // they fit.
+            // RFC 768, without a checksum. The payload begins with the number and the time of
+            // sending, if they fit.
             to.extend(total.saturating_sub(20).to_be_bytes());
             to.extend([0, 0]);
             if bytes >= IPV4 + 8 + 16 {
@@ -181,7 +183,7 @@ fn write_headers(packet: &Packet, bytes: u32, to: &mut Vec<u8>) {
     }
 }
 
-/// The TCP header behind the ports. Options take the room that the packet's length leaves for them.
+/// The TCP header after the ports. Options fill the space that the packet's length leaves for them.
 fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
     let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0);
     let is_syn = segment.flags.contains(Flags::SYN);
@@ -214,9 +216,9 @@ fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
     to.resize(end, NOP);
 }
 
-/// Addresses and ports of sender and receiver: clients from 198.18.0.1, servers from 198.19.0.1 on
-/// (RFC 2544 appendix C.2.2), a flow's number in the server's port, its connection's in the
-/// client's.
+/// Addresses and ports of sender and receiver. Clients have addresses from 198.18.0.1, servers from
+/// 198.19.0.1 on (RFC 2544 appendix C.2.2). The server's port contains the flow's number, the
+/// client's port the number of the connection.
 fn endpoints(packet: &Packet) -> (([u8; 4], u16), ([u8; 4], u16)) {
     let address = |net: u32, host: u32| (net + 1 + host).to_be_bytes();
     let port = |from: u32, number: u32| u16::try_from(from + number % PORTS).unwrap_or(u16::MAX);
@@ -227,7 +229,7 @@ fn endpoints(packet: &Packet) -> (([u8; 4], u16), ([u8; 4], u16)) {
     if packet.ends.is_up() { (client, server) } else { (server, client) }
 }
 
-/// RFC 1071: the sum over the bytes from `start` on, and `begin`, belongs at `field`.
+/// Writes the checksum of RFC 1071 over `begin` and the bytes from `start` on to `field`.
 fn set_checksum(bytes: &mut [u8], start: usize, field: usize, begin: u32) {
     let mut sum: u32 = bytes[start..].chunks(2).map(word).sum::<u32>() + begin;
     while sum > 0xffff {
@@ -247,17 +249,17 @@ const EGRESS: usize = 1;
 const DROPS: usize = 2;
 
 const IPV4: u32 = 20;
-/// Of the two options that only a SYN carries, padded.
+/// Bytes of the two options that only a SYN carries, with padding.
 const SYN_OPTIONS: u32 = 8;
-/// A TCP header has 60 bytes at most.
+/// Largest TCP header in bytes.
 const LONGEST_OPTIONS: u32 = 40;
-/// Windows up to 64 MiB in steps of 1 KiB (RFC 7323 §2).
+/// Window scale: windows up to 64 MiB in steps of 1 KiB (RFC 7323 §2).
 const WINDOW_SCALE: u8 = 10;
 const NOP: u8 = 1;
 
 const CLIENTS: u32 = u32::from_be_bytes([198, 18, 0, 0]);
 const SERVERS: u32 = u32::from_be_bytes([198, 19, 0, 0]);
-/// Ports in use on either side, above those of services.
+/// Ports on both sides are above those of services.
 const PORTS: u32 = 60_000;
 
 // draft-ietf-opsawg-pcapng §3.5, §4.3.

@@ -1,4 +1,4 @@
-//! Packets as recordings that `goodqueue replay` reads, one for each direction.
+//! Packets as recordings for `goodqueue replay`, one file for each direction.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::writer::PacketWriter;
 use crate::files::Growing;
 use crate::run::Job;
 
-/// The file of one direction: `run.jsonl` has `run.down.jsonl` and `run.up.jsonl`.
+/// Name of the file of one direction: `run.jsonl` becomes `run.down.jsonl` and `run.up.jsonl`.
 pub(super) fn file(path: &Path, end: &str, direction: Direction) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = &name[..name.len().saturating_sub(end.len())];
@@ -55,7 +55,7 @@ fn header(job: &Job, direction: Direction) -> Header {
         Capacity::Constant(rate) => Some(rate.as_bps()),
         _ => None,
     };
-    // What a replay needs to draw and to hash as the run did.
+    // A replay needs these to draw the same random numbers and hashes as the run.
     let other = [
         ("priority", json!("simulated")),
         ("qdisc_seed", json!(job.config.seed)),
@@ -77,7 +77,7 @@ impl PacketWriter for Recordings {
     fn arrived(&mut self, visit: &Visit) -> io::Result<()> {
         let packet = &visit.packet;
         let (source, destination) = packet.ends.hosts();
-        // Connections of one flow are flows to a queue.
+        // To a queue, each connection of a flow is a flow.
         let flow = match packet.connection {
             0 | 1 => packet.flow,
             _ => packet.flow_hash(0) | 1 << 31,
@@ -94,8 +94,7 @@ impl PacketWriter for Recordings {
     }
 
     fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) -> io::Result<()> {
-        // A copy bears the number of the packet that it is a copy of, as in recordings of the
-        // kernel.
+        // A duplicate has the number of its original, as in recordings of the kernel.
         let (seq, packet) = (visit.copy_of.unwrap_or(visit.number), &visit.packet);
         let row = match fate {
             Fate::Sent => Row::Exit { t: at, seq, bytes: packet.len, tos: packet.tos() },

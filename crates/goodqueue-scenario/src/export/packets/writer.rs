@@ -7,19 +7,19 @@ use goodqueue_sim::observer::{Fate, Visit};
 
 /// One file.
 pub(super) trait PacketWriter {
-    /// A packet has come to its queue.
+    /// Writes that a packet has arrived at its queue.
     fn arrived(&mut self, _: &Visit) -> io::Result<()> {
         Ok(())
     }
 
-    /// It has left it.
+    /// Writes that a packet has left its queue.
     fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) -> io::Result<()>;
 
-    /// No more will come.
+    /// Finishes the file.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// A row of the table: one packet, when it has met its fate.
+/// A row of the table: one packet that was sent or dropped.
 pub(super) struct Row {
     pub(super) packet: u64,
     pub(super) direction: &'static str,

@@ -1,6 +1,11 @@
-//! The tables that `compare` and `run` print: the catalogue of metrics, a line for each discipline.
+//! Results as text: the tables that `compare` and `run` print.
+//!
+//! Each discipline has a line. The columns are the metrics of the catalogue that these runs have.
 
+mod across;
+mod headline;
 mod line;
+mod pairs;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,10 +17,44 @@ use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::shared;
 use goodqueue_tc::brief;
 
+use crate::differences::Differences;
+pub use across::across;
+pub use headline::headline;
 use line::{Line, align, count, lines, number, plain_table, value};
 
-/// All runs, one line for each discipline (and sweep point): means over seeds.
-pub(crate) fn render(results: &Results) -> String {
+/// Returns what a command prints about results: of a sweep with several points, or if `metric`
+/// names a key of the catalogue, one metric across the sweep ([`across`]); otherwise all
+/// [`tables`].
+#[must_use]
+pub fn overview(results: &Results, metric: Option<&str>) -> String {
+    if metric.is_none() && results.runs.windows(2).all(|pair| pair[0].sweep == pair[1].sweep) {
+        return tables(results);
+    }
+    let remarks = shared::remarks(&results.runs.iter().collect::<Vec<_>>());
+    remarks.into_iter().fold(across(results, metric), |text, remark| format!("{text}{remark}\n"))
+}
+
+/// Returns the tables of all runs: for each point of a sweep, one line for each discipline with the
+/// means over its seeds.
+///
+/// ```
+/// use goodqueue_report::terminal;
+/// use goodqueue_scenario::scenario::{Document, Overrides};
+///
+/// let mut document = Document::default();
+/// document.apply(&Overrides {
+///     rate: Some("20mbit".into()),
+///     time: Some("2s".into()),
+///     qdiscs: vec!["codel".into(), "fq_codel target 13ms".into()],
+///     ..Overrides::default()
+/// })?;
+/// let results = goodqueue_scenario::simulate(&document)?;
+/// let tables = terminal::tables(&results);
+/// assert!(tables.contains("fq_codel target 13ms"));
+/// # Ok::<(), goodqueue_tc::diagnostic::Diagnostic>(())
+/// ```
+#[must_use]
+pub fn tables(results: &Results) -> String {
     let mut text = String::new();
     let mut groups: Vec<(&BTreeMap<String, serde_json::Value>, Vec<&Run>)> = Vec::new();
     for run in &results.runs {
@@ -37,6 +76,10 @@ pub(crate) fn render(results: &Results) -> String {
         for more in more_tables(&lines, &groups) {
             let _ = writeln!(text, "\n{}", more.trim_fmt());
         }
+        let summary: Vec<_> = results.summary.iter().filter(|one| one.sweep == *sweep).collect();
+        if let Some(differences) = Differences::new(&summary, &groups) {
+            let _ = writeln!(text, "\n{}", pairs::pairs(&differences).trim_fmt());
+        }
         for remark in lines.iter().flat_map(|line| shared::remarks(&line.runs)) {
             let _ = writeln!(text, "{remark}");
         }
@@ -55,8 +98,10 @@ pub(crate) fn render(results: &Results) -> String {
     text
 }
 
-/// How far the live runs are from the simulated ones, discipline by discipline: means over seeds.
-pub(crate) fn differences(simulated: &[Run], live: &[Run]) -> String {
+/// Returns a table of the differences between live and simulated runs of the same scenario: for
+/// each discipline, the means over seeds.
+#[must_use]
+pub fn differences(simulated: &[Run], live: &[Run]) -> String {
     let runs: Vec<&Run> = simulated.iter().chain(live).collect();
     let groups = catalogue(&runs);
     // Not every mix has calls, pages or transfers.
@@ -122,7 +167,11 @@ fn plain(value: &serde_json::Value) -> String {
 fn main_table(lines: &[Line<'_>], groups: &[Group]) -> Table {
     let applies = |group: &Group| lines.iter().flat_map(|line| &line.runs).any(|run| (group.applies)(run));
     let main = groups.iter().filter(|group| group.table == metrics::Table::Main && applies(group));
-    let columns: Vec<Column<'_>> = main.flat_map(|group| group.columns()).collect();
+    let columns = main.flat_map(|group| group.columns().into_iter().map(move |column| (group, column)));
+    let columns: Vec<Column<'_>> = columns
+        .filter(|(group, column)| !group.hides_zeros || !is_zero(lines, column))
+        .map(|(_, column)| column)
+        .collect();
     let mut table = plain_table();
     let headings = columns.iter().map(|column| column.heading.as_str());
     table.set_header(["\n\nqdisc"].into_iter().chain(headings).chain(["\n\ngrade"]));
@@ -133,6 +182,12 @@ fn main_table(lines: &[Line<'_>], groups: &[Group]) -> Table {
     }
     align(&mut table);
     table
+}
+
+/// True if the column has the value 0, or none, in every run.
+fn is_zero(lines: &[Line<'_>], column: &Column<'_>) -> bool {
+    let mut runs = lines.iter().flat_map(|line| &line.runs);
+    runs.all(|run| column.parts.iter().all(|part| value(run, *part).unwrap_or(0.0) == 0.0))
 }
 
 /// The tables below the first: losses, spikes, other queues, airtime. Their width fits a screen.

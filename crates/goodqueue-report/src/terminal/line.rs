@@ -9,6 +9,7 @@ use goodqueue_sim::Direction;
 use goodqueue_tc::brief;
 
 /// The line of one discipline: its runs, one for each seed.
+#[derive(Default)]
 pub(super) struct Line<'r> {
     pub(super) runs: Vec<&'r Run>,
 }
@@ -25,23 +26,15 @@ pub(super) fn lines<'r>(runs: &[&'r Run]) -> Vec<Line<'r>> {
 }
 
 impl Line<'_> {
-    /// The discipline; a long line of tc's takes several of the table.
+    /// The discipline.
     pub(super) fn name(&self) -> Cell {
-        let mut lines = vec![String::new()];
-        for word in brief(&self.runs[0].qdisc).split(' ') {
-            match lines.last_mut().filter(|line| line.is_empty() || line.len() + word.len() < WIDEST_NAME) {
-                Some(line) if line.is_empty() => line.push_str(word),
-                Some(line) => line.extend([" ", word]),
-                None => lines.push(format!("  {word}")),
-            }
-        }
-        Cell::new(lines.join("\n"))
+        wrapped(&brief(&self.runs[0].qdisc))
     }
 
     /// The numbers of a column, between slashes.
     pub(super) fn cell(&self, column: &Column<'_>) -> Cell {
         let shown = column.parts.iter().map(|part| {
-            let digits = part.0.terminal.unwrap_or(Digits::Three);
+            let digits = digits_of(part.0);
             if part.0.interval {
                 self.estimated(|run| value(run, *part), |value| show(Some(value), digits))
             } else {
@@ -52,7 +45,7 @@ impl Line<'_> {
     }
 
     /// Mean over the seeds, and with several seeds half the width of its 95 % confidence interval.
-    fn estimated(&self, of: impl Fn(&Run) -> Option<f64>, show: impl Fn(f64) -> String) -> String {
+    pub(super) fn estimated(&self, of: impl Fn(&Run) -> Option<f64>, show: impl Fn(f64) -> String) -> String {
         let values: Option<Vec<f64>> = self.runs.iter().map(|run| of(run)).collect();
         match values.and_then(|values| Estimate::of(&values)) {
             Some(Estimate { mean, ci95: Some(half), .. }) => format!("{}±{}", show(mean), show(half)),
@@ -73,7 +66,36 @@ pub(super) fn value(run: &Run, (metric, direction): (&Metric, Direction)) -> Opt
     (metric.of)(run, direction)
 }
 
-fn show(value: Option<f64>, digits: Digits) -> String {
+/// A name in a table; a long line of tc's takes several of the table.
+pub(super) fn wrapped(name: &str) -> Cell {
+    let mut lines = vec![String::new()];
+    for word in name.split(' ') {
+        match lines.last_mut().filter(|line| line.is_empty() || line.len() + word.len() < WIDEST_NAME) {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) => line.extend([" ", word]),
+            None => lines.push(format!("  {word}")),
+        }
+    }
+    Cell::new(lines.join("\n"))
+}
+
+/// Digits of a metric in the terminal.
+pub(super) fn digits_of(metric: &Metric) -> Digits {
+    metric.terminal.unwrap_or(Digits::Three)
+}
+
+/// A difference in the unit of its metric, with half the width of its confidence interval.
+pub(super) fn difference(figure: Option<&Estimate>, metric: &Metric) -> String {
+    let Some(figure) = figure else { return "–".to_owned() };
+    let (mean, half) = (figure.mean * metric.scale(), figure.ci95.unwrap_or_default() * metric.scale());
+    let digits = match digits_of(metric) {
+        Digits::AfterPoint(digits) => digits,
+        Digits::Three => three_digits(mean.abs()),
+    };
+    format!("{mean:+.digits$}±{half:.digits$}")
+}
+
+pub(super) fn show(value: Option<f64>, digits: Digits) -> String {
     match digits {
         Digits::Three => three_figures(value),
         Digits::AfterPoint(digits) => number(value, digits),
@@ -102,12 +124,16 @@ pub(super) const fn count(number: u64) -> f64 {
 
 /// What a person can compare at a glance: 843, 84.3, 8.43, 0.84.
 fn three_figures(value: Option<f64>) -> String {
-    let digits = match value {
-        Some(value) if value >= 99.95 => 0,
-        Some(value) if value >= 9.995 => 1,
+    number(value, value.map_or(2, three_digits))
+}
+
+/// Digits after the decimal point that make three figures.
+fn three_digits(value: f64) -> usize {
+    match value {
+        value if value >= 99.95 => 0,
+        value if value >= 9.995 => 1,
         _ => 2,
-    };
-    number(value, digits)
+    }
 }
 
 pub(super) fn number(value: Option<f64>, digits: usize) -> String {

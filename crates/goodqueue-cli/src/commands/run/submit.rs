@@ -1,0 +1,290 @@
+//! `goodqueue run --submit`: the script that runs a sweep's shards on the machines of a cluster.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::typed::quoted;
+
+/// Programs that distribute work to machines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Engine {
+    /// A job array for sbatch.
+    Slurm,
+    /// A task array of HyperQueue.
+    Hq,
+    /// An indexed job of Kubernetes.
+    Kubernetes,
+    /// A Python program for a Dask cluster.
+    Dask,
+    /// A script for GNU parallel.
+    Parallel,
+}
+
+/// The numbers and commands that a script contains.
+#[derive(Clone, Debug)]
+pub(crate) struct Submission {
+    /// Name of the scenario.
+    pub(crate) name: String,
+    pub(crate) runs: usize,
+    pub(crate) points: usize,
+    pub(crate) shards: u32,
+    /// Processors for each shard.
+    pub(crate) cpus: u16,
+    /// Working directory.
+    pub(crate) folder: PathBuf,
+    /// Path of this program.
+    pub(crate) program: PathBuf,
+    /// Arguments of a shard, without `--shard` and `--jobs`.
+    pub(crate) shard: Vec<String>,
+    /// Arguments of the command that combines the results.
+    pub(crate) merge: Vec<String>,
+}
+
+impl Submission {
+    /// Returns the script for this engine.
+    pub(crate) fn script(&self, engine: Engine) -> String {
+        match engine {
+            Engine::Slurm => self.slurm(),
+            Engine::Hq => self.hq(),
+            Engine::Kubernetes => self.kubernetes(),
+            Engine::Dask => self.dask(),
+            Engine::Parallel => self.parallel(),
+        }
+    }
+
+    /// Default number of shards: about 100 runs each, and no more than most clusters allow.
+    pub(crate) fn shards_for(runs: usize) -> u32 {
+        u32::try_from(runs.div_ceil(RUNS_PER_SHARD)).unwrap_or(MOST_SHARDS).clamp(1, MOST_SHARDS)
+    }
+
+    fn slurm(&self) -> String {
+        let Self { shards, cpus, .. } = self;
+        format!(
+            "#!/bin/bash\n{}\
+             # Start it with `sbatch FILE`, also again: shards resume where they stopped.\n\
+             #SBATCH --job-name={}\n\
+             #SBATCH --array=1-{shards}\n\
+             #SBATCH --cpus-per-task={cpus}\n\
+             #SBATCH --time=04:00:00\n\
+             #SBATCH --chdir={}\n\
+             set -eu\n\
+             exec {} --jobs \"$SLURM_CPUS_PER_TASK\" --shard \"$SLURM_ARRAY_TASK_ID/{shards}\"\n\n\
+             # When all shards have finished, this command writes the results:\n\
+             #   cd {} && {}\n",
+            self.about("#"),
+            self.name,
+            quoted(&self.folder.to_string_lossy()),
+            self.command(&self.shard),
+            quoted(&self.folder.to_string_lossy()),
+            self.command(&self.merge),
+        )
+    }
+
+    fn hq(&self) -> String {
+        let Self { shards, cpus, .. } = self;
+        let shard =
+            format!("exec {} --jobs {cpus} --shard \"$HQ_TASK_ID/{shards}\"", self.command(&self.shard));
+        format!(
+            "#!/bin/bash\n{}\
+             # It needs a HyperQueue server. Run it again after an interruption: shards resume where they stopped.\n\
+             set -eu\n\
+             cd {}\n\
+             hq submit --name {} --array 1-{shards} --cpus {cpus} --time-limit 4h --wait -- bash -c {}\n\
+             {}\n",
+            self.about("#"),
+            quoted(&self.folder.to_string_lossy()),
+            self.name,
+            quoted(&shard),
+            self.command(&self.merge),
+        )
+    }
+
+    fn kubernetes(&self) -> String {
+        let Self { shards, cpus, .. } = self;
+        let command = |args: &[String], more: &str| {
+            let line = format!("exec goodqueue {}{more}", join(args));
+            serde_json::Value::from(line).to_string()
+        };
+        let shard = format!(" --jobs {cpus} --shard \"$((JOB_COMPLETION_INDEX + 1))/{shards}\"");
+        // Names in Kubernetes have small letters, digits and hyphens.
+        let name: String = self.name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        format!(
+            "{}\
+             # Replace IMAGE (an image with goodqueue) and CLAIM (a volume with the scenario, which all pods may write).\n\
+             # Start it with `kubectl apply -f FILE`. When the job is complete, run in such a pod:\n\
+             #   goodqueue {}\n\
+             apiVersion: batch/v1\n\
+             kind: Job\n\
+             metadata:\n  name: goodqueue-{}\n\
+             spec:\n  completionMode: Indexed\n  completions: {shards}\n  parallelism: {shards}\n  backoffLimit: {shards}\n  \
+             template:\n    spec:\n      restartPolicy: Never\n      containers:\n      - name: goodqueue\n        image: IMAGE\n        \
+             workingDir: /sweep\n        command: [\"sh\", \"-c\", {}]\n        \
+             resources:\n          requests:\n            cpu: \"{cpus}\"\n        \
+             volumeMounts:\n        - name: sweep\n          mountPath: /sweep\n      \
+             volumes:\n      - name: sweep\n        persistentVolumeClaim:\n          claimName: CLAIM\n",
+            self.about("#"),
+            join(&self.merge),
+            name.trim_matches('-'),
+            command(&self.shard, &shard),
+        )
+    }
+
+    fn dask(&self) -> String {
+        let list = |args: &[String]| {
+            let program = self.program.to_string_lossy().into_owned();
+            let words: Vec<String> = std::iter::once(program).chain(args.iter().cloned()).collect();
+            serde_json::json!(words).to_string()
+        };
+        format!(
+            "#!/usr/bin/env python3\n{}\
+             # Start it with the address of a Dask scheduler, or without one for a cluster on this machine. Run it again\n\
+             # after an interruption: shards resume where they stopped.\n\
+             import subprocess\n\
+             import sys\n\n\
+             from dask.distributed import Client, as_completed\n\n\
+             SHARDS = {}\n\
+             FOLDER = {}\n\
+             SHARD = {}\n\
+             MERGE = {}\n\n\n\
+             def run(index):\n    \
+             # One thread each, because Dask starts a shard for each thread of a worker.\n    \
+             command = [*SHARD, \"--jobs\", \"1\", \"--shard\", f\"{{index}}/{{SHARDS}}\"]\n    \
+             subprocess.run(command, cwd=FOLDER, check=True)\n    \
+             return index\n\n\n\
+             if __name__ == \"__main__\":\n    \
+             client = Client(*sys.argv[1:])\n    \
+             for shard in as_completed(client.map(run, range(1, SHARDS + 1), pure=False)):\n        \
+             print(f\"shard {{shard.result()}}/{{SHARDS}}\")\n    \
+             subprocess.run(MERGE, cwd=FOLDER, check=True)\n",
+            self.about("#"),
+            self.shards,
+            serde_json::Value::from(self.folder.to_string_lossy().into_owned()),
+            list(&self.shard),
+            list(&self.merge),
+        )
+    }
+
+    fn parallel(&self) -> String {
+        let shards = self.shards;
+        format!(
+            "#!/bin/bash\n{}\
+             # For several machines with the same folders, add `--sshloginfile FILE --workdir .` to parallel. Run it again\n\
+             # after an interruption: shards resume where they stopped.\n\
+             set -eu\n\
+             cd {}\n\
+             seq {shards} | parallel --quote {} --jobs 1 --shard {{}}/{shards}\n\
+             {}\n",
+            self.about("#"),
+            quoted(&self.folder.to_string_lossy()),
+            self.command(&self.shard),
+            self.command(&self.merge),
+        )
+    }
+
+    /// Returns the first comment.
+    fn about(&self, mark: &str) -> String {
+        let Self { name, runs, points, shards, .. } = self;
+        let many = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        format!(
+            "{mark} {name}: {} at {} of the sweep, in {} of about {}.\n",
+            many(*runs, "run"),
+            many(*points, "point"),
+            many(*shards as usize, "shard"),
+            many(runs.div_ceil(*shards as usize), "run")
+        )
+    }
+
+    fn command(&self, args: &[String]) -> String {
+        format!("{} {}", quoted(&self.program.to_string_lossy()), join(args))
+    }
+}
+
+/// Returns the arguments without these options. An option is given with `true` if it takes a value.
+pub(crate) fn without(args: &[String], options: &[(&str, bool)]) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        let (name, value) =
+            word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        match options.iter().find(|option| option.0 == name) {
+            Some((_, true)) if value.is_none() => drop(words.next()),
+            Some(_) => {}
+            None => kept.push(word.clone()),
+        }
+    }
+    kept
+}
+
+fn join(args: &[String]) -> String {
+    args.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs of a shard: with runs of a second, minutes of work for a few processors.
+const RUNS_PER_SHARD: usize = 100;
+/// Clusters limit the tasks of an array, often to a little more than this.
+const MOST_SHARDS: u32 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    fn submission() -> Submission {
+        Submission {
+            name: "my.Sweep".to_owned(),
+            runs: 400,
+            points: 10,
+            shards: 4,
+            cpus: 4,
+            folder: Path::new("/shared/my sweeps").to_owned(),
+            program: Path::new("/opt/goodqueue").to_owned(),
+            shard: words("run sweep.toml --out out --quiet"),
+            merge: words("run sweep.toml --out out --report it's.html --merge"),
+        }
+    }
+
+    #[test]
+    fn each_engine_gets_all_shards_once_and_the_numbers_of_the_sweep() {
+        let all = submission();
+        for (engine, parts) in [
+            (Engine::Slurm, &["#SBATCH --array=1-4\n", "--shard \"$SLURM_ARRAY_TASK_ID/4\"\n"][..]),
+            (Engine::Hq, &["--array 1-4 ", "--shard \"$HQ_TASK_ID/4\"'\n"]),
+            (
+                Engine::Kubernetes,
+                &[
+                    "completions: 4\n",
+                    "\\\"$((JOB_COMPLETION_INDEX + 1))/4\\\"\"",
+                    "name: goodqueue-my-sweep\n",
+                ],
+            ),
+            (Engine::Dask, &["SHARDS = 4\n", "range(1, SHARDS + 1)", "FOLDER = \"/shared/my sweeps\"\n"]),
+            (Engine::Parallel, &["seq 4 | parallel", "--shard {}/4\n", "cd '/shared/my sweeps'\n"]),
+        ] {
+            let script = all.script(engine);
+            let first = "my.Sweep: 400 runs at 10 points of the sweep, in 4 shards of about 100 runs.\n";
+            for part in parts.iter().chain(&[first, "--merge"]) {
+                assert!(script.contains(part), "{engine:?} lacks {part}:\n{script}");
+            }
+        }
+        assert!(all.script(Engine::Slurm).contains(r"--report 'it'\''s.html' --merge"));
+    }
+
+    #[test]
+    fn shards_have_about_a_hundred_runs_and_clusters_allow_their_number() {
+        let shards = [1, 100, 101, 5000, 99_999, 10_000_000].map(Submission::shards_for);
+        assert_eq!(shards, [1, 1, 2, 50, 1000, 1000]);
+    }
+
+    #[test]
+    fn options_are_left_out_with_their_values() {
+        let given = words("run a.toml --submit slurm --report=r.html --seeds 3 --shards 4 --quiet");
+        let options = [("--submit", true), ("--report", true), ("--shards", true), ("--quiet", false)];
+        assert_eq!(without(&given, &options), words("run a.toml --seeds 3"));
+    }
+}

@@ -1,0 +1,321 @@
+//! Simulations of scenarios as the commands `compare` and `run` share them: their options, the
+//! checks before a simulation, and the outputs after it.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use goodqueue::Duration;
+use goodqueue_scenario::export::{Format, packets};
+use goodqueue_scenario::metrics;
+use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::run::series::{Steps, default_step};
+use goodqueue_scenario::run::{execute, results};
+use goodqueue_scenario::runs::{Jobs, Runs};
+use goodqueue_scenario::scenario::{Document, Names, Scenario};
+use goodqueue_scenario::store::Store;
+use goodqueue_scenario::sweep::Sweep;
+use goodqueue_tc::diagnostic::Diagnostic;
+use serde_json::Value;
+
+use super::{Ending, signed};
+use crate::messages::{self, note};
+use crate::output::{self, Outputs};
+use crate::progress::Progress;
+use crate::typed;
+
+/// Options that all simulating commands share.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct How {
+    /// Number of parallel runs, at most 1024 [default: the number of processors].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    pub(crate) jobs: Option<u16>,
+    /// Write the results as JSON to a file, or to standard output (-).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write a report: one self-contained HTML file.
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Add time series with this step to the JSON, as in `--series 100ms`.
+    #[arg(long, value_name = "STEP", allow_hyphen_values = true, value_parser = signed)]
+    pub(crate) series: Option<String>,
+    /// Write the results for other programs; repeat for several. The file name selects table and
+    /// format: NAME.csv or NAME.parquet has a row for each run with all metrics; NAME.series.csv or
+    /// NAME.series.parquet has the time series; NAME.flent.gz has them for Flent, a file for each
+    /// run.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export: Vec<PathBuf>,
+    /// Write every packet of the bottleneck with its arrival, departure and fate; repeat for
+    /// several. The format follows from the file name: .csv or .parquet (a table), .pcapng
+    /// (Wireshark), .jsonl or .jsonl.gz (`goodqueue replay`). Each run becomes a file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) packets: Vec<PathBuf>,
+    /// Write the final statistics of the queues of each run to a file, or to standard output (-),
+    /// in the format of `tc -s -j qdisc show`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tc_stats: Option<PathBuf>,
+    /// Metric of the table across a sweep, by its key in the JSON, such as
+    /// bottleneck.up.sojourn_s.p95 or goodput.down [default: induced_latency_s.mean].
+    #[arg(long, value_name = "KEY")]
+    pub(crate) metric: Option<String>,
+    /// Print the table and errors only: no progress, no notes.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Add the CPU time of each run to the JSON. CPU time varies between runs; everything else is
+    /// reproducible.
+    #[arg(long)]
+    pub(crate) timing: bool,
+}
+
+impl How {
+    /// Returns the given options that set keys of the scenario, with these keys.
+    pub(crate) fn keys(&self) -> Vec<(&'static str, &'static str)> {
+        [
+            ("--json", "output.json", self.json.is_some()),
+            ("--report", "output.report", self.report.is_some()),
+            ("--series", "output.series", self.series.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(option, key, is_given)| is_given.then_some((option, key)))
+        .collect()
+    }
+
+    /// Checks the values that no other check sees, and obeys `--quiet` from now on.
+    pub(crate) fn begin(&self) -> Result<(), Diagnostic> {
+        if self.quiet {
+            messages::be_quiet();
+        }
+        self.metric
+            .iter()
+            .try_for_each(|key| metrics::check_key(key).map_err(|error| error.in_argument("--metric", key)))
+    }
+
+    /// True if standard output is taken by an output that a table would garble.
+    pub(crate) fn takes_stdout(&self) -> bool {
+        [&self.json, &self.tc_stats].into_iter().flatten().any(|target| target.as_os_str() == "-")
+    }
+}
+
+/// Whether finished runs are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kept {
+    /// In a store, from which a later command may need time series.
+    InStore,
+    /// Nowhere.
+    Nowhere,
+}
+
+/// A valid scenario, and the destinations of its results.
+pub(crate) struct Prepared {
+    pub(super) runs: Runs<'static>,
+    /// The resolved scenario; for a sweep, its first point.
+    pub(super) scenario: Scenario,
+    json: Option<PathBuf>,
+    report: Option<PathBuf>,
+    /// True if time series are needed for the report only.
+    drop_series: bool,
+}
+
+/// Resolves a scenario and checks everything that can be checked before running it.
+pub(crate) fn prepare(
+    document: &Document,
+    how: &How,
+    outputs: &mut Outputs,
+    kept: Kept,
+) -> Result<Prepared, Diagnostic> {
+    let sweep = Sweep::new(document, &Names::default())?;
+    let first = sweep.point(0)?.1;
+    for (argument, target) in [("--json", &how.json), ("--tc-stats", &how.tc_stats)] {
+        if let Some(target) = target {
+            outputs.add(argument, target)?;
+        }
+    }
+    if let Some(report) = &how.report {
+        outputs.add_report("--report", report)?;
+    }
+    let mut chosen = |option: &Option<PathBuf>, key: &str, name: &Option<String>| match (option, name) {
+        (Some(path), _) => Ok(Some(path.clone())),
+        (None, Some(name)) => {
+            outputs.add_named_in_scenario(key, Path::new(name)).map(|()| Some(PathBuf::from(name)))
+        }
+        (None, None) => Ok(None),
+    };
+    let json = chosen(&how.json, "output.json", &first.output.json)?;
+    let report = chosen(&how.report, "output.report", &first.output.report)?;
+    let mut exports = Vec::new();
+    for target in &how.export {
+        let shown = target.display().to_string();
+        exports.push(Format::of(target).map_err(|error| error.in_argument("--export", &shown))?);
+    }
+    let asked = match &how.series {
+        Some(text) => Some(series_step(text).map_err(|error| error.in_argument("--series", text))?),
+        None => first.output.series,
+    };
+    let are_needed = report.is_some() || exports.iter().any(|format| format.needs_series());
+    let steps = match kept {
+        Kept::InStore => Steps::Kept { asked, are_needed },
+        Kept::Nowhere => {
+            // Flent's own step makes its plots of runs and of measurements alike.
+            let flent = exports.contains(&Format::Flent).then_some(FLENT_STEP);
+            Steps::Given(asked.or(flent).or_else(|| are_needed.then(|| default_step(first.duration))))
+        }
+    };
+    let mut runs = Runs::with(sweep, steps)?;
+    for target in &how.export {
+        for file in Format::of(target)?.names(target, &runs)? {
+            outputs.add("--export", &file)?;
+        }
+    }
+    for target in &how.packets {
+        let shown = target.display().to_string();
+        let files = packets::request(target, &mut runs);
+        for file in files.map_err(|error| error.in_argument("--packets", &shown))? {
+            outputs.add("--packets", &file)?;
+        }
+    }
+    Ok(Prepared { runs, json, report, drop_series: asked.is_none(), scenario: first })
+}
+
+/// Runs a scenario and writes the requested outputs.
+pub(crate) fn simulate(
+    scenario: &Prepared,
+    how: &How,
+    store: Option<&Store>,
+) -> Result<(Results, Ending), Diagnostic> {
+    let (runs, ending) = simulate_runs(scenario, how, store)?;
+    if ending == Ending::Interrupted {
+        return Ok((results(scenario.runs.to_json(&scenario.scenario), runs), ending));
+    }
+    Ok((finish(scenario, how, runs)?, ending))
+}
+
+/// Runs a scenario and writes nothing. After an interruption, returns the finished runs.
+pub(crate) fn simulate_runs(
+    scenario: &Prepared,
+    how: &How,
+    store: Option<&Store>,
+) -> Result<(Vec<Run>, Ending), Diagnostic> {
+    simulate_jobs(&scenario.runs, how, store)
+}
+
+/// Runs jobs. After an interruption, returns the finished runs.
+pub(super) fn simulate_jobs(
+    jobs: &impl Jobs,
+    how: &How,
+    store: Option<&Store>,
+) -> Result<(Vec<Run>, Ending), Diagnostic> {
+    let count = jobs.count();
+    let progress = Progress::new(count, how.timing);
+    let outcome = execute(jobs, how.jobs.map_or(0, usize::from), store, &progress);
+    progress.clear();
+    let runs: Vec<_> = outcome?.into_iter().flatten().collect();
+    if progress.stored() > 0 {
+        note(format_args!("{} of {} runs had been finished before", progress.stored(), count));
+    }
+    if progress.repeated() > 0 {
+        let what = if how.packets.is_empty() { "time series in these steps" } else { "packets" };
+        note(format_args!(
+            "{} of {count} runs were simulated again: their {what} had not been kept",
+            progress.repeated()
+        ));
+    }
+    let ending = if progress.was_interrupted() { Ending::Interrupted } else { Ending::Done };
+    Ok((runs, ending))
+}
+
+/// Computes the results of a scenario's runs and writes the requested outputs.
+pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<Results, Diagnostic> {
+    let mut results = results(scenario.runs.to_json(&scenario.scenario), runs);
+    let statistics = tc_stats(&mut results);
+    if let Some(path) = &scenario.report {
+        let options = goodqueue_report::Options::default().command(typed::command_line());
+        output::write_file("--report", path, goodqueue_report::html(&results, &options).as_bytes())?;
+    }
+    for target in &how.export {
+        let shown = target.display().to_string();
+        let exported = Format::of(target).and_then(|format| format.files(target, &results));
+        let files = exported.map_err(|error| error.in_argument("--export", &shown))?;
+        for (path, contents) in &files {
+            output::write_file("--export", path, contents)?;
+        }
+        if files.len() > 1 {
+            let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.map_or_else(|| ".".to_owned(), |folder| folder.display().to_string());
+            note(format_args!("{} files for Flent, one for each run, in {folder}", files.len()));
+        }
+    }
+    if scenario.drop_series {
+        for run in &mut results.runs {
+            run.series = None;
+        }
+        for over_seeds in &mut results.summary {
+            over_seeds.series = None;
+        }
+    }
+    if let Some(path) = &scenario.json {
+        output::write_json("--json", path, &results)?;
+    }
+    if let Some(path) = &how.tc_stats {
+        output::write_json("--tc-stats", path, &statistics)?;
+    }
+    Ok(results)
+}
+
+impl Prepared {
+    /// Returns the path of the results in the folder for results.
+    pub(super) fn results_in(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.json", self.scenario.name))
+    }
+
+    /// Returns the runs to make.
+    #[cfg(target_os = "linux")]
+    pub(crate) const fn runs(&self) -> &Runs<'static> {
+        &self.runs
+    }
+
+    /// The resolved scenario; for a sweep, its first point.
+    #[cfg(target_os = "linux")]
+    pub(crate) const fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// True if results are written as JSON in addition to those that `run` keeps.
+    pub(crate) const fn writes_json(&self) -> bool {
+        self.json.is_some()
+    }
+
+    /// True if any output contains time series.
+    pub(crate) const fn writes_series(&self) -> bool {
+        self.json.is_some() || self.report.is_some()
+    }
+}
+
+/// Moves the statistics of all queues out of the results into one array. Each entry names its run.
+fn tc_stats(results: &mut Results) -> Vec<Value> {
+    let mut all = Vec::new();
+    for run in &mut results.runs {
+        for mut qdisc in run.tc_stats.take().into_iter().flatten() {
+            qdisc["goodqueue"]["run"] =
+                serde_json::json!({ "qdisc": run.qdisc, "seed": run.seed, "sweep": run.sweep });
+            all.push(qdisc);
+        }
+    }
+    all
+}
+
+fn series_step(text: &str) -> Result<Duration, Diagnostic> {
+    let step = goodqueue_tc::units::time(text)?;
+    if step < SHORTEST_STEP {
+        return Err(
+            Diagnostic::new(format!("a step of {step} would make too many points")).allowed("1ms or more")
+        );
+    }
+    Ok(step)
+}
+
+/// Largest number of parallel runs: each has its own thread.
+pub(crate) const MOST_JOBS: i64 = 1024;
+
+const FLENT_STEP: Duration = Duration::from_millis(200);
+
+/// Shortest step: on most links a shorter one would contain at most one packet.
+const SHORTEST_STEP: Duration = Duration::from_millis(1);

@@ -1,0 +1,51 @@
+//! The line above the tables: the link and its traffic.
+
+use goodqueue::Duration;
+use goodqueue_tc::units;
+
+/// Describes a scenario in one line. `means` says how it ran, such as "simulated".
+#[must_use]
+pub fn headline(scenario: &serde_json::Value, means: &str) -> String {
+    let link = &scenario["link"];
+    let rate = |side: &serde_json::Value| match side {
+        serde_json::Value::String(rate) => rate.clone(),
+        other => {
+            other["trace"].as_str().map_or_else(|| "a schedule".to_owned(), |trace| format!("trace {trace}"))
+        }
+    };
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
+    let flows: Vec<String> = scenario["flows"].as_array().map_or_else(Vec::new, |flows| {
+        flows
+            .iter()
+            .map(|flow| {
+                let cc = flow["cc"].as_str().map_or_else(String::new, |cc| format!(" {cc}"));
+                format!("{} x {}{cc} {}", flow["count"], text(&flow["kind"]), text(&flow["direction"]))
+            })
+            .collect()
+    });
+    format!(
+        "{} down, {} up, base RTT {}, {} {means}; {}",
+        rate(&link["down"]),
+        rate(&link["up"]),
+        base_rtt(scenario),
+        text(&scenario["duration"]),
+        flows.join(", ")
+    )
+}
+
+/// Returns the range of the flows' base round-trip times.
+fn base_rtt(scenario: &serde_json::Value) -> String {
+    let time = |value: &serde_json::Value| units::time(value.as_str()?).ok();
+    let flows = scenario["flows"].as_array().map_or(&[][..], Vec::as_slice);
+    let ends = flows.iter().filter_map(|flow| {
+        let first = time(&flow["rtt"])?;
+        let steps = flow["count"].as_u64().unwrap_or(1).saturating_sub(1);
+        Some([first, first + time(&flow["rtt_step"]).unwrap_or_default().saturating_mul(steps)])
+    });
+    let all: Vec<Duration> = ends.flatten().collect();
+    let shortest = all.iter().min().copied().or_else(|| time(&scenario["link"]["rtt"])).unwrap_or_default();
+    match all.iter().max() {
+        Some(longest) if *longest > shortest => format!("{shortest} to {longest}"),
+        _ => shortest.to_string(),
+    }
+}

@@ -1,0 +1,175 @@
+//! The sweep to which a store belongs, once shards use it.
+//!
+//! Shards of different sweeps, or of different programs, would never fit together. The first shard
+//! therefore writes a description of its sweep into the store, and every later command compares its
+//! own. Values of swept keys, disciplines and seeds may be added.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::input;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::files;
+use crate::runs::Runs;
+use crate::store::Store;
+
+/// What all shards of a sweep have in common.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+struct Claim {
+    /// Version of the program.
+    goodqueue: String,
+    /// Checksum of the program.
+    program: String,
+    /// Swept keys.
+    sweep: Vec<String>,
+    /// The scenario as written, without its sweep, disciplines, seeds and texts.
+    scenario: Value,
+}
+
+/// Makes the store that of this sweep, if it is not yet that of a sweep.
+///
+/// # Errors
+/// The store belongs to another sweep or was begun by another program, or it cannot be written.
+pub fn claim(store: &Store, runs: &Runs<'_>) -> Result<(), Diagnostic> {
+    check(store, runs)?;
+    let path = place(store);
+    if !path.exists() {
+        let text =
+            serde_json::to_vec_pretty(&Claim::of(store, runs)).map_err(|error| store.unwritable(&error))?;
+        files::write_whole(&path, &text).map_err(|error| store.unwritable(&error))?;
+        // Another shard may have written its own at the same time.
+        check(store, runs)?;
+    }
+    Ok(())
+}
+
+/// Returns an error if the store is that of another sweep. A store that no shard has used yet may
+/// hold runs of any sweep.
+///
+/// # Errors
+/// The store belongs to another sweep, or was begun by another program.
+pub fn check(store: &Store, runs: &Runs<'_>) -> Result<(), Diagnostic> {
+    let path = place(store);
+    let text = match input::bytes(&path, LARGEST) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Diagnostic::new(format!("`{}` cannot be read: {error}", path.display()))),
+        Ok(text) => text,
+    };
+    let Ok(there) = serde_json::from_slice::<Claim>(&text) else {
+        return Err(Diagnostic::new(format!("`{}` does not describe a sweep of goodqueue", path.display()))
+            .help("remove this file if it is damaged, or choose another folder with `--out`"));
+    };
+    there.compare(&Claim::of(store, runs), store)
+}
+
+impl Claim {
+    fn of(store: &Store, runs: &Runs<'_>) -> Self {
+        Self {
+            goodqueue: env!("CARGO_PKG_VERSION").to_owned(),
+            program: format!("{:016x}", store.program()),
+            sweep: runs.sweep().values().into_keys().map(str::to_owned).collect(),
+            scenario: runs.sweep().base_as_written(),
+        }
+    }
+
+    fn compare(&self, own: &Self, store: &Store) -> Result<(), Diagnostic> {
+        let folder = store.folder().display();
+        if (&self.goodqueue, &self.program) != (&own.goodqueue, &own.program) {
+            return Err(Diagnostic::new(format!(
+                "the store `{folder}` was begun by goodqueue {} (program {}), but this is goodqueue {} (program {})",
+                self.goodqueue, self.program, own.goodqueue, own.program
+            ))
+            .allowed("the same program file for all shards, because another one may give other results")
+            .help("use the program that began the store, or choose another folder with `--out`; the runs in the store are kept"));
+        }
+        let difference = if self.sweep == own.sweep {
+            first_difference("", &self.scenario, &own.scenario)
+        } else {
+            Some(("the sweep".to_owned(), self.sweep.join(", "), own.sweep.join(", ")))
+        };
+        let Some((key, there, here)) = difference else { return Ok(()) };
+        Err(Diagnostic::new(format!(
+            "the store `{folder}` holds the shards of another sweep: {key} is {there} there, but {here} here"
+        ))
+        .allowed("the same scenario, to which values of swept keys, disciplines and seeds may be added")
+        .help("choose another folder with `--out`; the runs in the store are kept"))
+    }
+}
+
+/// Returns the first key whose values differ, and both values.
+fn first_difference(key: &str, there: &Value, here: &Value) -> Option<(String, String, String)> {
+    if there == here {
+        return None;
+    }
+    if let (Value::Object(one), Value::Object(other)) = (there, here) {
+        let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
+        keys.sort();
+        let below = |name: &&String| {
+            let path = if key.is_empty() { (*name).clone() } else { format!("{key}.{name}") };
+            let of =
+                |object: &serde_json::Map<String, Value>| object.get(*name).cloned().unwrap_or(Value::Null);
+            first_difference(&path, &of(one), &of(other))
+        };
+        return keys.iter().find_map(below);
+    }
+    let shown = |value: &Value| if value.is_null() { "not given".to_owned() } else { value.to_string() };
+    Some((format!("`{key}`"), shown(there), shown(here)))
+}
+
+fn place(store: &Store) -> PathBuf {
+    store.folder().join("sweep.json")
+}
+
+/// Bytes of a description. A scenario has at most one megabyte.
+const LARGEST: u64 = 1 << 24;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::scenario::{Document, Names};
+    use crate::sweep::Sweep;
+
+    fn runs(text: &str) -> Runs<'static> {
+        let document = Document::parse("load.toml", text, Path::new("")).unwrap();
+        Runs::new(Sweep::new(&document, &Names::default()).unwrap(), None).unwrap()
+    }
+
+    const SWEEP: &str = "duration = \"1s\"\nqdiscs = \"pfifo\"\n[sweep]\n\"link.up\" = [\"1mbit\"]";
+
+    #[test]
+    fn a_sweep_may_grow_in_its_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::of_program(folder.path(), 1).unwrap();
+        claim(&store, &runs(SWEEP)).unwrap();
+        let grown = "title = \"more\"\nduration = \"1s\"\nqdiscs = [\"codel\", \"pfifo\"]\nseeds = 9\n[sweep]\n\
+                     link.up = [\"2mbit\", \"1mbit\"]";
+        claim(&store, &runs(grown)).unwrap();
+        check(&store, &runs(SWEEP)).unwrap();
+    }
+
+    #[test]
+    fn another_sweep_and_another_program_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::of_program(folder.path(), 1).unwrap();
+        check(&store, &runs(SWEEP)).unwrap();
+        claim(&store, &runs(SWEEP)).unwrap();
+        for (other, says) in [
+            (SWEEP.replace("1s", "2s"), "`duration` is \"1s\" there, but \"2s\" here"),
+            (SWEEP.replace("link.up", "link.down"), "the sweep is link.up there, but link.down here"),
+            (format!("link.rtt = \"9ms\"\n{SWEEP}"), "`link` is not given there"),
+        ] {
+            let error = claim(&store, &runs(&other)).unwrap_err().to_string();
+            assert!(error.contains(says) && error.contains("`--out`"), "{error}");
+        }
+        let rebuilt = Store::of_program(folder.path(), 2).unwrap();
+        let error = check(&rebuilt, &runs(SWEEP)).unwrap_err().to_string();
+        assert!(error.contains("(program 0000000000000001), but this is"), "{error}");
+        std::fs::write(place(&store), "{").unwrap();
+        assert!(check(&store, &runs(SWEEP)).unwrap_err().to_string().contains("does not describe a sweep"));
+    }
+}

@@ -9,16 +9,19 @@ GOODQUEUE = $(TARGET)/release/goodqueue
 # A discipline of its own, outside the workspace.
 OWN = examples/own-discipline
 
+PYTHON ?= python3
+VENV = $(TARGET)/python
+
 FUZZ_SECONDS ?= 60
 MUTANTS ?= 10000
 KILLS ?= 1000
 MODELS ?= 50
 PAPERS ?= gbw gong jk nj rfc7928
-# Crates that only serve the tests of the others.
-UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile
+# Crates that only serve the tests of the others, and the one that maturin packages.
+UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments control_line undo_file live_packets
 
-.PHONY: own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
@@ -30,6 +33,7 @@ help:
 	@echo "make kills    1,000 kills (-9) of run, shell and shape at random moments, KILLS=... of them; make test has 50"
 	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
+	@echo "make python   build the Python package in a virtual environment, and test it"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
 	@echo "make numbers  measure claims, real systems and recordings again, and write docs/numbers.md"
 	@echo "make screenshot  the picture in the README, with chromium"
@@ -40,7 +44,7 @@ demo: build
 	@echo
 	@echo "The report is at $(CURDIR)/$(REPORT): open it in a browser."
 
-test: format lint docs unit own-discipline no-std package demo-check supply-chain
+test: format lint docs unit own-discipline python no-std package demo-check supply-chain
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
@@ -71,6 +75,18 @@ fuzz: toolchain
 # A debug build, since it looks for overflows; some minutes. What finds something is left in fuzz/artifacts.
 mutants: toolchain
 	MUTANTS=$(MUTANTS) $(CARGO) test --quiet --package goodqueue-hostile --test mutants -- --nocapture
+
+# The Python package in a virtual environment of its own: types, tests and the examples of its README. A debug build,
+# which shares what the other tests compile; `pip install ./python` makes an optimised one.
+python: toolchain
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "The Python package needs Python 3.10 or later with the module venv: install python3 and python3-venv, or set PYTHON=..."; \
+	  exit 1; }
+	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip --quiet --disable-pip-version-check install --requirement python/requirements-test.txt
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --quiet --profile dev --manifest-path python/Cargo.toml
+	cd python && $(abspath $(VENV))/bin/mypy
+	cd python && $(abspath $(VENV))/bin/python -m pytest --quiet
 
 # cargo-deny takes minutes to build, so `make test` uses it where it is installed. The sources of all dependencies are
 # checked everywhere, by a test. The advisories are a git repository, which not every machine can reach.
@@ -105,7 +121,7 @@ build: toolchain
 format: toolchain
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path $(OWN)/Cargo.toml --check
-	@LC_ALL=C awk -f .ci/comment-width.awk $$(find crates examples fuzz -name '*.rs' -not -path '*/target/*')
+	@LC_ALL=C awk -f .ci/comment-width.awk $$(find crates examples fuzz python -name '*.rs' -not -path '*/target/*')
 
 lint: toolchain
 	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings

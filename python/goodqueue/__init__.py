@@ -1,0 +1,25 @@
+"""Compare queue disciplines on your link with your traffic.
+
+>>> import goodqueue as gq
+>>> results = gq.compare(rate="10mbit", up="1mbit", rtt="50ms", qdiscs=["pfifo", "fq_codel"], time="5s")
+>>> len(results)
+2
+"""
+
+from __future__ import annotations
+
+from ._api import compare, run, sweep
+from ._goodqueue import Error, Packet, Qdisc, Scenario, __version__
+from ._results import Results
+
+__all__ = [
+    "Error",
+    "Packet",
+    "Qdisc",
+    "Results",
+    "Scenario",
+    "__version__",
+    "compare",
+    "run",
+    "sweep",
+]

@@ -1,0 +1,133 @@
+"""The compiled half of the package."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, final
+
+__version__: str
+
+class Error(ValueError):
+    """Bad input. The message names the place, the given value, what is allowed, and the remedy."""
+
+@final
+class Scenario:
+    """One bottleneck with its traffic, the disciplines to compare, and a sweep.
+
+    A scenario never changes: `set` returns a new one. `Scenario()` is the load of
+    `goodqueue compare` without arguments.
+    """
+
+    def __init__(self) -> None: ...
+    @staticmethod
+    def load(name: str) -> Scenario:
+        """Reads a scenario file, or a built-in scenario by its name, such as `"rrul-10-1"`."""
+
+    @staticmethod
+    def parse(text: str, name: str = "scenario") -> Scenario:
+        """Reads a scenario from the text of a scenario file. Errors call it `name`."""
+
+    def set(self, key: str, value: Any) -> Scenario:
+        """Returns the scenario with another value of `key`, such as `"link.up"` or `"flows.0.count"`.
+
+        `goodqueue explain scenario` lists all keys.
+        """
+
+    def with_options(
+        self,
+        *,
+        rate: str | None = None,
+        up: str | None = None,
+        rtt: str | None = None,
+        trace_down: str | None = None,
+        trace_up: str | None = None,
+        flows: int | None = None,
+        time: str | None = None,
+        seed: int | None = None,
+        seeds: int | None = None,
+        qdiscs: list[str] = ...,
+        set: dict[str, Any] | None = None,
+    ) -> Scenario:
+        """Returns the scenario with the options of `goodqueue compare`.
+
+        Two options for the same key are an error, as in the command.
+        """
+
+    def count(self) -> int:
+        """Returns the number of runs: sweep points times disciplines times seeds."""
+
+    def to_json(self) -> str:
+        """Returns the resolved scenario as JSON: every key with its value."""
+
+@final
+class Results:
+    @staticmethod
+    def from_json(text: str) -> Results: ...
+    def to_json(self) -> str: ...
+    def tables(self) -> str: ...
+    def html(self, title: str | None = None) -> str: ...
+    def columns(self) -> dict[str, list[Any]]: ...
+    def export(self, path: str | os.PathLike[str]) -> list[Path]: ...
+    @staticmethod
+    def write(path: str | os.PathLike[str], text: str) -> None: ...
+    def __len__(self) -> int: ...
+
+@final
+class Packet:
+    """A packet.
+
+    `bytes` is its length on the link, `flow` the number of its flow, `ecn` its ECN field
+    (`"not_ect"`, `"ect0"`, `"ect1"` or `"ce"`), `dscp` its code point, and `content` anything that
+    it carries.
+    """
+
+    def __init__(
+        self, bytes: int = 1514, flow: int = 0, ecn: str = "not_ect", dscp: int = 0, content: object = None
+    ) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def flow(self) -> int: ...
+    @property
+    def ecn(self) -> str:
+        """The ECN field; `"ce"` after a mark."""
+
+    @property
+    def dscp(self) -> int: ...
+    @property
+    def content(self) -> Any: ...
+
+@final
+class Qdisc:
+    """A discipline in `tc`'s grammar, such as `"fq_codel target 13ms"`.
+
+    Times are in seconds. Time passes only by the arguments of the methods. `rate` is the rate of the
+    link, on which some defaults depend; `seed` that of the discipline's random numbers.
+    """
+
+    def __init__(self, line: str, rate: str | None = None, seed: int = 1) -> None: ...
+    def enqueue(self, time: float, packet: Packet) -> None:
+        """A packet arrives at `time`. Dropped packets are in `take_drops`."""
+
+    def dequeue(self, time: float) -> Packet | None:
+        """Returns the packet to send at `time`, or `None` if no packet may leave."""
+
+    def take_drops(self) -> list[tuple[Packet, str]]:
+        """Returns the packets dropped since the last call, each with the reason."""
+
+    def next_event(self) -> float | None:
+        """The time at which a shaper wants to be asked again, or `None`."""
+
+    @property
+    def backlog(self) -> int:
+        """Bytes in the queue."""
+
+    def __len__(self) -> int: ...
+
+def simulate(
+    scenario: Scenario,
+    jobs: int = 0,
+    series: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Results: ...
+def main(arguments: list[str]) -> int: ...

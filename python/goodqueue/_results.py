@@ -1,0 +1,113 @@
+"""Results of runs, as tables and data frames."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _goodqueue
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+
+class Results:
+    """Results of all runs of a scenario.
+
+    Printing shows the tables of `goodqueue compare`; a notebook shows the report.
+    """
+
+    def __init__(self, inner: _goodqueue.Results) -> None:
+        self._inner = inner
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Results:
+        """Reads the JSON that `save` or `goodqueue compare --json` wrote."""
+        with open(path, encoding="utf-8") as file:
+            return Results(_goodqueue.Results.from_json(file.read()))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the results as JSON. The file appears completely or not at all."""
+        self._inner.write(path, self.to_json())
+
+    def to_json(self) -> str:
+        """Returns the results as JSON, in the form of `goodqueue compare --json`."""
+        return self._inner.to_json()
+
+    @cached_property
+    def _json(self) -> dict[str, Any]:
+        import json
+
+        parsed: dict[str, Any] = json.loads(self.to_json())
+        return parsed
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The resolved scenario."""
+        scenario: dict[str, Any] = self._json["scenario"]
+        return scenario
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        """All values of each run, in SI units."""
+        runs: list[dict[str, Any]] = self._json["runs"]
+        return runs
+
+    @property
+    def summary(self) -> list[dict[str, Any]]:
+        """Means over seeds with 95 % confidence intervals, for each discipline and sweep point."""
+        summary: list[dict[str, Any]] = self._json["summary"]
+        return summary
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Returns the table with a row for each run: a list for each column, in SI units."""
+        return self._inner.columns()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Returns a data frame with a row for each run, in SI units. Needs pandas."""
+        # Optional packages are imported where they are used: `import goodqueue` stays fast.
+        import pandas
+
+        return pandas.DataFrame(self.columns())
+
+    def to_polars(self) -> polars.DataFrame:
+        """Returns a data frame with a row for each run, in SI units. Needs polars."""
+        import polars
+
+        return polars.DataFrame(self.columns(), infer_schema_length=None)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Returns a table with a row for each run, in SI units. Needs pyarrow."""
+        import pyarrow
+
+        return pyarrow.table(self.columns())
+
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+        """Writes the report: one HTML file that loads nothing."""
+        self._inner.write(path, self._inner.html(title))
+
+    def export(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Writes the results as the end of `path` says: `.csv`, `.parquet`, `.series.csv`, `.flent.gz`.
+
+        Returns the files.
+        """
+        return self._inner.export(path)
+
+    def __len__(self) -> int:
+        return len(self._inner)
+
+    def __str__(self) -> str:
+        return self._inner.tables()
+
+    def __repr__(self) -> str:
+        return f"<goodqueue.Results of {len(self)} runs>"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        page = html.escape(self._inner.html(None), quote=True)
+        return f'<iframe srcdoc="{page}" sandbox="allow-scripts" width="100%" height="720" frameborder="0"></iframe>'

@@ -1,0 +1,18 @@
+//! Errors as Python exceptions.
+
+use goodqueue_tc::diagnostic::Diagnostic;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(
+    goodqueue,
+    Error,
+    PyValueError,
+    "Bad input. The message names the place, the given value, what is allowed, and the remedy."
+);
+
+/// Returns a diagnostic as an exception.
+pub(crate) fn raised(diagnostic: &Diagnostic) -> PyErr {
+    Error::new_err(diagnostic.to_string())
+}

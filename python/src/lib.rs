@@ -1,0 +1,27 @@
+//! The compiled half of the Python package `goodqueue`.
+//!
+//! Each class here wraps a type of a goodqueue crate. Names, defaults and documentation for users
+//! are in the Python half, `python/goodqueue`.
+
+mod command;
+mod errors;
+mod frame;
+mod qdisc;
+mod results;
+mod running;
+mod scenario;
+mod toml;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _goodqueue(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("Error", module.py().get_type::<errors::Error>())?;
+    module.add_class::<scenario::Scenario>()?;
+    module.add_class::<results::Results>()?;
+    module.add_class::<qdisc::Qdisc>()?;
+    module.add_class::<qdisc::Packet>()?;
+    module.add_function(wrap_pyfunction!(running::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(command::main, module)?)
+}

@@ -1,0 +1,180 @@
+//! A discipline as an object, for teaching and for tests.
+
+use goodqueue::config::Link;
+use goodqueue::random::{Random as _, Source};
+use goodqueue::{AnyQdisc, Datagram, DropReason, Ecn, FlowKey, Instant, Qdisc as _};
+use goodqueue_tc as tc;
+use goodqueue_tc::units;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors::{Error, raised};
+
+/// A packet: its length on the link in bytes, the number of its flow, its ECN field (`"not_ect"`,
+/// `"ect0"`, `"ect1"` or `"ce"`), its code point, and anything that it carries.
+#[pyclass(module = "goodqueue")]
+pub(crate) struct Packet {
+    #[pyo3(get)]
+    bytes: u32,
+    #[pyo3(get)]
+    flow: u16,
+    ecn: Ecn,
+    #[pyo3(get)]
+    dscp: u8,
+    #[pyo3(get)]
+    content: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Packet {
+    #[new]
+    #[pyo3(signature = (bytes = 1514, flow = 0, ecn = "not_ect", dscp = 0, content = None))]
+    fn new(bytes: u32, flow: u16, ecn: &str, dscp: u8, content: Option<Py<PyAny>>) -> PyResult<Self> {
+        let Some((_, ecn)) = ECN.into_iter().find(|(name, _)| *name == ecn) else {
+            let names = ECN.map(|(name, _)| name).join(", ");
+            return Err(Error::new_err(format!(
+                "`{ecn}` is not a value of the ECN field\n  allowed: {names}"
+            )));
+        };
+        if dscp > MOST_DSCP {
+            return Err(Error::new_err(format!(
+                "a code point of {dscp} is not possible\n  allowed: 0 to 63"
+            )));
+        }
+        Ok(Self { bytes, flow, ecn, dscp, content })
+    }
+
+    /// The ECN field; `"ce"` after a mark.
+    #[getter]
+    fn ecn(&self) -> &'static str {
+        ECN.into_iter().find(|(_, ecn)| *ecn == self.ecn).map_or("not_ect", |(name, _)| name)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Packet(bytes={}, flow={}, ecn={:?}, dscp={})", self.bytes, self.flow, self.ecn(), self.dscp)
+    }
+}
+
+/// A discipline in `tc`'s grammar. Time is in seconds and passes only by the arguments of the
+/// methods.
+#[pyclass(unsendable, module = "goodqueue")]
+pub(crate) struct Qdisc {
+    queue: AnyQdisc<Datagram<Py<Packet>>>,
+    now: Instant,
+    dropped: Vec<(Py<Packet>, DropReason)>,
+}
+
+#[pymethods]
+impl Qdisc {
+    #[new]
+    #[pyo3(signature = (line, rate = None, seed = 1))]
+    fn new(line: &str, rate: Option<&str>, seed: u64) -> PyResult<Self> {
+        let mut link = Link::default();
+        if let Some(rate) = rate {
+            link.rate = units::rate(rate).map_err(|error| raised(&error.in_argument("rate", rate)))?;
+        }
+        let config = tc::parse(line, &link).map_err(|error| raised(&error.in_argument("line", line)))?;
+        let mut random = Source::seeded(seed);
+        let salt = salt(&mut random);
+        Ok(Self { queue: AnyQdisc::new(config, salt, random), now: Instant::ZERO, dropped: Vec::new() })
+    }
+
+    /// A packet arrives at `time`. Dropped packets are in `take_drops`.
+    fn enqueue(&mut self, py: Python<'_>, time: f64, packet: Py<Packet>) -> PyResult<()> {
+        let now = self.advance(time)?;
+        let datagram = {
+            let about = packet.borrow(py);
+            let mut datagram = Datagram::new(key(about.flow), about.bytes, packet.clone_ref(py));
+            (datagram.ecn, datagram.dscp) = (about.ecn, about.dscp);
+            datagram
+        };
+        let dropped = &mut self.dropped;
+        let mut lost = |datagram: Datagram<Py<Packet>>, why| dropped.push((datagram.content, why));
+        self.queue.enqueue(now, datagram, &mut lost);
+        Ok(())
+    }
+
+    /// Returns the packet to send at `time`, or `None` if no packet may leave.
+    fn dequeue(&mut self, py: Python<'_>, time: f64) -> PyResult<Option<Py<Packet>>> {
+        let now = self.advance(time)?;
+        let dropped = &mut self.dropped;
+        let mut lost = |datagram: Datagram<Py<Packet>>, why| dropped.push((datagram.content, why));
+        let datagram = self.queue.dequeue(now, &mut lost);
+        Ok(datagram.map(|datagram| {
+            datagram.content.borrow_mut(py).ecn = datagram.ecn;
+            datagram.content
+        }))
+    }
+
+    /// Returns the packets dropped since the last call, each with the reason.
+    fn take_drops(&mut self) -> Vec<(Py<Packet>, &'static str)> {
+        self.dropped.drain(..).map(|(packet, why)| (packet, why.name())).collect()
+    }
+
+    /// The time in seconds at which a shaper wants to be asked again, or `None`.
+    fn next_event(&self) -> Option<f64> {
+        self.queue.next_event(self.now).map(|at| seconds(at.as_nanos()))
+    }
+
+    /// Bytes in the queue.
+    #[getter]
+    fn backlog(&self) -> u64 {
+        self.queue.backlog()
+    }
+
+    fn __len__(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Qdisc({:?})", tc::to_tc(&self.queue.config()))
+    }
+}
+
+impl Qdisc {
+    /// Moves the clock to `time`, which may not go backwards.
+    fn advance(&mut self, time: f64) -> PyResult<Instant> {
+        let nanos = time * 1e9;
+        if !(nanos.is_finite() && (0.0..MOST_NANOS).contains(&nanos)) {
+            return Err(PyValueError::new_err(format!(
+                "a time of {time} s is not possible\n  allowed: 0 to 1e9 s"
+            )));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+        let now = Instant::from_nanos(nanos.round() as u64);
+        if now < self.now {
+            let before = seconds(self.now.as_nanos());
+            return Err(PyValueError::new_err(format!(
+                "time goes backwards, from {before} s to {time} s\n  help: pass times in order"
+            )));
+        }
+        self.now = now;
+        Ok(now)
+    }
+}
+
+/// Returns the addresses of a flow: each flow has a client and a port of its own.
+fn key(flow: u16) -> FlowKey {
+    let [high, low] = flow.to_be_bytes();
+    let server = std::net::SocketAddr::from(([198, 19, 0, 1], 443));
+    let client = std::net::SocketAddr::from(([198, 18, high, low], 10_000));
+    FlowKey::new(server, client, FlowKey::UDP)
+}
+
+fn salt(random: &mut Source) -> u32 {
+    random.next_u32()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times of a lesson or a test")]
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+const ECN: [(&str, Ecn); 4] =
+    [("not_ect", Ecn::NotEct), ("ect1", Ecn::Ect1), ("ect0", Ecn::Ect0), ("ce", Ecn::Ce)];
+
+/// Largest Differentiated Services code point.
+const MOST_DSCP: u8 = 63;
+
+/// Largest time: 30 years, as text in the message above.
+const MOST_NANOS: f64 = 1e18;

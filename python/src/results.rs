@@ -1,0 +1,83 @@
+//! Results of runs.
+
+use std::path::{Path, PathBuf};
+
+use goodqueue_report::{Options, terminal};
+use goodqueue_scenario::export::{self, Format};
+use goodqueue_scenario::files;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{Error, raised};
+use crate::frame::columns;
+
+/// Results of all runs of a scenario.
+#[pyclass(frozen, module = "goodqueue")]
+pub(crate) struct Results {
+    results: goodqueue_scenario::results::Results,
+}
+
+impl Results {
+    pub(crate) const fn new(results: goodqueue_scenario::results::Results) -> Self {
+        Self { results }
+    }
+}
+
+#[pymethods]
+impl Results {
+    /// Reads results that `to_json` or the command wrote.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        let results = serde_json::from_str(text);
+        results.map(Self::new).map_err(|error| {
+            Error::new_err(format!("this is not the JSON of results: {error}\n  help: read a file that `to_json` or `goodqueue compare --json` wrote"))
+        })
+    }
+
+    /// Returns the results as JSON.
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.results).map_err(|error| Error::new_err(error.to_string()))
+    }
+
+    /// Returns the tables that `goodqueue compare` prints.
+    fn tables(&self) -> String {
+        let headline = terminal::headline(&self.results.scenario, "simulated");
+        format!("{headline}\n{}", terminal::tables(&self.results))
+    }
+
+    /// Returns the report as a self-contained HTML page.
+    #[pyo3(signature = (title = None))]
+    fn html(&self, title: Option<String>) -> String {
+        let options = title.into_iter().fold(Options::default(), Options::title);
+        goodqueue_report::html(&self.results, &options)
+    }
+
+    /// Returns a list for each column of the table with a row for each run.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, &export::runs::frame(&self.results))
+    }
+
+    /// Writes the results in the format that the end of `path` names. Returns the files.
+    fn export(&self, path: PathBuf) -> PyResult<Vec<PathBuf>> {
+        let shown = path.display().to_string();
+        let written = Format::of(&path).and_then(|format| format.files(&path, &self.results));
+        let written = written.map_err(|error| raised(&error.in_argument("export", &shown)))?;
+        written.into_iter().map(|(path, contents)| write(&path, &contents).map(|()| path)).collect()
+    }
+
+    /// Writes text to a file that appears completely or not at all.
+    #[staticmethod]
+    fn write(path: PathBuf, text: &str) -> PyResult<()> {
+        write(&path, text.as_bytes())
+    }
+
+    fn __len__(&self) -> usize {
+        self.results.runs.len()
+    }
+}
+
+fn write(path: &Path, contents: &[u8]) -> PyResult<()> {
+    files::write_whole(path, contents)
+        .map_err(|error| PyOSError::new_err(format!("`{}` cannot be written: {error}", path.display())))
+}

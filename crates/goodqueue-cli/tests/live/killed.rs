@@ -51,6 +51,11 @@ fn a_shell_that_is_killed_at_any_moment_takes_everybody_along() {
         child.wait().unwrap();
     }
     wait_until("the end of every process", || processes(&marker).is_empty());
+    // A process that ends loses its command line first and its sockets later.
+    wait_until("the end of every listener", || {
+        let listens = |socket| UnixStream::connect(folder.path().join(socket)).is_ok();
+        !listens("q.sock") && !listens("m.sock")
+    });
     assert_eq!(interfaces(), before);
     // The next run replaces the sockets that the killed ones left behind, and removes its own.
     good(&start("true").output().unwrap());
@@ -64,7 +69,7 @@ fn an_interface_that_a_killed_shape_took_over_is_given_back_each_time() {
     }
     let mut left = a_fifth_of_the_kills();
     while left > 0 {
-        // The hosts of the test live for one or two minutes.
+        // A host of the test lives for ten minutes.
         let kills = left.min(50);
         left -= kills;
         let folder = TempDir::new().unwrap();
@@ -79,7 +84,7 @@ fn an_interface_that_a_killed_shape_took_over_is_given_back_each_time() {
                 tries=0
                 while ! state | diff $folder/before - >/dev/null || [ -e $folder/undo ] || [ -e /sys/class/net/gq0 ] \
                     || pgrep -x gq-undo >/dev/null; do
-                    sleep 0.02; tries=$((tries + 1)); [ $tries -lt 500 ] || {{ state | diff $folder/before -; exit 1; }}
+                    sleep 0.02; tries=$((tries + 1)); [ $tries -lt 1500 ] || {{ state | diff $folder/before -; exit 1; }}
                 done
             done
             $take

@@ -240,7 +240,7 @@ fn flood(seconds: &str, datagram: &[u8]) {
     let clock = Command::new("sleep").arg(seconds).spawn();
     let mut clock = clock.unwrap();
     while clock.try_wait().unwrap().is_none() {
-        for _ in 0..1000 {
+        for _ in 0..3000 {
             let _ = socket.send(datagram);
         }
     }
@@ -453,13 +453,13 @@ fn processes(marker: &str) -> Vec<PathBuf> {
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..1000 {
+    for _ in 0..3000 {
         if is_so() {
             return;
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    panic!("{what} did not happen in 10 s");
+    panic!("{what} did not happen in 30 s");
 }
 
 #[test]
@@ -693,7 +693,7 @@ fn shape_stands_between_two_interfaces_and_leaves_them_as_they_were() {
     let script = format!(
         r#"set -e
         host() {{
-            unshare --net sleep 60 & pid=$!
+            unshare --net sleep 600 & pid=$!
             while [ "$(readlink /proc/$pid/ns/net)" = "$(readlink /proc/$$/ns/net)" ]; do sleep 0.02; done
             ip link add $1 type veth peer name peer0; ip link set peer0 netns $pid; ip link set $1 up
             nsenter -t $pid --net ip addr add $2/24 dev peer0; nsenter -t $pid --net ip link set peer0 up

@@ -54,21 +54,24 @@
 //! assert_eq!(config.quantum(), 1514);
 //! ```
 
+mod config;
+
+pub use config::FqPieConfig;
+
 use alloc::vec::Vec;
 
-use crate::codel::{Head, Source};
-use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
-use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
+use crate::config::Build;
+use crate::flow_queue::{FlowQueues, FlowState};
 use crate::gauge::{Observation, Observe};
-use crate::memory::{Buffers, TRUESIZE};
 use crate::nesting::Inner;
-use crate::packet::{Ecn, Flow, Packet};
-use crate::pie::{self, PieConfig, PieVariant};
+use crate::packet::{Flow, Packet};
+use crate::pie::flow::{Arrival, PieFlow, updates_due};
+use crate::pie::{self, PieVariant};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Random;
-use crate::shown::{Show, Shown};
 use crate::time::Instant;
-use crate::typed::setters;
+
+const _: () = assert!(size_of::<FlowState<PieFlow>>() <= 128, "two lines of the cache per flow");
 
 /// The discipline `fq_pie`.
 #[derive(Clone, Debug)]
@@ -85,278 +88,6 @@ pub struct FqPie<P, R> {
     /// A packet that the parent keeps counts against the limit.
     taken_ahead: bool,
     now: Instant,
-}
-
-/// Configuration of [`FqPie`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FqPieConfig {
-    limit: u32,
-    flows: u32,
-    quantum: u32,
-    memory_limit: u64,
-    buffers: Buffers,
-    ecn_percent: u32,
-    pie: PieConfig,
-}
-
-/// One flow's PIE.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PieFlow {
-    pub(crate) vars: pie::Vars,
-    /// Listed in `awake`.
-    pub(crate) awake: bool,
-}
-
-const _: () = assert!(size_of::<FlowState<PieFlow>>() <= 128, "two lines of the cache per flow");
-const _: () = assert!(size_of::<PieFlow>() <= 80, "eight quantities and three flags");
-
-impl FlowAqm for PieFlow {
-    type Params = PieConfig;
-
-    #[inline]
-    fn passes(&mut self, now: Instant, params: &PieConfig, head: Head) -> bool {
-        self.vars.departed(params, now, head.at, head.bytes, head.bytes_behind);
-        true
-    }
-
-    fn decide<S: Source>(&mut self, _now: Instant, _params: &PieConfig, _source: &mut S) -> bool {
-        true
-    }
-}
-
-/// PIE's decision about an arriving packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Arrival {
-    /// Queue the packet unchanged.
-    Queued,
-    /// Queue the packet with a mark. True: it arrived with the mark.
-    Marked {
-        /// It had a mark before.
-        already: bool,
-    },
-    /// It is dropped.
-    Dropped,
-}
-
-impl PieFlow {
-    pub(crate) const fn new(config: &PieConfig) -> Self {
-        Self { vars: config.fresh(), awake: false }
-    }
-
-    /// Decides about a packet that arrives behind `backlog` bytes; marks it, up to a drop
-    /// probability of `ecn_percent`.
-    pub(crate) fn arrives<P: Packet>(
-        &mut self,
-        config: &PieConfig,
-        backlog: u64,
-        packet: &mut P,
-        ecn_percent: u32,
-        random: &mut impl Random,
-    ) -> Arrival {
-        if !self.vars.congested(config, backlog, packet.len(), random) {
-            return Arrival::Queued;
-        }
-        let already = packet.ecn() == Ecn::Ce;
-        if self.vars.may_mark(config, ecn_percent) && packet.set_ce() {
-            return Arrival::Marked { already };
-        }
-        self.vars.lost_one();
-        Arrival::Dropped
-    }
-
-    /// Does `due` updates of a flow that holds `backlog` bytes; true if one more could change
-    /// something.
-    pub(crate) fn update(&mut self, config: &PieConfig, backlog: u64, due: u32) -> bool {
-        for _ in 0..due {
-            let before = self.vars;
-            self.vars.update(config, backlog);
-            if self.vars == before {
-                return backlog > 0;
-            }
-        }
-        true
-    }
-}
-
-/// How many updates are due at `now`, at most [`MAX_UPDATES`], and when the next one is.
-pub(crate) fn updates_due(config: &PieConfig, update_at: Option<Instant>, now: Instant) -> (u32, Instant) {
-    let mut at = update_at.unwrap_or_else(|| config.first_update(now));
-    let mut due = 0;
-    // An update that is due at the end of time would be due at every call from then on.
-    while at <= now && at < Instant::MAX && due < MAX_UPDATES {
-        at = config.next_update(at);
-        due += 1;
-    }
-    (due, if at <= now { config.resumed(at, now) } else { at })
-}
-
-impl FqPieConfig {
-    /// Bytes that a flow may send in a round.
-    #[must_use]
-    pub const fn quantum(&self) -> u32 {
-        self.quantum
-    }
-
-    /// Number of queues.
-    #[must_use]
-    pub const fn flows(&self) -> u32 {
-        self.flows
-    }
-
-    /// Parameters of every flow's PIE.
-    #[must_use]
-    pub const fn pie(&self) -> &PieConfig {
-        &self.pie
-    }
-}
-
-/// PIE's configuration from the settings of a discipline with PIE inside, whose limit in packets is
-/// `limit`.
-pub(crate) fn inner_pie(settings: &Settings, limit: u32, link: &Link) -> Result<PieConfig, ConfigError> {
-    let variant = settings.choice("variant").unwrap_or("linux");
-    let settings = settings
-        .clone()
-        .with(LIMIT.name, Value::Packets(u64::from(limit)))
-        .with("variant", Value::Choice(variant));
-    PieConfig::from_checked(&settings, link)
-}
-
-impl Configure for FqPieConfig {
-    const KIND: Kind = Kind {
-        name: "fq_pie",
-        summary: "Flow queueing with PIE: a queue per flow, sparse flows first, PIE on each",
-        reference: "tc-fq_pie(8); RFC 8033",
-        children: crate::config::Children::None,
-        variants: VARIANTS,
-        parameters: &[
-            LIMIT,
-            FLOWS,
-            TARGET,
-            TUPDATE,
-            ALPHA,
-            BETA,
-            QUANTUM,
-            MEMORY_LIMIT,
-            TRUESIZE,
-            ECN_PROB,
-            ECN,
-            BYTEMODE,
-            ESTIMATOR,
-        ],
-    };
-    const LIMIT_DROPS_NEXT: bool = true;
-
-    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let limit = settings.small_or(LIMIT.name, 1, u64::from(MAX_LIMIT), 10_240)?;
-        let linux = settings.choice("variant").unwrap_or("linux") == "linux";
-        let quantum =
-            settings.small_or(QUANTUM.name, 1, u64::from(MAX_QUANTUM), link.mtu.clamp(1, MAX_QUANTUM))?;
-        Ok(Self {
-            limit,
-            flows: settings.small_or(FLOWS.name, 1, 65_536, 1024)?,
-            quantum: if linux { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
-            memory_limit: settings.number(MEMORY_LIMIT.name, 1, u64::MAX)?.unwrap_or(32 << 20),
-            buffers: Buffers::from_settings(
-                settings,
-                if linux { Buffers::Allocated } else { Buffers::Bare },
-            )?,
-            ecn_percent: settings.small_or(ECN_PROB.name, 0, 100, 10)?,
-            pie: inner_pie(settings, limit, link)?,
-        })
-    }
-
-    fn to_settings(&self) -> Settings {
-        let mut settings = pie_settings(&self.pie, Self::KIND.parameters)
-            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
-            .with(FLOWS.name, Value::Integer(u64::from(self.flows)))
-            .with(QUANTUM.name, Value::Bytes(u64::from(self.quantum)))
-            .with(MEMORY_LIMIT.name, Value::Bytes(self.memory_limit))
-            .with(ECN_PROB.name, Value::Integer(u64::from(self.ecn_percent)));
-        if let Some(variant) = self.pie.to_settings().get("variant") {
-            settings.set("variant", variant);
-        }
-        self.buffers.add_to(settings)
-    }
-
-    /// Linux reads every parameter by itself.
-    fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
-        true
-    }
-
-    fn link(&self) -> Link {
-        self.pie.link()
-    }
-}
-
-impl Show for FqPieConfig {
-    const SHOWN: &'static [Shown] = &[
-        Shown::Setting(LIMIT.name),
-        Shown::Setting(FLOWS.name),
-        Shown::Setting(TARGET.name),
-        Shown::Setting(TUPDATE.name),
-        Shown::Setting(ALPHA.name),
-        Shown::Setting(BETA.name),
-        Shown::Setting(QUANTUM.name),
-        Shown::Setting(MEMORY_LIMIT.name),
-        Shown::Setting(ECN_PROB.name),
-        Shown::FlagIfOn(ECN.name),
-        Shown::FlagIfOn(BYTEMODE.name),
-        Shown::FlagIfOn(ESTIMATOR.name),
-    ];
-}
-
-setters! {
-    [] FqPieConfig,
-    /// Sets `limit`: packets that all queues together hold. Default: 10240p. Range: 1 to 16777216.
-    with_limit(packets);
-    /// Sets `flows`: number of queues; does not change while packets are queued. Default: 1024.
-    /// Range: 1 to 65536.
-    with_flows(integer);
-    /// Sets `target`: target queue delay of each flow. Default: 15ms. Range: 1ns to 4294s.
-    with_target(time);
-    /// Sets `tupdate`: time between updates of the drop probabilities. Default: 15ms. Range: 1us to
-    /// 4294s.
-    with_tupdate(time);
-    /// Sets `alpha`: gain on the distance from the target, in 1/16 per second. Default: 2. Range: 0
-    /// to 32.
-    with_alpha(integer);
-    /// Sets `beta`: gain on the change of the delay, in 1/16 per second. Default: 20. Range: 0 to
-    /// 32.
-    with_beta(integer);
-    /// Sets `quantum`: bytes that a flow may send in a round. Default: MTU (1514). Range: 1 to
-    /// 1048576; linux: raised to 256.
-    with_quantum(bytes);
-    /// Sets `memory_limit`: bytes of memory that all queues together hold; variant linux counts
-    /// packets beyond it and keeps them. Default: 32mb. Range: 1 or more.
-    with_memory_limit(bytes);
-    /// Sets `truesize`: memory that each packet is charged, at least its length; 2304 for many
-    /// network drivers, 1 to charge lengths. Default: linux: as Linux allocates; others: the
-    /// packet's length. Range: 1 to 1073741824.
-    with_truesize(bytes);
-    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped as
-    /// well. Default: 10. Range: 0 to 100.
-    with_ecn_prob(integer);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to the probability
-    /// ecn_prob. Default: noecn.
-    with_ecn(flag);
-    /// Sets `bytemode`: scale the drop probability by packet length over MTU. Default: nobytemode.
-    with_bytemode(flag);
-    /// Sets `dq_rate_estimator`: derive the delay from the measured departure rate, not from
-    /// timestamps. Default: no_dq_rate_estimator.
-    with_dq_rate_estimator(flag);
-}
-
-setters! { @variant [] FqPieConfig }
-
-/// Those settings of `pie` that are among `parameters`.
-pub(crate) fn pie_settings(pie: &PieConfig, parameters: &[Parameter]) -> Settings {
-    let mut settings = Settings::new();
-    for (name, value) in pie.to_settings().iter() {
-        if parameters.iter().any(|parameter| parameter.name == name) {
-            settings.set(name, value);
-        }
-    }
-    settings
 }
 
 impl<P: Packet + Flow, R: Random> FqPie<P, R> {
@@ -557,125 +288,11 @@ impl<P: Packet + Flow, R: Random> Observe for FqPie<P, R> {
 
 impl<P: Packet + Flow> Inner<P> for FqPie<P, crate::random::Source> {}
 
-/// Whose PIE it is in the disciplines that have one per flow.
-pub(crate) const VARIANTS: &[Variant] = &[
-    Variant { name: "linux", doc: "the PIE of Linux 6.1, bit for bit" },
-    Variant { name: "rfc8033", doc: "the PIE of RFC 8033 in exact arithmetic" },
-];
-
-pub(crate) const TARGET: Parameter = Parameter {
-    name: "target",
-    unit: Unit::Time,
-    default: "15ms",
-    source: "RFC 8033 §4.2; Linux",
-    range: "1ns to 4294s",
-    doc: "target queue delay of each flow",
-};
-pub(crate) const TUPDATE: Parameter = Parameter {
-    name: "tupdate",
-    unit: Unit::Time,
-    default: "15ms",
-    source: "RFC 8033 §4.2; Linux",
-    range: "1us to 4294s",
-    doc: "time between updates of the drop probabilities",
-};
-pub(crate) const ALPHA: Parameter = Parameter {
-    name: "alpha",
-    unit: Unit::Integer,
-    default: "2",
-    source: "RFC 8033 §4.2 (0.125 per s); Linux",
-    range: "0 to 32",
-    doc: "gain on the distance from the target, in 1/16 per second",
-};
-pub(crate) const BETA: Parameter = Parameter {
-    name: "beta",
-    unit: Unit::Integer,
-    default: "20",
-    source: "RFC 8033 §4.2 (1.25 per s); Linux",
-    range: "0 to 32",
-    doc: "gain on the change of the delay, in 1/16 per second",
-};
-pub(crate) const ECN_PROB: Parameter = Parameter {
-    name: "ecn_prob",
-    unit: Unit::Integer,
-    default: "10",
-    source: "Linux sch_fq_pie; RFC 8033 §5.1",
-    range: "0 to 100",
-    doc: "drop probability in per cent above which ECN-capable packets are dropped as well",
-};
-pub(crate) const ECN: Parameter = Parameter {
-    name: "ecn",
-    unit: Unit::Flag { off: Some("noecn") },
-    default: "noecn",
-    source: "Linux sch_fq_pie",
-    range: "",
-    doc: "mark ECN-capable packets instead of dropping them, up to the probability ecn_prob",
-};
-pub(crate) const BYTEMODE: Parameter = Parameter {
-    name: "bytemode",
-    unit: Unit::Flag { off: Some("nobytemode") },
-    default: "nobytemode",
-    source: "Linux sch_fq_pie",
-    range: "",
-    doc: "scale the drop probability by packet length over MTU",
-};
-pub(crate) const ESTIMATOR: Parameter = Parameter {
-    name: "dq_rate_estimator",
-    unit: Unit::Flag { off: Some("no_dq_rate_estimator") },
-    default: "no_dq_rate_estimator",
-    source: "Linux sch_fq_pie",
-    range: "",
-    doc: "derive the delay from the measured departure rate, not from timestamps",
-};
-
-/// Nodes of the pool are numbered in 32 bits; this many packets would be 24 GB of frames.
-const MAX_LIMIT: u32 = 1 << 24;
-/// Linux sch_fq_pie.
-const MAX_QUANTUM: u32 = 1 << 20;
-/// Linux sch_fq_pie raises a smaller quantum to 256.
-const LINUX_MIN_QUANTUM: u32 = 256;
-/// From certainty to nothing takes about 800 updates at the default gains.
-const MAX_UPDATES: u32 = 2_048;
-
-const LIMIT: Parameter = Parameter {
-    name: "limit",
-    unit: Unit::Packets,
-    default: "10240p",
-    source: "Linux sch_fq_pie",
-    range: "1 to 16777216",
-    doc: "packets that all queues together hold",
-};
-
-const FLOWS: Parameter = Parameter {
-    name: "flows",
-    unit: Unit::Integer,
-    default: "1024",
-    source: "Linux sch_fq_pie",
-    range: "1 to 65536",
-    doc: "number of queues; does not change while packets are queued",
-};
-
-const QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    unit: Unit::Bytes,
-    default: "MTU (1514)",
-    source: "Linux sch_fq_pie",
-    range: "1 to 1048576; linux: raised to 256",
-    doc: "bytes that a flow may send in a round",
-};
-
-const MEMORY_LIMIT: Parameter = Parameter {
-    name: "memory_limit",
-    unit: Unit::Bytes,
-    default: "32mb",
-    source: "Linux sch_fq_pie",
-    range: "1 or more",
-    doc: "bytes of memory that all queues together hold; variant linux counts packets beyond it and keeps them",
-};
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Configure, Link, Settings, Value};
+    use crate::packet::Ecn;
     use crate::random::Xoshiro256PlusPlus;
     use crate::time::Duration;
     use alloc::vec;

@@ -98,6 +98,7 @@
 
 mod config;
 mod controller;
+pub(crate) mod flow;
 mod law;
 mod rules;
 

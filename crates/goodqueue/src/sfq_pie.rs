@@ -44,13 +44,13 @@ use alloc::vec::Vec;
 
 use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT, shape};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value};
-use crate::fq_pie::{
-    ALPHA, Arrival, BETA, BYTEMODE, ECN, ECN_PROB, ESTIMATOR, PieFlow, TARGET, TUPDATE, VARIANTS, inner_pie,
-    pie_settings, updates_due,
-};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
+use crate::pie::flow::{
+    ALPHA, Arrival, BETA, BYTEMODE, ECN, ECN_PROB, ESTIMATOR, PieFlow, TARGET, TUPDATE, VARIANTS, inner_pie,
+    pie_settings, updates_due,
+};
 use crate::pie::{self, PieConfig};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Random;

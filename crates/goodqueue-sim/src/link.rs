@@ -421,6 +421,35 @@ impl Link {
         }
     }
 
+    /// Gives the discipline another configuration while packets are queued. Returns the time at
+    /// which to call [`Self::serve`], unless that call was requested before.
+    pub(crate) fn reconfigure(
+        &mut self,
+        now: Instant,
+        config: AnyConfig,
+        dropped: &mut impl FnMut(&Packet),
+    ) -> Option<Instant> {
+        let (monitor, notes, last_drop) = (&mut self.monitor, &mut self.notes, &mut self.last_drop);
+        monitor.advance(now);
+        self.qdisc.reconfigure(now, config, &mut |lost: Packet, why| {
+            *last_drop = Some(why);
+            monitor.dropped(why);
+            if let Some(notes) = notes {
+                note(notes, Note::Ended(lost, Fate::Dropped(why)));
+            }
+            dropped(&lost);
+        });
+        monitor.length_is(self.qdisc.len());
+        monitor.backlog_is(now, || self.qdisc.backlog());
+        // A link that waits for a shaper is free, and the new configuration may let a packet go.
+        let waits = self.free_at.is_none() && self.ask_at.is_some_and(|ask| ask > now);
+        if self.is_idle() || !waits || matches!(self.server, Server::Trace { .. }) {
+            return None;
+        }
+        self.ask_at = self.next_service(now);
+        self.ask_at
+    }
+
     pub(crate) fn qdisc(&self) -> &AnyQdisc<Packet> {
         &self.qdisc
     }

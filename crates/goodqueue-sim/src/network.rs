@@ -22,7 +22,7 @@ mod fates;
 use std::collections::{BTreeMap, VecDeque};
 use std::slice::from_ref;
 
-use goodqueue::{Count, Direction, Duration, Instant, Qdisc, Rate, Stats};
+use goodqueue::{AnyConfig, Count, Direction, Duration, Instant, Qdisc, Rate, Stats};
 
 pub(crate) use delay_line::Ticks;
 pub(crate) use due::{Event, MAX_FLOWS};
@@ -444,6 +444,18 @@ impl Network {
         }
         if let Some(when) = progress.call_at {
             self.events.push(when, Event::Serve(link).encode());
+        }
+    }
+
+    /// Gives the discipline of a link another configuration.
+    pub(crate) fn reconfigure(&mut self, now: Instant, link: u32, config: AnyConfig) {
+        let Self { links, flows, losses, books, .. } = self;
+        let direction = Direction::BOTH[link as usize & 1];
+        let call_at = links[link as usize].reconfigure(now, config, &mut |lost: &Packet| {
+            count_drop(now, direction, lost, (flows, losses, books));
+        });
+        if let Some(when) = call_at {
+            self.schedule(when, Event::Serve(link));
         }
     }
 

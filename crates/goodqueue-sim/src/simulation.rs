@@ -1,5 +1,7 @@
 //! A simulation run: flows that cross a path with one bottleneck for a given time.
 
+use std::borrow::Cow;
+
 use goodqueue::config::Value;
 use goodqueue::gauge::Observation;
 use goodqueue::random::{Random, Source as Randomness, Xoshiro256PlusPlus};
@@ -35,7 +37,7 @@ pub fn run(config: &Config) -> Result<Outcome, RunError> {
 /// # Errors
 /// As [`run`].
 pub fn run_watched(config: &Config, watch: impl FnMut(Instant) -> bool) -> Result<Outcome, RunError> {
-    let mut simulation = Simulation::new(config)?;
+    let mut simulation = Simulation::new(Cow::Borrowed(config))?;
     simulation.run(watch, None)?;
     Ok(simulation.finish())
 }
@@ -50,7 +52,7 @@ pub fn run_observed(
     watch: impl FnMut(Instant) -> bool,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    let mut simulation = Simulation::new(config)?;
+    let mut simulation = Simulation::new(Cow::Borrowed(config))?;
     for link in simulation.bottleneck() {
         link.notes = Some(Vec::new());
     }
@@ -60,14 +62,14 @@ pub fn run_observed(
     Ok(simulation.finish())
 }
 
-struct Simulation<'a> {
-    config: &'a Config,
-    network: Network,
-    sources: Vec<AnySource>,
+pub(crate) struct Simulation<'a> {
+    config: Cow<'a, Config>,
+    pub(crate) network: Network,
+    pub(crate) sources: Vec<AnySource>,
     /// Index of the bottleneck's down link; its up link follows.
     bottleneck: usize,
-    now: Instant,
-    end: Instant,
+    pub(crate) now: Instant,
+    pub(crate) end: Instant,
     events: u64,
     /// Counters at the end of the warm-up.
     baseline: Baseline,
@@ -87,7 +89,7 @@ struct Baseline {
 const WATCHES: u64 = 400;
 
 impl<'a> Simulation<'a> {
-    fn new(config: &'a Config) -> Result<Self, ConfigError> {
+    pub(crate) fn new(config: Cow<'a, Config>) -> Result<Self, ConfigError> {
         let flows = &config.flows[..config.flows.len().min(MAX_FLOWS)];
         let last_hop = u32::try_from(config.before.len() + config.after.len()).unwrap_or(u32::MAX);
         let hosts: Vec<Hosts> = flows
@@ -117,7 +119,7 @@ impl<'a> Simulation<'a> {
             let draw = Xoshiro256PlusPlus::stream(config.seed, u64::MAX - 1).next_u64();
             Ticks { every, first: Duration::from_nanos(draw % every.as_nanos()) }
         });
-        let mut network = Network::new(hops(config), wifi, &hosts, ticks, config.framing);
+        let mut network = Network::new(hops(&config), wifi, &hosts, ticks, config.framing);
         let mut sources = Vec::with_capacity(flows.len());
         for (number, flow) in (0_u32..).zip(flows) {
             // The random streams of flows begin at 2^32, those of links at 0.
@@ -135,7 +137,6 @@ impl<'a> Simulation<'a> {
         });
         let network_stats = network.stats();
         Ok(Self {
-            config,
             network,
             delivered_before: vec![0; sources.len()],
             bottleneck: 2 * config.before.len(),
@@ -150,12 +151,18 @@ impl<'a> Simulation<'a> {
             end: Instant::ZERO + config.duration,
             events: 0,
             series,
+            config,
         })
     }
 
     /// Returns the two links of the bottleneck: down, up.
-    fn bottleneck(&mut self) -> &mut [Link] {
+    pub(crate) fn bottleneck(&mut self) -> &mut [Link] {
         &mut self.network.links_mut()[self.bottleneck..self.bottleneck + 2]
+    }
+
+    /// Returns the index of a link of the bottleneck.
+    pub(crate) fn bottleneck_link(&self, direction: Direction) -> u32 {
+        u32::try_from(self.bottleneck + direction.index()).unwrap_or(u32::MAX)
     }
 
     fn run(
@@ -197,7 +204,11 @@ impl<'a> Simulation<'a> {
     }
 
     /// Handles every event before `pause`. Runs and steps of a series do not include their end.
-    fn run_until(&mut self, pause: Instant, mut register: Option<&mut Register<'_>>) -> Result<(), RunError> {
+    pub(crate) fn run_until(
+        &mut self,
+        pause: Instant,
+        mut register: Option<&mut Register<'_>>,
+    ) -> Result<(), RunError> {
         let Self { network, sources, events, bottleneck, .. } = self;
         while let Some((now, event)) = network.next_event(pause) {
             *events += 1;
@@ -258,7 +269,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn restart_measurement(&mut self) {
+    pub(crate) fn restart_measurement(&mut self) {
         let now = self.now;
         for link in self.network.links_mut() {
             let progress = link.progress(now);
@@ -277,7 +288,7 @@ impl<'a> Simulation<'a> {
         };
     }
 
-    fn finish(self) -> Outcome {
+    pub(crate) fn finish(self) -> Outcome {
         debug_assert!(self.network.is_balanced(), "packets or bytes were lost or made on the way");
         let flows = (0..self.sources.len()).map(|index| self.flow_outcome(index)).collect();
         let Self { network, end, events, baseline, series, bottleneck, .. } = self;

@@ -15,6 +15,7 @@ pub mod cubic;
 pub mod cubic_linux;
 pub mod cubic_ns2;
 pub mod dctcp;
+pub mod fixed;
 pub mod ledbat;
 pub mod ledbat_ns2;
 pub mod ledbat_utp;

@@ -98,6 +98,7 @@ pub use congestion::cubic::Cubic;
 pub use congestion::cubic_linux::CubicLinux;
 pub use congestion::cubic_ns2::CubicNs2;
 pub use congestion::dctcp::Dctcp;
+pub use congestion::fixed::Fixed;
 pub use congestion::ledbat::Ledbat;
 pub use congestion::ledbat_ns2::LedbatNs2;
 pub use congestion::ledbat_utp::LedbatUtp;

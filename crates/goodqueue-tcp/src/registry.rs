@@ -149,6 +149,7 @@ controllers! {
     NiceNs2 = crate::congestion::nice::Nice<true>;
     Compound = crate::congestion::compound::Compound;
     Bbr = crate::congestion::bbr::Bbr;
+    Fixed = crate::congestion::fixed::Fixed;
 }
 
 /// The names of all controllers.

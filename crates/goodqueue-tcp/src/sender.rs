@@ -6,6 +6,7 @@ use goodqueue::{ConfigError, Duration, Instant};
 
 use crate::config::Config;
 use crate::congestion::CongestionControl;
+use crate::congestion::parameter::Value;
 use crate::machinery::{Core, FIRST_BYTE, Phase, State};
 use crate::registry::AnyCongestionControl;
 use crate::segment::{Flags, Segment};
@@ -115,6 +116,20 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
         self.core.next_event()
+    }
+}
+
+impl Sender<AnyCongestionControl> {
+    /// Changes a parameter of the congestion controller while the connection runs. Other state of
+    /// the controller stays, except state that follows from the parameter.
+    ///
+    /// # Errors
+    /// The controller has no parameter of this name, or the value is of another sort or out of
+    /// range. Nothing has changed then.
+    pub fn set_parameter(&mut self, parameter: &'static str, value: Value) -> Result<(), ConfigError> {
+        self.core.controller.set(parameter, value)?;
+        self.core.pace = self.core.controller.pacing().rate;
+        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{ConfigError, Direction, Duration, Instant};
+use goodqueue_tcp::congestion::parameter::Value;
 use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Segment, Sender};
 
 use super::source::{Settings, Source, Tally};
@@ -99,6 +100,30 @@ impl Tcp {
             first_at: None,
             completed_at: None,
         })
+    }
+
+    /// Returns the sending end.
+    #[must_use]
+    pub const fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// Changes a parameter of the congestion controller, and sends what it allows at once.
+    ///
+    /// # Errors
+    /// As [`Sender::set_parameter`].
+    pub fn set_parameter(
+        &mut self,
+        now: Instant,
+        parameter: &'static str,
+        value: Value,
+        network: &mut Network,
+    ) -> Result<(), ConfigError> {
+        self.sender.set_parameter(parameter, value)?;
+        if !self.stopped {
+            self.send_all(now, network);
+        }
+        Ok(())
     }
 
     #[inline]

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from ._api import compare, run, sweep
-from ._goodqueue import Error, Packet, Qdisc, Scenario, __version__
+from ._goodqueue import Error, Packet, Qdisc, Scenario, Seen, __version__
 from ._results import Results
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Qdisc",
     "Results",
     "Scenario",
+    "Seen",
     "__version__",
     "compare",
     "run",

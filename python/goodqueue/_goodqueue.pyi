@@ -18,7 +18,9 @@ class Scenario:
     `goodqueue compare` without arguments.
     """
 
-    def __init__(self) -> None: ...
+    def __init__(self, packed: str | None = None, aqms: list[Any] = ...) -> None: ...
+    def packed(self) -> str: ...
+    def uses_python(self) -> bool: ...
     @staticmethod
     def load(name: str) -> Scenario:
         """Reads a scenario file, or a built-in scenario by its name, such as `"rrul-10-1"`."""
@@ -45,7 +47,7 @@ class Scenario:
         time: str | None = None,
         seed: int | None = None,
         seeds: int | None = None,
-        qdiscs: list[str] = ...,
+        qdiscs: list[Any] = ...,
         set: dict[str, Any] | None = None,
     ) -> Scenario:
         """Returns the scenario with the options of `goodqueue compare`.
@@ -124,10 +126,61 @@ class Qdisc:
 
     def __len__(self) -> int: ...
 
-def simulate(
-    scenario: Scenario,
-    jobs: int = 0,
-    series: str | None = None,
-    progress: Callable[[int, int], object] | None = None,
-) -> Results: ...
+@final
+class Seen:
+    """What an AQM written in Python sees when it decides about a packet. Times are in seconds."""
+
+    @property
+    def now(self) -> float:
+        """Simulated time of the decision."""
+
+    @property
+    def sojourn(self) -> float:
+        """Time that the packet has spent in the queue; 0 when it arrives."""
+
+    @property
+    def bytes(self) -> int:
+        """Length of the packet on the link."""
+
+    @property
+    def ecn(self) -> str:
+        """ECN field: `"not_ect"`, `"ect0"`, `"ect1"` or `"ce"`."""
+
+    @property
+    def packets(self) -> int:
+        """Queued packets without this one."""
+
+    @property
+    def backlog(self) -> int:
+        """Queued bytes without this packet."""
+
+    @property
+    def random(self) -> float:
+        """A number from 0 to below 1, from the seed of the run."""
+
+@final
+class Sweep:
+    packets: list[Path]
+    def __init__(
+        self,
+        scenario: Scenario,
+        series: str | None = None,
+        store: str | None = None,
+        packets: str | os.PathLike[str] | None = None,
+        claimed: bool = False,
+        read: bool = True,
+    ) -> None: ...
+    def count(self) -> int: ...
+    def missing(self) -> list[int]: ...
+    def simulate(
+        self, numbers: list[int], jobs: int = 0, progress: Callable[[int, int], object] | None = None
+    ) -> None: ...
+    def checksum(self, numbers: list[int]) -> int: ...
+    def hand_out(self, numbers: list[int]) -> bytes: ...
+    def take_in(self, numbers: list[int], bytes: bytes) -> None: ...
+    def results(self) -> Results: ...
+
+def program() -> tuple[str, str]:
+    """Returns the version and the checksum of the compiled half."""
+
 def main(arguments: list[str]) -> int: ...

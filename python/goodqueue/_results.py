@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,9 @@ class Results:
     Printing shows the tables of `goodqueue compare`; a notebook shows the report.
     """
 
-    def __init__(self, inner: _goodqueue.Results) -> None:
+    def __init__(self, inner: _goodqueue.Results, packets: Sequence[Path] = ()) -> None:
         self._inner = inner
+        self._packets = list(packets)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Results:

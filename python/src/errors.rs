@@ -16,3 +16,13 @@ create_exception!(
 pub(crate) fn raised(diagnostic: &Diagnostic) -> PyErr {
     Error::new_err(diagnostic.to_string())
 }
+
+/// Returns a diagnostic as an exception, with the words of this package for the store.
+pub(crate) fn of_store(diagnostic: &Diagnostic) -> PyErr {
+    let text = diagnostic.to_string();
+    Error::new_err(
+        text.replace("another one with `--out`", "another `store`")
+            .replace("another folder with `--out`", "another `store`")
+            .replace("repeat the command", "repeat the call"),
+    )
+}

@@ -3,6 +3,7 @@
 //! Each class here wraps a type of a goodqueue crate. Names, defaults and documentation for users
 //! are in the Python half, `python/goodqueue`.
 
+mod aqm;
 mod command;
 mod errors;
 mod frame;
@@ -10,6 +11,7 @@ mod qdisc;
 mod results;
 mod running;
 mod scenario;
+mod sweep;
 mod toml;
 
 use pyo3::prelude::*;
@@ -22,6 +24,8 @@ fn _goodqueue(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::Results>()?;
     module.add_class::<qdisc::Qdisc>()?;
     module.add_class::<qdisc::Packet>()?;
-    module.add_function(wrap_pyfunction!(running::simulate, module)?)?;
+    module.add_class::<aqm::Seen>()?;
+    module.add_class::<sweep::Sweep>()?;
+    module.add_function(wrap_pyfunction!(sweep::program, module)?)?;
     module.add_function(wrap_pyfunction!(command::main, module)?)
 }

@@ -47,7 +47,7 @@ impl Packet {
     /// The ECN field; `"ce"` after a mark.
     #[getter]
     fn ecn(&self) -> &'static str {
-        ECN.into_iter().find(|(_, ecn)| *ecn == self.ecn).map_or("not_ect", |(name, _)| name)
+        ecn_name(self.ecn)
     }
 
     fn __repr__(&self) -> String {
@@ -151,6 +151,11 @@ impl Qdisc {
         self.now = now;
         Ok(now)
     }
+}
+
+/// Returns the name of a value of the ECN field.
+pub(crate) fn ecn_name(ecn: Ecn) -> &'static str {
+    ECN.into_iter().find(|(_, value)| *value == ecn).map_or("not_ect", |(name, _)| name)
 }
 
 /// Returns the addresses of a flow: each flow has a client and a port of its own.

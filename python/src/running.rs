@@ -1,44 +1,55 @@
 //! Simulation in threads, while Python stays responsive.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Watch, execute, results};
-use goodqueue_scenario::runs::Jobs as _;
-use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tc::units;
+use goodqueue_scenario::run::{Watch, execute};
+use goodqueue_scenario::runs::Jobs;
+use goodqueue_scenario::store::Store;
 use pyo3::prelude::*;
 
-use crate::errors::raised;
-use crate::results::Results;
-use crate::scenario::Scenario;
+use crate::aqm::{self, Factories};
+use crate::errors::of_store;
 
-/// Simulates all runs of a scenario on `jobs` threads (0: one for each processor), without the GIL.
-/// `progress` is called several times a second, and at the end, with the number of finished runs
-/// and of all runs.
-/// Ctrl-C, or an exception in `progress`, stops the runs.
-#[pyfunction]
-#[pyo3(signature = (scenario, jobs = 0, series = None, progress = None))]
+/// Who is told of the progress, and what is known before.
+pub(crate) struct Told<'p, 'py> {
+    pub(crate) progress: Option<&'p Bound<'py, PyAny>>,
+    /// Runs that have a result already.
+    pub(crate) known: usize,
+    /// All runs.
+    pub(crate) all: usize,
+}
+
+/// Simulates `jobs` on `threads` threads (0: one for each processor), and returns their results;
+/// `None` for one that did not finish. Ctrl-C, an exception in `progress` or in an AQM stops all.
 pub(crate) fn simulate(
     py: Python<'_>,
-    scenario: &Scenario,
-    jobs: usize,
-    series: Option<&str>,
-    progress: Option<Bound<'_, PyAny>>,
-) -> PyResult<Results> {
-    let step = series.map(|text| units::time(text).map_err(|error| error.in_argument("series", text)));
-    let runs = scenario.runs(step.transpose().map_err(|error| raised(&error))?)?;
-    let count = runs.count();
-    let seen = Seen::default();
+    jobs: &(impl Jobs + ?Sized),
+    (threads, store): (usize, Option<&Store>),
+    aqms: &Factories,
+    told: &Told<'_, '_>,
+) -> (Vec<Option<Run>>, PyResult<()>) {
+    if jobs.count() == 0 {
+        return (Vec::new(), Ok(()));
+    }
+    let seen = Seen {
+        jobs,
+        aqms,
+        finished: AtomicUsize::new(0),
+        cancelled: AtomicBool::new(false),
+        failure: Mutex::new(None),
+        spoilt: Mutex::new(Vec::new()),
+    };
     let tell = || {
-        progress.as_ref().map_or(Ok(()), |progress| {
-            progress.call1((seen.finished.load(Ordering::Relaxed), count)).map(|_| ())
+        told.progress.map_or(Ok(()), |progress| {
+            progress.call1((told.known + seen.finished.load(Ordering::Relaxed), told.all)).map(|_| ())
         })
     };
     let mut interruption = Ok(());
     let measured = std::thread::scope(|scope| {
-        let simulation = scope.spawn(|| execute::<Run>(&runs, jobs, None, &seen));
+        let simulation = scope.spawn(|| execute::<Run>(jobs, threads, store, &seen));
         while !simulation.is_finished() {
             py.detach(|| std::thread::park_timeout(PAUSE));
             interruption = py.check_signals().and_then(|()| tell());
@@ -49,28 +60,70 @@ pub(crate) fn simulate(
         }
         py.detach(|| simulation.join())
     });
-    interruption?;
-    tell()?;
-    let measured = measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let measured: Result<Vec<Run>, Diagnostic> = measured.map(|runs| runs.into_iter().flatten().collect());
-    let measured = measured.map_err(|error| raised(&error))?;
-    let first = runs.scenario().map_err(|error| raised(&error))?;
-    Ok(Results::new(results(runs.to_json(&first), measured)))
+    let mut measured = match measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+        Ok(measured) => measured,
+        Err(error) => return (Vec::new(), Err(of_store(&error))),
+    };
+    for spoilt in seen.spoilt.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        measured[spoilt] = None;
+    }
+    let failure = seen.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let outcome = match (failure, interruption) {
+        (Some(failure), _) => Err(failure),
+        (None, interruption) => interruption.and_then(|()| {
+            told.progress.map_or(Ok(()), |progress| {
+                progress.call1((told.known + measured.iter().flatten().count(), told.all)).map(|_| ())
+            })
+        }),
+    };
+    (measured, outcome)
 }
 
 /// What Python reads and writes while the threads simulate.
-#[derive(Default)]
-struct Seen {
+struct Seen<'s, J: ?Sized> {
+    jobs: &'s J,
+    aqms: &'s Factories,
     finished: AtomicUsize,
     cancelled: AtomicBool,
+    /// The first exception of an AQM.
+    failure: Mutex<Option<PyErr>>,
+    /// Runs that ended although their AQM had failed.
+    spoilt: Mutex<Vec<usize>>,
 }
 
-impl Watch for Seen {
-    fn finished(&self, _: usize, _: bool) {
+impl<J: Jobs + ?Sized> Seen<'_, J> {
+    /// Stops all runs if an AQM of this thread's run has failed. Returns true if so.
+    fn look_for_failure(&self) -> bool {
+        if self.aqms.is_empty() {
+            return false;
+        }
+        let Some(failure) = aqm::take_failure() else { return false };
+        self.cancelled.store(true, Ordering::Relaxed);
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+        true
+    }
+}
+
+impl<J: Jobs + ?Sized> Watch for Seen<'_, J> {
+    fn started(&self, number: usize) {
+        if let (false, Ok(job)) = (self.aqms.is_empty(), self.jobs.job(number)) {
+            let point = job.labels.sweep.iter().map(|(key, value)| format!(", {key} = {value}"));
+            let point: String = point.collect();
+            let run = format!("the run with `{}`, seed {}{point}", job.labels.qdisc, job.config.seed);
+            aqm::begin(self.aqms, run);
+        }
+    }
+
+    fn finished(&self, number: usize, _: bool) {
+        if self.look_for_failure() {
+            // The AQM failed after the last look: this result is not that of the AQM.
+            self.spoilt.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+        }
         self.finished.fetch_add(1, Ordering::Relaxed);
     }
 
     fn is_cancelled(&self) -> bool {
+        self.look_for_failure();
         self.cancelled.load(Ordering::Relaxed)
     }
 }

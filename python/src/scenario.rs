@@ -1,51 +1,123 @@
 //! Scenarios: values that are changed by making a new one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use goodqueue_scenario::library;
+use goodqueue_scenario::run::series::Steps;
 use goodqueue_scenario::runs::{Jobs as _, Runs};
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
 use goodqueue_scenario::sweep::Sweep;
+use goodqueue_tc::diagnostic::Diagnostic;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
+use serde::{Deserialize, Serialize};
 
-use crate::errors::raised;
+use crate::aqm::{Factories, disciplines};
+use crate::errors::{Error, raised};
 use crate::toml;
 
 /// One bottleneck with its traffic, the disciplines to compare, and a sweep.
 #[pyclass(frozen, module = "goodqueue")]
 pub(crate) struct Scenario {
-    pub(crate) document: Document,
+    document: Document,
+    changes: Vec<Change>,
+    pub(crate) aqms: Factories,
+}
+
+/// A change since the scenario was read.
+#[derive(Clone, Serialize, Deserialize)]
+enum Change {
+    /// Another value of a key, as TOML.
+    Set {
+        key: String,
+        value: String,
+    },
+    Options(Box<Overrides>),
+}
+
+impl Change {
+    fn apply(&self, document: &mut Document) -> Result<(), Diagnostic> {
+        match self {
+            Self::Set { key, value } => document.set(key, key, value),
+            Self::Options(options) => document.apply(options),
+        }
+    }
+}
+
+/// The arguments with which another process makes the scenario.
+type Arguments = (String, Vec<Py<PyAny>>);
+
+/// A scenario on its way to another process.
+#[derive(Serialize, Deserialize)]
+struct Packed {
+    /// Name, text and folder of the file that was read.
+    written: Option<(String, String, PathBuf)>,
+    changes: Vec<Change>,
 }
 
 #[pymethods]
 impl Scenario {
-    /// Returns the load of `goodqueue compare` without arguments.
+    /// Returns the load of `goodqueue compare` without arguments, or a packed scenario.
     #[new]
-    fn new() -> Self {
-        Self { document: Document::default() }
+    #[pyo3(signature = (packed = None, aqms = Vec::new()))]
+    fn new(packed: Option<&str>, aqms: Vec<Py<PyAny>>) -> PyResult<Self> {
+        let aqms = Factories::from(aqms);
+        let Some(packed) = packed else { return Ok(Self::of(Document::default())) };
+        let packed: Packed = serde_json::from_str(packed).map_err(|error| {
+            Error::new_err(format!(
+                "this is not a packed scenario: {error}\n  help: `Scenario.parse` reads text"
+            ))
+        })?;
+        let mut document = match &packed.written {
+            Some((name, text, folder)) => {
+                Document::parse(name, text, folder).map_err(|error| raised(&error))?
+            }
+            None => Document::default(),
+        };
+        for change in &packed.changes {
+            change.apply(&mut document).map_err(|error| raised(&error))?;
+        }
+        Ok(Self { document: with_aqms(document, &aqms), changes: packed.changes, aqms })
+    }
+
+    /// Packs the scenario for `pickle`.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Arguments)> {
+        let (class, scenario) = (this.get_type(), this.get());
+        Ok((class, (scenario.packed()?, scenario.aqms.to_list(this.py()))))
+    }
+
+    /// Returns the scenario as text that no other scenario has, except for AQMs written in Python.
+    fn packed(&self) -> PyResult<String> {
+        let written = self.document.written();
+        let written =
+            written.map(|(name, text, folder)| (name.to_owned(), text.to_owned(), folder.to_owned()));
+        let packed = Packed { written, changes: self.changes.clone() };
+        serde_json::to_string(&packed).map_err(|error| Error::new_err(error.to_string()))
+    }
+
+    /// True if disciplines of the scenario are written in Python.
+    fn uses_python(&self) -> bool {
+        !self.aqms.is_empty()
     }
 
     /// Reads a scenario file, or a built-in scenario by its name.
     #[staticmethod]
     fn load(name: &str) -> PyResult<Self> {
-        let document = library::load(name).map_err(|error| raised(&error))?;
-        Ok(Self { document })
+        library::load(name).map(Self::of).map_err(|error| raised(&error))
     }
 
     /// Reads a scenario from the text of a scenario file.
     #[staticmethod]
     #[pyo3(signature = (text, name = "scenario"))]
     fn parse(text: &str, name: &str) -> PyResult<Self> {
-        let document = Document::parse(name, text, Path::new("")).map_err(|error| raised(&error))?;
-        Ok(Self { document })
+        Document::parse(name, text, Path::new("")).map(Self::of).map_err(|error| raised(&error))
     }
 
     /// Returns the scenario with another value of `key`, such as `link.up` or `flows.0.count`.
     fn set(&self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut document = self.document.clone();
-        document.set(key, key, &toml::text(value)?).map_err(|error| raised(&error))?;
-        Ok(Self { document })
+        let mut aqms = self.aqms.clone();
+        let value = toml::text(value, &mut aqms)?;
+        self.changed(Change::Set { key: key.to_owned(), value }, aqms)
     }
 
     /// Returns the scenario with the options of `goodqueue compare`. Two for the same key are an
@@ -66,40 +138,63 @@ impl Scenario {
         time: Option<String>,
         seed: Option<u64>,
         seeds: Option<u64>,
-        qdiscs: Vec<String>,
+        qdiscs: Vec<Bound<'_, PyAny>>,
         set: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let assignment = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<String> {
-            Ok(format!("{}={}", key.extract::<String>()?, toml::text(&value)?))
+        let mut aqms = self.aqms.clone();
+        let mut assignments = Vec::new();
+        for (key, value) in set.into_iter().flatten() {
+            assignments.push(format!("{}={}", key.extract::<String>()?, toml::text(&value, &mut aqms)?));
+        }
+        let lines: PyResult<Vec<String>> = qdiscs.iter().map(|line| line.extract::<String>()).collect();
+        let qdiscs = if let Ok(lines) = lines {
+            lines
+        } else {
+            let list = pyo3::types::PyList::new(qdiscs[0].py(), &qdiscs)?;
+            assignments.push(format!("qdiscs={}", toml::text(list.as_any(), &mut aqms)?));
+            Vec::new()
         };
-        let set = set.into_iter().flatten().map(assignment).collect::<PyResult<Vec<String>>>()?;
         let number = |number: Option<u64>| number.map(|number| number.to_string());
         let (flows, seed, seeds) = (number(flows), number(seed), number(seeds));
-        let beside = Vec::new();
+        let (set, beside) = (assignments, Vec::new());
         let options =
             Overrides { rate, up, rtt, trace_down, trace_up, flows, time, seed, seeds, qdiscs, set, beside };
-        let mut document = self.document.clone();
-        document.apply(&options).map_err(|error| raised(&error))?;
-        Ok(Self { document })
+        self.changed(Change::Options(Box::new(options)), aqms)
     }
 
     /// Returns the number of runs: sweep points times disciplines times seeds. Checks the scenario.
     fn count(&self) -> PyResult<usize> {
-        Ok(self.runs(None)?.count())
+        Ok(self.runs(Steps::Given(None))?.count())
     }
 
     /// Returns the resolved scenario as JSON.
     fn to_json(&self) -> PyResult<String> {
-        let runs = self.runs(None)?;
+        let runs = self.runs(Steps::Given(None))?;
         let first = runs.scenario().map_err(|error| raised(&error))?;
         Ok(runs.to_json(&first).to_string())
     }
 }
 
 impl Scenario {
-    /// Returns the runs of the scenario, with time series in steps of `series`.
-    pub(crate) fn runs(&self, series: Option<goodqueue::Duration>) -> PyResult<Runs<'static>> {
-        let sweep = Sweep::new(&self.document, &Names::default()).map_err(|error| raised(&error))?;
-        Runs::new(sweep, series).map_err(|error| raised(&error))
+    fn of(document: Document) -> Self {
+        Self { document, changes: Vec::new(), aqms: Factories::default() }
     }
+
+    fn changed(&self, change: Change, aqms: Factories) -> PyResult<Self> {
+        let mut document = self.document.clone();
+        change.apply(&mut document).map_err(|error| raised(&error))?;
+        let changes = self.changes.iter().cloned().chain([change]).collect();
+        Ok(Self { document: with_aqms(document, &aqms), changes, aqms })
+    }
+
+    /// Returns the runs of the scenario, with these time series.
+    pub(crate) fn runs(&self, steps: Steps) -> PyResult<Runs<'static>> {
+        let sweep = Sweep::new(&self.document, &Names::default()).map_err(|error| raised(&error))?;
+        Runs::with(sweep, steps).map_err(|error| raised(&error))
+    }
+}
+
+/// Returns the document, whose lines may also name these AQMs.
+fn with_aqms(document: Document, aqms: &Factories) -> Document {
+    if aqms.is_empty() { document } else { document.with_disciplines(disciplines()) }
 }

@@ -4,11 +4,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-/// Returns `value` as TOML on one line.
+use crate::aqm::{Factories, label};
+
+/// Returns `value` as TOML on one line. A callable is an AQM written in Python: it is added to
+/// `factories`, and the text names it.
 ///
 /// # Errors
 /// A type that scenarios do not have.
-pub(crate) fn text(value: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(crate) fn text(value: &Bound<'_, PyAny>, factories: &mut Factories) -> PyResult<String> {
     if value.is_instance_of::<PyString>() {
         return Ok(quoted(&value.extract::<String>()?));
     }
@@ -19,20 +22,41 @@ pub(crate) fn text(value: &Bound<'_, PyAny>) -> PyResult<String> {
         return Ok(value.str()?.to_string());
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items: PyResult<Vec<String>> = value.try_iter()?.map(|item| text(&item?)).collect();
+        let items: PyResult<Vec<String>> =
+            value.try_iter()?.map(|item| item_text(&item?, factories)).collect();
         return Ok(format!("[{}]", items?.join(", ")));
     }
     if let Ok(table) = value.cast::<PyDict>() {
-        let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<String> {
-            Ok(format!("{} = {}", quoted(&key.extract::<String>()?), text(&value)?))
-        };
-        let entries: PyResult<Vec<String>> = table.iter().map(entry).collect();
-        return Ok(format!("{{ {} }}", entries?.join(", ")));
+        let mut entries = Vec::new();
+        for (key, value) in table.iter() {
+            entries.push(format!("{} = {}", quoted(&key.extract::<String>()?), text(&value, factories)?));
+        }
+        return Ok(format!("{{ {} }}", entries.join(", ")));
     }
-    Err(PyTypeError::new_err(format!(
-        "a scenario has no values of type {}; allowed: str, int, float, bool, list and dict of these",
-        value.get_type().name()?
-    )))
+    if value.is_callable() {
+        return factories.line(value).map(|line| quoted(&line));
+    }
+    let class = value.get_type().name()?;
+    Err(PyTypeError::new_err(if value.hasattr("on_dequeue")? || value.hasattr("on_enqueue")? {
+        format!(
+            "each queue makes an AQM of its own, so an object of {class} cannot be shared; pass the class {class}, or \
+             functools.partial({class}, ...)"
+        )
+    } else {
+        format!(
+            "a scenario has no values of type {class}; allowed: str, int, float, bool, list and dict of these, and \
+             classes of AQMs"
+        )
+    }))
+}
+
+/// An item of a list. An AQM in a list of disciplines has its name for a label.
+fn item_text(value: &Bound<'_, PyAny>, factories: &mut Factories) -> PyResult<String> {
+    if !value.is_callable() {
+        return text(value, factories);
+    }
+    let line = factories.line(value)?;
+    Ok(format!("{{ label = {}, down = {} }}", quoted(&label(value)), quoted(&line)))
 }
 
 /// A basic string of TOML.

@@ -49,6 +49,11 @@ impl Measured for Run {
 
 /// Observes the progress of jobs and may cancel them.
 pub trait Watch: Sync {
+    /// A job, by its number, is simulated next, on the thread that calls this.
+    fn started(&self, job: usize) {
+        let _ = job;
+    }
+
     /// A job, by its number, has come this far: a fraction from 0 to 1.
     fn advanced(&self, job: usize, fraction: f64) {
         let _ = (job, fraction);
@@ -147,8 +152,12 @@ pub fn stored<M: Measured>(job: &Job, store: &Store) -> Option<M> {
     Some(kept)
 }
 
-/// Keeps the result of a job in the store.
-fn keep<M: Measured>(job: &Job, measured: &mut M, store: &Store) -> Result<(), Diagnostic> {
+/// Keeps the result of a job in the store. The result loses time series that are for the store
+/// only.
+///
+/// # Errors
+/// The store cannot be written.
+pub fn keep<M: Measured>(job: &Job, measured: &mut M, store: &Store) -> Result<(), Diagnostic> {
     if job.series == SeriesUse::InResult {
         return store.save(&job.key, measured);
     }
@@ -168,6 +177,7 @@ pub fn results(scenario: serde_json::Value, runs: Vec<Run>) -> Results {
 }
 
 fn simulate<M: Measured>(number: usize, job: &Job, watch: &dyn Watch) -> Result<Option<M>, Diagnostic> {
+    watch.started(number);
     let begun = watch.cpu_time();
     let total = job.config.duration.as_nanos().max(1);
     let mut cancelled = false;

@@ -84,6 +84,14 @@ impl<'r> Part<'r> {
     }
 }
 
+impl<'r> Part<'r> {
+    /// Returns the runs with these numbers.
+    #[must_use]
+    pub const fn of_numbers(runs: &'r Runs<'r>, numbers: Vec<usize>) -> Self {
+        Self { runs, numbers }
+    }
+}
+
 impl Jobs for Part<'_> {
     fn count(&self) -> usize {
         self.numbers.len()
@@ -99,9 +107,7 @@ impl Jobs for Part<'_> {
 /// # Errors
 /// Runs are missing.
 pub fn stored_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Run>, Diagnostic> {
-    let load = |number: usize| -> Result<Option<Run>, Diagnostic> { Ok(stored(&*runs.job(number)?, store)) };
-    let all: Vec<Option<Run>> =
-        (0..runs.count()).into_par_iter().map(load).collect::<Result<_, Diagnostic>>()?;
+    let all = known_runs(runs, store)?;
     let missing = all.iter().filter(|run| run.is_none()).count();
     if let Some(first) = all.iter().position(Option::is_none) {
         let labels = &runs.job(first)?.labels;
@@ -117,6 +123,15 @@ pub fn stored_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Run>, Diagnosti
         .help("run the other shards first, or omit `--merge` to simulate the missing runs here"));
     }
     Ok(all.into_iter().flatten().collect())
+}
+
+/// Returns the stored result of each run, or `None` if it is missing.
+///
+/// # Errors
+/// A point that does not resolve any more.
+pub fn known_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Option<Run>>, Diagnostic> {
+    let load = |number: usize| -> Result<Option<Run>, Diagnostic> { Ok(stored(&*runs.job(number)?, store)) };
+    (0..runs.count()).into_par_iter().map(load).collect()
 }
 
 /// Returns a hash of the swept values, the discipline and the seed of a run.

@@ -55,13 +55,7 @@ impl Store {
     /// # Errors
     /// The folder cannot be made, or the file of this program cannot be read.
     pub fn open(folder: &Path) -> Result<Self, Diagnostic> {
-        let program = program::checksum().map_err(|error| {
-            Diagnostic::new(format!(
-                "the file of this program cannot be read: {error}; results are kept under its checksum"
-            ))
-            .help("start it again if it was replaced just now")
-        })?;
-        Self::of_program(folder, program)
+        Self::of_program(folder, this_program()?)
     }
 
     /// The store in `folder` for results of the program with this checksum, for programs that are
@@ -195,6 +189,19 @@ impl Store {
             .map(|start| key.bytes().fold(start, |digest, byte| mix_64(digest ^ u64::from(byte))));
         self.folder.join(format!("{:016x}{:016x}.json", digest[0], digest[1]))
     }
+}
+
+/// Returns the checksum of this program, under which results are kept.
+///
+/// # Errors
+/// The file of this program cannot be read.
+pub fn this_program() -> Result<u64, Diagnostic> {
+    program::checksum().map_err(|error| {
+        Diagnostic::new(format!(
+            "the file of this program cannot be read: {error}; results are kept under its checksum"
+        ))
+        .help("start it again if it was replaced just now")
+    })
 }
 
 /// Reads a result, if it is that of `key`: two keys may share a file name, however unlikely.

@@ -31,6 +31,8 @@ impl SeriesUse {
 pub enum Steps {
     /// Series in this step, or none. All of them are in the results.
     Given(Option<Duration>),
+    /// No series. A store may hold series of the same runs.
+    Unasked,
     /// Series for the store, in the step that was asked for, or else in about 600 steps.
     Kept {
         /// Step that was asked for. The results then have the series.
@@ -46,6 +48,7 @@ impl Steps {
     pub(crate) fn of_run(self, duration: Duration, flows: u64) -> (Option<Duration>, SeriesUse) {
         match self {
             Self::Given(step) => (step, SeriesUse::InResult),
+            Self::Unasked => (None, SeriesUse::Kept),
             Self::Kept { asked: Some(step), .. } => (Some(step), SeriesUse::ThisStep),
             Self::Kept { asked: None, are_needed: true } => {
                 (Some(default_step(duration)), SeriesUse::AnyStep)

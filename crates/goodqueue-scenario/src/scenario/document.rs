@@ -289,6 +289,12 @@ impl Document {
         self.place(message, &Origin::Program)
     }
 
+    /// Returns the name and the text of the file that was read, if it was one, and its folder.
+    #[must_use]
+    pub fn written(&self) -> Option<(&str, &str, &Path)> {
+        self.source.as_ref().map(|source| (&*source.name, &*source.text, &*self.folder))
+    }
+
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }

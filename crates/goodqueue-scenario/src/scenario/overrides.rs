@@ -1,11 +1,12 @@
 //! The options of the command line that change a scenario.
 
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
+use serde::{Deserialize, Serialize};
 
 use super::document::Document;
 
 /// The options of `compare` and `run` that stand for keys of the scenario, as text as given.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Overrides {
     /// `--rate`: `link.down`.
     pub rate: Option<String>,
@@ -31,6 +32,7 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// Options that the command itself obeys, with the key of the scenario that each is for:
     /// `--set` may not set it, too.
+    #[serde(skip)]
     pub beside: Vec<(&'static str, &'static str)>,
 }
 

@@ -3,11 +3,21 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use goodqueue::random::mix_64;
 
 /// A checksum of the file that holds this code: a program, or a library that an interpreter loaded.
+/// The file is read once.
 pub(super) fn checksum() -> io::Result<u64> {
+    static KNOWN: OnceLock<u64> = OnceLock::new();
+    match KNOWN.get() {
+        Some(known) => Ok(*known),
+        None => read_checksum().map(|sum| *KNOWN.get_or_init(|| sum)),
+    }
+}
+
+fn read_checksum() -> io::Result<u64> {
     let mut file = File::open(place()?)?;
     let (mut bytes, mut sum) = (Vec::new(), 0);
     loop {

@@ -1,0 +1,67 @@
+"""Finished runs are kept, and the same call simulates only what is missing."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+import goodqueue as gq
+
+SHORT = gq.Scenario().set("duration", "1s").set("qdiscs", ["pfifo", "fq_codel"])
+
+
+class Told:
+    """The progress of a call."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.runs: list[int] = []
+        self.stop_after = stop_after
+
+    def __call__(self, finished: int, runs: int) -> None:
+        self.runs.append(finished)
+        if self.stop_after is not None and finished >= self.stop_after:
+            raise KeyboardInterrupt
+
+
+def test_a_stopped_sweep_resumes_with_the_same_call_and_the_same_bytes(tmp_path: Path) -> None:
+    over = {"link.rtt": ["10ms", "20ms", "30ms"]}
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        gq.sweep(SHORT, over, seeds=4, store=tmp_path, jobs=1, progress=Told(stop_after=3))
+    kept = len(stopped.value.results)  # type: ignore[attr-defined]
+    assert 3 <= kept < 24
+    told = Told()
+    resumed = gq.sweep(SHORT, over, seeds=4, store=tmp_path, progress=told)
+    assert told.runs[0] >= kept
+    assert resumed.to_json() == gq.sweep(SHORT, over, seeds=4).to_json()
+    again = Told()
+    assert gq.sweep(SHORT, over, seeds=4, store=tmp_path, progress=again).to_json() == resumed.to_json()
+    assert again.runs == [], "nothing is simulated again"
+
+
+def test_a_sweep_that_grows_simulates_only_what_is_new(tmp_path: Path) -> None:
+    gq.sweep(SHORT, {"link.rtt": ["10ms", "20ms"]}, seeds=1, store=tmp_path)
+    told = Told()
+    gq.sweep(SHORT, {"link.rtt": ["10ms", "20ms", "30ms"]}, seeds=1, store=tmp_path, progress=told)
+    assert told.runs[0] >= 4 and told.runs[-1] == 6
+
+
+def test_series_can_be_asked_for_later(tmp_path: Path) -> None:
+    assert "series" not in gq.run(SHORT, store=tmp_path).runs[0]
+    with_series = gq.run(SHORT, store=tmp_path, series="100ms")
+    assert with_series.runs[0]["series"]["step_s"] == 0.1
+    assert "series" not in gq.run(SHORT, store=tmp_path).runs[0]
+
+
+def test_a_store_that_cannot_be_written_is_one_error_with_its_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(gq.Error, match="cannot be made") as raised:
+        gq.run(SHORT, store=tmp_path / "file")
+    assert "choose another `store`" in str(raised.value)
+
+
+def test_a_scenario_survives_its_way_to_another_process(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('qdiscs = ["codel"]\nduration = "5s"\n')
+    scenario = gq.Scenario.load(str(file)).set("link.rtt", "20ms").with_options(rate="5mbit", set={"tcp.ecn": True})
+    file.unlink()
+    assert pickle.loads(pickle.dumps(scenario)).to_json() == scenario.to_json()

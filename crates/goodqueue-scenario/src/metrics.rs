@@ -8,6 +8,7 @@
 
 mod catalogue;
 mod columns;
+mod condition;
 mod everywhere;
 mod losses;
 mod metric;
@@ -18,6 +19,7 @@ mod varying;
 
 pub use catalogue::{catalogue, values};
 pub use columns::{KeyedMetric, by_key, check_key};
+pub use condition::{Condition, Found};
 pub use everywhere::{PACKETS, SOJOURN};
 pub use losses::LOSSES;
 pub use metric::{Better, Column, Digits, Group, Metric, Of, Sides, Table};

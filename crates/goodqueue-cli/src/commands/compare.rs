@@ -34,6 +34,7 @@ Examples:
   goodqueue compare --qdisc 'fq_codel limit 10240p flows 1024 target 5ms ecn' --qdisc pie
   goodqueue compare --trace-down lte.down --trace-up lte.up --time 2min
   goodqueue compare --seeds 10 --json results.json
+  goodqueue compare --qdisc cake --fail-if 'ping.p99 > 80ms' --fail-if 'goodput.down < 9mbit'
   goodqueue compare rtt-fairness --qdisc sfq --qdisc fq_codel
   goodqueue compare --live --time 10s --qdisc pfifo --qdisc fq_codel   real packets, without root
   goodqueue compare --both --rate 10mbit --report both.html            real and simulated packets"
@@ -134,7 +135,7 @@ pub(crate) fn main(args: &CompareArgs, disciplines: &Disciplines) -> Outcome {
     if let Some(path) = report_path(args) {
         note(format_args!("report: {}", path.display()));
     }
-    Ok(Ending::Done)
+    args.how.judge(&results)
 }
 
 /// Refuses options that would have no effect.
@@ -229,7 +230,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
                 terminal::overview(&results, args.how.metric.as_deref())
             ))?;
         }
-        return Ok(Ending::Done);
+        return args.how.judge(&results);
     }
     // Simulates the same jobs, so that both have the time series for a report or an export.
     let (simulated, ending) = simulate_runs(&prepared, &args.how, None)?;
@@ -251,7 +252,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
             terminal::overview(&results, args.how.metric.as_deref())
         ))?;
     }
-    Ok(Ending::Done)
+    args.how.judge(&results)
 }
 
 fn report_path(args: &CompareArgs) -> Option<&PathBuf> {

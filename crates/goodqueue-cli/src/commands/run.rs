@@ -89,6 +89,7 @@ pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
         return machines::run_shard(scenario, &args.how, (&args.out, &store), shard);
     }
     prepared.iter().try_for_each(|scenario| claim::check(&store, &scenario.runs))?;
+    let mut all = Ending::Done;
     for scenario in &prepared {
         let (results, ending) = if args.machines.merge {
             (finish(scenario, &args.how, stored_runs(&scenario.runs, &store)?)?, Ending::Done)
@@ -111,8 +112,11 @@ pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
                 output::print(&format!("{}\n", json.display()))?;
             }
         }
+        if args.how.judge(&results)? == Ending::CheckFailed {
+            all = Ending::CheckFailed;
+        }
     }
-    Ok(Ending::Done)
+    Ok(all)
 }
 
 /// Refuses options that name one file for the results of several scenarios.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use goodqueue::Duration;
 use goodqueue_scenario::export::{Format, packets};
-use goodqueue_scenario::metrics;
+use goodqueue_scenario::metrics::{self, Condition};
 use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::run::series::{Steps, default_step};
 use goodqueue_scenario::run::{execute, results};
@@ -17,8 +17,8 @@ use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
-use super::{Ending, signed};
-use crate::messages::{self, note};
+use super::{Ending, Outcome, signed};
+use crate::messages::{self, note, say};
 use crate::output::{self, Outputs};
 use crate::progress::Progress;
 use crate::typed;
@@ -57,6 +57,12 @@ pub(crate) struct How {
     /// bottleneck.up.sojourn_s.p95 or goodput.down [default: induced_latency_s.mean].
     #[arg(long, value_name = "KEY")]
     pub(crate) metric: Option<String>,
+    /// Exit with code 1 and print the values if this holds for any discipline, such as
+    /// 'ping.p99 > 80ms'; repeat for several. The metric is a key of the JSON; with several seeds
+    /// its mean counts. ping, latency and voip are short for probes.ping_s, induced_latency_s and
+    /// probes.voip.
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<String>,
     /// Print the table and errors only: no progress, no notes.
     #[arg(long)]
     pub(crate) quiet: bool,
@@ -84,9 +90,39 @@ impl How {
         if self.quiet {
             messages::be_quiet();
         }
+        self.conditions()?;
         self.metric
             .iter()
             .try_for_each(|key| metrics::check_key(key).map_err(|error| error.in_argument("--metric", key)))
+    }
+
+    fn conditions(&self) -> Result<Vec<Condition>, Diagnostic> {
+        let read =
+            |text: &String| Condition::parse(text).map_err(|error| error.in_argument("--fail-if", text));
+        self.fail_if.iter().map(read).collect()
+    }
+
+    /// Returns how a command ends that has these results, and tells which conditions of `--fail-if`
+    /// hold.
+    pub(crate) fn judge(&self, results: &Results) -> Outcome {
+        let mut ending = Ending::Done;
+        for condition in self.conditions()? {
+            let found = condition.check(&results.runs);
+            let holds: Vec<_> = found.iter().filter(|found| found.holds).collect();
+            if holds.is_empty() {
+                continue;
+            }
+            ending = Ending::CheckFailed;
+            say(format_args!("failed: {}", condition.text()));
+            for found in holds {
+                let place =
+                    if found.point.is_empty() { String::new() } else { format!(" at {}", found.point) };
+                let value =
+                    found.value.map_or_else(|| "has no such value".to_owned(), |value| condition.show(value));
+                say(format_args!("  {}{place}: {value}", found.qdisc));
+            }
+        }
+        Ok(ending)
     }
 
     /// True if standard output is taken by an output that a table would garble.

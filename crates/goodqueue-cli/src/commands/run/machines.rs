@@ -53,12 +53,14 @@ impl Machines {
         let shard = Shard::parse(text).map_err(|error| error.in_argument("--shard", text))?;
         let single = [("--json", &how.json), ("--report", &how.report), ("--tc-stats", &how.tc_stats)];
         let single = single.into_iter().filter_map(|(option, file)| Some((option, file.as_ref()?)));
-        let mut outputs = single.chain(how.export.iter().map(|file| ("--export", file)));
-        match outputs.next() {
+        let outputs = single.chain(how.export.iter().map(|file| ("--export", file)));
+        let outputs = outputs.map(|(option, file)| (option, file.display().to_string()));
+        let mut of_all_runs = outputs.chain(how.fail_if.iter().map(|text| ("--fail-if", text.clone())));
+        match of_all_runs.next() {
             None => Ok(Some(shard)),
-            Some((option, file)) => Err(Diagnostic::new("a shard has only a part of the results")
+            Some((option, given)) => Err(Diagnostic::new("a shard has only a part of the results")
                 .help(format!("add `{option}` to the command with `--merge`, after all shards have finished"))
-                .in_argument(option, &file.display().to_string())),
+                .in_argument(option, &given)),
         }
     }
 }
@@ -123,6 +125,7 @@ const NOT_OF_SHARD: &[(&str, bool)] = &[
     ("--export", true),
     ("--tc-stats", true),
     ("--metric", true),
+    ("--fail-if", true),
     ("--quiet", false),
 ];
 /// The same for the command that combines them.

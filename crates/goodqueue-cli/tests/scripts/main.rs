@@ -1,0 +1,89 @@
+//! The command in scripts and continuous integration: checks that fail, and what they say.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `goodqueue` in `folder`.
+fn goodqueue(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_goodqueue")).args(args).current_dir(folder).output().expect("it starts")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A full queue of 127 packets delays uploads by seconds; fq_codel does not.
+const SHORT: &[&str] =
+    &["compare", "--quiet", "--time", "10s", "--qdisc", "pfifo limit 127", "--qdisc", "fq_codel"];
+
+#[test]
+fn a_check_fails_with_code_1_and_the_values_of_the_disciplines_that_fail() {
+    let folder = folder();
+    let args = [SHORT, &["--fail-if", "ping.p99 > 200ms", "--fail-if", "goodput.down < 1mbit"]].concat();
+    let output = goodqueue(folder.path(), &args);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let said = said(&output);
+    assert!(said.starts_with("failed: ping.p99 > 200ms\n  pfifo limit 127: "), "{said}");
+    assert!(said.trim_end().ends_with(" ms") && said.lines().count() == 2, "only pfifo fails: {said}");
+    assert!(!output.stdout.is_empty(), "the table is printed all the same");
+}
+
+#[test]
+fn checks_that_pass_say_nothing() {
+    let args = [SHORT, &["--fail-if", "ping.p99 > 10s", "--fail-if", "bottleneck.up.sojourn_s.p50 > 9s"]];
+    let output = goodqueue(folder().path(), &args.concat());
+    assert_eq!((output.status.code(), said(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_metric_without_a_value_fails_the_check() {
+    let output = goodqueue(folder().path(), &[SHORT, &["--fail-if", "voip.mos < 3.5"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("fq_codel: has no such value"), "{}", said(&output));
+}
+
+#[test]
+fn a_sweep_names_the_points_that_fail() {
+    let folder = folder();
+    let sweep = r#"
+        duration = "5s"
+        qdiscs = ["pfifo limit 127"]
+        [link]
+        up = "1mbit"
+        [sweep]
+        "link.rtt" = ["10ms", "300ms"]
+    "#;
+    std::fs::write(folder.path().join("sweep.toml"), sweep).unwrap();
+    let args = ["run", "sweep.toml", "--quiet", "--fail-if", "goodput.down < 100mbit"];
+    let output = goodqueue(folder.path(), &args);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let said = said(&output);
+    assert!(
+        said.contains("pfifo limit 127 at link.rtt 10ms: ") && said.contains("link.rtt 300ms: "),
+        "{said}"
+    );
+    // Stored runs are judged as well.
+    let args = ["run", "sweep.toml", "--quiet", "--fail-if", "goodput.down < 100kbit"];
+    assert_eq!(goodqueue(folder.path(), &args).status.code(), Some(0));
+}
+
+#[test]
+fn a_condition_that_cannot_be_read_is_refused_before_any_run() {
+    for (condition, answer) in [
+        ("ping.p99", "allowed: METRIC > VALUE"),
+        ("pnig.p99 > 80ms", "there is no metric `pnig.p99`"),
+        ("goodput.down < 9", "unit"),
+    ] {
+        let output = goodqueue(folder().path(), &[SHORT, &["--fail-if", condition]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let said = said(&output);
+        assert!(said.starts_with("error: --fail-if: ") && said.contains(answer), "{said}");
+    }
+    let output =
+        goodqueue(folder().path(), &["run", "rrul-10-1", "--shard", "1/2", "--fail-if", "ping.p99 > 1s"]);
+    assert!(said(&output).contains("add `--fail-if` to the command with `--merge`"), "{}", said(&output));
+}

@@ -1,8 +1,10 @@
 //! The commands, one file each.
 
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod replay;
 pub(crate) mod reproduce;
 pub(crate) mod run;

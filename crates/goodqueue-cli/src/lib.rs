@@ -32,10 +32,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use goodqueue::Disciplines;
 
-use crate::commands::{Ending, compare, explain, list, replay, reproduce, run, validate};
+use crate::commands::{Ending, compare, completions, explain, list, man, replay, reproduce, run, validate};
 #[cfg(target_os = "linux")]
 use crate::commands::{shape, shell, stats, top};
 use crate::messages::say;
@@ -80,6 +80,8 @@ enum Command {
     Stats(stats::StatsArgs),
     #[cfg(target_os = "linux")]
     Top(top::TopArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Runs the command with the arguments of this process and returns its exit code. Lines may name
@@ -115,6 +117,8 @@ pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = i
         Command::Stats(args) => stats::main(args),
         #[cfg(target_os = "linux")]
         Command::Top(args) => top::main(args),
+        Command::Completions(args) => completions::main(args, Cli::command()),
+        Command::Man(args) => man::main(args, Cli::command()),
     };
     match outcome {
         Ok(Ending::Done) => 0,

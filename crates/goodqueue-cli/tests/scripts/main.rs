@@ -87,3 +87,44 @@ fn a_condition_that_cannot_be_read_is_refused_before_any_run() {
         goodqueue(folder().path(), &["run", "rrul-10-1", "--shard", "1/2", "--fail-if", "ping.p99 > 1s"]);
     assert!(said(&output).contains("add `--fail-if` to the command with `--merge`"), "{}", said(&output));
 }
+
+#[test]
+fn shells_complete_commands_and_options() {
+    for (shell, names) in [("bash", "--fail-if"), ("zsh", "--fail-if"), ("fish", "fail-if")] {
+        let output = goodqueue(folder().path(), &["completions", shell]);
+        let script = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && script.contains("compare"), "{shell}");
+        assert!(script.contains(names), "{shell} does not complete {names}");
+    }
+    assert_eq!(goodqueue(folder().path(), &["completions", "tcsh"]).status.code(), Some(2));
+}
+
+#[test]
+fn each_command_has_a_manual_page_with_its_examples_line_by_line() {
+    let folder = folder();
+    let output = goodqueue(folder.path(), &["man", "--out", "share/man1"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let page = std::fs::read_to_string(folder.path().join("share/man1/goodqueue-compare.1")).unwrap();
+    assert!(page.contains("\n\\&  goodqueue compare \\-\\-seeds 10 \\-\\-json results.json\n"), "{page}");
+    let main = goodqueue(folder.path(), &["man"]).stdout;
+    assert_eq!(main, std::fs::read(folder.path().join("share/man1/goodqueue.1")).unwrap());
+}
+
+#[test]
+fn the_book_s_check_does_what_the_book_says() {
+    let page = include_str!("../../../../docs/ci.md");
+    let block = |opening: &str| {
+        let (_, rest) = page.split_once(opening).expect("the block is there");
+        rest.split("```").next().expect("it ends").to_owned()
+    };
+    let command = format!("export PATH={}:$PATH\n", folder_of_the_command()) + &block("```sh\n");
+    let run = |command: String| Command::new("sh").args(["-c", &command]).output().expect("sh starts");
+    let passed = run(command.clone());
+    assert_eq!((passed.status.code(), said(&passed).as_str()), (Some(0), ""));
+    let failed = run(format!("{} --qdisc 'pfifo limit 127'", command.trim_end()));
+    assert_eq!((failed.status.code(), said(&failed)), (Some(1), block("it says:\n\n```\n")));
+}
+
+fn folder_of_the_command() -> String {
+    Path::new(env!("CARGO_BIN_EXE_goodqueue")).parent().expect("a folder").display().to_string()
+}

@@ -49,6 +49,7 @@ test: format lint docs unit own-discipline python no-std package demo-check supp
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
 	$(CARGO) bench --quiet --package goodqueue-sim --bench simulator
+	$(CARGO) bench --quiet --package goodqueue-agents --bench steps
 
 # The live path of this machine: rate, delay, throughput, CPU; then live and simulated latency side by side.
 bench-live: build

@@ -83,14 +83,16 @@ pub struct LinkOutcome {
     pub spikes: Vec<Spike>,
 }
 
+/// Bounds of a histogram of delays in nanoseconds.
+const LOWEST_DELAY: u64 = 1_000;
+const HIGHEST_DELAY: u64 = 3_600_000_000_000;
+
 /// Returns a histogram with three significant digits from 1 µs to 1 h: an error of at most 0.1 % in
 /// about 200 KiB.
 pub(crate) fn delay_histogram() -> Histogram<u64> {
-    const LOWEST: u64 = 1_000;
-    const HIGHEST: u64 = 3_600_000_000_000;
     // The bounds are constants that the crate accepts. `new`, which grows as needed, is the
     // fallback.
-    Histogram::new_with_bounds(LOWEST, HIGHEST, 3)
+    Histogram::new_with_bounds(LOWEST_DELAY, HIGHEST_DELAY, 3)
         .or_else(|_| Histogram::new(3))
         .unwrap_or_else(|_| unreachable!("3 is a valid number of figures"))
 }
@@ -116,6 +118,13 @@ impl LinkMonitor {
         }
     }
 
+    /// Measures sojourn times with one significant digit instead of three, in some KiB.
+    pub(crate) fn coarsen(&mut self) {
+        if let Ok(coarse) = Histogram::new_with_bounds(LOWEST_DELAY, HIGHEST_DELAY, 1) {
+            self.sojourn = coarse;
+        }
+    }
+
     /// Discards everything measured before `now`, at the end of the warm-up. `link` is the link's
     /// progress at `now`.
     pub(crate) fn restart(&mut self, now: Instant, link: Progress) {
@@ -123,7 +132,10 @@ impl LinkMonitor {
         if let Some(watch) = &mut backlog {
             watch.restart(now);
         }
+        let mut sojourn = self.sojourn.clone();
+        sojourn.reset();
         *self = Self {
+            sojourn,
             length: self.length,
             length_max: self.length,
             last: now,

@@ -75,7 +75,9 @@ fn key(picture: &Picture, strokes: &Strokes) -> String {
             if !known.contains(&name.as_str()) {
                 known.push(name);
                 let newer = if trace.beyond { " <small>(newer)</small>" } else { "" };
-                entry(&strokes.class(trace), shape, &format!("{}{newer}", escape(name)));
+                let class =
+                    if each_line { strokes.class_of_line(picture, trace) } else { strokes.class(trace) };
+                entry(&class, shape, &format!("{}{newer}", escape(name)));
             }
         }
     }

@@ -220,7 +220,8 @@ pub(super) fn count(number: usize) -> f64 {
 
 pub(super) const WIDTH: f64 = 760.0;
 pub(super) const HEIGHT: f64 = 340.0;
-pub(super) const LEFT: f64 = 62.0;
+/// Room for ticks of seven digits and the name of the axis.
+pub(super) const LEFT: f64 = 74.0;
 pub(super) const RIGHT: f64 = 14.0;
 pub(super) const TOP: f64 = 10.0;
 pub(super) const BOTTOM: f64 = 40.0;

@@ -33,6 +33,23 @@ impl Strokes {
         };
         format!("c{}{stroke}", number % COLOURS)
     }
+
+    /// Returns the same for a line of a picture. A second line of a discipline has another stroke,
+    /// so that the legend tells the two apart.
+    pub(super) fn class_of_line(&self, picture: &Picture, trace: &Trace) -> String {
+        let mut names = Vec::new();
+        for known in picture.traces.iter().filter(|known| known.label == trace.label) {
+            if !names.contains(&&known.name) {
+                names.push(&known.name);
+            }
+        }
+        let class = self.class(trace);
+        match names.iter().position(|name| **name == trace.name) {
+            Some(1) => format!("{class} second"),
+            Some(2..) => format!("{class} third"),
+            _ => class,
+        }
+    }
 }
 
 /// Starts the drawing of a figure.

@@ -9,15 +9,19 @@
 from __future__ import annotations
 
 from ._api import compare, run, sweep
-from ._goodqueue import Error, Packet, Qdisc, Scenario, Seen, __version__
+from ._goodqueue import Error, Interval, Packet, Qdisc, Scenario, Seen, __version__
+from ._problem import Problem, Score
 from ._results import Results
 
 __all__ = [
     "Error",
+    "Interval",
     "Packet",
+    "Problem",
     "Qdisc",
     "Results",
     "Scenario",
+    "Score",
     "Seen",
     "__version__",
     "compare",

@@ -183,4 +183,119 @@ class Sweep:
 def program() -> tuple[str, str]:
     """Returns the version and the checksum of the compiled half."""
 
+@final
+class AqmLines:
+    """Lines whose AQM is an agent. Arrays are bytes: actions of float64, observations of float32."""
+
+    ACTIONS: list[float]
+    OBSERVED: list[tuple[str, str]]
+    MEASURED: list[tuple[str, str]]
+    def __init__(
+        self,
+        count: int,
+        *,
+        threads: int,
+        split: str,
+        control: str,
+        qdisc: str | None,
+        interval: str,
+        duration: str,
+        rate: tuple[str, str] | None,
+        rtt: tuple[str, str] | None,
+        flows: tuple[int, int] | None,
+        ecn: float | None,
+    ) -> None: ...
+    def begin(self, seeds: list[int]) -> bytes: ...
+    def step(self, actions: bytes) -> tuple[bytes, bytes, bytes]: ...
+    def measured(self) -> bytes: ...
+    def packets(self) -> int: ...
+
+@final
+class CongestionLines:
+    """Lines on which an agent is the congestion control of a flow."""
+
+    ACTIONS: list[float]
+    OBSERVED: list[tuple[str, str]]
+    MEASURED: list[tuple[str, str]]
+    def __init__(
+        self,
+        count: int,
+        *,
+        threads: int,
+        split: str,
+        control: str,
+        congestion_control: str | None,
+        interval: str,
+        duration: str,
+        rate: tuple[str, str] | None,
+        rtt: tuple[str, str] | None,
+        buffer: tuple[float, float] | None,
+        cross: tuple[float, float] | None,
+    ) -> None: ...
+    def begin(self, seeds: list[int]) -> bytes: ...
+    def step(self, actions: bytes) -> tuple[bytes, bytes, bytes]: ...
+    def measured(self) -> bytes: ...
+    def packets(self) -> int: ...
+
+@final
+class Interval:
+    """One control interval at the queue: what a policy of `Problem` sees. Times are in seconds."""
+
+    def __init__(
+        self,
+        *,
+        backlog: float = 0.0,
+        sojourn: float = 0.0,
+        sojourn_max: float = 0.0,
+        utilization: float = 0.0,
+        arrived: float = 0.0,
+        dropped: float = 0.0,
+        marked: float = 0.0,
+        rate: float = 0.0,
+        setting: float = 0.0,
+    ) -> None: ...
+    @property
+    def backlog(self) -> float:
+        """Time that the link needs for the bytes queued at the end of the interval."""
+
+    @property
+    def sojourn(self) -> float:
+        """Mean sojourn time of the packets that left; 0 if none left."""
+
+    @property
+    def sojourn_max(self) -> float:
+        """Longest sojourn time of the packets that left."""
+
+    @property
+    def utilization(self) -> float:
+        """Sent bits as a share of the bits that the link could have sent."""
+
+    @property
+    def arrived(self) -> float:
+        """Bits that arrived as a share of the bits that the link could have sent; may exceed 1."""
+
+    @property
+    def dropped(self) -> float:
+        """Dropped packets as a share of the packets that arrived; may exceed 1."""
+
+    @property
+    def marked(self) -> float:
+        """Marked packets as a share of the packets that arrived; may exceed 1."""
+
+    @property
+    def rate(self) -> float:
+        """Sent bits per second."""
+
+    @property
+    def setting(self) -> float:
+        """The probability that was in force."""
+
+@final
+class Scorer:
+    TABLE: list[str]
+    def __init__(self, name: str) -> None: ...
+    def seeds(self, split: str, seed: int) -> list[int]: ...
+    def score(self, name: str, policy: Any, seed: int, jobs: int) -> str: ...
+    def train(self, policy: Any, jobs: int) -> str: ...
+
 def main(arguments: list[str]) -> int: ...

@@ -7,6 +7,8 @@ mod aqm;
 mod command;
 mod errors;
 mod frame;
+mod lines;
+mod problem;
 mod qdisc;
 mod results;
 mod running;
@@ -25,6 +27,10 @@ fn _goodqueue(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<qdisc::Qdisc>()?;
     module.add_class::<qdisc::Packet>()?;
     module.add_class::<aqm::Seen>()?;
+    module.add_class::<lines::AqmLines>()?;
+    module.add_class::<lines::CongestionLines>()?;
+    module.add_class::<problem::Interval>()?;
+    module.add_class::<problem::Scorer>()?;
     module.add_class::<sweep::Sweep>()?;
     module.add_function(wrap_pyfunction!(sweep::program, module)?)?;
     module.add_function(wrap_pyfunction!(command::main, module)?)

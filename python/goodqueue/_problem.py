@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._goodqueue import Error, Interval, Scorer
 
@@ -15,8 +14,7 @@ Policy = Callable[[Interval], float] | bytes | str | os.PathLike[str]
 """A function, the bytes of a WebAssembly module, its path (`.wasm` or `.wat`), or a tc line."""
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """The means over a panel of lines; times in seconds. `lines` has a dict for each line."""
 
     reward: float
@@ -26,8 +24,7 @@ class Panel:
     lines: list[dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(NamedTuple):
     """A score and its parts. `float(score)` is the mean reward on the held-out lines."""
 
     problem: str

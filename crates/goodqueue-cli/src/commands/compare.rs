@@ -47,6 +47,10 @@ pub(crate) struct CompareArgs {
     /// pfifo, red, pie, codel, sfq, fq_codel].
     #[arg(long, value_name = "TC")]
     qdisc: Vec<String>,
+    /// Discipline from the client, if it is not that of --qdisc; once for all, or once for each
+    /// --qdisc. In tables, both are one name, DOWN / UP, which --qdisc takes as well.
+    #[arg(long, value_name = "TC")]
+    qdisc_up: Vec<String>,
     /// Rate towards the client, such as 50mbit [default: 10mbit].
     #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
     rate: Option<String>,
@@ -111,6 +115,7 @@ pub(crate) fn main(args: &CompareArgs, disciplines: &Disciplines) -> Outcome {
         seed: args.seed.clone(),
         seeds: args.seeds.clone(),
         qdiscs: args.qdisc.clone(),
+        qdiscs_up: args.qdisc_up.clone(),
         set: settings(args),
         beside: args.how.keys(),
     })?;

@@ -48,11 +48,7 @@ pub(super) fn read_qdiscs(root: &Reader<'_>, link: &BottleneckLink) -> Result<Ve
     };
     for node in listed {
         let choice = match &node.raw {
-            Raw::Text(line) => {
-                let down = read_discipline(document, node, line, &link.as_seen_by_qdisc(&link.down.rate))?;
-                let up = read_discipline(document, node, line, &link.as_seen_by_qdisc(&link.up.rate))?;
-                QdiscChoice { label: line.split_whitespace().collect::<Vec<_>>().join(" "), down, up }
-            }
+            Raw::Text(line) => read_line(document, node, line, link)?,
             _ => read_qdisc_table(document, node, link)?,
         };
         if choices.iter().any(|earlier| earlier.label == choice.label) {
@@ -67,6 +63,25 @@ pub(super) fn read_qdiscs(root: &Reader<'_>, link: &BottleneckLink) -> Result<Ve
         );
     }
     Ok(choices)
+}
+
+/// Reads a line for both directions, or one for each: `DOWN / UP`. Tables call the disciplines so,
+/// and what stands in a table can be given again.
+fn read_line(
+    document: &Document,
+    node: &Node,
+    line: &str,
+    link: &BottleneckLink,
+) -> Result<QdiscChoice, Diagnostic> {
+    let (down_line, up_line) = line.split_once(BOTH).unwrap_or((line, line));
+    let down = read_discipline(document, node, down_line, &link.as_seen_by_qdisc(&link.down.rate))?;
+    let link = link.as_seen_by_qdisc(&link.up.rate);
+    let config = document.files().discipline(up_line, &link, document.disciplines()).map_err(|error| {
+        let begins = line.len() - up_line.len();
+        document.at(error.shifted(begins), node)
+    })?;
+    let up = Discipline { given: up_line.to_owned(), config };
+    Ok(QdiscChoice { label: line.split_whitespace().collect::<Vec<_>>().join(" "), down, up })
 }
 
 fn read_qdisc_table(
@@ -99,7 +114,7 @@ fn read_qdisc_table(
         }
         Some(label) => label.to_owned(),
         None if down_line == up_line => down_line.to_owned(),
-        None => format!("{down_line} / {up_line}"),
+        None => format!("{down_line}{BOTH}{up_line}"),
     };
     let down = read_discipline(document, down_node, down_line, &link.as_seen_by_qdisc(&link.down.rate))?;
     let up = read_discipline(document, up_node, up_line, &link.as_seen_by_qdisc(&link.up.rate))?;
@@ -121,5 +136,8 @@ pub(super) fn read_discipline(
 /// queueing without and with AQM.
 pub(crate) const DEFAULT_QDISCS: &[&str] =
     &["pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel"];
+
+/// Between the lines of the two directions.
+pub(super) const BOTH: &str = " / ";
 
 const MAX_LABEL: usize = 200;

@@ -3,6 +3,7 @@
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use serde::{Deserialize, Serialize};
 
+use super::discipline::BOTH;
 use super::document::Document;
 
 /// The options of `compare` and `run` that stand for keys of the scenario, as text as given.
@@ -28,6 +29,9 @@ pub struct Overrides {
     pub seeds: Option<String>,
     /// `--qdisc`, each time it was given: replaces `qdiscs`.
     pub qdiscs: Vec<String>,
+    /// `--qdisc-up`: the disciplines towards the server, one for each of `qdiscs` or one for all.
+    #[serde(default)]
+    pub qdiscs_up: Vec<String>,
     /// `--set KEY=VALUE`, each time it was given; applied last.
     pub set: Vec<String>,
     /// Options that the command itself obeys, with the key of the scenario that each is for:
@@ -43,6 +47,12 @@ impl Document {
     /// Two options for the same key, or as [`Document::assign`].
     pub fn apply(&mut self, overrides: &Overrides) -> Result<(), Diagnostic> {
         overrides.check()?;
+        if overrides.qdiscs.is_empty()
+            && let Some(up) = overrides.qdiscs_up.first()
+        {
+            return Err(Diagnostic::new("`--qdisc-up` needs a discipline for the other direction")
+                .help(format!("add `--qdisc TC`, or give `{up}` for both directions with `--qdisc`")));
+        }
         for (argument, key, value) in overrides.words() {
             if let Some(value) = value {
                 self.set(argument, key, value)?;
@@ -55,7 +65,7 @@ impl Document {
             self.put_trace("--trace-up", "link.up", path)?;
         }
         if !overrides.qdiscs.is_empty() {
-            self.put_list("--qdisc", "qdiscs", &overrides.qdiscs)?;
+            self.put_list("--qdisc", "qdiscs", &overrides.lines()?)?;
         }
         overrides.set.iter().try_for_each(|assignment| self.assign("--set", assignment))
     }
@@ -73,6 +83,22 @@ impl Overrides {
             ("--seed", "seed", self.seed.as_ref()),
             ("--seeds", "seeds", self.seeds.as_ref()),
         ]
+    }
+
+    /// The lines of `--qdisc`, each with its line of `--qdisc-up`.
+    fn lines(&self) -> Result<Vec<String>, Diagnostic> {
+        let (down, up) = (&self.qdiscs, &self.qdiscs_up);
+        let pair = |(down, up): (&String, &String)| format!("{}{BOTH}{}", down.trim(), up.trim());
+        match (down.len(), up.as_slice()) {
+            (_, []) => Ok(down.clone()),
+            (_, [one]) => Ok(down.iter().map(|down| pair((down, one))).collect()),
+            (count, up) if up.len() == count => Ok(down.iter().zip(up).map(pair).collect()),
+            (count, up) => Err(Diagnostic::new(format!(
+                "`--qdisc-up` was given {} times and `--qdisc` {count} times",
+                up.len()
+            ))
+            .allowed("one `--qdisc-up` for each `--qdisc`, in the same order, or one for all")),
+        }
     }
 
     /// Refuses two options for the same key: one of them would have no effect.

@@ -84,6 +84,40 @@ fn every_value_that_a_file_can_hold_can_be_set() {
 }
 
 #[test]
+fn each_direction_may_have_its_own_discipline_and_its_name_can_be_given_again() {
+    let resolved = |qdiscs: &[&str], up: &[&str]| {
+        let words = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect();
+        let mut document = Document::default();
+        document.apply(&Overrides { qdiscs: words(qdiscs), qdiscs_up: words(up), ..Overrides::default() })?;
+        document.resolve(&Names::default())
+    };
+    let names = |scenario: &Scenario| {
+        let name = |choice: &QdiscChoice| {
+            (choice.label.clone(), choice.down.config.kind().name, choice.up.config.kind().name)
+        };
+        scenario.qdiscs.iter().map(name).collect::<Vec<_>>()
+    };
+    let one_for_all = resolved(&["codel", "pie"], &["fq_codel limit 99"]).unwrap();
+    let expected = [
+        ("codel / fq_codel limit 99".to_owned(), "codel", "fq_codel"),
+        ("pie / fq_codel limit 99".to_owned(), "pie", "fq_codel"),
+    ];
+    assert_eq!(names(&one_for_all), expected);
+    let labels: Vec<&str> = one_for_all.qdiscs.iter().map(|choice| choice.label.as_str()).collect();
+    assert_eq!(resolved(&labels, &[]).unwrap().qdiscs, one_for_all.qdiscs);
+    let pairs = resolved(&["codel", "pie"], &["pie", "codel"]).unwrap();
+    assert_eq!(names(&pairs)[1], ("pie / codel".to_owned(), "pie", "codel"));
+    for (qdiscs, up, said) in [
+        (&[][..], &["pie"][..], "add `--qdisc TC`"),
+        (&["codel", "pie", "red"], &["pie", "codel"], "2 times and `--qdisc` 3 times"),
+        (&["codel / pie taget 5ms"], &[], "          ^^^^^\n"),
+    ] {
+        let error = resolved(qdiscs, up).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
 fn a_bad_option_is_shown_with_its_name() {
     let with = |overrides: Overrides| {
         let mut document = Document::parse("load.toml", "qdiscs = \"pfifo\"", Path::new("")).unwrap();

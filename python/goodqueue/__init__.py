@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from ._api import compare, run, sweep
+from ._commands import Reproduction, replay, reproduce
 from ._goodqueue import Error, Interval, Packet, Qdisc, Scenario, Seen, __version__
 from ._problem import Problem, Score
 from ._results import Results
@@ -19,12 +20,15 @@ __all__ = [
     "Packet",
     "Problem",
     "Qdisc",
+    "Reproduction",
     "Results",
     "Scenario",
     "Score",
     "Seen",
     "__version__",
     "compare",
+    "replay",
+    "reproduce",
     "run",
     "sweep",
 ]

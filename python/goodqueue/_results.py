@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _goodqueue
+from ._goodqueue import Error
+from ._table import Table
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+    from ._plot import Plot
 
 
 class Results:
@@ -65,28 +69,56 @@ class Results:
         summary: list[dict[str, Any]] = self._json["summary"]
         return summary
 
+    @property
+    def table(self) -> Table:
+        """The table with a row for each run: swept keys and all metrics, in SI units."""
+        return Table(self._inner.table())
+
+    @property
+    def series(self) -> Table:
+        """The table of all time series, with a row for each sample.
+
+        The runs need time series: `gq.compare(series="200ms")`.
+        """
+        if not any("series" in run for run in self.runs):
+            raise Error("these runs have no time series\n  help: pass `series=\"200ms\"`, or another step, to the runs")
+        return Table(self._inner.series())
+
+    @property
+    def packets(self) -> list[Path]:
+        """The files with every packet of the bottleneck, one for each run, if `packets=` named one.
+
+        Read them with pandas or polars, such as `polars.read_parquet(results.packets[0])`.
+        """
+        if not self._packets:
+            raise Error(
+                "the packets of these runs were not written\n  help: pass `packets=\"packets.parquet\"`, or another "
+                "name that ends with .csv or .pcapng, to the runs"
+            )
+        return self._packets
+
+    @property
+    def plot(self) -> Plot:
+        """Figures for papers. Needs matplotlib: `pip install goodqueue[plot]`."""
+        from ._plot import Plot
+
+        return Plot(self)
+
     def columns(self) -> dict[str, list[Any]]:
         """Returns the table with a row for each run: a list for each column, in SI units."""
-        return self._inner.columns()
+        return self.table.columns()
 
     def to_pandas(self) -> pandas.DataFrame:
         """Returns a data frame with a row for each run, in SI units. Needs pandas."""
-        # Optional packages are imported where they are used: `import goodqueue` stays fast.
-        import pandas
-
-        return pandas.DataFrame(self.columns())
+        return self.table.to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
         """Returns a data frame with a row for each run, in SI units. Needs polars."""
-        import polars
-
-        return polars.DataFrame(self.columns(), infer_schema_length=None)
+        return self.table.to_polars()
 
     def to_arrow(self) -> pyarrow.Table:
-        """Returns a table with a row for each run, in SI units. Needs pyarrow."""
-        import pyarrow
-
-        return pyarrow.table(self.columns())
+        """Returns a table with a row for each run, in SI units, without a copy. Needs pyarrow."""
+        return self.table.to_arrow()
 
     def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
         """Writes the report: one HTML file that loads nothing."""

@@ -26,6 +26,7 @@ fn _goodqueue(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::Results>()?;
     module.add_class::<qdisc::Qdisc>()?;
     module.add_class::<qdisc::Packet>()?;
+    module.add_class::<frame::Table>()?;
     module.add_class::<aqm::Seen>()?;
     module.add_class::<lines::AqmLines>()?;
     module.add_class::<lines::CongestionLines>()?;

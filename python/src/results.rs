@@ -1,16 +1,16 @@
 //! Results of runs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use goodqueue_report::{Options, terminal};
 use goodqueue_scenario::export::{self, Format};
-use goodqueue_scenario::files;
+use goodqueue_scenario::{files, metrics};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::errors::{Error, raised};
-use crate::frame::columns;
+use crate::frame::Table;
 
 /// Results of all runs of a scenario.
 #[pyclass(frozen, module = "goodqueue")]
@@ -53,9 +53,37 @@ impl Results {
         goodqueue_report::html(&self.results, &options)
     }
 
-    /// Returns a list for each column of the table with a row for each run.
-    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, &export::runs::frame(&self.results))
+    /// Returns the link and the traffic in one line.
+    fn headline(&self) -> String {
+        terminal::headline(&self.results.scenario, "simulated")
+    }
+
+    /// Returns the name and the unit in tables of each metric, by its key.
+    fn metrics(&self) -> BTreeMap<String, (String, &'static str)> {
+        let runs: Vec<_> = self.results.runs.iter().collect();
+        let groups = metrics::catalogue(&runs);
+        let named = metrics::by_key(&groups).into_iter().map(|of| {
+            let (title, name, way) = (&of.group.title, &of.metric.name, of.direction.name());
+            let words = if name == way {
+                format!("{title} {way}")
+            } else if of.key.contains(way) {
+                format!("{title} {way}, {name}")
+            } else {
+                format!("{title}, {name}")
+            };
+            (of.key, (words, of.metric.unit))
+        });
+        named.collect()
+    }
+
+    /// Returns the table with a row for each run.
+    fn table(&self, py: Python<'_>) -> Table {
+        Table::new(py.detach(|| export::runs::frame(&self.results)))
+    }
+
+    /// Returns the table of all time series.
+    fn series(&self, py: Python<'_>) -> Table {
+        Table::new(py.detach(|| export::samples::frame(&self.results)))
     }
 
     /// Writes the results in the format that the end of `path` names. Returns the files.

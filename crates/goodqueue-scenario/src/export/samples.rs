@@ -12,8 +12,10 @@
 //! | `flow` | number of the flow; only for its goodput |
 //! | `value` | empty if no packet left in the step, or if the ping was lost |
 
+use crate::export::frame::{Frame, Values};
+use crate::export::swept::Swept;
 use crate::metrics::series::{GOODPUT, PING, QUEUES};
-use crate::results::Run;
+use crate::results::{Results, Run};
 use crate::statistics::float;
 
 /// One value of a time series.
@@ -72,6 +74,39 @@ pub fn of_run(run: &Run) -> Vec<Sample> {
     all
 }
 
+/// Returns the table of all time series of `results`.
+#[must_use]
+pub fn frame(results: &Results) -> Frame {
+    let rows: Vec<(u64, &Run, Sample)> = (0..)
+        .zip(&results.runs)
+        .flat_map(|(number, run)| of_run(run).into_iter().map(move |sample| (number, run, sample)))
+        .collect();
+    let mut frame = Frame::default();
+    let texts = |of: &dyn Fn(&Run, &Sample) -> Option<String>| {
+        Values::Text(rows.iter().map(|(_, run, sample)| of(run, sample)).collect())
+    };
+    let numbers = |of: &dyn Fn(&Run, &Sample) -> Option<f64>| {
+        Values::Number(rows.iter().map(|(_, run, sample)| of(run, sample)).collect())
+    };
+    frame.push("run", Values::Whole(rows.iter().map(|row| row.0).collect()));
+    frame.push("qdisc", texts(&|run, _| Some(run.qdisc.clone())));
+    for swept in Swept::all(results) {
+        let values = if swept.is_number() {
+            numbers(&|run, _| swept.number(run))
+        } else {
+            texts(&|run, _| swept.text(run))
+        };
+        frame.push(swept.heading(), values);
+    }
+    frame.push("seed", Values::Whole(rows.iter().map(|row| row.1.seed).collect()));
+    frame.push("t_s", numbers(&|_, sample| Some(sample.t_s)));
+    frame.push("series", texts(&|_, sample| Some(sample.series.to_owned())));
+    frame.push("direction", texts(&|_, sample| sample.direction.map(str::to_owned)));
+    frame.push("flow", numbers(&|_, sample| sample.flow.map(f64::from)));
+    frame.push("value", numbers(&|_, sample| sample.value));
+    frame
+}
+
 /// Returns the start of each step of `step_s` seconds, without the rounding error of repeated
 /// addition.
 pub(super) fn times(step_s: f64) -> impl Iterator<Item = f64> + Clone {
@@ -82,7 +117,7 @@ pub(super) fn times(step_s: f64) -> impl Iterator<Item = f64> + Clone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::tests::run;
+    use crate::export::tests::{results, run};
 
     #[test]
     fn every_sample_of_a_run_has_its_row() {
@@ -99,6 +134,18 @@ mod tests {
             value: Some(5e6),
         };
         assert!(all.contains(&up));
+    }
+
+    #[test]
+    fn the_table_has_the_samples_of_all_runs_and_a_column_for_each_swept_key() {
+        let mut swept = run("pie", 7);
+        swept.sweep.insert("link.rtt".to_owned(), "10ms".into());
+        let frame = frame(&results(vec![run("codel", 1), swept]));
+        let names: Vec<&str> = frame.columns.iter().map(|column| column.name.as_str()).collect();
+        let all = ["run", "qdisc", "link.rtt", "seed", "t_s", "series", "direction", "flow", "value"];
+        assert_eq!((names, frame.rows()), (all.to_vec(), 2 * 27));
+        let Values::Number(rtts) = &frame.columns[2].values else { panic!("link.rtt is a number") };
+        assert_eq!((rtts[0], rtts[27]), (None, Some(0.01)));
     }
 
     #[test]

@@ -156,9 +156,20 @@ impl Scenario {
         };
         let number = |number: Option<u64>| number.map(|number| number.to_string());
         let (flows, seed, seeds) = (number(flows), number(seed), number(seeds));
-        let (set, beside) = (assignments, Vec::new());
-        let options =
-            Overrides { rate, up, rtt, trace_down, trace_up, flows, time, seed, seeds, qdiscs, set, beside };
+        let options = Overrides {
+            rate,
+            up,
+            rtt,
+            trace_down,
+            trace_up,
+            flows,
+            time,
+            seed,
+            seeds,
+            qdiscs,
+            set: assignments,
+            ..Overrides::default()
+        };
         self.changed(Change::Options(Box::new(options)), aqms)
     }
 

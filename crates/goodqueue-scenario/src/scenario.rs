@@ -20,6 +20,7 @@
 //! seeds = 1                  # number of repetitions, with seed, seed + 1, ...
 //! qdiscs = [                 # disciplines to compare: lines in tc's grammar, or tables
 //!   "pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel",
+//!   "cake / fq_codel",       # towards the clients / towards the servers
 //!   { label = "mixed", down = "fq_codel", up = "pfifo limit 50" },    # `up` defaults to `down`
 //! ]
 //!

@@ -45,13 +45,14 @@ pub(crate) struct ReproduceArgs {
     /// built-in papers.
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
-    /// Use fewer repetitions and shorter runs than the papers (default).
+    /// Use fewer repetitions and shorter runs than the papers (default). All papers together take
+    /// about 20 minutes of one processor, of which nj takes 11 and gbw 7.
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// Use the papers' own repetitions and durations.
     ///
-    /// On one processor this takes about 40 s for gong, 20 s for jk, 6 minutes for rfc7928, 15
-    /// minutes for nj and 30 minutes for gbw. An interrupted command resumes.
+    /// gong and jk have the papers' own by default. The others have several times as many runs, and
+    /// longer ones: expect hours for nj and gbw. An interrupted command resumes.
     #[arg(long)]
     full: bool,
     /// Folder for finished runs.

@@ -3,6 +3,7 @@
 //! Each discipline has a line. The columns are the metrics of the catalogue that these runs have.
 
 mod across;
+mod best;
 mod headline;
 mod line;
 mod pairs;
@@ -73,6 +74,9 @@ pub fn tables(results: &Results) -> String {
         let lines = lines(&runs);
         let groups = catalogue(&runs);
         let _ = writeln!(text, "{}", main_table(&lines, &groups).trim_fmt());
+        if let Some(sentence) = best::best(&lines) {
+            let _ = writeln!(text, "\n{sentence}");
+        }
         for more in more_tables(&lines, &groups) {
             let _ = writeln!(text, "\n{}", more.trim_fmt());
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use goodqueue::Disciplines;
+use goodqueue::{AnyConfig, Disciplines};
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::control::{Control, HttpListener};
 use goodqueue_live::mailbox::mailbox;
@@ -84,6 +84,12 @@ pub(crate) struct ShellArgs {
     /// as in `gemodel 1% 10%` [default: none].
     #[arg(long, value_name = "LOSS", allow_hyphen_values = true, value_parser = signed)]
     loss: Option<String>,
+    /// The same towards the program only [default: the value of --loss].
+    #[arg(long, value_name = "LOSS", allow_hyphen_values = true, value_parser = signed)]
+    loss_down: Option<String>,
+    /// The same from the program only [default: the value of --loss].
+    #[arg(long, value_name = "LOSS", allow_hyphen_values = true, value_parser = signed)]
+    loss_up: Option<String>,
     /// Take the link from a scenario, a file or a built-in name. The options above override it.
     #[arg(long, value_name = "SCENARIO")]
     scenario: Option<String>,
@@ -158,12 +164,11 @@ pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
             bottleneck.links[1].capacity = Capacity::Unlimited;
         }
     }
-    if let Some(loss) = &args.loss {
-        let line = format!("netem limit 1000000 loss {loss}");
-        let path = tc::parse(&line, &goodqueue::config::Link::default())
-            .map_err(|error| Diagnostic::new(error.problem()).in_argument("--loss", loss))?;
-        for link in &mut bottleneck.links {
-            link.path = Some(path.clone());
+    let of_links = [("--loss-down", &args.loss_down), ("--loss-up", &args.loss_up)];
+    for (link, (option, own)) in bottleneck.links.iter_mut().zip(of_links) {
+        let given = own.as_ref().map(|own| (option, own));
+        if let Some((option, loss)) = given.or_else(|| Some(("--loss", args.loss.as_ref()?))) {
+            link.path = Some(lossy(option, loss)?);
         }
     }
     args.watch.check()?;
@@ -194,6 +199,12 @@ pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
     args.watch.end(&mut shell.bottleneck)?;
     let code = ended?;
     Ok(Ending::Program(u8::try_from(code).unwrap_or(1)))
+}
+
+/// Returns the path that loses packets as this option says.
+fn lossy(option: &str, loss: &str) -> Result<AnyConfig, Diagnostic> {
+    tc::parse(&format!("netem limit 1000000 loss {loss}"), &goodqueue::config::Link::default())
+        .map_err(|error| Diagnostic::new(error.problem()).in_argument(option, loss))
 }
 
 fn scenario(args: &ShellArgs, disciplines: &Disciplines) -> Result<Scenario, Diagnostic> {

@@ -100,6 +100,13 @@ fn inside() {
             threads.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), size));
         }
         "echo" => echo(argument.parse().unwrap()),
+        "no-echo" => {
+            let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+            socket.connect("198.18.0.2:7").unwrap();
+            socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+            (0..5).for_each(|number| assert_eq!(socket.send(&[number; 100]).unwrap(), 100));
+            assert!(socket.recv(&mut [0; 200]).is_err(), "an answer came through");
+        }
         "echo-stream" => echo_stream(argument.parse().unwrap()),
         "echo-segments" => echo_segments(),
         "flood" => flood(argument, &[0; 36]),
@@ -405,6 +412,25 @@ fn what_is_sent_arrives_byte_for_byte() {
     ] {
         good(&run(shell(&[&["--quiet"], options].concat(), "echo-stream 3000000")));
     }
+}
+
+#[test]
+fn each_direction_may_lose_packets_of_its_own() {
+    if skipped("each_direction_may_lose_packets_of_its_own") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let stats = folder.path().join("stats.json");
+    let answers = |losses: &[&str]| {
+        let options = [&["--quiet", "--json", stats.to_str().unwrap()], losses].concat();
+        good(&run(shell(&options, "no-echo")));
+        let stats = json(&stats);
+        let sent = |direction: &str| stats[direction]["packets"]["dequeued"].as_u64().unwrap();
+        (sent("up") >= 5, sent("down") >= 5)
+    };
+    // Either the server hears nothing, or its answers are lost.
+    assert_eq!(answers(&["--loss-up", "100%"]), (true, false));
+    assert_eq!(answers(&["--loss", "0%", "--loss-down", "100%"]), (true, true));
 }
 
 #[test]

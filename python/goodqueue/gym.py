@@ -143,6 +143,8 @@ class AqmEnv(_Env):
     `rtt`, `flows` (downloads) and `ecn` (share of lines with ECN).
     """
 
+    OBSERVED = AqmLines.OBSERVED
+
     def __init__(self, *, render_mode: str | None = None, **settings: Any) -> None:
         super().__init__(_aqm(1, **settings), render_mode)
 
@@ -157,6 +159,8 @@ class CongestionControlEnv(_Env):
     A seed draws the line from `rate`, `rtt`, `buffer` (in products of rate and round-trip time) and
     `cross` (rate of datagrams that come and go, as a share of the link).
     """
+
+    OBSERVED = CongestionLines.OBSERVED
 
     def __init__(self, *, render_mode: str | None = None, **settings: Any) -> None:
         super().__init__(_congestion_control(1, **settings), render_mode)

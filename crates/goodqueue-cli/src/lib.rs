@@ -54,7 +54,8 @@ use crate::messages::say;
   goodqueue compare --trace-down lte.down --report lte.html
   goodqueue run codel-dynamic-link                         a built-in scenario
   goodqueue reproduce jk                                   the claims of a paper
-  goodqueue list qdiscs                                    disciplines and their parameters
+  goodqueue list qdiscs                                    the disciplines
+  goodqueue list qdiscs codel                              the parameters of one
   goodqueue explain codel                                  the documentation of a discipline
 
 Exit codes: 0 success, 1 a check failed, 2 invalid usage or input, 130 interrupted (128 plus the number of the signal).")]

@@ -593,6 +593,9 @@ fn lists_are_for_people_and_for_programs() {
                 .is_some_and(|list| !list.is_empty() && list.iter().all(|entry| entry["name"].is_string()))
         );
     }
+    let short = stdout(&goodqueue(folder.path(), &["list", "qdiscs"]));
+    assert!(short.lines().count() < 45 && short.contains("goodqueue list qdiscs codel"), "{short}");
+    assert!(stdout(&goodqueue(folder.path(), &["list", "qdiscs", "codel"])).contains("  interval "));
     let output = goodqueue(folder.path(), &["list", "qdiscs", "--json", "-"]);
     let qdiscs: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     for qdisc in qdiscs.as_array().expect("an array") {
@@ -610,6 +613,9 @@ fn lists_are_for_people_and_for_programs() {
 #[test]
 fn every_discipline_has_a_page_with_the_seven_headings() {
     let folder = folder();
+    let short = stdout(&goodqueue(folder.path(), &["list", "qdiscs"]));
+    assert!(short.lines().count() < 45 && short.contains("goodqueue list qdiscs codel"), "{short}");
+    assert!(stdout(&goodqueue(folder.path(), &["list", "qdiscs", "codel"])).contains("  interval "));
     let output = goodqueue(folder.path(), &["list", "qdiscs", "--json", "-"]);
     let qdiscs: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     for qdisc in qdiscs.as_array().expect("an array") {

@@ -27,8 +27,8 @@ use crate::output::{self, Outputs};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue list                    an overview of all kinds
-  goodqueue list qdiscs
-  goodqueue list qdiscs codel
+  goodqueue list qdiscs             their names and what they do
+  goodqueue list qdiscs codel       the parameters of one
   goodqueue list profiles linux
   goodqueue list tcps --json -")]
 pub(crate) struct ListArgs {
@@ -57,6 +57,11 @@ enum What {
 }
 
 impl What {
+    /// True if an entry has parameters or settings, which fill a screen.
+    const fn has_details(self) -> bool {
+        matches!(self, Self::Qdiscs | Self::Tcps | Self::Profiles)
+    }
+
     fn entries(self, disciplines: &Disciplines) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
         Ok(match self {
             Self::Qdiscs => qdiscs(disciplines),
@@ -88,12 +93,33 @@ pub(crate) fn main(args: &ListArgs, disciplines: &Disciplines) -> Outcome {
             entries.iter().filter(|entry| entry["name"].as_str().is_some_and(wanted)).collect();
         output::write_json("--json", json, &chosen)?;
     }
-    if args.json.as_deref() != Some(std::path::Path::new("-")) {
+    if args.json.as_deref() == Some(std::path::Path::new("-")) {
+        return Ok(Ending::Done);
+    }
+    if let (Some(what), None) = (args.what.filter(|what| what.has_details()), &args.name) {
+        output::print(&short(what, &entries))?;
+    } else {
         let chosen: Vec<&str> =
             names.iter().zip(&text).filter(|(name, _)| wanted(name)).map(|(_, text)| text.as_str()).collect();
         output::print(&chosen.join("\n"))?;
     }
     Ok(Ending::Done)
+}
+
+/// Lists names and summaries, a line each.
+fn short(what: What, entries: &[Value]) -> String {
+    let of = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+    let width = entries.iter().map(|entry| of(entry, "name").len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for entry in entries {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{:width$}  {}", of(entry, "name"), of(entry, "summary"));
+    }
+    let (word, first) = (what.to_possible_value(), entries.first().map(|entry| of(entry, "name")));
+    if let (Some(word), Some(first)) = (word, first) {
+        let _ = writeln!(text, "\n`goodqueue list {} {first}` shows the details of one.", word.get_name());
+    }
+    text
 }
 
 /// Lists all kinds: the number of entries, and the names if they fit.

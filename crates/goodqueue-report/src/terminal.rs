@@ -4,6 +4,7 @@
 
 mod across;
 mod best;
+mod explained;
 mod headline;
 mod line;
 mod pairs;
@@ -20,6 +21,7 @@ use goodqueue_tc::brief;
 
 use crate::differences::Differences;
 pub use across::across;
+pub use explained::explained;
 pub use headline::headline;
 use line::{Line, align, count, lines, number, plain_table, value};
 

@@ -138,18 +138,15 @@ fn hops(names: Vec<String>, config: &Config, outcome: &Outcome) -> Vec<HopResult
         .collect()
 }
 
-/// Returns the grade known from speed tests for this mean induced latency: A+ below 5 ms, A below
-/// 30, B below 60, C below 200, D below 400, otherwise F.
+/// The grades known from speed tests, each with the mean induced latency in seconds below which it
+/// is given.
+pub const GRADES: &[(&str, f64)] =
+    &[("A+", 0.005), ("A", 0.030), ("B", 0.060), ("C", 0.200), ("D", 0.400), ("F", f64::INFINITY)];
+
+/// Returns the grade for this mean induced latency in seconds.
 #[must_use]
 pub fn grade(induced_s: f64) -> &'static str {
-    match induced_s {
-        s if s < 0.005 => "A+",
-        s if s < 0.030 => "A",
-        s if s < 0.060 => "B",
-        s if s < 0.200 => "C",
-        s if s < 0.400 => "D",
-        _ => "F",
-    }
+    GRADES.iter().find(|(_, bound)| induced_s < *bound).map_or("F", |(grade, _)| grade)
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ pub(crate) fn main(args: &CompareArgs, disciplines: &Disciplines) -> Outcome {
         output::print(&format!(
             "{}\n{}",
             terminal::headline(&results.scenario, "simulated"),
-            terminal::overview(&results, args.how.metric.as_deref())
+            args.how.overview(&results)
         ))?;
     }
     if let Some(path) = report_path(args) {
@@ -232,7 +232,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
             output::print(&format!(
                 "{}\n{}",
                 terminal::headline(&results.scenario, "live"),
-                terminal::overview(&results, args.how.metric.as_deref())
+                args.how.overview(&results)
             ))?;
         }
         return args.how.judge(&results);
@@ -252,10 +252,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     let results = finish(&prepared, &args.how, both.collect())?;
     if !args.how.takes_stdout() {
         let heading = terminal::headline(&results.scenario, "simulated and live");
-        output::print(&format!(
-            "{heading}\n{}\n{differences}",
-            terminal::overview(&results, args.how.metric.as_deref())
-        ))?;
+        output::print(&format!("{heading}\n{}\n{differences}", args.how.overview(&results)))?;
     }
     args.how.judge(&results)
 }

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use goodqueue::Disciplines;
-use goodqueue_report::terminal;
 use goodqueue_scenario::claim;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::Overrides;
@@ -107,7 +106,7 @@ pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
         }
         output::write_json("--out", &json, &results)?;
         if !args.how.takes_stdout() {
-            output::print(&terminal::overview(&results, args.how.metric.as_deref()))?;
+            output::print(&args.how.overview(&results))?;
             if !args.how.quiet {
                 output::print(&format!("{}\n", json.display()))?;
             }

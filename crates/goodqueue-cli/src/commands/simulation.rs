@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use goodqueue::Duration;
+use goodqueue_report::terminal;
 use goodqueue_scenario::export::{Format, packets};
 use goodqueue_scenario::metrics::{self, Condition};
 use goodqueue_scenario::results::{Results, Run};
@@ -57,6 +58,9 @@ pub(crate) struct How {
     /// bottleneck.up.sojourn_s.p95 or goodput.down [default: induced_latency_s.mean].
     #[arg(long, value_name = "KEY")]
     pub(crate) metric: Option<String>,
+    /// Explain each number of the tables, below them.
+    #[arg(long)]
+    pub(crate) explain_columns: bool,
     /// Exit with code 1 and print the values if this holds for any discipline, such as
     /// 'ping.p99 > 80ms'; repeat for several. The metric is a key of the JSON; with several seeds
     /// its mean counts. ping, latency and voip are short for probes.ping_s, induced_latency_s and
@@ -100,6 +104,12 @@ impl How {
         let read =
             |text: &String| Condition::parse(text).map_err(|error| error.in_argument("--fail-if", text));
         self.fail_if.iter().map(read).collect()
+    }
+
+    /// Returns what is printed about results: tables, and with --explain-columns what they mean.
+    pub(crate) fn overview(&self, results: &Results) -> String {
+        let tables = terminal::overview(results, self.metric.as_deref());
+        if self.explain_columns { format!("{tables}\n{}", terminal::explained(results)) } else { tables }
     }
 
     /// Returns how a command ends that has these results, and tells which conditions of `--fail-if`

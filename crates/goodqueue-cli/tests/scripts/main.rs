@@ -128,3 +128,15 @@ fn the_book_s_check_does_what_the_book_says() {
 fn folder_of_the_command() -> String {
     Path::new(env!("CARGO_BIN_EXE_goodqueue")).parent().expect("a folder").display().to_string()
 }
+
+#[test]
+fn the_numbers_of_the_tables_are_explained_on_request() {
+    let folder = folder();
+    let output = goodqueue(folder.path(), &[SHORT, &["--explain-columns"]].concat());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for explained in
+        ["\nGoodput [Mbit/s]\n  down ", "\nGrade\n  A+ to F ", "  events per flow    loss events of"]
+    {
+        assert!(text.contains(explained), "{explained} is missing in\n{text}");
+    }
+}

@@ -125,6 +125,7 @@ const NOT_OF_SHARD: &[(&str, bool)] = &[
     ("--export", true),
     ("--tc-stats", true),
     ("--metric", true),
+    ("--explain-columns", false),
     ("--fail-if", true),
     ("--quiet", false),
 ];

@@ -21,12 +21,13 @@ PAPERS ?= gbw gong jk nj rfc7928
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments control_line undo_file live_packets
 
-.PHONY: python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
 	@echo "make test     everything that CI runs: format, lints, docs, tests, no_std build, the demo"
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
+	@echo "make bench-python  import of the Python package, and a sweep on a Dask cluster; a part of make bench"
 	@echo "make bench-live  the live path beside the kernel's own; live and simulated latency side by side"
 	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
 	@echo "make mutants  10,000 mutations of the inputs of each kind: no panic, at most 1 GiB of memory; MUTANTS=... of each"
@@ -49,6 +50,14 @@ test: format lint docs unit own-discipline python no-std package demo-check supp
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
 	$(CARGO) bench --quiet --package goodqueue-sim --bench simulator
+	@$(MAKE) --no-print-directory bench-python
+
+# The optimised Python package in a virtual environment of its own: its import, and a sweep on a Dask cluster of two
+# processes. BENCH_RUNS=1000 is a tenth of it.
+bench-python: toolchain
+	test -x $(TARGET)/bench-python/bin/python || $(PYTHON) -m venv $(TARGET)/bench-python
+	$(TARGET)/bench-python/bin/python -m pip --quiet --disable-pip-version-check install './python[dask]'
+	$(TARGET)/bench-python/bin/python benches/python
 	$(CARGO) bench --quiet --package goodqueue-agents --bench steps
 
 # The live path of this machine: rate, delay, throughput, CPU; then live and simulated latency side by side.

@@ -59,6 +59,19 @@ def test_a_store_that_cannot_be_written_is_one_error_with_its_remedy(tmp_path: P
     assert "choose another `store`" in str(raised.value)
 
 
+def test_a_store_that_fails_during_a_sweep_is_one_error_with_its_remedy(tmp_path: Path) -> None:
+    def damage(finished: int, runs: int) -> None:
+        folder = tmp_path / "runs"
+        if finished > 0 and folder.is_dir():
+            folder.rename(tmp_path / "kept")
+            folder.write_text("")
+
+    with pytest.raises(gq.Error, match="runs` cannot be written") as raised:
+        gq.sweep(SHORT.set("duration", "20s"), {}, seeds=20, jobs=1, store=tmp_path, progress=damage)
+    assert "make space or change its permissions, then repeat the call" in str(raised.value)
+    assert list((tmp_path / "kept").glob("*.json")), "finished runs are kept"
+
+
 def test_a_scenario_survives_its_way_to_another_process(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('qdiscs = ["codel"]\nduration = "5s"\n')

@@ -9,10 +9,13 @@
 from __future__ import annotations
 
 from ._api import compare, run, sweep
-from ._commands import Reproduction, replay, reproduce
 from ._goodqueue import Error, Interval, Packet, Qdisc, Scenario, Seen, __version__
-from ._problem import Problem, Score
 from ._results import Results
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._commands import Reproduction, replay, reproduce
+    from ._problem import Problem, Score
 
 __all__ = [
     "Error",
@@ -32,3 +35,20 @@ __all__ = [
     "run",
     "sweep",
 ]
+
+if not TYPE_CHECKING:
+    # Modules of these names load when they are used, so that the import stays fast.
+    _LATER = {
+        "Problem": "_problem",
+        "Reproduction": "_commands",
+        "Score": "_problem",
+        "replay": "_commands",
+        "reproduce": "_commands",
+    }
+
+    def __getattr__(name):
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(f".{_LATER[name]}", __name__), name)

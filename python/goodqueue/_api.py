@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 from . import _goodqueue
 from ._goodqueue import Error, Scenario
 from ._results import Results
 
-Progress = Callable[[int, int], object]
+# The import of `typing` and its like would take longer than that of the rest.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    Progress = Callable[[int, int], object]
 
 
 def compare(
@@ -154,6 +158,8 @@ def _shown(progress: Progress | bool | None) -> AbstractContextManager[Progress 
         from ._progress import bar
 
         return bar()
+    from contextlib import nullcontext
+
     return nullcontext(progress or None)
 
 

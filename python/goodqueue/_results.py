@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from . import _goodqueue
 from ._goodqueue import Error
 from ._table import Table
 
+# The import of `typing` and its like would take longer than that of the rest.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Any
+
     import pandas
     import polars
     import pyarrow
@@ -29,6 +31,7 @@ class Results:
     def __init__(self, inner: _goodqueue.Results, packets: Sequence[Path] = ()) -> None:
         self._inner = inner
         self._packets = list(packets)
+        self._parsed: dict[str, Any] | None = None
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Results:
@@ -44,12 +47,13 @@ class Results:
         """Returns the results as JSON, in the form of `goodqueue compare --json`."""
         return self._inner.to_json()
 
-    @cached_property
+    @property
     def _json(self) -> dict[str, Any]:
         import json
 
-        parsed: dict[str, Any] = json.loads(self.to_json())
-        return parsed
+        if self._parsed is None:
+            self._parsed = dict(json.loads(self.to_json()))
+        return self._parsed
 
     @property
     def scenario(self) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from . import _goodqueue
 
+# The import of `typing` and its like would take longer than that of the rest.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import pandas
     import polars
     import pyarrow

@@ -195,8 +195,10 @@ class Ray:
         try:
             while waiting:
                 done, waiting = self.ray.wait(waiting)
-                for answer in self.ray.get(done):
-                    yield answer
+                yield from self.ray.get(done)
+        except self.ray.exceptions.RayTaskError as failed:
+            # Ray shows the traceback of the worker in place of the error.
+            raise failed.cause from None
         finally:
             for answer in waiting:
                 self.ray.cancel(answer)

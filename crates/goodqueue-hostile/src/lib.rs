@@ -25,6 +25,7 @@ mod trace;
 #[cfg(target_os = "linux")]
 mod undo_file;
 mod verdicts;
+mod wasm_policy;
 
 pub use capture::capture;
 pub use claims::claims;
@@ -43,6 +44,7 @@ pub use trace::trace;
 #[cfg(target_os = "linux")]
 pub use undo_file::undo_file;
 pub use verdicts::verdicts;
+pub use wasm_policy::wasm_policy;
 
 /// A kind of input.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +77,7 @@ targets! {
     verdicts: FILE,
     netem_table: FILE,
     tcp_segments: STORY,
+    wasm_policy: FILE,
     #[cfg(target_os = "linux")]
     control_line: FILE,
     #[cfg(target_os = "linux")]

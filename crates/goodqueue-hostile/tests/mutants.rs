@@ -46,6 +46,7 @@ kinds! {
     verdicts,
     netem_table,
     tcp_segments,
+    wasm_policy,
     #[cfg(target_os = "linux")]
     control_line,
     #[cfg(target_os = "linux")]

@@ -1,0 +1,1 @@
+(module (global $calls (mut f64) (f64.const 0)) (func (export "decide") (param f64 f64 f64 f64 f64 f64 f64 f64 f64) (result f64) (global.set $calls (f64.add (global.get $calls) (f64.const 0.25))) (global.get $calls)))

@@ -1,0 +1,1 @@
+(module (import "env" "clock" (func)) (func (export "decide")))

@@ -31,7 +31,8 @@ pub(super) fn best(lines: &[Line<'_>]) -> Option<String> {
     ))
 }
 
-/// Says how much less the best discipline carries than another, in the direction where that is most.
+/// Says how much less the best discipline carries than another, in the direction where that is
+/// most.
 fn cost(best: &Of, all: &[Of]) -> String {
     let less = |direction: usize| {
         let most =

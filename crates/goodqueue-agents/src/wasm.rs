@@ -1,7 +1,7 @@
 //! Policies as WebAssembly modules: programs of strangers that run with limits.
 //!
 //! A module exports `decide` with nine parameters of type `f64`, the fields of
-//! [`AqmSeen`](crate::AqmSeen) in their order, and one result of type `f64`: the probability for
+//! [`AqmSeen`] in their order, and one result of type `f64`: the probability for
 //! the next control interval. It imports nothing, so it reaches neither files nor clocks. Globals
 //! and memory keep the state of a policy; every line begins with a new instance.
 //!

@@ -132,10 +132,9 @@ impl LinkMonitor {
         if let Some(watch) = &mut backlog {
             watch.restart(now);
         }
-        let mut sojourn = self.sojourn.clone();
-        sojourn.reset();
         *self = Self {
-            sojourn,
+            // Not `reset`, after which the maximum of packets that never waited is not 0.
+            sojourn: Histogram::new_from(&self.sojourn),
             length: self.length,
             length_max: self.length,
             last: now,

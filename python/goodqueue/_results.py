@@ -103,7 +103,7 @@ class Results:
 
     @property
     def plot(self) -> Plot:
-        """Figures for papers. Needs matplotlib: `pip install goodqueue[plot]`."""
+        """Figures for papers. Needs matplotlib: `pip install matplotlib`."""
         from ._plot import Plot
 
         return Plot(self)

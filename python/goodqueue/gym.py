@@ -20,7 +20,7 @@ try:
     import numpy as np
     from gymnasium.vector import AutoresetMode, VectorEnv
 except ImportError as missing:
-    raise ImportError("goodqueue.gym needs Gymnasium: pip install 'goodqueue[gym]'") from missing
+    raise ImportError("goodqueue.gym needs Gymnasium: pip install gymnasium") from missing
 
 from numpy.typing import NDArray
 

@@ -65,9 +65,15 @@ pub(crate) enum Note {
     Ended(Packet, Fate),
 }
 
-/// Matches the notes of the links with visits, and reports them.
+/// Matches the notes of the links with visits, and reports them to an observer.
 pub(crate) struct Register<'a> {
     observer: &'a mut dyn Observer,
+    visits: &'a mut Visits,
+}
+
+/// The visits that have begun and not ended.
+#[derive(Default, Debug)]
+pub(crate) struct Visits {
     next: u64,
     /// The visit that began last.
     last: Option<Visit>,
@@ -79,8 +85,8 @@ pub(crate) struct Register<'a> {
 type Mark = (Instant, u32, u32, u32, bool, [u64; 2]);
 
 impl<'a> Register<'a> {
-    pub(crate) fn new(observer: &'a mut dyn Observer) -> Self {
-        Self { observer, next: 0, last: None, present: [BTreeMap::new(), BTreeMap::new()] }
+    pub(crate) fn new(observer: &'a mut dyn Observer, visits: &'a mut Visits) -> Self {
+        Self { observer, visits }
     }
 
     pub(crate) fn goes_on(&self) -> bool {
@@ -89,21 +95,22 @@ impl<'a> Register<'a> {
 
     /// Reports the notes that the link of `direction` made at `now`.
     pub(crate) fn take(&mut self, now: Instant, direction: Direction, notes: &mut Vec<Note>) {
+        let Self { observer, visits } = self;
         for note in notes.drain(..) {
             match note {
                 Note::Arrived(packet) => {
-                    let visit = self.begin(direction, packet, None);
-                    self.last = Some(visit);
-                    self.observer.arrived(&visit);
+                    let visit = visits.begin(direction, packet, None);
+                    visits.last = Some(visit);
+                    observer.arrived(&visit);
                 }
                 Note::Copied(copies) => {
-                    let Some(original) = self.last else { continue };
+                    let Some(original) = visits.last else { continue };
                     for copy in (0..copies).filter_map(|_| original.packet.duplicate()) {
-                        self.begin(direction, copy, Some(original.number));
+                        visits.begin(direction, copy, Some(original.number));
                     }
                 }
                 Note::Ended(packet, fate) => {
-                    let present = &mut self.present[direction.index()];
+                    let present = &mut visits.present[direction.index()];
                     let Some(same) = present.get_mut(&mark(&packet)) else { continue };
                     let visit = same.pop_front();
                     if same.is_empty() {
@@ -111,13 +118,15 @@ impl<'a> Register<'a> {
                     }
                     debug_assert!(visit.is_some(), "what ends has begun");
                     if let Some(visit) = visit {
-                        self.observer.ended(&Visit { packet, ..visit }, now, fate);
+                        observer.ended(&Visit { packet, ..visit }, now, fate);
                     }
                 }
             }
         }
     }
+}
 
+impl Visits {
     fn begin(&mut self, direction: Direction, packet: Packet, copy_of: Option<u64>) -> Visit {
         let visit = Visit { number: self.next, copy_of, direction, tos: packet.tos(), packet };
         self.next += 1;
@@ -126,11 +135,11 @@ impl<'a> Register<'a> {
     }
 
     /// Reports the packets still queued at the end of the run, in the order of their arrival.
-    pub(crate) fn finish(self, now: Instant) {
+    pub(crate) fn finish(self, now: Instant, observer: &mut dyn Observer) {
         let mut left: Vec<Visit> = self.present.into_iter().flatten().flat_map(|(_, same)| same).collect();
         left.sort_unstable_by_key(|visit| visit.number);
         for visit in &left {
-            self.observer.ended(visit, now, Fate::Queued);
+            observer.ended(visit, now, Fate::Queued);
         }
     }
 }

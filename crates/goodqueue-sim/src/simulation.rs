@@ -14,7 +14,7 @@ use crate::link::{Link, LinkConfig};
 use crate::losses::Watched;
 use crate::monitor::LinkMonitor;
 use crate::network::{Event, Fates, Hosts, MAX_FLOWS, Network, Ticks};
-use crate::observer::{Observer, Register};
+use crate::observer::{Observer, Register, Visits};
 use crate::outcome::{FlowOutcome, MAX_PACKETS, Outcome, RunError, Series, SharedQueue};
 use crate::packet::Ends;
 use crate::traffic::{AnySource, Source, Tally, Traffic};
@@ -56,9 +56,9 @@ pub fn run_observed(
     for link in simulation.bottleneck() {
         link.notes = Some(Vec::new());
     }
-    let mut register = Register::new(observer);
-    simulation.run(watch, Some(&mut register))?;
-    register.finish(simulation.end);
+    let mut visits = Visits::default();
+    simulation.run(watch, Some(&mut Register::new(observer, &mut visits)))?;
+    visits.finish(simulation.end, observer);
     Ok(simulation.finish())
 }
 
@@ -83,6 +83,25 @@ struct Baseline {
     links: Vec<goodqueue::Stats>,
     tallies: Vec<Tally>,
     fates: Vec<[Fates; 2]>,
+}
+
+/// The next times at which a run itself must act.
+#[derive(Debug)]
+pub(crate) struct Course {
+    /// End of the step of the series; [`Instant::MAX`] for none.
+    step_end: Instant,
+    /// End of the warm-up; [`Instant::MAX`] if it is over.
+    warm_at: Instant,
+}
+
+impl Course {
+    /// Returns the course of a run at its beginning.
+    pub(crate) fn of(config: &Config) -> Self {
+        let step = config.series_step.filter(|step| !step.is_zero());
+        let warmup = Some(config.warmup).filter(|warmup| !warmup.is_zero());
+        let at = |time: Option<Duration>| time.map_or(Instant::MAX, |time| Instant::ZERO + time);
+        Self { step_end: at(step), warm_at: at(warmup) }
+    }
 }
 
 /// Number of times that a run calls its `watch`.
@@ -170,37 +189,45 @@ impl<'a> Simulation<'a> {
         mut watch: impl FnMut(Instant) -> bool,
         mut register: Option<&mut Register<'_>>,
     ) -> Result<(), RunError> {
-        let warm = Instant::ZERO + self.config.warmup;
-        let mut watched_at = Instant::ZERO;
+        let mut course = Course::of(&self.config);
         let watch_step = Duration::from_nanos(self.config.duration.as_nanos() / WATCHES + 1);
-        let mut step_end = self.series.as_ref().map_or(Instant::MAX, |series| Instant::ZERO + series.step);
-        let mut is_warm = self.config.warmup.is_zero();
-        loop {
-            // The next time at which the run itself must act: the end, a step of the series, the
-            // end of the warm-up, or a call of `watch`.
-            let warm_at = if is_warm { Instant::MAX } else { warm };
-            let pause = self.end.min(step_end).min(warm_at).min(watched_at + watch_step);
-            self.run_until(pause, register.as_deref_mut())?;
-            self.now = pause;
-            if pause == step_end {
-                self.end_step();
-                step_end += self.config.series_step.unwrap_or(Duration::MAX);
+        while self.now < self.end {
+            let watch_at = self.now + watch_step;
+            self.run_along(&mut course, watch_at, register.as_deref_mut())?;
+            if self.now >= self.end {
+                break;
             }
-            if pause == warm_at {
-                is_warm = true;
-                self.restart_measurement();
-            }
-            if pause >= self.end {
-                return Ok(());
-            }
-            if pause >= watched_at + watch_step {
-                watched_at = pause;
-                if !watch(pause) || !register.as_ref().is_none_or(|register| register.goes_on()) {
-                    self.end = pause;
-                    return Ok(());
-                }
+            let has_seen_enough = register.as_ref().is_some_and(|register| !register.goes_on());
+            if !watch(self.now) || has_seen_enough {
+                self.end = self.now;
             }
         }
+        Ok(())
+    }
+
+    /// Runs up to `to`, or to the end if that is earlier, with the steps of the series and the end
+    /// of the warm-up on the way.
+    pub(crate) fn run_along(
+        &mut self,
+        course: &mut Course,
+        to: Instant,
+        mut register: Option<&mut Register<'_>>,
+    ) -> Result<(), RunError> {
+        let to = self.end.min(to);
+        while self.now < to {
+            let pause = to.min(course.step_end).min(course.warm_at);
+            self.run_until(pause, register.as_deref_mut())?;
+            self.now = pause;
+            if pause == course.step_end {
+                self.end_step();
+                course.step_end += self.config.series_step.unwrap_or(Duration::MAX);
+            }
+            if pause == course.warm_at {
+                course.warm_at = Instant::MAX;
+                self.restart_measurement();
+            }
+        }
+        Ok(())
     }
 
     /// Handles every event before `pause`. Runs and steps of a series do not include their end.

@@ -77,6 +77,23 @@ pub struct SenderView {
     pub timeouts: u64,
 }
 
+impl SenderView {
+    /// Returns the state of a source's sender; `None` if the source is not a single TCP connection.
+    pub(crate) fn of(source: &AnySource) -> Option<Self> {
+        let AnySource::Tcp(tcp) = source else { return None };
+        let (sender, tally) = (tcp.sender(), tcp.tally());
+        Some(Self {
+            cwnd: sender.cwnd(),
+            in_flight: sender.in_flight(),
+            srtt: sender.srtt().unwrap_or(Duration::ZERO),
+            delivered: tally.delivered,
+            sent: tally.sent,
+            retransmits: tally.retransmits,
+            timeouts: tally.timeouts,
+        })
+    }
+}
+
 impl Stepper {
     /// Returns the run at its beginning. It has no time series, and no end of its own.
     ///
@@ -174,17 +191,7 @@ impl Stepper {
     /// Returns the state of a flow's sender; `None` if the flow is not a single TCP connection.
     #[must_use]
     pub fn sender(&self, flow: usize) -> Option<SenderView> {
-        let AnySource::Tcp(tcp) = self.simulation.sources.get(flow)? else { return None };
-        let (sender, tally) = (tcp.sender(), tcp.tally());
-        Some(SenderView {
-            cwnd: sender.cwnd(),
-            in_flight: sender.in_flight(),
-            srtt: sender.srtt().unwrap_or(Duration::ZERO),
-            delivered: tally.delivered,
-            sent: tally.sent,
-            retransmits: tally.retransmits,
-            timeouts: tally.timeouts,
-        })
+        SenderView::of(self.simulation.sources.get(flow)?)
     }
 
     /// Returns the number of packets that left the bottleneck's two queues since the start.

@@ -1,0 +1,76 @@
+//! Runs that their owner plays.
+
+use goodqueue::config::{Link, Settings, Value};
+use goodqueue::{AnyConfig, Duration, Instant, Rate};
+use goodqueue_sim::observer::{Fate, Visit};
+use goodqueue_sim::traffic::{CbrSettings, PingSettings};
+use goodqueue_sim::{
+    Capacity, Config, Direction, FlowConfig, LinkConfig, Observer, Playback, Traffic, run, run_observed,
+};
+
+/// The reports of all packets as text.
+#[derive(Default)]
+struct Notes(Vec<String>);
+
+impl Observer for Notes {
+    fn arrived(&mut self, visit: &Visit) {
+        self.0.push(format!("{visit:?}"));
+    }
+
+    fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) {
+        // Only a run in one go tells of the packets that its end finds in the queue.
+        if fate != Fate::Queued {
+            self.0.push(format!("{visit:?} {at:?} {fate:?}"));
+        }
+    }
+}
+
+/// A ping beside a sender with twice the rate of the link, with a warm-up and a time series.
+fn crowded() -> Config {
+    let settings = Settings::new().with("limit", Value::Packets(5));
+    let pfifo =
+        AnyConfig::from_settings("pfifo", &settings, &Link::default()).expect("listed").expect("valid");
+    let link = LinkConfig::new(Capacity::Constant(Rate::from_bps(1_000_000)), pfifo);
+    let cbr = Traffic::Cbr(CbrSettings {
+        direction: Direction::Up,
+        rate: Rate::from_bps(2_000_000),
+        bytes: 1000,
+        ecn: false,
+    });
+    let ping = Traffic::Ping(PingSettings { interval: Duration::from_millis(70), bytes: 64 });
+    let flows = [cbr, ping].map(|traffic| FlowConfig::new(traffic, Duration::from_millis(10)));
+    Config {
+        warmup: Duration::from_millis(300),
+        series_step: Some(Duration::from_millis(100)),
+        ..Config::new([link.clone(), link], flows.to_vec(), Duration::from_secs(2))
+    }
+}
+
+#[test]
+fn a_run_has_the_same_outcome_and_the_same_packets_however_it_is_played() {
+    let whole = run(&crowded()).expect("valid");
+    let mut all = Notes::default();
+    run_observed(&crowded(), |_| true, &mut all).expect("valid");
+    for step in [7, 300, 5000] {
+        let mut played = Playback::new(crowded()).expect("valid");
+        let mut notes = Notes::default();
+        let mut to = Instant::ZERO;
+        while !played.is_over() {
+            to += Duration::from_millis(step);
+            played.advance(to, &mut notes).expect("runs");
+            assert_eq!(played.now(), to.min(Instant::ZERO + Duration::from_secs(2)));
+        }
+        assert_eq!(notes.0, all.0, "in steps of {step} ms");
+        assert_eq!(format!("{:?}", played.finish()), format!("{whole:?}"), "in steps of {step} ms");
+    }
+}
+
+#[test]
+fn a_run_shows_its_state_on_its_way() {
+    let mut played = Playback::new(crowded()).expect("valid");
+    played.advance(Instant::ZERO + Duration::from_millis(500), &mut Notes::default()).expect("runs");
+    assert!(played.observe(Direction::Up).packets >= 4, "the queue is full, or was before the last packet");
+    assert!(played.delivered(0) > 40_000, "{}", played.delivered(0));
+    assert!(played.sender(0).is_none(), "datagrams have no window");
+    assert_eq!(played.round_trips(1).len(), 8);
+}

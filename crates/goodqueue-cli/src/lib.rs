@@ -35,7 +35,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use goodqueue::Disciplines;
 
-use crate::commands::{Ending, compare, completions, explain, list, man, replay, reproduce, run, validate};
+use crate::commands::{
+    Ending, advise, compare, completions, explain, list, man, replay, reproduce, run, validate,
+};
 #[cfg(target_os = "linux")]
 use crate::commands::{shape, shell, stats, top};
 use crate::messages::say;
@@ -66,6 +68,7 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Advise(advise::AdviseArgs),
     Compare(compare::CompareArgs),
     Run(run::RunArgs),
     Reproduce(reproduce::ReproduceArgs),
@@ -103,6 +106,7 @@ pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = i
     };
     typed::keep(arguments);
     let outcome = match &cli.command {
+        Command::Advise(args) => advise::main(args),
         Command::Compare(args) => compare::main(args, disciplines),
         Command::Run(args) => run::main(args, disciplines),
         Command::Reproduce(args) => reproduce::main(args, disciplines),

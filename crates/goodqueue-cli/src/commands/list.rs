@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use goodqueue::Disciplines;
 use goodqueue::config::{Children, Keyword, Kind, Parameter, Unit};
 use goodqueue::registry::{self, Preset};
+use goodqueue_advise::KINDS;
 use goodqueue_papers::reproduce;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
@@ -33,7 +34,7 @@ use crate::output::{self, Outputs};
   goodqueue list tcps --json -")]
 pub(crate) struct ListArgs {
     /// Kind of entries to list [default: an overview of all kinds].
-    #[arg(value_name = "qdiscs|tcps|profiles|scenarios|claims")]
+    #[arg(value_name = "qdiscs|tcps|profiles|scenarios|links|claims")]
     what: Option<What>,
     /// Show only the entry with this name.
     name: Option<String>,
@@ -52,6 +53,8 @@ enum What {
     Profiles,
     /// Built-in scenarios.
     Scenarios,
+    /// Kinds of access lines for `goodqueue advise`, with what is assumed about each.
+    Links,
     /// Claims of papers that `goodqueue reproduce` checks.
     Claims,
 }
@@ -68,6 +71,7 @@ impl What {
             Self::Tcps => tcps(),
             Self::Profiles => profiles()?,
             Self::Scenarios => scenarios(),
+            Self::Links => links(),
             Self::Claims => claims()?,
         })
     }
@@ -396,6 +400,32 @@ fn scenarios() -> (Vec<Value>, Vec<String>) {
                 "expect": scenario.expect, "source": scenario.source,
             });
             Some((value, text))
+        })
+        .unzip()
+}
+
+fn links() -> (Vec<Value>, Vec<String>) {
+    KINDS
+        .iter()
+        .map(|kind| {
+            let value = json!({
+                "name": kind.name,
+                "title": kind.title,
+                "rtt": kind.rtt.to_string(),
+                "mtu": kind.mtu,
+                "overhead": kind.encapsulation.overhead,
+                "mpu": kind.encapsulation.mpu,
+                "source": kind.source,
+            });
+            let text = format!(
+                "{}: {}\n    base RTT {}, packets up to {} bytes\n    {}\n",
+                kind.name,
+                kind.title,
+                show_time(kind.rtt),
+                kind.mtu,
+                kind.source
+            );
+            (value, text)
         })
         .unzip()
 }

@@ -1,0 +1,135 @@
+//! The answer.
+
+use goodqueue_scenario::measure::grade;
+use goodqueue_scenario::results::{Results, Run};
+use serde::Serialize;
+
+use crate::settings::Setting;
+
+/// What to set, and what it changes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// The line in words.
+    pub line: String,
+    /// Where the numbers about the line come from, and which are assumed.
+    pub sources: String,
+    /// Rates of the line in bit/s, towards the home and the Internet.
+    pub rate_bps: [u64; 2],
+    /// Base round-trip time in seconds.
+    pub rtt_s: f64,
+    /// Bytes of the buffers towards the home and the Internet: those of the kind of line, or those
+    /// that explain the measured pings.
+    pub buffer_bytes: [u64; 2],
+    /// True if the buffers follow from measured pings.
+    pub is_measured: bool,
+    /// True if the router should stay as it is: nothing tried is clearly better.
+    pub keep: bool,
+    /// Without a shaper in the router.
+    pub today: Measured,
+    /// With the advice.
+    pub advised: Measured,
+    /// Name of the discipline.
+    pub discipline: String,
+    /// Rates of the shapers in bit/s, towards the home and the Internet.
+    pub shaped_bps: [u64; 2],
+    /// The disciplines in tc's grammar, towards the home and the Internet.
+    pub lines: [String; 2],
+    /// The configuration for routers.
+    pub settings: Vec<Setting>,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// Latency per traffic mix, with the advice and today.
+    pub mixes: Vec<InMix>,
+    /// Everything that the search tried, the best first.
+    pub tried: Vec<Tried>,
+    /// The scenario of the search as a file for `goodqueue run`.
+    pub scenario: String,
+    /// The runs of the first mix, for a report.
+    #[serde(skip)]
+    pub results: Results,
+}
+
+/// Measurements of one setting, over traffic mixes and seeds.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Measured {
+    /// Ping under load beyond the idle ping, mean of each run.
+    pub latency_s: Spread,
+    /// Goodput of TCP with the searched mix, towards the home and the Internet.
+    pub goodput_bps: [f64; 2],
+    /// Grade for the mean latency of the searched mix.
+    pub grade: String,
+    /// Its mean ping under load.
+    pub ping_s: f64,
+}
+
+/// Values of several runs.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Spread {
+    /// Mean.
+    pub mean: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// Number of runs.
+    pub runs: usize,
+}
+
+/// A traffic mix.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct InMix {
+    /// Its name.
+    pub name: &'static str,
+    /// Added latency today.
+    pub today_s: Spread,
+    /// Added latency with the advice.
+    pub advised_s: Spread,
+}
+
+/// A setting that the search tried with one seed.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Tried {
+    /// The disciplines in tc's grammar, towards the home and the Internet.
+    pub lines: [String; 2],
+    /// Mean ping under load beyond the idle ping.
+    pub latency_s: f64,
+    /// Goodput of TCP, towards the home and the Internet.
+    pub goodput_bps: [f64; 2],
+}
+
+impl Spread {
+    /// Summarises values; zeros if there are none.
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let values: Vec<f64> = values.into_iter().collect();
+        let Some(first) = values.first().copied() else {
+            return Self { mean: 0.0, min: 0.0, max: 0.0, runs: 0 };
+        };
+        #[expect(clippy::cast_precision_loss, reason = "a few runs")]
+        let count = values.len() as f64;
+        Self {
+            mean: values.iter().sum::<f64>() / count,
+            min: values.iter().copied().fold(first, f64::min),
+            max: values.iter().copied().fold(first, f64::max),
+            runs: values.len(),
+        }
+    }
+}
+
+impl Measured {
+    /// Summarises runs: `searched` with the searched mix, `all` with every mix.
+    pub(crate) fn of(searched: &[&Run], all: &[&Run]) -> Self {
+        let latency = |runs: &[&Run]| Spread::of(runs.iter().map(|run| added(run)));
+        let mean = |of: &dyn Fn(&Run) -> f64| Spread::of(searched.iter().map(|run| of(run))).mean;
+        Self {
+            latency_s: latency(all),
+            goodput_bps: [mean(&|run| run.goodput.down), mean(&|run| run.goodput.up)],
+            grade: grade(latency(searched).mean).to_owned(),
+            ping_s: mean(&|run| run.probes.ping_s.mean.unwrap_or(f64::INFINITY)),
+        }
+    }
+}
+
+/// Ping beyond the idle ping. A run in which no ping was answered is as bad as it gets.
+pub(crate) fn added(run: &Run) -> f64 {
+    run.induced_latency_s.mean.unwrap_or(run.duration_s)
+}

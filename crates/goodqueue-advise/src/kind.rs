@@ -1,0 +1,52 @@
+//! What is assumed about a kind of line.
+
+use goodqueue::{Duration, Rate};
+
+use crate::encapsulation::Encapsulation;
+use crate::variation::Variation;
+
+/// A kind of access line.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkKind {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Documents behind the numbers below, and which numbers are assumed.
+    pub source: &'static str,
+    /// Base round-trip time to a server nearby, unless given.
+    pub rtt: Duration,
+    /// Largest IP packet in bytes.
+    pub mtu: u32,
+    /// How the line carries packets.
+    pub encapsulation: Encapsulation,
+    /// What the shaper is told about it: what the line has, or more to be safe.
+    pub accounted: Encapsulation,
+    /// Bytes of the tail-drop buffers towards the home and towards the Internet, for these rates.
+    pub buffers: fn([Rate; 2]) -> [u64; 2],
+    /// Rate that the line really has, in thousandths of the rate that people give. The search and
+    /// the verification use it, so that the advice holds for such a line.
+    pub real: u64,
+    /// How the rate changes.
+    pub variation: Variation,
+    /// Rates of the shaper to try, in thousandths of the rate of the line.
+    pub shares: &'static [u64],
+}
+
+impl LinkKind {
+    /// True if the rate of such a line changes while it is in use.
+    #[must_use]
+    pub fn varies(&self) -> bool {
+        self.variation != Variation::Steady
+    }
+}
+
+/// Shares for a line whose rate is known and constant.
+pub(crate) const STEADY_SHARES: &[u64] = &[1000, 980, 950, 920, 900, 850];
+/// Shares for a line whose rate changes.
+pub(crate) const VARYING_SHARES: &[u64] = &[950, 900, 800, 700, 600, 500];
+
+/// Returns the bytes that a line sends in this time, within bounds.
+pub(crate) fn bytes_of(rate: Rate, milliseconds: u64, [least, most]: [u64; 2]) -> u64 {
+    (rate.as_bps() / 8 * milliseconds / 1000).clamp(least, most)
+}

@@ -1,0 +1,48 @@
+//! Advice for access lines: the shaper and the queue discipline that a router needs, so that the
+//! line stays responsive under load.
+//!
+//! The model has two queues in series, as homes have. The modem (towards the Internet) and the head
+//! end (towards the home) hold a large tail-drop buffer each. The router in front of the modem has
+//! a faster port, so its own queue is empty unless it shapes. [`advise`] simulates what happens
+//! today, searches the settings of the router, and verifies the best with other seeds and other
+//! traffic.
+//!
+//! ```
+//! use goodqueue_advise::{Question, advise};
+//! use goodqueue_scenario::run::Unwatched;
+//!
+//! let mut question = Question::new("4mbit/1mbit", "cable")?;
+//! question.effort.seeds = 1;
+//! let advice = advise(&question, 0, &Unwatched)?.unwrap();
+//! assert!(advice.advised.latency_s.mean < advice.today.latency_s.mean / 4.0);
+//! assert!(advice.settings.iter().any(|setting| setting.text.contains("bandwidth")));
+//! # Ok::<(), goodqueue_tc::diagnostic::Diagnostic>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod advice;
+mod encapsulation;
+mod fitted;
+mod flent;
+mod kind;
+mod kinds;
+mod manager;
+mod managers;
+mod mix;
+mod model;
+mod question;
+mod search;
+mod settings;
+mod setup;
+mod variation;
+mod words;
+
+pub use advice::{Advice, Measured, Spread, Tried};
+pub use flent::{FlentLine, read_flent};
+pub use kind::LinkKind;
+pub use kinds::{KINDS, kind};
+pub use question::{Effort, Measurement, Question, Traces};
+pub use search::advise;
+pub use settings::Setting;
+pub use words::{heading, words};

@@ -1,0 +1,160 @@
+//! The line and its router as a scenario.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use goodqueue::Rate;
+use goodqueue_scenario::scenario::Document;
+use goodqueue_tc::diagnostic::Diagnostic;
+
+use crate::mix::Mix;
+use crate::question::Question;
+
+/// A line as it is modelled.
+#[derive(Clone, Debug)]
+pub(crate) struct Model<'q> {
+    pub(crate) question: &'q Question,
+    /// Bytes of the buffers towards the home and the Internet.
+    pub(crate) buffers: [u64; 2],
+}
+
+/// A router: how results call it, and its disciplines towards the home and the Internet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Router {
+    pub(crate) label: String,
+    pub(crate) lines: [String; 2],
+}
+
+impl Router {
+    /// The router that does nothing about the queue in the modem.
+    pub(crate) fn unmanaged() -> Self {
+        let fifo = || "pfifo limit 1000".to_owned();
+        Self { label: TODAY.to_owned(), lines: [fifo(), fifo()] }
+    }
+}
+
+impl<'q> Model<'q> {
+    /// Returns the model of a line with the buffers of its kind.
+    pub(crate) fn new(question: &'q Question) -> Self {
+        Self { question, buffers: (question.kind.buffers)(question.rates) }
+    }
+
+    /// Returns the same line with buffers of `factor` times the size, at least two packets.
+    pub(crate) fn scaled(&self, factor: f64) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "bytes of a buffer"
+        )]
+        let buffers = self.buffers.map(|bytes| ((bytes as f64 * factor) as u64).max(2 * 1514));
+        Self { question: self.question, buffers }
+    }
+
+    /// Returns the scenario: this line with each of the routers, for this traffic.
+    pub(crate) fn scenario(&self, mix: &Mix, routers: &[Router], seed: u64) -> Result<Document, Diagnostic> {
+        Document::parse("advise.toml", &self.text(mix, routers, seed), Path::new(""))
+    }
+
+    /// Returns the same as the text of a scenario file.
+    pub(crate) fn text(&self, mix: &Mix, routers: &[Router], seed: u64) -> String {
+        let question = self.question;
+        let seconds = self.seconds();
+        let mut text = format!(
+            "name = 'advise'\ntitle = '{}, {} down, {} up: {}'\nduration = '{seconds}s'\nseed = {seed}\nqdiscs = [\n",
+            question.kind.title, question.rates[0], question.rates[1], mix.name
+        );
+        for router in routers {
+            let [down, up] = &router.lines;
+            // Writing to a string cannot fail. Labels and lines have no quotes.
+            let _ = writeln!(text, "  {{ label = '{}', down = '{down}', up = '{up}' }},", router.label);
+        }
+        let port = if question.rates[0] > FAST { FASTER_PORT } else { PORT };
+        let _ = write!(
+            text,
+            "]\n\n[link]\ndown = '{port}'\nup = '{port}'\nrtt = '{}ns'\nmtu = {}\n\n[[hops]]\nname = 'modem'\nside = 'server'\n",
+            question.rtt.as_nanos(),
+            question.kind.mtu
+        );
+        self.write_line(&mut text, seconds, seed);
+        text += mix.flows();
+        text
+    }
+
+    /// Writes the rates and buffers of the line.
+    fn write_line(&self, text: &mut String, seconds: f64, seed: u64) {
+        let question = self.question;
+        let fifo = |side: usize| format!("bfifo limit {}", self.buffers[side]);
+        if let Some(traces) = &question.traces {
+            let path = |path: &Path| toml_text(&path.display().to_string());
+            let _ = writeln!(
+                text,
+                "down = {{ trace = {} }}\nup = {{ trace = {} }}\nqdisc = {{ down = '{}', up = '{}' }}",
+                path(&traces.down),
+                path(&traces.up),
+                fifo(0),
+                fifo(1)
+            );
+        } else if question.kind.varies() {
+            let rate = |side: usize| {
+                let mean = question.rates[side].as_bps();
+                question.kind.variation.rate(mean, seconds, seed * 2 + side as u64)
+            };
+            let _ = writeln!(
+                text,
+                "down = {}\nup = {}\nqdisc = {{ down = '{}', up = '{}' }}",
+                rate(0),
+                rate(1),
+                fifo(0),
+                fifo(1)
+            );
+        } else {
+            let line = |side: usize| {
+                let encapsulation = &question.kind.encapsulation;
+                let real = question.rates[side].as_bps() / 1000 * question.kind.real;
+                let rate = Rate::from_bps(encapsulation.usable(real));
+                format!(
+                    "tbf rate {}bit burst 1600 limit {}{}",
+                    rate.as_bps(),
+                    self.buffers[side],
+                    encapsulation.shaper()
+                )
+            };
+            let _ = writeln!(text, "qdisc = {{ down = '{}', up = '{}' }}", line(0), line(1));
+        }
+    }
+
+    /// Simulated time of a run: as many packets for each line, but at least 20 round trips.
+    pub(crate) fn seconds(&self) -> f64 {
+        if self.question.kind.varies() || self.question.traces.is_some() {
+            return VARYING_S;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a rate and a round-trip time")]
+        let (bits, rtt_s) = (
+            self.question.rates.iter().map(|rate| rate.as_bps()).sum::<u64>() as f64,
+            self.question.rtt.as_nanos() as f64 / 1e9,
+        );
+        let least = (20.0 * rtt_s).clamp(SHORTEST_S, LONGEST_S);
+        (BITS / bits).clamp(least, LONGEST_S).round()
+    }
+}
+
+/// Returns text as a value in a scenario file.
+fn toml_text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// How results call a router that does nothing.
+pub(crate) const TODAY: &str = "today";
+
+/// Time in which a rate changes often enough.
+const VARYING_S: f64 = 30.0;
+const SHORTEST_S: f64 = 3.0;
+const LONGEST_S: f64 = 20.0;
+/// Bits of a run: 60,000 packets of 1250 bytes.
+const BITS: f64 = 600e6;
+
+/// The router's port towards the modem.
+const PORT: &str = "1gbit";
+const FASTER_PORT: &str = "10gbit";
+const FAST: Rate = Rate::from_bps(900_000_000);

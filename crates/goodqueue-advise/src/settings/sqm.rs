@@ -1,0 +1,29 @@
+//! OpenWrt: the package sqm-scripts.
+
+use crate::question::Question;
+use crate::settings::Setting;
+use crate::setup::Setup;
+
+/// Returns the section of `/etc/config/sqm`.
+pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Setting {
+    let device = &question.device;
+    // In kbit/s.
+    let [down, up] = setup.rates(question).map(|rate| rate.as_bps() / 1000);
+    let mut lines = vec![
+        "config queue 'wan'".to_owned(),
+        option("enabled", "1"),
+        option("interface", device),
+        option("download", &down.to_string()),
+        option("upload", &up.to_string()),
+    ];
+    lines.extend(setup.manager.sqm(&question.kind.accounted).iter().map(|(name, value)| option(name, value)));
+    Setting {
+        name: "openwrt",
+        place: "OpenWrt with sqm-scripts: /etc/config/sqm, then `service sqm restart`".to_owned(),
+        text: lines.join("\n") + "\n",
+    }
+}
+
+fn option(name: &str, value: &str) -> String {
+    format!("\toption {name} '{value}'")
+}

@@ -1,0 +1,135 @@
+//! Advice for lines of several kinds, in simulated time.
+
+use std::path::Path;
+
+use goodqueue::Duration;
+use goodqueue_advise::{Advice, Measurement, Question, advise, kind, read_flent, words};
+use goodqueue_scenario::export::Format;
+use goodqueue_scenario::run::Unwatched;
+use goodqueue_scenario::runs::Runs;
+use goodqueue_scenario::scenario::{Document, Names, Overrides};
+use goodqueue_scenario::sweep::Sweep;
+
+fn asked(rates: &str, link: &str) -> Question {
+    let mut question = Question::new(rates, link).unwrap();
+    question.effort.seeds = 1;
+    question
+}
+
+fn advised(question: &Question) -> Advice {
+    advise(question, 0, &Unwatched).unwrap().expect("nobody cancels")
+}
+
+fn setting<'a>(advice: &'a Advice, name: &str) -> &'a str {
+    &advice.settings.iter().find(|setting| setting.name == name).unwrap().text
+}
+
+#[test]
+fn a_dsl_line_with_cells_needs_a_shaper_that_knows_them() {
+    let advice = advised(&asked("6mbit/1mbit", "dsl"));
+    assert!(advice.line.contains("ADSL"), "{}", advice.line);
+    assert_eq!(advice.today.grade, "F");
+    assert!(advice.advised.ping_s < 0.1, "{}", advice.advised.ping_s);
+    assert!(advice.advised.latency_s.max < advice.today.latency_s.min, "every run is better");
+    assert!(advice.lines.iter().all(|line| line.contains(" atm")), "{:?}", advice.lines);
+    assert!(advice.reason.contains("overhead"), "{}", advice.reason);
+    for (name, part) in [
+        ("tc", "root cake bandwidth"),
+        ("tc", "matchall action mirred egress redirect dev ifb4eth0"),
+        ("openwrt", "option upload '"),
+        ("networkd", "CompensationMode=atm"),
+    ] {
+        assert!(setting(&advice, name).contains(part), "{name}: {}", setting(&advice, name));
+    }
+    // The model is a scenario that anybody can run and change.
+    let scenario = Document::parse("advice.toml", &advice.scenario, Path::new("")).unwrap();
+    assert_eq!(Sweep::new(&scenario, &Names::default()).unwrap().count(), 1);
+    let text = words(&advice);
+    assert!(
+        text.contains("Today:") && text.contains("Advice:") && text.contains("Verified with 3 traffic mixes")
+    );
+}
+
+#[test]
+fn the_buffers_follow_from_measured_pings() {
+    let measured = Measurement { idle: Duration::from_millis(20), loaded: Duration::from_millis(500) };
+    let question = asked("4mbit/1mbit", "cable").with_measurement(measured).unwrap();
+    let advice = advised(&question);
+    assert!(advice.is_measured);
+    assert!((0.43..0.57).contains(&advice.today.ping_s), "{}", advice.today.ping_s);
+    assert!(advice.advised.ping_s < 0.06, "{}", advice.advised.ping_s);
+}
+
+#[test]
+fn a_line_without_bufferbloat_is_left_alone() {
+    let measured = Measurement { idle: Duration::from_millis(20), loaded: Duration::from_millis(24) };
+    let advice = advised(&asked("8mbit/8mbit", "fibre").with_measurement(measured).unwrap());
+    assert!(advice.keep);
+    assert!(words(&advice).contains("Leave the router as it is"));
+}
+
+#[test]
+fn a_changing_rate_costs_goodput_and_the_advice_says_so() {
+    let advice = advised(&asked("4mbit/1mbit", "lte"));
+    assert!(advice.advised.latency_s.mean < advice.today.latency_s.mean / 5.0);
+    assert!(advice.shaped_bps[0] < 4_000_000);
+    assert!(advice.reason.contains("changes"), "{}", advice.reason);
+}
+
+#[test]
+fn the_same_question_has_the_same_answer() {
+    let question = asked("2mbit/1mbit", "cable");
+    let [one, other] = [1, 2].map(|threads| {
+        let advice = advise(&question, threads, &Unwatched).unwrap().unwrap();
+        serde_json::to_string(&advice).unwrap()
+    });
+    assert_eq!(one, other);
+}
+
+#[test]
+fn a_measurement_by_flent_gives_pings_and_rates() {
+    let mut document = Document::default();
+    let overrides = Overrides {
+        rate: Some("8mbit".into()),
+        up: Some("2mbit".into()),
+        rtt: Some("30ms".into()),
+        time: Some("20s".into()),
+        qdiscs: vec!["bfifo limit 64kb".into()],
+        ..Overrides::default()
+    };
+    document.apply(&overrides).unwrap();
+    let runs = Runs::new(Sweep::new(&document, &Names::default()).unwrap(), Some(Duration::from_millis(200)))
+        .unwrap();
+    let measured = goodqueue_scenario::run::execute(&runs, 0, None, &Unwatched).unwrap();
+    let scenario = runs.to_json(&runs.scenario().unwrap());
+    let results = goodqueue_scenario::run::results(scenario, measured.into_iter().flatten().collect());
+    let files = Format::Flent.files(Path::new("a.flent.gz"), &results).unwrap();
+    let line = read_flent("a.flent.gz", &files[0].1).unwrap();
+    assert!((30..60).contains(&(line.measured.idle.as_nanos() / 1_000_000)), "{:?}", line.measured);
+    assert!(line.measured.loaded.as_nanos() > 200_000_000, "{:?}", line.measured);
+    let cable = kind("cable", goodqueue::Rate::from_bps(8_000_000)).unwrap();
+    let [down, up] = [0, 1].map(|direction| line.rate(cable, direction).unwrap().as_bps());
+    // Downloads wait for acknowledgements in the queue of the uploads, so the rate is a lower bound.
+    assert!((4_000_000..8_400_000).contains(&down) && (1_200_000..2_300_000).contains(&up), "{down} {up}");
+}
+
+#[test]
+fn bad_questions_are_refused_with_what_is_allowed() {
+    for (rates, link, allowed) in [
+        ("fast/slow", "dsl", "a number and a unit"),
+        ("10mbit/1kbit", "dsl", "128 kbit/s to 2.5 Gbit/s"),
+        ("10mbit/1mbit", "carrier-pigeon", "dsl"),
+        ("10mbit/1mbit", "fiber", "fibre"),
+    ] {
+        let refused = Question::new(rates, link).unwrap_err().to_string();
+        assert!(refused.contains(allowed), "{refused}");
+    }
+    let upside_down = Measurement { idle: Duration::from_millis(30), loaded: Duration::from_millis(20) };
+    let refused = asked("10mbit", "dsl").with_measurement(upside_down).unwrap_err().to_string();
+    assert!(refused.contains("below the idle ping"), "{refused}");
+    let endless = Measurement { idle: Duration::from_millis(1), loaded: Duration::from_millis(59_000) };
+    let question = asked("100mbit", "fibre").with_measurement(endless).unwrap();
+    let refused = advise(&question, 0, &Unwatched).unwrap_err().to_string();
+    assert!(refused.contains("no buffer of this line"), "{refused}");
+    assert_eq!(kind("dsl", goodqueue::Rate::from_bps(30_000_000)).unwrap().name, "vdsl");
+}

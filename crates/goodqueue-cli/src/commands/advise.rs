@@ -1,0 +1,242 @@
+//! `goodqueue advise`: what a router should be told, so that a line stays responsive under load.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use goodqueue_advise::{
+    FlentLine, KINDS, Measurement, Question, Traces, advise, heading, kind, read_flent, words,
+};
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units;
+
+use super::simulation::MOST_JOBS;
+use super::{Ending, Outcome, signed};
+use crate::messages::{self, note, say};
+use crate::output::{self, Outputs};
+use crate::progress::Progress;
+use crate::typed;
+
+/// Find the setting of your router that keeps the line responsive under load.
+///
+/// It simulates your line with the large buffers that modems have, searches shaper rate,
+/// discipline, link overhead and parameters, and prints the lines to set for tc, OpenWrt and
+/// systemd-networkd, with the latency before and after.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Kinds of lines: dsl (adsl up to 24 Mbit/s down, vdsl above), adsl, vdsl, cable, fibre, lte, leo (Starlink), satellite.
+`goodqueue list links` shows what is assumed about each, with sources.
+
+Examples:
+  goodqueue advise 40mbit/10mbit --link dsl
+  goodqueue advise 40mbit/10mbit --link cable --ping 18ms,310ms      your own pings, idle and loaded
+  goodqueue advise --link fibre --flent rrul-2026-11-01.flent.gz     rates and pings that Flent measured
+  goodqueue advise --link lte --trace-down lte.down --trace-up lte.up
+  goodqueue advise 16mbit/1mbit --link adsl --device pppoe-wan --only openwrt
+  goodqueue advise 100mbit/20mbit --link cable --report line.html"
+)]
+pub(crate) struct AdviseArgs {
+    /// Rates of the line, down and up, such as 40mbit/10mbit. For DSL those at which the modem
+    /// synchronised, otherwise those of the contract or of a speed test.
+    rates: Option<String>,
+    /// Kind of line, which determines overhead, buffers and round-trip time: dsl, cable, fibre,
+    /// lte, leo or satellite.
+    #[arg(long, value_name = "KIND")]
+    link: Option<String>,
+    /// Base round-trip time to the servers that you use [default: that of the kind of line].
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed, conflicts_with_all = ["ping", "flent"])]
+    rtt: Option<String>,
+    /// Pings that you measured: without load, and with downloads and uploads. The buffers of the
+    /// line follow from them.
+    #[arg(long, value_name = "IDLE,LOADED", conflicts_with = "flent")]
+    ping: Option<String>,
+    /// Measurement of your line by Flent, for pings and rates: a .flent or .flent.gz file of a test
+    /// such as rrul.
+    #[arg(long, value_name = "FILE")]
+    flent: Option<PathBuf>,
+    /// Mahimahi trace of the line towards you, instead of rates.
+    #[arg(long, value_name = "FILE", requires = "trace_up", conflicts_with_all = ["rates", "flent"])]
+    trace_down: Option<PathBuf>,
+    /// Mahimahi trace of the line from you.
+    #[arg(long, value_name = "FILE", requires = "trace_down")]
+    trace_up: Option<PathBuf>,
+    /// Network interface of the router towards the modem, for the settings.
+    #[arg(long, value_name = "NAME", default_value = "eth0")]
+    device: String,
+    /// Print the setting for one kind of router only, ready for a file: tc, openwrt or networkd.
+    #[arg(long, value_name = "ROUTER")]
+    only: Option<String>,
+    /// Number of seeds with which the advice is verified, for each traffic mix.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=100))]
+    seeds: u64,
+    /// Number of parallel runs, at most 1024 [default: the number of processors].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    jobs: Option<u16>,
+    /// Write the advice with everything that was tried as JSON to a file, or to standard output (-).
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a report of today, the advice, and the advice without the overhead of the line.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Write the model of the line as a scenario file, to change it and run it again.
+    #[arg(long, value_name = "FILE.toml")]
+    scenario: Option<PathBuf>,
+    /// Print the advice and errors only.
+    #[arg(long)]
+    quiet: bool,
+}
+
+pub(crate) fn main(args: &AdviseArgs) -> Outcome {
+    if args.quiet {
+        messages::be_quiet();
+    }
+    let mut outputs = Outputs::default();
+    for (argument, target) in [("--json", &args.json), ("--scenario", &args.scenario)] {
+        if let Some(target) = target {
+            outputs.add(argument, target)?;
+        }
+    }
+    if let Some(report) = &args.report {
+        outputs.add_report("--report", report)?;
+    }
+    let question = question(args)?;
+    check_only(args)?;
+    note(heading(&question));
+    // No bar: the search has no fixed number of runs. This handles the signals.
+    let progress = Progress::new(0, false);
+    let found = advise(&question, args.jobs.map_or(0, usize::from), &progress)?;
+    progress.clear();
+    let Some(advice) = found else {
+        say("interrupted");
+        return Ok(Ending::Interrupted);
+    };
+    if let Some(path) = &args.report {
+        let options = goodqueue_report::Options::default().command(typed::command_line());
+        output::write_file("--report", path, goodqueue_report::html(&advice.results, &options).as_bytes())?;
+        note(format_args!("report: {}", path.display()));
+    }
+    if let Some(path) = &args.scenario {
+        output::write_file("--scenario", path, advice.scenario.as_bytes())?;
+    }
+    if let Some(path) = &args.json {
+        output::write_json("--json", path, &advice)?;
+    }
+    if args.json.as_ref().is_some_and(|target| target.as_os_str() == "-") {
+        return Ok(Ending::Done);
+    }
+    let text = match &args.only {
+        None => words(&advice),
+        Some(_) if advice.keep => {
+            note("no setting that was tried makes pings clearly shorter: nothing to set");
+            return Ok(Ending::Done);
+        }
+        Some(router) => {
+            let of_router = advice.settings.iter().find(|setting| setting.name == router);
+            let Some(setting) = of_router else {
+                return Err(Diagnostic::new(format!("{} cannot be set with {router}", advice.discipline))
+                    .in_argument("--only", router));
+            };
+            note(&setting.place);
+            setting.text.clone()
+        }
+    };
+    output::printed(std::io::stdout().write_all(text.as_bytes()))?;
+    Ok(Ending::Done)
+}
+
+/// Returns the question that the options ask.
+fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
+    check_device(&args.device)?;
+    let link = match (&args.link, &args.trace_down) {
+        (Some(link), _) => link.as_str(),
+        (None, Some(_)) => RECORDED,
+        (None, None) => {
+            let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+            return Err(Diagnostic::new("which kind of line is it? Overhead and buffers depend on it")
+                .allowed(format!("--link dsl, {}", names.join(", ")))
+                .help("for example: goodqueue advise 40mbit/10mbit --link dsl"));
+        }
+    };
+    let measured = args.flent.as_ref().map(|path| flent(path)).transpose()?;
+    let mut question = match (&args.rates, &args.trace_down, &args.trace_up, &measured) {
+        (_, Some(down), Some(up), _) => {
+            Question::recorded(Traces { down: down.clone(), up: up.clone() }, link)?
+        }
+        (Some(rates), ..) => Question::new(rates, link)?,
+        (None, _, _, Some(line)) => Question::new(&rates_of(line, link)?, link)?,
+        (None, ..) => {
+            return Err(Diagnostic::new("the rates of the line are missing")
+                .allowed("RATES such as 40mbit/10mbit, --flent FILE, or --trace-down FILE --trace-up FILE"));
+        }
+    };
+    if let Some(line) = measured {
+        question = question.with_measurement(line.measured)?;
+    }
+    if let Some(text) = &args.ping {
+        let measured = pings(text).map_err(|error| error.in_argument("--ping", text))?;
+        question = question.with_measurement(measured).map_err(|error| error.in_argument("--ping", text))?;
+    }
+    if let Some(text) = &args.rtt {
+        question.rtt = units::time(text).map_err(|error| error.in_argument("--rtt", text))?;
+    }
+    question.device.clone_from(&args.device);
+    question.effort.seeds = args.seeds;
+    question.effort.series = args.report.is_some();
+    Ok(question)
+}
+
+fn flent(path: &std::path::Path) -> Result<FlentLine, Diagnostic> {
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| {
+        Diagnostic::new(format!("cannot read this file: {error}")).in_argument("--flent", &name)
+    })?;
+    read_flent(&name, &bytes)
+}
+
+/// Returns the rates of a line that carried the measured goodput.
+fn rates_of(line: &FlentLine, link: &str) -> Result<String, Diagnostic> {
+    // The kind of DSL depends on the rate; the overhead of any kind is near enough to choose it.
+    let goodput = line.goodput_bps[0].unwrap_or_default();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of a line")]
+    let kind = kind(link, goodqueue::Rate::from_bps((goodput * GOODPUT_TO_RATE) as u64))?;
+    match [0, 1].map(|direction| line.rate(kind, direction)) {
+        [Some(down), Some(up)] => Ok(format!("{down}/{up}")),
+        _ => Err(Diagnostic::new("the measurement has no TCP streams in one direction")
+            .help("give the rates as well, such as 40mbit/10mbit")),
+    }
+}
+
+fn pings(text: &str) -> Result<Measurement, Diagnostic> {
+    let Some((idle, loaded)) = text.split_once(',') else {
+        return Err(Diagnostic::new("two times are needed").allowed("IDLE,LOADED, such as 20ms,300ms"));
+    };
+    Ok(Measurement { idle: units::time(idle.trim())?, loaded: units::time(loaded.trim())? })
+}
+
+/// Refuses names that could not be pasted into a shell.
+fn check_device(name: &str) -> Result<(), Diagnostic> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+    if name.is_empty() || name.len() > 15 || !name.chars().all(is_plain) {
+        return Err(Diagnostic::new("no network interface has this name")
+            .allowed("1 to 15 letters, digits, `-`, `_`, `.` or `@`, as `ip link` shows")
+            .in_argument("--device", name));
+    }
+    Ok(())
+}
+
+fn check_only(args: &AdviseArgs) -> Result<(), Diagnostic> {
+    match &args.only {
+        Some(router) if !ROUTERS.contains(&router.as_str()) => {
+            Err(Diagnostic::new(format!("there is no kind of router `{router}`"))
+                .one_of(router, ROUTERS)
+                .in_argument("--only", router))
+        }
+        _ => Ok(()),
+    }
+}
+
+const ROUTERS: &[&str] = &["tc", "openwrt", "networkd"];
+/// Kind of a line of which only a recording is known.
+const RECORDED: &str = "lte";
+/// About the share of headers and cells.
+const GOODPUT_TO_RATE: f64 = 1.1;

@@ -1,0 +1,113 @@
+//! `goodqueue advise` as a user calls it.
+
+use std::process::{Command, Output};
+
+fn goodqueue(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_goodqueue")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn the_answer_has_today_the_lines_to_set_and_the_improvement() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    let (json, report, scenario) = (place("a.json"), place("a.html"), place("a.toml"));
+    let out = goodqueue(&[
+        "advise",
+        "2mbit/1mbit",
+        "--link",
+        "cable",
+        "--device",
+        "wan0",
+        "--seeds",
+        "1",
+        "--json",
+        &json,
+        "--report",
+        &report,
+        "--scenario",
+        &scenario,
+    ]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let said = text(&out.stdout);
+    for part in [
+        "Today:  pings take",
+        "Advice: pings take",
+        "tc qdisc replace dev wan0 root cake bandwidth",
+        "dev ifb4wan0",
+        "option interface 'wan0'",
+        "[CAKE]\nBandwidth=",
+        "Verified with 3 traffic mixes and 1 seed",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in:\n{said}");
+    }
+    let advice: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    assert!(advice["today"]["ping_s"].as_f64() > advice["advised"]["ping_s"].as_f64());
+    assert!(advice["tried"].as_array().unwrap().len() > 10);
+    let report = std::fs::read_to_string(report).unwrap();
+    assert!(report.contains("today") && report.contains("cake"));
+    let again = goodqueue(&["compare", &scenario, "--time", "1s", "--quiet"]);
+    assert!(again.status.success() && text(&again.stdout).contains("today"), "{}", text(&again.stderr));
+}
+
+/// The page of the book that shows an output. `UPDATE=1` writes the output into it.
+#[test]
+fn the_page_of_the_book_shows_the_real_output() {
+    let out = goodqueue(&["advise", "16mbit/1mbit", "--link", "dsl", "--quiet"]);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/advise.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = page.split_once("what they change:\n\n```\n").unwrap();
+    let (_, after) = rest.split_once("```\n\n## What you give").unwrap();
+    let shown = text(&out.stdout).trim_end().replace('\t', "    ");
+    let fresh = format!("{before}what they change:\n\n```\n{shown}\n```\n\n## What you give{after}");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, fresh).unwrap();
+    } else {
+        assert_eq!(
+            page, fresh,
+            "docs/advise.md is stale: UPDATE=1 cargo test -p goodqueue-cli --test advise"
+        );
+    }
+}
+
+#[test]
+fn the_setting_of_one_router_can_go_into_a_file() {
+    let out = goodqueue(&[
+        "advise",
+        "2mbit/1mbit",
+        "--link",
+        "cable",
+        "--seeds",
+        "1",
+        "--quiet",
+        "--only",
+        "networkd",
+    ]);
+    assert!(out.status.success() && out.stderr.is_empty(), "{}", text(&out.stderr));
+    assert!(text(&out.stdout).starts_with("[CAKE]\nBandwidth="), "{}", text(&out.stdout));
+}
+
+#[test]
+fn bad_questions_get_one_clear_error() {
+    for (arguments, part) in [
+        (&["advise", "40mbit/10mbit"][..], "which kind of line is it?"),
+        (&["advise", "--link", "dsl"], "the rates of the line are missing"),
+        (&["advise", "40mbit/10mbit", "--link", "dls"], "did you mean `dsl`"),
+        (&["advise", "40mbit/10mbit", "--link", "dsl", "--ping", "20ms"], "IDLE,LOADED"),
+        (&["advise", "40mbit/10mbit", "--link", "dsl", "--ping", "30ms,20ms"], "below the idle ping"),
+        (&["advise", "40mbit/10mbit", "--link", "dsl", "--device", "eth0; reboot"], "no network interface"),
+        (&["advise", "40mbit/10mbit", "--link", "dsl", "--only", "fritzbox"], "no kind of router"),
+        (&["advise", "--link", "dsl", "--flent", "Cargo.toml"], "no measurement of a line by Flent"),
+        (&["advise", "--link", "dsl", "--flent", "not-here.flent"], "cannot read this file"),
+        (&["advise", "--trace-down", "not-here", "--trace-up", "not-here"], "not-here"),
+    ] {
+        let out = goodqueue(arguments);
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.starts_with("error: ") && said.contains(part), "{arguments:?}: {said}");
+        assert!(out.stdout.is_empty());
+    }
+}

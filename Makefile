@@ -12,16 +12,19 @@ OWN = examples/own-discipline
 PYTHON ?= python3
 VENV = $(TARGET)/python
 
+# Target of the playground's module.
+WASM = wasm32-unknown-unknown
+
 FUZZ_SECONDS ?= 60
 MUTANTS ?= 10000
 KILLS ?= 1000
 MODELS ?= 50
 PAPERS ?= gbw gong jk nj rfc7928
 # Crates that only serve the tests of the others, and the one that maturin packages.
-UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-py
+UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: playground playground-test wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
@@ -35,6 +38,8 @@ help:
 	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make python   build the Python package in a virtual environment, and test it"
+	@echo "make playground  build the page of queues side by side into playground/dist, for any static host"
+	@echo "make playground-test  its tests: bytes of the command, units, a browser"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
 	@echo "make numbers  measure claims, real systems and recordings again, and write docs/numbers.md"
 	@echo "make screenshot  the picture in the README, with chromium"
@@ -98,6 +103,39 @@ python: toolchain
 	cd python && $(abspath $(VENV))/bin/mypy
 	cd python && $(abspath $(VENV))/bin/python -m pytest --quiet
 
+# The simulator as a WebAssembly module, with its JavaScript side.
+wasm: toolchain
+	@test -d "$$(rustc --print target-libdir --target $(WASM))" || rustup target add $(WASM)
+	$(CARGO) build --profile wasm --target $(WASM) --package goodqueue-wasm --quiet
+	$(CARGO) run --quiet --locked --manifest-path playground/bindgen/Cargo.toml --target-dir $(TARGET) -- \
+	  $(TARGET)/$(WASM)/wasm/goodqueue_wasm.wasm playground/pkg
+
+# Installs the versions of playground/package-lock.json, and builds a folder of files for any static host.
+playground: wasm
+	@command -v npm >/dev/null 2>&1 || { \
+	  echo "The playground needs Node.js 20 or later with npm: install the packages nodejs and npm, then run make again."; \
+	  exit 1; }
+	cd playground && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	cd playground && npm run --silent check && npm run --silent build
+	@echo "The playground is in $(CURDIR)/playground/dist. A browser needs it from a web server: npx --prefix playground esbuild --servedir=playground/dist"
+
+playground-test: playground build chromium
+	cd playground && npm run --silent unit
+	cd playground && GOODQUEUE=$(abspath $(GOODQUEUE)) npm run --silent bytes
+	cd playground && npm run --silent browser
+
+# Tests of the page need a browser. Continuous integration must have one.
+chromium:
+	@if ! command -v $(CHROMIUM) >/dev/null 2>&1; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    apt-get install --yes --quiet --no-install-recommends chromium >/dev/null; \
+	  elif [ -n "$$CI" ]; then \
+	    echo "The tests of the playground need Chromium: install it, or set CHROMIUM=..."; exit 1; \
+	  else \
+	    echo "playground: the tests in a browser are SKIPPED: $(CHROMIUM) is not installed"; \
+	  fi; \
+	fi
+
 # cargo-deny takes minutes to build, so `make test` uses it where it is installed. The sources of all dependencies are
 # checked everywhere, by a test. The advisories are a git repository, which not every machine can reach.
 supply-chain: toolchain
@@ -131,6 +169,7 @@ build: toolchain
 format: toolchain
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path $(OWN)/Cargo.toml --check
+	$(CARGO) fmt --manifest-path playground/bindgen/Cargo.toml --check
 	@LC_ALL=C awk -f .ci/comment-width.awk $$(find crates examples fuzz python -name '*.rs' -not -path '*/target/*')
 
 lint: toolchain

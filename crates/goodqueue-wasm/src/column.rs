@@ -1,0 +1,100 @@
+//! One run of the show.
+
+use goodqueue::Instant;
+use goodqueue_scenario::results::Run;
+use goodqueue_scenario::run::Job;
+use goodqueue_sim::Playback;
+use goodqueue_tc::diagnostic::Diagnostic;
+
+use crate::log::{Log, exact, nanos};
+use crate::results::{measure, refused};
+
+/// Numbers for each flow in [`Column::flows`].
+pub(crate) const FLOW: usize = 5;
+
+/// A run with one discipline.
+pub(crate) struct Column {
+    job: Job,
+    playback: Playback,
+    log: Log,
+    probes: Vec<Probe>,
+}
+
+/// A flow of probes.
+#[derive(Default)]
+struct Probe {
+    flow: usize,
+    /// Probes seen so far.
+    seen: usize,
+    /// Indexes of those without an answer.
+    pending: Vec<usize>,
+}
+
+impl Column {
+    pub(crate) fn new(job: Job) -> Result<Self, Diagnostic> {
+        let playback =
+            Playback::new(job.config.clone()).map_err(|error| Diagnostic::new(error.to_string()))?;
+        let is_probe: Vec<bool> = job.config.flows.iter().map(|flow| flow.traffic.is_probe()).collect();
+        let probes = is_probe.iter().enumerate().filter(|(_, probe)| **probe);
+        let probes = probes.map(|(flow, _)| Probe { flow, ..Probe::default() }).collect();
+        let log = Log::new(job.config.links.clone().map(|link| link.capacity), is_probe);
+        Ok(Self { job, playback, log, probes })
+    }
+
+    pub(crate) const fn job(&self) -> &Job {
+        &self.job
+    }
+
+    pub(crate) fn advance(&mut self, to: Instant) -> Result<(), Diagnostic> {
+        self.playback.advance(to, &mut self.log).map_err(|error| refused(&self.job, &error))
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.playback.now()
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.playback.is_over()
+    }
+
+    /// Returns the records of packets since the last call.
+    pub(crate) fn packets(&mut self) -> Vec<f64> {
+        self.log.take()
+    }
+
+    /// Returns the probes answered since the last call: flow, time of sending, round-trip time.
+    pub(crate) fn answers(&mut self) -> Vec<f64> {
+        let mut answers = Vec::new();
+        for Probe { flow, seen, pending } in &mut self.probes {
+            let all = self.playback.round_trips(*flow);
+            pending.extend(*seen..all.len());
+            *seen = all.len();
+            pending.retain(|&index| {
+                let Some(time) = all[index].time else { return true };
+                answers.extend([exact(*flow as u64), nanos(all[index].sent_at), exact(time.as_nanos())]);
+                false
+            });
+        }
+        answers
+    }
+
+    /// Returns the state of every flow: delivered bytes, congestion window, bytes in flight,
+    /// smoothed RTT in nanoseconds, retransmissions. The last four are -1 for a flow that is not a
+    /// single TCP connection.
+    pub(crate) fn flows(&self) -> Vec<f64> {
+        let mut values = Vec::with_capacity(FLOW * self.job.config.flows.len());
+        for flow in 0..self.job.config.flows.len() {
+            values.push(exact(self.playback.delivered(flow)));
+            values.extend(self.playback.sender(flow).map_or([-1.0; FLOW - 1], |sender| {
+                [sender.cwnd, sender.in_flight, sender.srtt.as_nanos(), sender.retransmits].map(exact)
+            }));
+        }
+        values
+    }
+
+    /// Ends the run and returns its metrics.
+    pub(crate) fn finish(self) -> Run {
+        let outcome = self.playback.finish();
+        measure(&self.job, &outcome)
+    }
+}

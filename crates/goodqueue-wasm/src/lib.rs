@@ -1,0 +1,47 @@
+//! The simulator as a WebAssembly module for the playground.
+//!
+//! This crate converts only: a request becomes a scenario as the command `compare` reads it, and
+//! what happens in the simulator becomes numbers that a page can draw. The page has the same
+//! results as the command, to the last byte.
+
+#![forbid(unsafe_code)]
+
+mod catalogue;
+mod column;
+mod log;
+mod request;
+mod results;
+mod show;
+
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+pub use catalogue::Catalogue;
+pub use request::Request;
+pub use show::Show;
+
+/// Returns the version of goodqueue.
+#[wasm_bindgen]
+#[must_use]
+pub fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// Returns what a page can offer, as JSON: see [`Catalogue`].
+///
+/// # Errors
+/// None that a user can cause.
+#[wasm_bindgen]
+pub fn catalogue() -> Result<String, JsError> {
+    Ok(serde_json::to_string(&Catalogue::of_everything())?)
+}
+
+/// Returns the results of a request (see [`Request`]): the bytes that `goodqueue compare ... --json
+/// FILE` writes.
+///
+/// # Errors
+/// What the command prints.
+#[wasm_bindgen]
+pub fn simulate(request: &str) -> Result<String, JsError> {
+    results::of(request).map_err(|error| JsError::new(&error.to_string()))
+}

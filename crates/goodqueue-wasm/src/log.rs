@@ -1,0 +1,134 @@
+//! The packets of a queue as numbers.
+
+use goodqueue::{DropReason, Ecn, Instant, Packet as _};
+use goodqueue_sim::observer::{Fate, Visit};
+use goodqueue_sim::packet::Payload;
+use goodqueue_sim::{Capacity, Observer, UNLIMITED};
+
+/// Writes what happens to packets into records.
+///
+/// A record is eight numbers. The first one is 0 for an arrival and 1 for an end, plus 2 for the
+/// queue towards the servers.
+///
+/// | | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
+/// |---|---|---|---|---|---|---|---|
+/// | arrival | number | time | flow | bytes | kind | packets found | bytes found |
+/// | end | number | time | fate | end of the transmission | marked | packets left | bytes left |
+///
+/// Times are nanoseconds. The kind is 0 for data, 1 for a pure acknowledgement, 2 for a probe, plus
+/// 8 for an ECN-capable packet. The fate is 0 for a packet that was sent; a higher number less 1 is
+/// the index of its [`DropReason`].
+#[derive(Debug)]
+pub(crate) struct Log {
+    records: Vec<f64>,
+    held: [Held; 2],
+    /// Capacities of the two links, for the ends of transmissions.
+    capacity: [Capacity; 2],
+    /// Whether each flow is a probe.
+    probes: Vec<bool>,
+}
+
+/// Packets and bytes in a queue.
+#[derive(Clone, Copy, Default, Debug)]
+struct Held {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Log {
+    pub(crate) fn new(capacity: [Capacity; 2], probes: Vec<bool>) -> Self {
+        Self { records: Vec::new(), held: [Held::default(); 2], capacity, probes }
+    }
+
+    /// Returns the records since the last call.
+    pub(crate) fn take(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.records)
+    }
+
+    fn kind(&self, visit: &Visit) -> u32 {
+        let ecn = if visit.packet.ecn() == Ecn::NotEct { 0 } else { 8 };
+        let is_probe = self.probes.get(visit.packet.flow as usize).is_some_and(|probe| *probe);
+        ecn + match visit.packet.payload {
+            _ if is_probe => 2,
+            Payload::Tcp(segment) if segment.len == 0 => 1,
+            _ => 0,
+        }
+    }
+
+    /// Returns the time at which a packet that leaves its queue now is on the wire.
+    fn transmitted(&self, visit: &Visit, at: Instant) -> Instant {
+        let rate = match &self.capacity[visit.direction.index()] {
+            Capacity::Constant(rate) => *rate,
+            Capacity::Schedule(changes) => {
+                let due = changes.iter().rev().find(|change| change.0 <= at).or_else(|| changes.first());
+                due.map_or(UNLIMITED, |change| change.1)
+            }
+            Capacity::Trace(_) => UNLIMITED,
+        };
+        if rate == UNLIMITED || rate.as_bps() == 0 {
+            return at;
+        }
+        at + rate.serialization(visit.packet.len)
+    }
+}
+
+impl Observer for Log {
+    fn arrived(&mut self, visit: &Visit) {
+        let found = self.held[visit.direction.index()];
+        let packet = &visit.packet;
+        self.records.extend([
+            if visit.direction.index() == 0 { 0.0 } else { 2.0 },
+            exact(visit.number),
+            nanos(packet.queued_at),
+            f64::from(packet.flow),
+            f64::from(packet.len),
+            f64::from(self.kind(visit)),
+            exact(found.packets),
+            exact(found.bytes),
+        ]);
+        let held = &mut self.held[visit.direction.index()];
+        held.packets += 1;
+        held.bytes += u64::from(packet.len);
+    }
+
+    fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) {
+        let code = match fate {
+            Fate::Sent => 0,
+            Fate::Dropped(why) => 1 + why.index(),
+            Fate::Queued => return,
+        };
+        let held = &mut self.held[visit.direction.index()];
+        if visit.copy_of.is_none() {
+            held.packets = held.packets.saturating_sub(1);
+            held.bytes = held.bytes.saturating_sub(u64::from(visit.packet.len));
+        }
+        let left = *held;
+        let sent = fate == Fate::Sent;
+        let is_marked = visit.packet.ecn() == Ecn::Ce && visit.tos & 3 != Ecn::Ce.bits();
+        self.records.extend([
+            if visit.direction.index() == 0 { 1.0 } else { 3.0 },
+            exact(visit.number),
+            nanos(at),
+            exact(code as u64),
+            nanos(if sent { self.transmitted(visit, at) } else { at }),
+            f64::from(u8::from(is_marked)),
+            exact(left.packets),
+            exact(left.bytes),
+        ]);
+    }
+}
+
+/// Returns the names of the drop reasons, in the order of their indexes.
+pub(crate) fn reasons() -> Vec<&'static str> {
+    DropReason::ALL.iter().map(|reason| reason.name()).collect()
+}
+
+pub(crate) fn nanos(at: Instant) -> f64 {
+    exact(at.as_nanos())
+}
+
+/// Returns a count or a time as JavaScript's number, which is exact up to 2^53.
+#[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
+pub(crate) const fn exact(number: u64) -> f64 {
+    number as f64
+}

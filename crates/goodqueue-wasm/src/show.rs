@@ -1,0 +1,197 @@
+//! Several disciplines on one clock.
+
+use goodqueue::Instant;
+use goodqueue_scenario::runs::{Jobs as _, Runs};
+use goodqueue_tc::diagnostic::Diagnostic;
+use serde::Serialize;
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::column::Column;
+use crate::log::nanos;
+use crate::request::Request;
+use crate::results::written;
+
+/// The runs of a request on one clock, one column for each discipline.
+///
+/// Of a sweep the first point is shown, of several seeds the first one.
+#[wasm_bindgen]
+pub struct Show {
+    runs: Runs<'static>,
+    columns: Vec<Column>,
+    about: String,
+}
+
+/// The fixed facts of a show.
+#[derive(Serialize)]
+struct About<'s> {
+    /// The resolved scenario.
+    scenario: serde_json::Value,
+    /// Simulated time in nanoseconds.
+    duration: u64,
+    columns: Vec<ColumnInfo<'s>>,
+    flows: Vec<FlowInfo<'s>>,
+    /// True if the results of the command have runs that no column shows.
+    is_part: bool,
+}
+
+#[derive(Serialize)]
+struct ColumnInfo<'s> {
+    label: &'s str,
+    /// Names of the disciplines: down, up.
+    kinds: [&'static str; 2],
+}
+
+#[derive(Serialize)]
+struct FlowInfo<'s> {
+    kind: &'static str,
+    direction: &'static str,
+    label: Option<&'s str>,
+    cc: Option<&'static str>,
+    /// Round-trip time without queueing, in nanoseconds.
+    rtt: u64,
+}
+
+/// Most columns of a show.
+const MOST_COLUMNS: usize = 8;
+
+impl Show {
+    /// Returns the show of a request at its beginning.
+    ///
+    /// # Errors
+    /// What the command prints.
+    pub fn of(request: &str) -> Result<Self, Diagnostic> {
+        let runs = Request::parse(request)?.runs()?;
+        let first = runs.scenario()?;
+        let (disciplines, seeds) = (first.qdiscs.len(), first.seeds as usize);
+        if disciplines > MOST_COLUMNS {
+            return Err(Diagnostic::new(format!("{disciplines} disciplines are too many to show"))
+                .allowed(format!("1 to {MOST_COLUMNS}")));
+        }
+        let columns: Result<Vec<Column>, Diagnostic> =
+            (0..disciplines).map(|number| Column::new(runs.job(number * seeds)?.into_owned())).collect();
+        let columns = columns?;
+        let about = about(&runs, &columns)?;
+        Ok(Self { runs, columns, about })
+    }
+
+    /// Plays all columns up to this time, or to the end.
+    ///
+    /// # Errors
+    /// A run holds too many packets.
+    pub fn play(&mut self, to: Instant) -> Result<(), Diagnostic> {
+        self.columns.iter_mut().try_for_each(|column| column.advance(to))
+    }
+
+    /// Ends the show, and returns the results of its columns as the command writes them.
+    ///
+    /// # Errors
+    /// None that a user can cause.
+    pub fn results(self) -> Result<String, Diagnostic> {
+        written(&self.runs, self.columns.into_iter().map(Column::finish).collect())
+    }
+}
+
+#[wasm_bindgen]
+impl Show {
+    /// Returns the show of a request at its beginning. See [`Request`].
+    ///
+    /// # Errors
+    /// What the command prints.
+    #[wasm_bindgen(constructor)]
+    pub fn new(request: &str) -> Result<Self, JsError> {
+        Self::of(request).map_err(|error| shown(&error))
+    }
+
+    /// Returns the fixed facts of the show, as JSON.
+    #[must_use]
+    pub fn about(&self) -> String {
+        self.about.clone()
+    }
+
+    /// Plays all columns up to this time in nanoseconds, or to the end.
+    ///
+    /// # Errors
+    /// A run holds too many packets.
+    pub fn advance(&mut self, to: f64) -> Result<(), JsError> {
+        self.play(instant(to)).map_err(|error| shown(&error))
+    }
+
+    /// Returns the time up to which all columns have been played, in nanoseconds.
+    #[must_use]
+    pub fn now(&self) -> f64 {
+        self.columns.first().map_or(0.0, |column| nanos(column.now()))
+    }
+
+    /// Returns true at the end of the runs.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.columns.iter().all(Column::is_over)
+    }
+
+    /// Returns the records of packets of a column since the last call.
+    #[must_use]
+    pub fn packets(&mut self, column: usize) -> Vec<f64> {
+        self.columns.get_mut(column).map(Column::packets).unwrap_or_default()
+    }
+
+    /// Returns the probes of a column that were answered since the last call.
+    #[must_use]
+    pub fn answers(&mut self, column: usize) -> Vec<f64> {
+        self.columns.get_mut(column).map(Column::answers).unwrap_or_default()
+    }
+
+    /// Returns the state of all flows of a column.
+    #[must_use]
+    pub fn flows(&self, column: usize) -> Vec<f64> {
+        self.columns.get(column).map(Column::flows).unwrap_or_default()
+    }
+
+    /// Ends the show, and returns the results of its columns as the command writes them.
+    ///
+    /// # Errors
+    /// None that a user can cause.
+    pub fn finish(self) -> Result<String, JsError> {
+        self.results().map_err(|error| shown(&error))
+    }
+}
+
+fn about(runs: &Runs<'_>, columns: &[Column]) -> Result<String, Diagnostic> {
+    let Some(job) = columns.first().map(Column::job) else {
+        return Err(Diagnostic::new("there is no discipline to show"));
+    };
+    let labels = job.labels.flows.iter().flat_map(|table| (0..table.count).map(move |_| table));
+    let about = About {
+        scenario: runs.to_json(&runs.scenario()?),
+        duration: job.config.duration.as_nanos(),
+        columns: columns
+            .iter()
+            .map(|column| ColumnInfo {
+                label: &column.job().labels.qdisc,
+                kinds: [0, 1].map(|direction| column.job().config.links[direction].qdisc.kind().name),
+            })
+            .collect(),
+        flows: (job.config.flows.iter().zip(labels))
+            .map(|(flow, label)| FlowInfo {
+                kind: flow.traffic.kind(),
+                direction: flow.traffic.direction().name(),
+                label: label.label.as_deref(),
+                cc: flow.traffic.congestion_control(),
+                rtt: flow.rtt.as_nanos(),
+            })
+            .collect(),
+        is_part: columns.len() < runs.count(),
+    };
+    serde_json::to_string(&about)
+        .map_err(|error| Diagnostic::new(format!("the scenario cannot be written as JSON: {error}")))
+}
+
+/// Reads a time from JavaScript: negative times and NaN are 0.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+const fn instant(nanos: f64) -> Instant {
+    Instant::from_nanos(nanos as u64)
+}
+
+fn shown(error: &Diagnostic) -> JsError {
+    JsError::new(&error.to_string())
+}

@@ -1,0 +1,79 @@
+//! Shows, without a browser.
+
+use std::path::Path;
+
+use goodqueue::{Duration, Instant};
+use goodqueue_scenario::scenario::Document;
+use goodqueue_wasm::Show;
+
+const REQUEST: &str = r#"{"rate": "4mbit", "up": "1mbit", "time": "3s", "qdiscs": ["pfifo limit 50", "fq_codel"],
+    "set": ["flows=[{kind='tcp', direction='up', count=2}, {kind='ping'}]"]}"#;
+
+const SCENARIO: &str = "
+duration = '3s'
+qdiscs = ['pfifo limit 50', 'fq_codel']
+link = { down = '4mbit', up = '1mbit' }
+flows = [{kind='tcp', direction='up', count=2}, {kind='ping'}]
+";
+
+#[test]
+fn a_show_has_the_results_of_its_scenario_whatever_the_steps_are() {
+    let mut document = Document::parse("x.toml", SCENARIO, Path::new("")).expect("valid");
+    document.set("", "name", "\"goodqueue\"").expect("a key");
+    let whole = goodqueue_scenario::simulate(&document).expect("runs");
+    let mut show = Show::of(REQUEST).expect("valid");
+    for step in 1..=300 {
+        show.play(Instant::ZERO + Duration::from_millis(10 * step)).expect("runs");
+    }
+    assert!(show.is_over());
+    let shown: serde_json::Value = serde_json::from_str(&show.results().expect("written")).expect("JSON");
+    for (run, shown) in whole.runs.iter().zip(shown["runs"].as_array().expect("runs")) {
+        let mut run = serde_json::to_value(run).expect("JSON");
+        run.as_object_mut().expect("an object").remove("tc_stats");
+        assert_eq!(run, *shown);
+    }
+}
+
+#[test]
+fn every_packet_has_one_arrival_and_one_end_and_found_what_the_records_say() {
+    let mut show = Show::of(REQUEST).expect("valid");
+    show.play(Instant::ZERO + Duration::from_secs(2)).expect("runs");
+    let records = show.packets(0);
+    assert!(records.len() > 8 * 400, "{} records", records.len() / 8);
+    let mut held = [(0.0, 0.0); 2];
+    let mut bytes = std::collections::BTreeMap::new();
+    for record in records.chunks(8) {
+        let [kind, number, .., found, found_bytes] = record else { panic!("eight numbers") };
+        let held = &mut held[usize::from(*kind >= 2.0)];
+        if *kind == 0.0 || *kind == 2.0 {
+            assert_eq!(*held, (*found, *found_bytes), "packet {number}");
+            *held = (held.0 + 1.0, held.1 + record[4]);
+            assert!(bytes.insert(number.to_bits(), record[4]).is_none(), "packet {number} arrives once");
+        } else {
+            let len = bytes.remove(&number.to_bits()).expect("it has arrived, and has not ended");
+            *held = (held.0 - 1.0, held.1 - len);
+            assert_eq!(*held, (*found, *found_bytes), "packet {number}");
+        }
+    }
+    assert!(show.packets(0).is_empty(), "each record is handed out once");
+}
+
+#[test]
+fn a_request_that_the_command_refuses_is_refused_with_its_words() {
+    let refused = |request: &str| Show::of(request).map(|_| ()).expect_err("refused").to_string();
+    assert!(refused(r#"{"qdiscs": ["fq_codel targe 3ms"]}"#).contains("did you mean `target`?"));
+    assert!(refused(r#"{"surprise": 1}"#).contains("unknown field `surprise`"));
+    assert!(refused(r#"{"builtin": "rrull"}"#).contains("rrul"));
+    assert!(refused("").contains("cannot be read"));
+}
+
+#[test]
+fn a_show_names_its_columns_and_flows() {
+    let about: serde_json::Value =
+        serde_json::from_str(&Show::of(REQUEST).expect("valid").about()).expect("JSON");
+    assert_eq!(about["columns"][0]["label"], "pfifo limit 50");
+    assert_eq!(about["flows"][2]["kind"], "ping");
+    assert_eq!(about["flows"][1]["cc"], "cubic");
+    assert_eq!(about["duration"], 3_000_000_000_u64);
+    assert_eq!(about["is_part"], false);
+}

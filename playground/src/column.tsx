@@ -1,0 +1,160 @@
+// One column: a discipline's line, the picture of its queues, its ping and its flows.
+
+import { useEffect, useRef } from "preact/hooks";
+import { coloursOf, namesOf } from "./colours.ts";
+import type { About } from "./protocol.ts";
+import { Scene, heightOf, type Look } from "./scene.ts";
+import { sparkline } from "./sparkline.ts";
+import type { Track } from "./track.ts";
+import { grade, ms } from "./words.ts";
+
+/** What a column needs to draw itself. */
+export interface Moment {
+  now: number;
+  speed: number;
+  /** Largest backlog in bytes of any column, per direction: all columns have the same scale. */
+  room: [number, number];
+  /** Longest ping of any column. */
+  top: number;
+  /** True a few times per second, when the numbers change. */
+  changesNumbers: boolean;
+}
+
+export type Draw = (track: Track, moment: Moment) => void;
+
+interface Props {
+  about: About;
+  index: number;
+  line: string;
+  error: string | null;
+  isRemovable: boolean;
+  onLine(line: string): void;
+  onRemove(): void;
+  /** Hands out the function that draws this column. */
+  register(index: number, draw: Draw | null): void;
+}
+
+/** Simulated time that a sparkline covers. */
+const SPAN = 12e9;
+
+export function Column({ about, index, line, error, isRemovable, onLine, onRemove, register }: Props) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const spark = useRef<HTMLCanvasElement>(null);
+  const number = useRef<HTMLElement>(null);
+  const bars = useRef<HTMLUListElement>(null);
+  const losses = useRef<HTMLElement>(null);
+  const names = namesOf(about.flows);
+  const colours = coloursOf(about.flows);
+
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    const small = spark.current?.getContext("2d");
+    if (!context || !small) return;
+    const scene = new Scene(context);
+    register(index, (track, moment) => {
+      const ratio = Math.min(3, window.devicePixelRatio || 1);
+      const seen = look(context.canvas, colours);
+      const width = fit(context.canvas, heightOf(seen.isNarrow), ratio);
+      scene.draw(track, moment.now, seen, { width, ratio }, moment.room, moment.speed);
+      if (!moment.changesNumbers) return;
+      const wide = fit(small.canvas, 44, ratio);
+      const style = getComputedStyle(small.canvas);
+      sparkline(
+        small, track.answersUntil(moment.now), moment.now, SPAN, moment.top, { width: wide, height: 44, ratio },
+        style.getPropertyValue("--ping"), style.getPropertyValue("--faint"),
+      );
+      numbers(track, moment.now, about, number.current, bars.current, losses.current);
+    });
+    return () => register(index, null);
+  }, [about, index]);
+
+  const flows = about.flows.map((flow, at) => ({ flow, at })).filter(({ flow }) => flow.kind !== "ping");
+  return (
+    <section class="column" aria-label={`Queue ${index + 1}: ${about.columns[index]?.label ?? line}`}>
+      <div class="line">
+        <label class="hidden" for={`line-${index}`}>Discipline of queue {index + 1}, in tc's grammar</label>
+        <span aria-hidden="true">tc qdisc</span>
+        <input
+          id={`line-${index}`} value={line} spellcheck={false} autocapitalize="off" list="disciplines"
+          aria-invalid={error !== null} aria-describedby={error === null ? undefined : `error-${index}`}
+          onChange={(event) => onLine(event.currentTarget.value)}
+        />
+        {isRemovable && <button class="quiet" onClick={onRemove} aria-label={`Remove queue ${index + 1}`}>×</button>}
+      </div>
+      {error !== null && <pre class="error" id={`error-${index}`} role="alert">{error}</pre>}
+      <div class="ping">
+        <p><span>ping</span> <strong ref={number} class="ms">–</strong></p>
+        <canvas ref={spark} class="spark" role="img" aria-label="Ping times of the last 12 seconds" />
+      </div>
+      <canvas ref={canvas} class="scene" role="img" aria-label="Packets in the two queues and on the line" />
+      <ul class="flows" ref={bars} aria-label="Goodput of each flow">
+        {flows.map(({ at }) => (
+          <li key={at} data-flow={at}>
+            <i style={{ background: colours[at] }} /> <span>{names[at]}</span>
+            <b class="bar"><b style={{ background: colours[at] }} /></b> <output>0.00</output>
+          </li>
+        ))}
+      </ul>
+      <p class="losses"><span ref={losses}>no drops</span></p>
+    </section>
+  );
+}
+
+/** Gives a canvas as many pixels as the screen has, and returns its width in CSS pixels. */
+function fit(canvas: HTMLCanvasElement, height: number, ratio: number): number {
+  const width = canvas.clientWidth;
+  const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== across || canvas.height !== down) {
+    [canvas.width, canvas.height] = [across, down];
+    canvas.style.height = `${height}px`;
+  }
+  return width;
+}
+
+function look(canvas: HTMLCanvasElement, colours: string[]): Look {
+  const style = getComputedStyle(canvas);
+  const value = (name: string) => style.getPropertyValue(name);
+  return {
+    ink: value("--ink"), faint: value("--muted"), paper: value("--paper"), pipe: value("--pipe"), alarm: value("--alarm"),
+    colours, isNarrow: canvas.clientWidth < 420,
+  };
+}
+
+function numbers(
+  track: Track, now: number, about: About, ping: HTMLElement | null, bars: HTMLElement | null, losses: HTMLElement | null,
+): void {
+  const seen = track.ping(now);
+  if (ping !== null) {
+    ping.textContent = seen === null ? "–" : ms(seen.time);
+    ping.classList.toggle("waiting", seen?.isWaiting ?? false);
+    const base = Math.min(...about.flows.filter((flow) => flow.kind === "ping").map((flow) => flow.rtt));
+    ping.dataset["grade"] = seen === null ? "" : grade(seen.time, base);
+  }
+  for (const item of bars?.children ?? []) {
+    const flow = Number((item as HTMLElement).dataset["flow"]);
+    const rate = track.goodput(flow, now);
+    const most = capacity(about, about.flows[flow]?.direction ?? "down");
+    const [bar] = item.querySelectorAll<HTMLElement>(".bar > b");
+    if (bar !== undefined) bar.style.width = `${Math.min(100, (100 * rate) / most)}%`;
+    const output = item.querySelector("output");
+    if (output !== null) output.textContent = `${rate < 10 ? rate.toFixed(2) : rate.toFixed(1)} Mbit/s`;
+  }
+  if (losses !== null) {
+    const [drops, marks] = [track.drops[0] + track.drops[1], track.marks[0] + track.marks[1]];
+    losses.textContent = `${drops === 0 ? "no" : drops} drop${drops === 1 ? "" : "s"}${marks > 0 ? `, ${marks} marks` : ""}`;
+  }
+}
+
+/** Largest rate of the line in Mbit/s. */
+function capacity(about: About, direction: "down" | "up"): number {
+  const link = (about.scenario["link"] as Record<string, unknown> | undefined)?.[direction];
+  const rates = JSON.stringify(link ?? "").match(/[\d.]+[kmgt]?bit/g) ?? [];
+  return Math.max(0.1, ...rates.map(megabits));
+}
+
+/** Reads a rate as the command writes it: `10mbit`. */
+export function megabits(rate: string): number {
+  const [, value = "0", unit = ""] = /^([\d.]+)\s*([kmgt]?)(?:bit)?/i.exec(rate.trim()) ?? [];
+  const factor: Record<string, number> = { "": 1e-6, k: 1e-3, m: 1, g: 1e3, t: 1e6 };
+  return parseFloat(value) * (factor[unit.toLowerCase()] ?? 1);
+}

@@ -1,0 +1,232 @@
+// The page: a sentence, the columns, the controls.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Column, megabits, type Draw } from "./column.tsx";
+import { Controls } from "./controls.tsx";
+import { Player } from "./player.ts";
+import { PRESETS, presetOf, settingsOf } from "./presets.ts";
+import type { About, Catalogue } from "./protocol.ts";
+import { FIRST, command, fromHash, rateSteps, request, toHash, withRateFrom, type Settings } from "./settings.ts";
+import { seenIn, sentence } from "./words.ts";
+
+/** Milliseconds between two changes of numbers, and of the sentence. */
+const NUMBERS = 200;
+const SENTENCE = 1200;
+
+const SPEEDS: [string, string][] = [
+  ["packet", "1 packet per second"],
+  ["0.001", "1/1000 of real time"],
+  ["0.01", "1/100 of real time"],
+  ["0.1", "1/10 of real time"],
+  ["0.25", "1/4 of real time"],
+  ["0.5", "1/2 of real time"],
+  ["1", "real time"],
+  ["4", "4 times real time"],
+  ["16", "16 times real time"],
+];
+
+/** Most columns that the page offers to add. */
+const MOST_COLUMNS = 3;
+
+function wantsCalm(): boolean {
+  return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+export function Page() {
+  const [settings, setSettings] = useState<Settings>(() => fromHash(location.hash));
+  const [catalogue, setCatalogue] = useState<Catalogue | null>(null);
+  const [about, setAbout] = useState<About | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const [isPlaying, setPlaying] = useState(() => !wantsCalm());
+  const [speed, setSpeed] = useState(() => presetOf(fromHash(location.hash))?.speed ?? "0.5");
+  const [json, setJson] = useState<string | null>(null);
+  const [copied, setCopied] = useState("");
+  const draws = useRef<(Draw | null)[]>([]);
+  const clock = useRef<HTMLOutputElement>(null);
+  const progress = useRef<HTMLProgressElement>(null);
+  const spoken = useRef<HTMLParagraphElement>(null);
+  const times = useRef({ numbers: 0, sentence: 0 });
+
+  const player = useMemo(() => {
+    const made: Player = new Player({
+      ready: setCatalogue,
+      loaded: (info) => {
+        setError(null);
+        setJson(null);
+        setAbout(info);
+      },
+      refused: setError,
+      drawn: (now) => draw(made, now),
+      over: (text) => {
+        setJson(text);
+        setPlaying(false);
+      },
+    });
+    return made;
+  }, []);
+
+  function draw(source: Player, now: number): void {
+    const at = performance.now();
+    const changesNumbers = at - times.current.numbers >= NUMBERS;
+    if (changesNumbers) times.current.numbers = at;
+    const { tracks } = source;
+    const room: [number, number] = [0, 1].map((side) => Math.max(...tracks.map((track) => track.peak[side] ?? 0))) as [number, number];
+    const top = Math.max(1, ...tracks.flatMap((track) => track.answersUntil(now).map((answer) => answer.time)));
+    const moment = { now, speed: source.isPlaying ? source.speed : 0, room, top, changesNumbers };
+    tracks.forEach((track, index) => draws.current[index]?.(track, moment));
+    if (changesNumbers && clock.current !== null && source.about !== null) {
+      clock.current.textContent = `${(now / 1e9).toFixed(source.speed < 0.1 ? 3 : 1)} s`;
+      if (progress.current !== null) progress.current.value = now / source.about.duration;
+    }
+    if (at - times.current.sentence >= SENTENCE && spoken.current !== null && source.about !== null) {
+      times.current.sentence = at;
+      const { columns } = source.about;
+      const text = sentence(source.about, tracks.map((track, index) => seenIn(track, columns[index]?.label ?? "", now)));
+      if (spoken.current.textContent !== text) spoken.current.textContent = text;
+    }
+  }
+
+  /** Shows these settings from this time on, in nanoseconds. */
+  function show(next: Settings, from = 0): void {
+    setSettings(next);
+    history.replaceState(null, "", toHash(next, catalogue?.version ?? "") || location.pathname + location.search);
+    player.load(request(next), from);
+  }
+
+  useEffect(() => player.load(request(settings)), []);
+  useEffect(() => {
+    const changed = () => {
+      const next = fromHash(location.hash);
+      setSettings(next);
+      player.load(request(next));
+    };
+    window.addEventListener("hashchange", changed);
+    return () => window.removeEventListener("hashchange", changed);
+  }, []);
+  useEffect(() => {
+    player.isPlaying = isPlaying;
+  }, [isPlaying]);
+  useEffect(() => {
+    const up = megabits(rateSteps(settings.up)[0]?.rate ?? "1mbit") || 1;
+    player.speed = speed === "packet" ? (1514 * 8) / (up * 1e6) : Number(speed);
+  }, [speed, settings.up]);
+
+  function play(): void {
+    if (player.isOver) return restart();
+    setPlaying(!isPlaying);
+  }
+
+  function step(): void {
+    setPlaying(false);
+    player.step();
+  }
+
+  function restart(): void {
+    player.load(request(settings));
+    setPlaying(true);
+  }
+
+  async function copy(what: string, text: string): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(`${what} copied`);
+    } catch {
+      setCopied(text);
+    }
+    setTimeout(() => setCopied(""), 4000);
+  }
+
+  /** Shows a preset, or a built-in scenario. */
+  function choose(value: string): void {
+    const preset = PRESETS.find(({ name }) => name === value);
+    if (preset !== undefined) setSpeed(preset.speed);
+    show(preset === undefined ? { ...FIRST, builtin: value, qdiscs: [] } : settingsOf(preset));
+    setPlaying(!wantsCalm());
+  }
+
+  const chosen = settings.builtin ?? presetOf(settings)?.name ?? "";
+  const scenario = catalogue?.scenarios.find(({ name }) => name === settings.builtin);
+  const { qdiscs } = settings;
+  const placed = error === null ? -1 : qdiscs.findIndex((line) => error.includes(`| ${line}`));
+  const lines = about === null ? [] : about.columns.map((column, index) => qdiscs[index] ?? column.label);
+  const setLine = (index: number, line: string) => show({ ...settings, qdiscs: lines.map((old, at) => (at === index ? line.trim() : old)) });
+
+  return (
+    <>
+      <header>
+        <h1>goodqueue <small>playground</small></h1>
+        <p>Every packet on this page is simulated as a real one: the queues are those of <code>tc</code>, the transfers are TCP.</p>
+      </header>
+      <main>
+        <p class="sentence" ref={spoken} aria-live="polite">The transfers begin. Watch the yellow diamond: it is a ping.</p>
+        <div class="toolbar" role="toolbar" aria-label="Clock">
+          <button class="main" onClick={play} aria-pressed={isPlaying}>{isPlaying ? "Pause" : "Start"}</button>
+          <button onClick={step} title="Go on to the next packet that leaves a queue">Step</button>
+          <button onClick={restart}>Restart</button>
+          <label>
+            <span class="hidden">Speed</span>
+            <select value={speed} onChange={(event) => setSpeed(event.currentTarget.value)}>
+              {SPEEDS.map(([value, text]) => <option value={value}>{text}</option>)}
+            </select>
+          </label>
+          <label>
+            <span class="hidden">Line and traffic</span>
+            <select value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
+              {chosen === "" && <option value="">Your own line</option>}
+              <optgroup label="Lines">
+                {PRESETS.map(({ name }) => <option value={name}>{name}</option>)}
+              </optgroup>
+              <optgroup label="Built-in scenarios">
+                {catalogue?.scenarios.map(({ name }) => <option value={name}>{name}</option>)}
+              </optgroup>
+            </select>
+          </label>
+          <output class="clock" ref={clock}>0.0 s</output>
+          <progress ref={progress} max={1} value={0} aria-label="Part of the run that has passed" />
+        </div>
+        {chosen !== "" && (
+          <p class="about">
+            {presetOf(settings)?.about ?? scenario?.question} {scenario?.expect}
+            {about?.is_part && " The command makes more runs of this scenario: other seeds, or a sweep."}
+          </p>
+        )}
+        {error !== null && placed < 0 && <pre class="error" role="alert">{error}</pre>}
+        {about !== null && (
+          <div class="columns" data-count={lines.length}>
+            {about.columns.map((_, index) => (
+              <Column
+                key={index} about={about} index={index} line={lines[index] ?? ""} error={placed === index ? error : null}
+                isRemovable={lines.length > 1}
+                onLine={(line) => setLine(index, line)}
+                onRemove={() => show({ ...settings, qdiscs: lines.filter((_, at) => at !== index) })}
+                register={(at, draw) => { draws.current[at] = draw; }}
+              />
+            ))}
+          </div>
+        )}
+        {about !== null && lines.length < MOST_COLUMNS && (
+          <button class="add" onClick={() => show({ ...settings, qdiscs: [...lines, "codel"] })}>Add a queue</button>
+        )}
+        <datalist id="disciplines">
+          {catalogue?.qdiscs.map((qdisc) => <option value={qdisc.name}>{qdisc.summary}</option>)}
+        </datalist>
+        {settings.builtin === null && (
+          <Controls
+            settings={settings} catalogue={catalogue}
+            onChange={(changed) => show({ ...settings, ...changed })}
+            onRate={(direction, rate) => {
+              const text = withRateFrom(settings[direction], player.isOver ? 0 : player.now / 1e9, rate);
+              show({ ...settings, [direction]: text }, player.isOver || !text.includes(",") ? 0 : player.now);
+            }}
+          />
+        )}
+        <div class="share">
+          <button onClick={() => copy("link", location.href)}>Copy link</button>
+          <button onClick={() => copy("command", command(settings))}>Copy command</button>
+          {json !== null && <a class="button" download="results.json" href={`data:application/json,${encodeURIComponent(json)}`}>Results as JSON</a>}
+          <output aria-live="polite">{copied}</output>
+        </div>
+      </main>
+    </>
+  );
+}

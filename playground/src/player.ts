@@ -1,0 +1,119 @@
+// The clock of a show: it asks the worker for what happens next, and tells the page when to draw.
+
+import type { About, Catalogue, FromWorker, ToWorker } from "./protocol.ts";
+import type { Request } from "./settings.ts";
+import { Track } from "./track.ts";
+
+/** What a player tells its owner. */
+export interface Listener {
+  ready(catalogue: Catalogue): void;
+  loaded(about: About): void;
+  refused(message: string): void;
+  /** Once per frame of the screen. */
+  drawn(now: number): void;
+  over(json: string): void;
+}
+
+/** Simulated nanoseconds that the worker is ahead of the picture, beside one frame of the screen. */
+const AHEAD = 20e6;
+/** Simulated time of one question to the worker, so that an answer never takes long. */
+const STRIDE = 500e6;
+
+export class Player {
+  about: About | null = null;
+  tracks: Track[] = [];
+  /** Simulated time of the picture, in nanoseconds. */
+  now = 0;
+  /** Simulated nanoseconds per real nanosecond. */
+  speed = 0.5;
+  isPlaying = false;
+  isOver = false;
+  /** Milliseconds that the worker spent on simulation, and the simulated time that it covered. */
+  spent = 0;
+  private show = 0;
+  private known = 0;
+  private asked = 0;
+  private isAsking = false;
+  private isAtEnd = false;
+  private before: number | null = null;
+  private readonly worker: Worker;
+
+  constructor(private readonly listener: Listener) {
+    this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    this.worker.onmessage = (event: MessageEvent<FromWorker>) => this.receive(event.data);
+    this.worker.onerror = () => listener.refused("The simulator could not be loaded. Reload the page, or use a newer browser.");
+    requestAnimationFrame((time) => this.tick(time));
+  }
+
+  /** Shows other runs, from this time on. */
+  load(request: Request, from = 0): void {
+    this.show += 1;
+    [this.known, this.asked, this.isAsking, this.isAtEnd] = [0, 0, false, false];
+    this.now = from;
+    this.isOver = false;
+    this.spent = 0;
+    this.send({ type: "load", show: this.show, request });
+  }
+
+  /** Goes on to the next packet that leaves a queue. */
+  step(): void {
+    this.isPlaying = false;
+    const next = Math.min(...this.tracks.map((track) => track.nextEnd(this.now)));
+    if (Number.isFinite(next) && next <= this.known) this.now = next;
+    else this.now = Math.min(this.known, this.now + 1e6);
+  }
+
+  private send(message: ToWorker): void {
+    this.worker.postMessage(message);
+  }
+
+  private receive(message: FromWorker): void {
+    if (message.type === "ready") return this.listener.ready(message.catalogue);
+    if (message.show !== this.show) return;
+    if (message.type === "loaded") {
+      this.about = message.about;
+      this.tracks = message.about.columns.map(() => new Track(message.about));
+      this.listener.loaded(message.about);
+    } else if (message.type === "frame") {
+      message.columns.forEach((frame, column) => this.tracks[column]?.take(frame, message.now));
+      this.known = message.now;
+      this.spent += message.spent;
+      this.isAsking = false;
+      this.isAtEnd = message.isOver;
+    } else if (message.type === "results") {
+      this.listener.over(message.json);
+    } else {
+      this.listener.refused(message.message);
+    }
+  }
+
+  private tick(time: number): void {
+    const passed = this.before === null ? 0 : Math.min(100, time - this.before);
+    this.before = time;
+    if (this.about !== null && this.tracks.length > 0) {
+      // The clock waits for the worker. After a jump (`load` from a later time) it waits there.
+      if (this.isPlaying && this.known >= this.now) {
+        this.now = Math.min(this.known, this.now + passed * 1e6 * this.speed);
+      }
+      const shown = Math.min(this.now, this.known);
+      this.ask();
+      if (this.isAtEnd && this.now >= this.known && !this.isOver) {
+        this.isOver = true;
+        this.isPlaying = false;
+        this.send({ type: "finish", show: this.show });
+      }
+      for (const track of this.tracks) track.forget(this.now, 1e9 * this.speed);
+      this.listener.drawn(shown);
+    }
+    requestAnimationFrame((next) => this.tick(next));
+  }
+
+  private ask(): void {
+    if (this.isAsking || this.isAtEnd || this.about === null) return;
+    const wanted = Math.min(this.about.duration, this.now + AHEAD + 33e6 * this.speed);
+    if (wanted <= this.known) return;
+    this.asked = Math.min(wanted, this.known + STRIDE);
+    this.isAsking = true;
+    this.send({ type: "advance", show: this.show, to: this.asked });
+  }
+}

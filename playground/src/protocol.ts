@@ -1,0 +1,56 @@
+// The messages between the page and the worker that simulates.
+
+import type { Request } from "./settings.ts";
+
+export interface FlowInfo {
+  kind: string;
+  direction: "down" | "up";
+  label: string | null;
+  cc: string | null;
+  /** Round-trip time without queueing, in nanoseconds. */
+  rtt: number;
+}
+
+export interface About {
+  scenario: Record<string, unknown>;
+  /** Simulated time in nanoseconds. */
+  duration: number;
+  columns: { label: string; kinds: [string, string] }[];
+  flows: FlowInfo[];
+  /** True if the command makes more runs of this scenario than the page shows. */
+  is_part: boolean;
+}
+
+export interface Catalogue {
+  version: string;
+  qdiscs: {
+    name: string;
+    summary: string;
+    reference: string;
+    parameters: { name: string; default: string; range: string; doc: string }[];
+  }[];
+  tcps: { name: string; summary: string }[];
+  scenarios: { name: string; title: string; question: string; expect: string }[];
+  drop_reasons: string[];
+}
+
+export interface ColumnFrame {
+  /** Records of packets; see `log.rs`. */
+  packets: Float64Array;
+  /** Flow, time of sending and round-trip time of each answered probe. */
+  answers: Float64Array;
+  /** State of each flow; see `column.rs`. */
+  flows: Float64Array;
+}
+
+export type ToWorker =
+  | { type: "load"; show: number; request: Request }
+  | { type: "advance"; show: number; to: number }
+  | { type: "finish"; show: number };
+
+export type FromWorker =
+  | { type: "ready"; catalogue: Catalogue }
+  | { type: "loaded"; show: number; about: About }
+  | { type: "frame"; show: number; now: number; isOver: boolean; columns: ColumnFrame[]; spent: number }
+  | { type: "results"; show: number; json: string }
+  | { type: "refused"; show: number; message: string };

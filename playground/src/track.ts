@@ -1,0 +1,200 @@
+// What the page knows of one column: its packets, its pings and its flows up to the time that is
+// drawn.
+
+import type { About, ColumnFrame } from "./protocol.ts";
+
+export type Side = 0 | 1;
+export const DOWN: Side = 0;
+export const UP: Side = 1;
+
+/** A packet at a queue. Times are nanoseconds; Infinity: not yet. */
+export interface Packet {
+  number: number;
+  side: Side;
+  flow: number;
+  bytes: number;
+  kind: "data" | "ack" | "ping";
+  isCapable: boolean;
+  arrived: number;
+  /** Packets and bytes that it found in the queue. */
+  found: [number, number];
+  /** Time at which it left the queue. */
+  left: number;
+  /** Time at which its last bit is on the wire. */
+  sent: number;
+  /** 0: sent; otherwise the number of the drop reason plus 1. */
+  fate: number;
+  isMarked: boolean;
+}
+
+export interface Answer {
+  flow: number;
+  sentAt: number;
+  time: number;
+}
+
+export interface FlowState {
+  delivered: number;
+  cwnd: number;
+  inFlight: number;
+  srtt: number;
+  retransmits: number;
+}
+
+const RECORD = 8;
+const FLOW = 5;
+const KINDS = ["data", "ack", "ping"] as const;
+const MEGA = 1e6;
+
+/** One sample of all flows. */
+interface Sample {
+  at: number;
+  flows: FlowState[];
+}
+
+export class Track {
+  /** Packets by the order of their arrival, as long as they may be drawn. */
+  packets: Packet[] = [];
+  /** Answered pings in the order of their sending. */
+  answers: Answer[] = [];
+  /** States of the flows at most every 50 ms of simulated time. */
+  samples: Sample[] = [];
+  /** Whether the queue of a side separates flows: a packet has overtaken one of another flow. */
+  separates: [boolean, boolean] = [false, false];
+  /** Most bytes ever held by the queue of a side. */
+  peak: [number, number] = [0, 0];
+  drops: [number, number] = [0, 0];
+  marks: [number, number] = [0, 0];
+  private byNumber = new Map<number, Packet>();
+  private readonly rtt: number[];
+
+  constructor(about: About) {
+    this.rtt = about.flows.map((flow) => flow.rtt);
+  }
+
+  /** Takes in what happened up to `now`. */
+  take(frame: ColumnFrame, now: number): void {
+    for (let at = 0; at < frame.packets.length; at += RECORD) this.record(frame.packets.subarray(at, at + RECORD));
+    for (let at = 0; at < frame.answers.length; at += 3) {
+      const [flow, sentAt, time] = frame.answers.subarray(at, at + 3) as unknown as [number, number, number];
+      this.answers.push({ flow, sentAt, time });
+    }
+    const last = this.samples.at(-1);
+    if (last === undefined || now - last.at >= 50 * MEGA) {
+      const flows: FlowState[] = [];
+      for (let at = 0; at < frame.flows.length; at += FLOW) {
+        const [delivered, cwnd, inFlight, srtt, retransmits] = frame.flows.subarray(at, at + FLOW) as unknown as [
+          number, number, number, number, number,
+        ];
+        flows.push({ delivered, cwnd, inFlight, srtt, retransmits });
+      }
+      this.samples.push({ at: now, flows });
+    }
+  }
+
+  private record(record: Float64Array): void {
+    const [type, number, time, a, b, c, d, e] = record as unknown as [
+      number, number, number, number, number, number, number, number,
+    ];
+    const side: Side = type >= 2 ? UP : DOWN;
+    if (type % 2 === 0) {
+      const packet: Packet = {
+        number, side, flow: a, bytes: b, kind: KINDS[(c % 4) as 0 | 1 | 2] ?? "data", isCapable: c >= 8,
+        arrived: time, found: [d, e], left: Infinity, sent: Infinity, fate: 0, isMarked: false,
+      };
+      this.packets.push(packet);
+      this.byNumber.set(number, packet);
+      this.peak[side] = Math.max(this.peak[side], e + b);
+      return;
+    }
+    const packet = this.byNumber.get(number);
+    if (packet === undefined) return;
+    this.byNumber.delete(number);
+    packet.left = time;
+    packet.sent = b;
+    packet.fate = a;
+    packet.isMarked = c === 1;
+    if (a > 0) this.drops[side] += 1;
+    if (c === 1) this.marks[side] += 1;
+    if (a === 0 && !this.separates[side]) this.separates[side] = this.hasOvertaken(packet);
+  }
+
+  /** Returns true if a packet of another flow that arrived earlier is still queued. */
+  private hasOvertaken(packet: Packet): boolean {
+    for (const other of this.packets) {
+      if (other.number >= packet.number) return false;
+      if (other.side === packet.side && other.left === Infinity && other.flow !== packet.flow) return true;
+    }
+    return false;
+  }
+
+  /** Time that a sent packet takes from the link to its host. */
+  wayBehind(packet: Packet): number {
+    return (this.rtt[packet.flow] ?? 0) / 2;
+  }
+
+  /** Forgets packets that can no longer be seen at `now`: dropped or arrived some time ago. */
+  forget(now: number, keepFor: number): void {
+    this.packets = this.packets.filter((packet) => {
+      const travel = packet.fate === 0 ? this.wayBehind(packet) : 0;
+      return packet.left === Infinity || packet.sent + travel + keepFor > now;
+    });
+  }
+
+  /** Time that a ping takes at `now`: that of the last answer, or longer if one has been waiting. */
+  ping(now: number): { time: number; isWaiting: boolean } | null {
+    const answered = this.answersUntil(now);
+    const last = answered.at(-1);
+    const since = last?.sentAt ?? -1;
+    const open = this.packets.find(
+      (packet) => packet.kind === "ping" && packet.side === UP && packet.arrived > since && packet.arrived <= now && packet.fate === 0,
+    );
+    const age = open === undefined ? 0 : now - open.arrived;
+    if (last === undefined) return open === undefined ? null : { time: age, isWaiting: true };
+    return age > last.time ? { time: age, isWaiting: true } : { time: last.time, isWaiting: false };
+  }
+
+  /** Answers that have arrived by `now`. */
+  answersUntil(now: number): Answer[] {
+    return this.answers.filter((answer) => answer.sentAt + answer.time <= now);
+  }
+
+  /** Goodput of a flow in Mbit/s over the second before `now`. */
+  goodput(flow: number, now: number): number {
+    const until = this.sampleAt(now);
+    const from = this.sampleAt(now - 1000 * MEGA) ?? { at: 0, flows: [] };
+    if (until === undefined || until.at <= from.at) return 0;
+    const bytes = (until.flows[flow]?.delivered ?? 0) - (from.flows[flow]?.delivered ?? 0);
+    return (bytes * 8 * 1e3) / (until.at - from.at);
+  }
+
+  /** The last sample not after `now`. */
+  sampleAt(now: number): Sample | undefined {
+    let [low, high] = [0, this.samples.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.samples[middle]?.at ?? 0) <= now) low = middle + 1;
+      else high = middle;
+    }
+    return this.samples[low - 1];
+  }
+
+  /** Packets and bytes in the queue of a side at `now`. */
+  held(side: Side, now: number): { packets: number; bytes: number } {
+    const held = { packets: 0, bytes: 0 };
+    for (const packet of this.packets) {
+      if (packet.side === side && packet.arrived <= now && packet.left > now) {
+        held.packets += 1;
+        held.bytes += packet.bytes;
+      }
+    }
+    return held;
+  }
+
+  /** The next time after `now` at which a packet leaves a queue, as far as it is known. */
+  nextEnd(now: number): number {
+    let next = Infinity;
+    for (const packet of this.packets) if (packet.left > now && packet.left < next) next = packet.left;
+    return next;
+  }
+}

@@ -1,0 +1,107 @@
+// The page in a browser without a window.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { browserPath, launch, serve } from "./site.mjs";
+
+const skip = browserPath() === null && process.env.CI === undefined ? "Chromium is not installed" : false;
+let site, browser;
+
+before(async () => {
+  if (skip) return;
+  site = await serve(new URL("../dist", import.meta.url).pathname);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+/** Opens the page, and fails at the end if it logged an error. */
+async function open(hash = "", { width = 1280, height = 900, reducedMotion = false } = {}) {
+  const page = await browser.newPage();
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  await page.setViewport({ width, height });
+  if (reducedMotion) await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
+  await page.goto(`${site.address}${hash}`);
+  await page.waitForSelector(".column");
+  return { page, done: async () => { assert.deepEqual(errors, []); await page.close(); } };
+}
+
+const pings = (page) => page.$$eval(".ms", (all) => all.map((one) => parseFloat(one.textContent)));
+const seconds = (page) => page.$eval(".clock", (clock) => parseFloat(clock.textContent));
+const press = (page, name) => page.evaluate((text) => {
+  [...document.querySelectorAll("button")].find((button) => button.textContent === text).click();
+}, name);
+
+test("at first sight the ping waits in the left queue and passes in the right one", { skip }, async () => {
+  const { page, done } = await open();
+  await page.select(".toolbar select", "4");
+  await page.waitForFunction(() => parseFloat(document.querySelector(".ms").textContent) > 500, { timeout: 30_000 });
+  const [left, right] = await pings(page);
+  assert.ok(right < 120, `${left} ms and ${right} ms`);
+  await page.waitForFunction(
+    () => /pfifo limit 100 the ping takes \d+ ms.* fq_codel lets it pass/.test(document.querySelector(".sentence").textContent),
+  );
+  await done();
+});
+
+test("the clock pauses, steps from packet to packet, and starts again", { skip }, async () => {
+  const { page, done } = await open();
+  await page.waitForFunction(() => parseFloat(document.querySelector(".clock").textContent) > 0.5);
+  await press(page, "Pause");
+  await page.select(".toolbar select", "0.01");
+  const until = (moved, from) => page.waitForFunction(
+    (expected, before) => {
+      const now = parseFloat(document.querySelector(".clock").textContent);
+      return document.querySelector(".clock").textContent.length >= 7 && (now !== before) === expected;
+    }, {}, moved, from,
+  );
+  await until(true, -1);
+  const paused = await seconds(page);
+  // Several packets may leave within the last digit of the clock.
+  for (let step = 0; step < 20; step += 1) await press(page, "Step");
+  await until(true, paused);
+  const stepped = await seconds(page);
+  assert.ok(stepped > paused && stepped < paused + 0.5, `${paused} s, then ${stepped} s`);
+  await press(page, "Start");
+  await until(true, stepped);
+  await done();
+});
+
+test("a tc line is read as the command reads it, and its mistakes have the command's words", { skip }, async () => {
+  const { page, done } = await open();
+  const type = async (text) => {
+    await page.$eval("#line-1", (input) => { input.value = ""; });
+    await page.type("#line-1", text);
+    await page.keyboard.press("Enter");
+  };
+  await type("fq_codel targe 3ms");
+  await page.waitForSelector(".error");
+  const error = await page.$eval(".error", (box) => box.textContent);
+  assert.match(error, /has no parameter `targe`/);
+  assert.match(error, /help: did you mean `target`\?/);
+  await type("codel target 3ms");
+  await page.waitForFunction(() => document.querySelector(".error") === null);
+  await page.waitForFunction(() => decodeURIComponent(location.hash).includes("q=codel+target+3ms"));
+  await done();
+});
+
+test("a link shows the same line with the same disciplines", { skip }, async () => {
+  const { page, done } = await open("#up=2mbit&uploads=1&downloads=0&q=pie&q=cake+bandwidth+1900kbit&seed=3");
+  assert.deepEqual(await page.$$eval(".line input", (all) => all.map((input) => input.value)), ["pie", "cake bandwidth 1900kbit"]);
+  assert.equal(await page.$$eval(".column:first-child .flows li", (all) => all.length), 1);
+  await done();
+});
+
+test("the page fits a phone, and nothing moves by itself for those who asked for calm", { skip }, async () => {
+  const { page, done } = await open("", { width: 390, height: 844, reducedMotion: true });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 390, `${wide} pixels`);
+  assert.equal(await page.$eval("button.main", (button) => button.textContent), "Start");
+  assert.equal(await seconds(page), 0);
+  await done();
+});

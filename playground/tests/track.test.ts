@@ -1,0 +1,78 @@
+// What the page knows of a column.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { About } from "../src/protocol.ts";
+import { Track, UP } from "../src/track.ts";
+import { seenIn, sentence } from "../src/words.ts";
+
+const flow = (kind: string, direction: "up" | "down") => ({ kind, direction, label: null, cc: null, rtt: 50e6 });
+const about: About = {
+  scenario: {}, duration: 60e9, columns: [{ label: "pfifo", kinds: ["pfifo", "pfifo"] }],
+  flows: [flow("tcp", "up"), flow("ping", "up")], is_part: false,
+};
+
+const arrives = (number: number, time: number, flow: number, bytes: number, kind: number, found: [number, number]) =>
+  [2, number, time, flow, bytes, kind, ...found];
+const leaves = (number: number, time: number, fate = 0, sent = time) => [3, number, time, fate, sent, 0, 0, 0];
+
+function frame(records: number[][], answers: number[] = [], flows: number[] = []) {
+  return {
+    packets: new Float64Array(records.flat()), answers: new Float64Array(answers), flows: new Float64Array(flows),
+  };
+}
+
+test("a packet is queued from its arrival until it leaves", () => {
+  const track = new Track(about);
+  track.take(frame([arrives(0, 1e6, 0, 1514, 0, [0, 0]), leaves(0, 3e6, 0, 5e6)]), 4e6);
+  assert.deepEqual(track.held(UP, 2e6), { packets: 1, bytes: 1514 });
+  assert.deepEqual(track.held(UP, 3e6), { packets: 0, bytes: 0 });
+  assert.equal(track.nextEnd(1e6), 3e6);
+  track.forget(40e6, 0);
+  assert.equal(track.packets.length, 0, "it is at its host");
+});
+
+test("a dropped packet is counted and never arrives", () => {
+  const track = new Track(about);
+  track.take(frame([arrives(0, 1e6, 0, 1514, 0, [0, 0]), leaves(0, 1e6, 2)]), 2e6);
+  assert.equal(track.drops[UP], 1);
+  assert.equal(track.packets[0]?.fate, 2);
+});
+
+test("a queue in which a packet overtakes another flow separates flows", () => {
+  const track = new Track(about);
+  const both = [arrives(0, 1e6, 0, 1514, 0, [0, 0]), arrives(1, 2e6, 1, 78, 2, [1, 1514])];
+  track.take(frame([...both, leaves(0, 3e6)]), 4e6);
+  assert.equal(track.separates[UP], false);
+  const other = new Track(about);
+  other.take(frame([...both, leaves(1, 3e6)]), 4e6);
+  assert.equal(other.separates[UP], true);
+});
+
+test("a ping that waits counts up, and an answered one keeps its time", () => {
+  const track = new Track(about);
+  track.take(frame([arrives(0, 10e6, 1, 78, 2, [40, 60_000])]), 500e6);
+  assert.deepEqual(track.ping(310e6), { time: 300e6, isWaiting: true });
+  track.take(frame([leaves(0, 460e6)], [1, 10e6, 500e6]), 600e6);
+  assert.deepEqual(track.ping(520e6), { time: 500e6, isWaiting: false });
+});
+
+test("the sentence names the queue in which the ping waits and the one that lets it pass", () => {
+  const [slow, fast] = [new Track(about), new Track(about)];
+  slow.take(frame([arrives(0, 10e6, 1, 78, 2, [40, 60_000]), leaves(0, 600e6)], [1, 10e6, 640e6]), 700e6);
+  fast.take(frame([arrives(0, 10e6, 1, 78, 2, [40, 60_000]), leaves(0, 12e6)], [1, 10e6, 54e6]), 700e6);
+  const text = sentence(about, [seenIn(slow, "pfifo limit 100", 700e6), seenIn(fast, "fq_codel", 700e6)]);
+  assert.equal(
+    text, "In pfifo limit 100 the ping takes 640 ms, since it waits behind the upload. fq_codel lets it pass: 54 ms.",
+  );
+  assert.match(sentence(about, [seenIn(fast, "fq_codel", 700e6)]), /^No queue is long/);
+});
+
+test("goodput is that of the last second", () => {
+  const track = new Track(about);
+  const state = (delivered: number) => [delivered, 0, 0, 0, 0, 0, -1, -1, -1, -1];
+  track.take(frame([], [], state(0)), 1e9);
+  track.take(frame([], [], state(125_000)), 2e9);
+  track.take(frame([], [], state(375_000)), 3e9);
+  assert.equal(track.goodput(0, 3e9), 2);
+});

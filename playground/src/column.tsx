@@ -1,11 +1,12 @@
 // One column: a discipline's line, the picture of its queues, its ping and its flows.
 
 import { useEffect, useRef } from "preact/hooks";
+import { facts } from "./facts.ts";
 import { coloursOf, namesOf } from "./colours.ts";
 import type { About } from "./protocol.ts";
 import { Scene, heightOf, type Look } from "./scene.ts";
 import { sparkline } from "./sparkline.ts";
-import type { Track } from "./track.ts";
+import type { Packet, Track } from "./track.ts";
 import { grade, ms } from "./words.ts";
 
 /** What a column needs to draw itself. */
@@ -30,6 +31,12 @@ interface Props {
   isRemovable: boolean;
   onLine(line: string): void;
   onRemove(): void;
+  /** The packet that the user asks, and the time at which it is asked. */
+  asked: { packet: Packet; now: number } | null;
+  reasons: string[];
+  onAsk(packet: Packet | null): void;
+  /** The last packet of a kind, for users without a pointer. */
+  lastOf(kind: "ping" | "drop" | "mark"): Packet | undefined;
   /** Hands out the function that draws this column. */
   register(index: number, draw: Draw | null): void;
 }
@@ -37,12 +44,15 @@ interface Props {
 /** Simulated time that a sparkline covers. */
 const SPAN = 12e9;
 
-export function Column({ about, index, line, error, isRemovable, onLine, onRemove, register }: Props) {
+export function Column({ about, index, line, error, isRemovable, onLine, onRemove, asked, reasons, onAsk, lastOf, register }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const spark = useRef<HTMLCanvasElement>(null);
   const number = useRef<HTMLElement>(null);
   const bars = useRef<HTMLUListElement>(null);
-  const losses = useRef<HTMLElement>(null);
+  const losses = useRef<HTMLParagraphElement>(null);
+  const scenes = useRef<Scene | null>(null);
+  const pointed = useRef<number | null>(null);
+  pointed.current = asked?.packet.number ?? null;
   const names = namesOf(about.flows);
   const colours = coloursOf(about.flows);
 
@@ -51,9 +61,10 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
     const small = spark.current?.getContext("2d");
     if (!context || !small) return;
     const scene = new Scene(context);
+    scenes.current = scene;
     register(index, (track, moment) => {
       const ratio = Math.min(3, window.devicePixelRatio || 1);
-      const seen = look(context.canvas, colours);
+      const seen = look(context.canvas, colours, pointed.current);
       const width = fit(context.canvas, heightOf(seen.isNarrow), ratio);
       scene.draw(track, moment.now, seen, { width, ratio }, moment.room, moment.speed);
       if (!moment.changesNumbers) return;
@@ -68,6 +79,7 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
     return () => register(index, null);
   }, [about, index]);
 
+  const told = asked === null ? null : facts(asked.packet, asked.now, names[asked.packet.flow] ?? "flow", reasons);
   const flows = about.flows.map((flow, at) => ({ flow, at })).filter(({ flow }) => flow.kind !== "ping");
   return (
     <section class="column" aria-label={`Queue ${index + 1}: ${about.columns[index]?.label ?? line}`}>
@@ -86,7 +98,28 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
         <p><span>ping</span> <strong ref={number} class="ms">–</strong></p>
         <canvas ref={spark} class="spark" role="img" aria-label="Ping times of the last 12 seconds" />
       </div>
-      <canvas ref={canvas} class="scene" role="img" aria-label="Packets in the two queues and on the line" />
+      <canvas
+        ref={canvas} class="scene" role="application" tabIndex={0}
+        aria-label="Packets in the two queues and on the line. The arrow keys choose a packet and show its story."
+        onClick={(event) => {
+          const box = event.currentTarget.getBoundingClientRect();
+          onAsk(scenes.current?.at(event.clientX - box.left, event.clientY - box.top) ?? null);
+        }}
+        onKeyDown={(event) => {
+          const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key] as 1 | -1 | undefined;
+          if (event.key === "Escape") onAsk(null);
+          if (step === undefined) return;
+          event.preventDefault();
+          onAsk(scenes.current?.beside(pointed.current, step) ?? null);
+        }}
+      />
+      {told !== null && (
+        <aside class="story" aria-live="polite">
+          <button class="quiet" onClick={() => onAsk(null)} aria-label="Close the story">×</button>
+          <h3>{told.title}</h3>
+          {told.lines.map((text) => <p>{text}</p>)}
+        </aside>
+      )}
       <ul class="flows" ref={bars} aria-label="Goodput of each flow">
         {flows.map(({ at }) => (
           <li key={at} data-flow={at}>
@@ -95,7 +128,14 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
           </li>
         ))}
       </ul>
-      <p class="losses"><span ref={losses}>no drops</span></p>
+      <p class="losses" ref={losses}>
+        <span>no drops</span>
+        {(["ping", "drop", "mark"] as const).map((kind) => (
+          <button class="link" data-kind={kind} disabled onClick={() => { const last = lastOf(kind); if (last !== undefined) onAsk(last); }}>
+            Ask the last {kind}
+          </button>
+        ))}
+      </p>
     </section>
   );
 }
@@ -111,12 +151,12 @@ function fit(canvas: HTMLCanvasElement, height: number, ratio: number): number {
   return width;
 }
 
-function look(canvas: HTMLCanvasElement, colours: string[]): Look {
+function look(canvas: HTMLCanvasElement, colours: string[], asked: number | null): Look {
   const style = getComputedStyle(canvas);
   const value = (name: string) => style.getPropertyValue(name);
   return {
     ink: value("--ink"), faint: value("--muted"), paper: value("--paper"), pipe: value("--pipe"), alarm: value("--alarm"),
-    colours, isNarrow: canvas.clientWidth < 420,
+    colours, asked, isNarrow: canvas.clientWidth < 420,
   };
 }
 
@@ -141,7 +181,11 @@ function numbers(
   }
   if (losses !== null) {
     const [drops, marks] = [track.drops[0] + track.drops[1], track.marks[0] + track.marks[1]];
-    losses.textContent = `${drops === 0 ? "no" : drops} drop${drops === 1 ? "" : "s"}${marks > 0 ? `, ${marks} marks` : ""}`;
+    const [words] = losses.getElementsByTagName("span");
+    if (words !== undefined) words.textContent = `${drops === 0 ? "no" : drops} drop${drops === 1 ? "" : "s"}${marks > 0 ? `, ${marks} marks` : ""}`;
+    for (const button of losses.getElementsByTagName("button")) {
+      button.disabled = track.lastOf(button.dataset["kind"] as "ping" | "drop" | "mark", now) === undefined;
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { Player } from "./player.ts";
 import { PRESETS, presetOf, settingsOf } from "./presets.ts";
 import type { About, Catalogue } from "./protocol.ts";
 import { FIRST, command, fromHash, rateSteps, request, toHash, withRateFrom, type Settings } from "./settings.ts";
+import type { Packet } from "./track.ts";
 import { seenIn, sentence } from "./words.ts";
 
 /** Milliseconds between two changes of numbers, and of the sentence. */
@@ -41,6 +42,7 @@ export function Page() {
   const [speed, setSpeed] = useState(() => presetOf(fromHash(location.hash))?.speed ?? "0.5");
   const [json, setJson] = useState<string | null>(null);
   const [copied, setCopied] = useState("");
+  const [asked, setAsked] = useState<{ column: number; packet: Packet; now: number } | null>(null);
   const draws = useRef<(Draw | null)[]>([]);
   const clock = useRef<HTMLOutputElement>(null);
   const progress = useRef<HTMLProgressElement>(null);
@@ -53,6 +55,7 @@ export function Page() {
       loaded: (info) => {
         setError(null);
         setJson(null);
+        setAsked(null);
         setAbout(info);
       },
       refused: setError,
@@ -112,11 +115,21 @@ export function Page() {
   }, [speed, settings.up]);
 
   function play(): void {
+    setAsked(null);
     if (player.isOver) return restart();
     setPlaying(!isPlaying);
   }
 
+  /** Pauses, and shows what is known of a packet. */
+  function ask(column: number, packet: Packet | null): void {
+    if (packet === null) return setAsked(null);
+    player.isPlaying = false;
+    setPlaying(false);
+    setAsked({ column, packet, now: player.now });
+  }
+
   function step(): void {
+    setAsked(null);
     setPlaying(false);
     player.step();
   }
@@ -199,6 +212,9 @@ export function Page() {
                 isRemovable={lines.length > 1}
                 onLine={(line) => setLine(index, line)}
                 onRemove={() => show({ ...settings, qdiscs: lines.filter((_, at) => at !== index) })}
+                asked={asked?.column === index ? asked : null} reasons={catalogue?.drop_reasons ?? []}
+                onAsk={(packet) => ask(index, packet)}
+                lastOf={(kind) => player.tracks[index]?.lastOf(kind, player.now)}
                 register={(at, draw) => { draws.current[at] = draw; }}
               />
             ))}

@@ -13,6 +13,8 @@ export interface Look {
   alarm: string;
   colours: string[];
   isNarrow: boolean;
+  /** Number of the packet that the user asks, or null. */
+  asked: number | null;
 }
 
 export interface Place {
@@ -67,6 +69,35 @@ export class Scene {
       this.pipe(track, now, look, size.width, side, [top, pipe], speed, kept);
     }
     this.seen = kept;
+    const asked = this.places.find(({ packet }) => packet.number === look.asked);
+    if (asked !== undefined) {
+      context.beginPath();
+      context.arc(asked.x, asked.y, Math.max(12, asked.radius + 4), 0, 7);
+      context.lineWidth = 3;
+      context.strokeStyle = look.ink;
+      context.stroke();
+    }
+  }
+
+  /** The packet at this point, or the nearest one within a finger's width. */
+  at(x: number, y: number): Packet | null {
+    let [best, least] = [null as Packet | null, 22];
+    for (const place of this.places) {
+      const beyond = Math.max(0, Math.hypot((place.x - x) * 1, (place.y - y) * 0.35) - Math.min(place.radius, 12) * 0.3);
+      // A ping lies above the others.
+      const distance = place.packet.kind === "ping" ? beyond - 6 : beyond;
+      if (distance < least) [best, least] = [place.packet, distance];
+    }
+    return best;
+  }
+
+  /** The packet beside this one in the picture, from the left to the right and from the top down. */
+  beside(number: number | null, step: 1 | -1): Packet | null {
+    const order = [...this.places].sort((a, b) => a.packet.side === b.packet.side ? a.x - b.x : b.packet.side - a.packet.side);
+    if (order.length === 0) return null;
+    const found = order.findIndex(({ packet }) => packet.number === number);
+    const next = found < 0 ? (step > 0 ? 0 : order.length - 1) : (found + step + order.length) % order.length;
+    return order[next]?.packet ?? null;
   }
 
   private pipe(

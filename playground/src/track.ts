@@ -65,6 +65,8 @@ export class Track {
   peak: [number, number] = [0, 0];
   drops: [number, number] = [0, 0];
   marks: [number, number] = [0, 0];
+  /** The packets that the page offers to explain without a pointer. */
+  private recent: Record<"ping" | "drop" | "mark", Packet[]> = { ping: [], drop: [], mark: [] };
   private byNumber = new Map<number, Packet>();
   private readonly rtt: number[];
 
@@ -103,6 +105,7 @@ export class Track {
         arrived: time, found: [d, e], left: Infinity, sent: Infinity, fate: 0, isMarked: false,
       };
       this.packets.push(packet);
+      if (packet.kind === "ping") this.remember("ping", packet);
       this.byNumber.set(number, packet);
       this.peak[side] = Math.max(this.peak[side], e + b);
       return;
@@ -114,9 +117,26 @@ export class Track {
     packet.sent = b;
     packet.fate = a;
     packet.isMarked = c === 1;
-    if (a > 0) this.drops[side] += 1;
-    if (c === 1) this.marks[side] += 1;
+    if (a > 0) {
+      this.drops[side] += 1;
+      this.remember("drop", packet);
+    }
+    if (c === 1) {
+      this.marks[side] += 1;
+      this.remember("mark", packet);
+    }
     if (a === 0 && !this.separates[side]) this.separates[side] = this.hasOvertaken(packet);
+  }
+
+  private remember(kind: "ping" | "drop" | "mark", packet: Packet): void {
+    const recent = this.recent[kind];
+    recent.push(packet);
+    if (recent.length > 200) recent.shift();
+  }
+
+  /** The last ping that arrived, or the last packet that was dropped or marked, at `now`. */
+  lastOf(kind: "ping" | "drop" | "mark", now: number): Packet | undefined {
+    return this.recent[kind].findLast((packet) => (kind === "ping" ? packet.arrived : packet.left) <= now);
   }
 
   /** Returns true if a packet of another flow that arrived earlier is still queued. */

@@ -105,3 +105,28 @@ test("the page fits a phone, and nothing moves by itself for those who asked for
   assert.equal(await seconds(page), 0);
   await done();
 });
+
+test("a packet tells its story to the pointer and to the keyboard", { skip }, async () => {
+  const { page, done } = await open();
+  await page.select(".toolbar select", "4");
+  await page.waitForFunction(() => parseFloat(document.querySelector(".ms").textContent) > 500);
+  const scene = await page.$(".scene");
+  const box = await scene.boundingBox();
+  await page.mouse.click(box.x + box.width * 0.5, box.y + 55);
+  const story = () => page.$eval(".story", (aside) => aside.textContent);
+  await page.waitForSelector(".story");
+  assert.match(await story(), /Packet \d+.*It arrived at [\d.]+ s and found/);
+  assert.equal(await page.$eval("button.main", (button) => button.textContent), "Start", "the clock is paused");
+  const first = await story();
+  await scene.focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction((before) => document.querySelector(".story").textContent !== before, {}, first);
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.querySelector(".story") === null);
+  await press(page, "Start");
+  await page.waitForSelector(".column:first-child button[data-kind=drop]:enabled");
+  await press(page, "Ask the last drop");
+  await page.waitForSelector(".story");
+  assert.match(await story(), /It was dropped on arrival\.The queue was full\./);
+  await done();
+});

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { About } from "../src/protocol.ts";
 import { Track, UP } from "../src/track.ts";
+import { facts } from "../src/facts.ts";
 import { seenIn, sentence } from "../src/words.ts";
 
 const flow = (kind: string, direction: "up" | "down") => ({ kind, direction, label: null, cc: null, rtt: 50e6 });
@@ -75,4 +76,19 @@ test("goodput is that of the last second", () => {
   track.take(frame([], [], state(125_000)), 2e9);
   track.take(frame([], [], state(375_000)), 3e9);
   assert.equal(track.goodput(0, 3e9), 2);
+});
+
+test("a packet tells when it came, what it found, how long it waited, and why it was dropped", () => {
+  const track = new Track(about);
+  track.take(frame([arrives(7, 10e6, 0, 1514, 0, [40, 60_000]), leaves(7, 110e6, 1)]), 200e6);
+  const [packet] = track.packets;
+  assert.ok(packet !== undefined);
+  const at = (now: number) => facts(packet, now, "upload", ["congested", "overlimit"]);
+  assert.equal(at(60e6).title, "Packet 7: packet of the upload, 1514 bytes to the Internet");
+  assert.deepEqual(at(60e6).lines, [
+    "It arrived at 0.010000 s and found 40 packets with 60,000 bytes in the queue.", "It has waited for 50 ms.",
+  ]);
+  assert.deepEqual(at(200e6).lines.slice(1), [
+    "It was dropped after 100 ms in the queue.", "The discipline decided so: the drop tells the sender to slow down.",
+  ]);
 });

@@ -1,7 +1,7 @@
 // Builds the playground into dist/, or with --tests its unit tests into dist-tests/.
 
 import { build } from "esbuild";
-import { copyFile, mkdir, readdir, rm } from "node:fs/promises";
+import { copyFile, cp, mkdir, readdir, rm } from "node:fs/promises";
 
 const common = {
   bundle: true,
@@ -27,12 +27,14 @@ if (process.argv.includes("--tests")) {
   await mkdir("dist");
   await build({
     ...common,
-    entryPoints: ["src/main.tsx", "src/worker.ts", "src/style.css"],
+    entryPoints: ["src/main.tsx", "src/teachers.tsx", "src/worker.ts", "src/style.css"],
     outdir: "dist",
     minify: true,
     // The module is fetched by its address.
     external: ["*.wasm"],
   });
-  await copyFile("index.html", "dist/index.html");
+  for (const page of ["index.html", "teachers.html"]) await copyFile(page, `dist/${page}`);
+  // The chart library of the reports, with its notices.
+  await cp("../crates/goodqueue-report/vendor/echarts", "dist/echarts", { recursive: true });
   await copyFile("pkg/goodqueue_wasm_bg.wasm", "dist/goodqueue_wasm_bg.wasm");
 }

@@ -189,11 +189,12 @@ function numbers(
   }
 }
 
-/** Largest rate of the line in Mbit/s. */
+/** Largest rate of the slowest link in Mbit/s. */
 function capacity(about: About, direction: "down" | "up"): number {
-  const link = (about.scenario["link"] as Record<string, unknown> | undefined)?.[direction];
-  const rates = JSON.stringify(link ?? "").match(/[\d.]+[kmgt]?bit/g) ?? [];
-  return Math.max(0.1, ...rates.map(megabits));
+  type Ends = Partial<Record<"down" | "up", unknown>>;
+  const links = [about.scenario["link"] as Ends, ...((about.scenario["hops"] as Ends[] | undefined) ?? [])];
+  const rates = links.map((link) => (JSON.stringify(link[direction] ?? "").match(/[\d.]+[kmgt]?bit/g) ?? []).map(megabits));
+  return Math.max(0.1, Math.min(...rates.filter((all) => all.length > 0).map((all) => Math.max(...all))));
 }
 
 /** Reads a rate as the command writes it: `10mbit`. */

@@ -1,14 +1,17 @@
 // The page: a sentence, the columns, the controls.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Charts } from "./charts.tsx";
 import { Column, megabits, type Draw } from "./column.tsx";
 import { Controls } from "./controls.tsx";
+import { LessonList, LessonPanel } from "./lesson.tsx";
+import { LESSONS, isMade, type Lesson } from "./lessons.ts";
 import { Player } from "./player.ts";
 import { PRESETS, presetOf, settingsOf } from "./presets.ts";
 import type { About, Catalogue } from "./protocol.ts";
-import { FIRST, command, fromHash, rateSteps, request, toHash, withRateFrom, type Settings } from "./settings.ts";
+import { FIRST, command, file, fromHash, python, rateSteps, request, toHash, withRateFrom, type Settings } from "./settings.ts";
 import type { Packet } from "./track.ts";
-import { seenIn, sentence } from "./words.ts";
+import { nameOf, seenIn, sentence } from "./words.ts";
 
 /** Milliseconds between two changes of numbers, and of the sentence. */
 const NUMBERS = 200;
@@ -29,6 +32,15 @@ const SPEEDS: [string, string][] = [
 /** Most columns that the page offers to add. */
 const MOST_COLUMNS = 3;
 
+/** The lesson that the address names. */
+function lessonOf(hash: string): Lesson | null {
+  const id = new URLSearchParams(hash.replace(/^#/, "")).get("lesson");
+  return LESSONS.find((lesson) => lesson.id === id) ?? null;
+}
+
+/** True in a frame of another page: only the sentence, the clock and the columns are shown. */
+const IS_EMBEDDED = new URLSearchParams(location.search).has("embed");
+
 function wantsCalm(): boolean {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
@@ -39,7 +51,12 @@ export function Page() {
   const [about, setAbout] = useState<About | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [isPlaying, setPlaying] = useState(() => !wantsCalm());
-  const [speed, setSpeed] = useState(() => presetOf(fromHash(location.hash))?.speed ?? "0.5");
+  const [speed, setSpeed] = useState(() => lessonOf(location.hash)?.speed ?? presetOf(fromHash(location.hash))?.speed ?? "0.5");
+  const [lesson, setLesson] = useState<Lesson | null>(() => lessonOf(location.hash));
+  const [done, setDone] = useState<boolean[]>(() => lessonOf(location.hash)?.steps.map(() => false) ?? []);
+  // The clock's callback reads these.
+  const present = useRef({ settings, lesson, done });
+  present.current = { settings, lesson, done };
   const [json, setJson] = useState<string | null>(null);
   const [copied, setCopied] = useState("");
   const [asked, setAsked] = useState<{ column: number; packet: Packet; now: number } | null>(null);
@@ -81,18 +98,43 @@ export function Page() {
       clock.current.textContent = `${(now / 1e9).toFixed(source.speed < 0.1 ? 3 : 1)} s`;
       if (progress.current !== null) progress.current.value = now / source.about.duration;
     }
+    if (changesNumbers) observe(tracks, now);
     if (at - times.current.sentence >= SENTENCE && spoken.current !== null && source.about !== null) {
       times.current.sentence = at;
       const { columns } = source.about;
-      const text = sentence(source.about, tracks.map((track, index) => seenIn(track, columns[index]?.label ?? "", now)));
+      const text = sentence(source.about, tracks.map((track, index) => seenIn(track, nameOf(columns[index]?.label ?? "", index), now)));
       if (spoken.current.textContent !== text) spoken.current.textContent = text;
     }
+  }
+
+  /** Ticks off the next step of the lesson if it can be observed now. */
+  function observe(tracks: Player["tracks"], now: number): void {
+    const { lesson: running, done: before, settings: made } = present.current;
+    const at = before.indexOf(false);
+    const step = running?.steps[at];
+    if (step !== undefined && isMade(step, made) && step.seen(tracks, now)) {
+      setDone(before.map((is, index) => is || index === at));
+    }
+  }
+
+  function learn(chosen: Lesson | null): void {
+    setLesson(chosen);
+    present.current.lesson = chosen;
+    if (chosen === null) return show(settings);
+    setDone(chosen.steps.map(() => false));
+    setSpeed(chosen.speed);
+    show(chosen.settings);
+    setPlaying(!wantsCalm());
+    window.scrollTo({ top: 0 });
   }
 
   /** Shows these settings from this time on, in nanoseconds. */
   function show(next: Settings, from = 0): void {
     setSettings(next);
-    history.replaceState(null, "", toHash(next, catalogue?.version ?? "") || location.pathname + location.search);
+    const running = present.current.lesson;
+    const hash = toHash(next, catalogue?.version ?? "");
+    const address = running === null ? hash : `${hash || "#"}&lesson=${running.id}`;
+    history.replaceState(null, "", address || location.pathname + location.search);
     player.load(request(next), from);
   }
 
@@ -100,6 +142,8 @@ export function Page() {
   useEffect(() => {
     const changed = () => {
       const next = fromHash(location.hash);
+      setLesson(lessonOf(location.hash));
+      setDone(lessonOf(location.hash)?.steps.map(() => false) ?? []);
       setSettings(next);
       player.load(request(next));
     };
@@ -139,6 +183,12 @@ export function Page() {
     setPlaying(true);
   }
 
+  /** One line that shows this page in another one. */
+  function frame(): string {
+    const address = `${location.origin}${location.pathname}?embed${location.hash}`;
+    return `<iframe src="${address.replaceAll("&", "&amp;")}" width="100%" height="620" title="Queues of goodqueue"></iframe>`;
+  }
+
   async function copy(what: string, text: string): Promise<void> {
     try {
       await navigator.clipboard.writeText(text);
@@ -166,12 +216,18 @@ export function Page() {
 
   return (
     <>
-      <header>
+      {!IS_EMBEDDED && <header>
         <h1>goodqueue <small>playground</small></h1>
         <p>Every packet on this page is simulated as a real one: the queues are those of <code>tc</code>, the transfers are TCP.</p>
-      </header>
+      </header>}
       <main>
         <p class="sentence" ref={spoken} aria-live="polite">The transfers begin. Watch the yellow diamond: it is a ping.</p>
+        {lesson !== null && (
+          <LessonPanel
+            lesson={lesson} done={done} settings={settings} onChoose={learn}
+            onChange={(changed) => show({ ...settings, ...changed })}
+          />
+        )}
         <div class="toolbar" role="toolbar" aria-label="Clock">
           <button class="main" onClick={play} aria-pressed={isPlaying}>{isPlaying ? "Pause" : "Start"}</button>
           <button onClick={step} title="Go on to the next packet that leaves a queue">Step</button>
@@ -197,7 +253,7 @@ export function Page() {
           <output class="clock" ref={clock}>0.0 s</output>
           <progress ref={progress} max={1} value={0} aria-label="Part of the run that has passed" />
         </div>
-        {chosen !== "" && (
+        {chosen !== "" && lesson === null && !IS_EMBEDDED && (
           <p class="about">
             {presetOf(settings)?.about ?? scenario?.question} {scenario?.expect}
             {about?.is_part && " The command makes more runs of this scenario: other seeds, or a sweep."}
@@ -220,13 +276,14 @@ export function Page() {
             ))}
           </div>
         )}
-        {about !== null && lines.length < MOST_COLUMNS && (
+        {about !== null && !IS_EMBEDDED && lines.length < MOST_COLUMNS && (
           <button class="add" onClick={() => show({ ...settings, qdiscs: [...lines, "codel"] })}>Add a queue</button>
         )}
+        {about !== null && !IS_EMBEDDED && <Charts player={player} about={about} />}
         <datalist id="disciplines">
           {catalogue?.qdiscs.map((qdisc) => <option value={qdisc.name}>{qdisc.summary}</option>)}
         </datalist>
-        {settings.builtin === null && (
+        {settings.builtin === null && !IS_EMBEDDED && (
           <Controls
             settings={settings} catalogue={catalogue}
             onChange={(changed) => show({ ...settings, ...changed })}
@@ -236,12 +293,17 @@ export function Page() {
             }}
           />
         )}
-        <div class="share">
+        {IS_EMBEDDED && <p class="about"><a href={`./${location.hash}`} target="_blank" rel="noreferrer">Open in the playground</a></p>}
+        {!IS_EMBEDDED && <div class="share">
           <button onClick={() => copy("link", location.href)}>Copy link</button>
           <button onClick={() => copy("command", command(settings))}>Copy command</button>
+          {file(settings) !== null && <button onClick={() => copy("scenario", file(settings) ?? "")}>Copy TOML</button>}
+          <button onClick={() => copy("program", python(settings))}>Copy Python</button>
           {json !== null && <a class="button" download="results.json" href={`data:application/json,${encodeURIComponent(json)}`}>Results as JSON</a>}
+          <button onClick={() => copy("frame", frame())}>Copy embed code</button>
           <output aria-live="polite">{copied}</output>
-        </div>
+        </div>}
+        {!IS_EMBEDDED && <LessonList onChoose={learn} />}
       </main>
     </>
   );

@@ -75,19 +75,39 @@ function written(step: RateStep): string {
   return step.at === "0s" ? step.rate : `${step.rate}@${step.at}`;
 }
 
-function schedule(text: string): string {
-  return `{schedule=[${rateSteps(text).map((step) => `["${step.at}","${step.rate}"]`).join(",")}]}`;
+type Json = string | number | boolean | Json[] | { [key: string]: Json };
+
+function schedule(text: string): Json {
+  return { schedule: rateSteps(text).map((step) => [step.at, step.rate]) };
 }
 
-/** The flows in the grammar of `--set flows=...`. */
-function flows(settings: Settings): string {
-  const groups: string[] = [];
-  const jitter = 'start_jitter="100ms"';
-  if (settings.uploads > 0) groups.push(`{kind="tcp",direction="up",count=${settings.uploads},${jitter}}`);
-  if (settings.downloads > 0)
-    groups.push(`{kind="tcp",direction="down",count=${settings.downloads},${jitter}}`);
-  groups.push(settings.ping === FIRST.ping ? '{kind="ping"}' : `{kind="ping",interval="${settings.ping}"}`);
-  return `flows=[${groups.join(",")}]`;
+function flows(settings: Settings): Json {
+  const groups: Json[] = [];
+  for (const [direction, count] of [["up", settings.uploads], ["down", settings.downloads]] as const) {
+    // Slow starts that begin at one instant would run in step.
+    if (count > 0) groups.push({ kind: "tcp", direction, count, start_jitter: "100ms" });
+  }
+  groups.push(settings.ping === FIRST.ping ? { kind: "ping" } : { kind: "ping", interval: settings.ping });
+  return groups;
+}
+
+/** The keys of the scenario that have no option of their own. */
+function keys(settings: Settings): [string, Json][] {
+  const keys: [string, Json][] = [];
+  for (const side of ["down", "up"] as const) {
+    if (settings[side].includes(",")) keys.push([`link.${side}`, schedule(settings[side])]);
+  }
+  keys.push(["flows", flows(settings)], ["tcp.cc", settings.cc]);
+  if (settings.ecn) keys.push(["tcp.ecn", true]);
+  if (parseFloat(settings.loss) > 0) keys.push(["hops", [{ name: "path", side: "server", qdisc: `netem loss ${settings.loss}%` }]]);
+  return keys;
+}
+
+/** Writes a value as TOML on one line. */
+function toml(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(toml).join(",")}]`;
+  if (typeof value === "object") return `{${Object.entries(value).map(([key, inner]) => `${key}=${toml(inner)}`).join(",")}}`;
+  return JSON.stringify(value);
 }
 
 /** Returns the request for these settings. */
@@ -97,17 +117,19 @@ export function request(settings: Settings): Request {
     // A built-in scenario keeps everything that the user does not set.
     return { builtin, qdiscs, set: [], ...(seed === "1" ? {} : { seed }) };
   }
-  const set: string[] = [];
-  const result: Request = { rtt: settings.rtt, time: settings.time, seed, qdiscs, set };
-  const hasSteps = (text: string) => text.includes(",");
-  if (hasSteps(settings.down)) set.push(`link.down=${schedule(settings.down)}`);
-  else result.rate = settings.down;
-  if (hasSteps(settings.up)) set.push(`link.up=${schedule(settings.up)}`);
-  else result.up = settings.up;
-  set.push(flows(settings), `tcp.cc="${settings.cc}"`);
-  if (settings.ecn) set.push("tcp.ecn=true");
-  if (parseFloat(settings.loss) > 0) set.push(`hops=[{name="path",side="server",qdisc="netem loss ${settings.loss}%"}]`);
+  const result: Request = { rtt: settings.rtt, time: settings.time, seed, qdiscs, set: [] };
+  if (!settings.down.includes(",")) result.rate = settings.down;
+  if (!settings.up.includes(",")) result.up = settings.up;
+  result.set = keys(settings).map(([key, value]) => `${key}=${toml(value)}`);
   return result;
+}
+
+/** Options of the command, and arguments of `compare` in Python. */
+function options(asked: Request): [string, string][] {
+  const all: [string, string | undefined][] = [
+    ["rate", asked.rate], ["up", asked.up], ["rtt", asked.rtt], ["time", asked.time], ["seed", asked.seed],
+  ];
+  return all.filter((option): option is [string, string] => option[1] !== undefined);
 }
 
 /** Returns the command that makes the same runs. */
@@ -115,17 +137,39 @@ export function command(settings: Settings): string {
   const asked = request(settings);
   const words = ["goodqueue", "compare"];
   if (asked.builtin) words.push(asked.builtin);
-  const options: [string, string | undefined][] = [
-    ["--rate", asked.rate],
-    ["--up", asked.up],
-    ["--rtt", asked.rtt],
-    ["--time", asked.time],
-    ["--seed", asked.seed],
-  ];
-  for (const [option, value] of options) if (value !== undefined) words.push(option, quoted(value));
+  for (const [option, value] of options(asked)) words.push(`--${option}`, quoted(value));
   for (const line of asked.qdiscs) words.push("--qdisc", quoted(line));
   for (const setting of asked.set) words.push("--set", quoted(setting));
   return words.join(" ");
+}
+
+/** Returns Python that makes the same runs. */
+export function python(settings: Settings): string {
+  const asked = request(settings);
+  const lines = options(asked).map(([name, value]) => `${name}=${name === "seed" ? value : JSON.stringify(value)}`);
+  if (asked.qdiscs.length > 0) lines.push(`qdiscs=${JSON.stringify(asked.qdiscs)}`);
+  if (asked.builtin) lines.unshift(JSON.stringify(asked.builtin));
+  else lines.push(`set={${keys(settings).map(([key, value]) => `${JSON.stringify(key)}: ${literal(value)}`).join(", ")}}`);
+  return `import goodqueue as gq\n\nresults = gq.compare(\n${lines.map((line) => `    ${line},\n`).join("")})\nprint(results)\n`;
+}
+
+/** Writes a value as Python does. */
+function literal(value: Json): string {
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (typeof value === "object") return `{${Object.entries(value).map(([key, inner]) => `"${key}": ${literal(inner)}`).join(", ")}}`;
+  return JSON.stringify(value);
+}
+
+/** Returns a scenario file with the same runs; null for a built-in scenario, which is one. */
+export function file(settings: Settings): string | null {
+  if (settings.builtin !== null) return null;
+  const asked = request(settings);
+  const lines: [string, Json][] = [["duration", settings.time], ["seed", Number(settings.seed)], ["qdiscs", asked.qdiscs]];
+  if (asked.rate !== undefined) lines.push(["link.down", asked.rate]);
+  if (asked.up !== undefined) lines.push(["link.up", asked.up]);
+  lines.push(["link.rtt", settings.rtt], ...keys(settings));
+  return `# goodqueue compare FILE.toml\n${lines.map(([key, value]) => `${key} = ${toml(value)}\n`).join("")}`;
 }
 
 /** Quotes a word for a POSIX shell. */

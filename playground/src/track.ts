@@ -41,13 +41,22 @@ export interface FlowState {
   retransmits: number;
 }
 
+/** The queues in one step of time. */
+export interface Bin {
+  at: number;
+  /** Longest sojourn time of the packets that left: down, up. */
+  sojourn: [number, number];
+  /** Packets queued after the last event of the step: down, up. */
+  backlog: [number, number];
+}
+
 const RECORD = 8;
 const FLOW = 5;
 const KINDS = ["data", "ack", "ping"] as const;
 const MEGA = 1e6;
 
 /** One sample of all flows. */
-interface Sample {
+export interface Sample {
   at: number;
   flows: FlowState[];
 }
@@ -57,7 +66,7 @@ export class Track {
   packets: Packet[] = [];
   /** Answered pings in the order of their sending. */
   answers: Answer[] = [];
-  /** States of the flows at most every 50 ms of simulated time. */
+  /** States of the flows, at most one for each step of the history. */
   samples: Sample[] = [];
   /** Whether the queue of a side separates flows: a packet has overtaken one of another flow. */
   separates: [boolean, boolean] = [false, false];
@@ -68,10 +77,17 @@ export class Track {
   /** The packets that the page offers to explain without a pointer. */
   private recent: Record<"ping" | "drop" | "mark", Packet[]> = { ping: [], drop: [], mark: [] };
   private byNumber = new Map<number, Packet>();
+  private history: Bin[] = [];
   private readonly rtt: number[];
+  /** Length of a step of the history. */
+  private readonly step: number;
+  /** Time over which goodput is measured. */
+  private readonly window: number;
 
   constructor(about: About) {
     this.rtt = about.flows.map((flow) => flow.rtt);
+    this.step = Math.max(MEGA, about.duration / 600);
+    this.window = Math.min(1000 * MEGA, about.duration / 20);
   }
 
   /** Takes in what happened up to `now`. */
@@ -82,7 +98,7 @@ export class Track {
       this.answers.push({ flow, sentAt, time });
     }
     const last = this.samples.at(-1);
-    if (last === undefined || now - last.at >= 50 * MEGA) {
+    if (last === undefined || now - last.at >= Math.min(50 * MEGA, this.step)) {
       const flows: FlowState[] = [];
       for (let at = 0; at < frame.flows.length; at += FLOW) {
         const [delivered, cwnd, inFlight, srtt, retransmits] = frame.flows.subarray(at, at + FLOW) as unknown as [
@@ -108,11 +124,15 @@ export class Track {
       if (packet.kind === "ping") this.remember("ping", packet);
       this.byNumber.set(number, packet);
       this.peak[side] = Math.max(this.peak[side], e + b);
+      this.bin(time).backlog[side] = d + 1;
       return;
     }
     const packet = this.byNumber.get(number);
     if (packet === undefined) return;
     this.byNumber.delete(number);
+    const bin = this.bin(time);
+    bin.backlog[side] = d;
+    if (a === 0) bin.sojourn[side] = Math.max(bin.sojourn[side], time - packet.arrived);
     packet.left = time;
     packet.sent = b;
     packet.fate = a;
@@ -126,6 +146,26 @@ export class Track {
       this.remember("mark", packet);
     }
     if (a === 0 && !this.separates[side]) this.separates[side] = this.hasOvertaken(packet);
+  }
+
+  /** The step of the history that holds this time, which is not before the last one. */
+  private bin(time: number): Bin {
+    const at = Math.floor(time / this.step) * this.step;
+    const last = this.history.at(-1);
+    if (last !== undefined && last.at >= at) return last;
+    const next: Bin = { at, sojourn: [0, 0], backlog: last === undefined ? [0, 0] : [...last.backlog] };
+    this.history.push(next);
+    return next;
+  }
+
+  /** The steps of the history that have ended by `now`. */
+  bins(now: number): Bin[] {
+    return this.history.filter((bin) => bin.at + this.step <= now);
+  }
+
+  /** The states of the flows up to `now`. */
+  samplesUntil(now: number): Sample[] {
+    return this.samples.filter((sample) => sample.at <= now);
   }
 
   private remember(kind: "ping" | "drop" | "mark", packet: Packet): void {
@@ -179,10 +219,10 @@ export class Track {
     return this.answers.filter((answer) => answer.sentAt + answer.time <= now);
   }
 
-  /** Goodput of a flow in Mbit/s over the second before `now`. */
+  /** Goodput of a flow in Mbit/s over the second before `now`, or over a 20th of a shorter run. */
   goodput(flow: number, now: number): number {
     const until = this.sampleAt(now);
-    const from = this.sampleAt(now - 1000 * MEGA) ?? { at: 0, flows: [] };
+    const from = this.sampleAt(now - this.window) ?? { at: 0, flows: [] };
     if (until === undefined || until.at <= from.at) return 0;
     const bytes = (until.flows[flow]?.delivered ?? 0) - (from.flows[flow]?.delivered ?? 0);
     return (bytes * 8 * 1e3) / (until.at - from.at);
@@ -209,6 +249,12 @@ export class Track {
       }
     }
     return held;
+  }
+
+  /** Number of flows that have data in the queue of a side at `now`. */
+  flowsIn(side: Side, now: number): number {
+    const there = (packet: Packet) => packet.side === side && packet.kind === "data" && packet.arrived <= now && packet.left > now;
+    return new Set(this.packets.filter(there).map((packet) => packet.flow)).size;
   }
 
   /** The next time after `now` at which a packet leaves a queue, as far as it is known. */

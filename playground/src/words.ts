@@ -1,7 +1,7 @@
 // The sentence that tells what happens.
 
-import type { About, FlowInfo } from "./protocol.ts";
-import { UP, type Track } from "./track.ts";
+import type { About } from "./protocol.ts";
+import { DOWN, UP, type Track } from "./track.ts";
 
 /** Shows nanoseconds as milliseconds. */
 export function ms(nanos: number): string {
@@ -19,10 +19,11 @@ export function grade(time: number, base: number): "good" | "fair" | "bad" {
 export interface Seen {
   label: string;
   time: number;
-  /** Packets that wait in front of a ping, or would. */
-  ahead: number;
+  /** Flows whose packets are in the queue at which pings wait longer, and that side. */
+  flows: number;
   side: "up" | "down";
-  drops: number;
+  /** True if pings hardly wait in the queues of the picture. */
+  isElsewhere: boolean;
 }
 
 export function seenIn(track: Track, label: string, now: number): Seen | null {
@@ -30,23 +31,32 @@ export function seenIn(track: Track, label: string, now: number): Seen | null {
   if (ping === null) return null;
   const recent = track.answersUntil(now).slice(-5).map((answer) => answer.time).sort((a, b) => a - b);
   const usual = recent[Math.floor(recent.length / 2)] ?? ping.time;
-  const [down, up] = [track.held(0, now), track.held(UP, now)];
-  const side = waits(track, now);
+  const { side, longest } = waits(track, now);
   return {
     label, time: ping.isWaiting ? Math.max(usual, ping.time) : usual,
-    ahead: (side === "up" ? up : down).packets, side, drops: track.drops[0] + track.drops[1],
+    flows: track.flowsIn(side === "up" ? UP : DOWN, now), side, isElsewhere: longest < ping.time / 10,
   };
 }
 
-/** The side at which pings wait longer. */
-function waits(track: Track, now: number): "up" | "down" {
+/** The side at which the present pings wait longer, and how long. */
+function waits(track: Track, now: number): { side: "up" | "down"; longest: number } {
   const spent = [0, 0];
   for (const packet of track.packets) {
     if (packet.kind === "ping" && packet.arrived <= now) {
       spent[packet.side] = Math.max(spent[packet.side] ?? 0, Math.min(packet.left, now) - packet.arrived);
     }
   }
-  return (spent[UP] ?? 0) >= (spent[0] ?? 0) ? "up" : "down";
+  const [down = 0, up = 0] = spent;
+  return up >= down ? { side: "up", longest: up } : { side: "down", longest: down };
+}
+
+/** The name of a column in a sentence: its discipline, or its place if that is long. */
+export function nameOf(label: string, index: number): string {
+  return label.length <= 32 ? label : `the ${["first", "second", "third"][index] ?? `${index + 1}th`} queue`;
+}
+
+function capital(text: string): string {
+  return text.startsWith("the ") ? `The ${text.slice(4)}` : text;
 }
 
 /** Returns the sentence for all columns. */
@@ -62,17 +72,23 @@ export function sentence(about: About, columns: (Seen | null)[]): string {
   if (waited < Math.max(Math.min(10e6, base), base / 4)) {
     return `No queue is long: the ping takes ${ms(worst.time)}, little more than the ${ms(base)} of the idle line.`;
   }
-  const what = behind(about.flows, worst.side);
-  const start = `In ${worst.label} the ping takes ${ms(worst.time)}, since it waits behind ${what}.`;
+  const why = worst.isElsewhere ? `but not in these queues: it waits ${place(about)}` : `since it waits behind ${behind(worst)}`;
+  const start = `In ${worst.label} the ping takes ${ms(worst.time)}, ${why}.`;
   if (best === worst || best.time > 0.6 * worst.time) {
     return seen.length < 2 ? `${start} The idle line needs ${ms(base)}.` : `${start} The other ${seen.length === 2 ? "queue does" : "queues do"} not do much better.`;
   }
-  return `${start} ${best.label} lets it pass: ${ms(best.time)}.`;
+  return `${start} ${capital(best.label)} lets it pass: ${ms(best.time)}.`;
 }
 
-function behind(flows: FlowInfo[], side: "up" | "down"): string {
-  const data = flows.filter((flow) => flow.kind !== "ping" && flow.direction === side).length;
+/** Where packets can wait that the picture does not show. */
+function place(about: About): string {
+  const hops = (about.scenario["hops"] as { name: string }[] | undefined) ?? [];
+  if (about.scenario["wifi"] !== undefined) return "for the WiFi";
+  return hops.length > 0 ? `at another hop (${hops.map((hop) => hop.name).join(", ")})` : "in the sender or the device";
+}
+
+function behind({ flows, side }: Seen): string {
   const word = side === "up" ? "upload" : "download";
-  if (data === 0) return "the queued packets";
-  return data === 1 ? `the ${word}` : `the ${data} ${word}s`;
+  if (flows === 0) return "the queued packets";
+  return flows === 1 ? `the ${word}` : `${flows} ${word}s`;
 }

@@ -130,3 +130,49 @@ test("a packet tells its story to the pointer and to the keyboard", { skip }, as
   assert.match(await story(), /It was dropped on arrival\.The queue was full\./);
   await done();
 });
+
+test("charts of the run open below the columns", { skip }, async () => {
+  const { page, done } = await open();
+  await page.click(".charts summary");
+  await page.waitForSelector(".chart canvas");
+  assert.equal(await page.$$eval(".chart canvas", (all) => all.length), 5);
+  await done();
+});
+
+test("a lesson ticks off what its reader has observed, and asks its question", { skip }, async () => {
+  const { page, done } = await open();
+  await press(page, "Why a bigger buffer does not help");
+  await page.waitForSelector(".lesson");
+  await page.select(".toolbar select", "16");
+  await page.waitForFunction(() => document.querySelectorAll(".lesson li.done").length === 2);
+  await press(page, "Do it for me");
+  await page.waitForFunction(() => document.querySelector("#line-0").value === "pfifo limit 4");
+  await page.waitForSelector(".question");
+  assert.match(await page.$eval(".question", (box) => box.textContent), /Which buffer is right for this line\?/);
+  assert.match(page.url(), /lesson=buffer/);
+  await press(page, "Next: CoDel's square root");
+  await page.waitForFunction(() => document.querySelector("#line-1")?.value === "codel interval 1s");
+  await done();
+});
+
+test("every lesson opens by its address", { skip }, async () => {
+  const page = await browser.newPage();
+  await page.goto(`${site.address}teachers.html`);
+  const links = await page.$$eval("section h2 a", (all) => all.map((link) => link.href));
+  assert.equal(links.length, 7);
+  await page.close();
+  for (const link of links) {
+    const lesson = await open(link.slice(link.indexOf("#")));
+    await lesson.page.waitForSelector(".lesson li");
+    await lesson.page.waitForFunction(() => parseFloat(document.querySelector(".clock").textContent) > 0.1);
+    assert.equal(await lesson.page.$(".error"), null, link);
+    await lesson.done();
+  }
+});
+
+test("an embedded page shows the queues and no controls", { skip }, async () => {
+  const { page, done } = await open("?embed#uploads=1&downloads=0");
+  assert.equal(await page.$(".controls"), null);
+  assert.equal(await page.$$eval(".scene", (all) => all.length), 2);
+  await done();
+});

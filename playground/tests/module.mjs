@@ -11,10 +11,10 @@ export { wasm };
 
 const beside = ["release", "debug"].map((profile) => new URL(`../../target/${profile}/goodqueue`, import.meta.url).pathname);
 const COMMAND = process.env.GOODQUEUE ?? beside.find((path) => existsSync(path));
-if (COMMAND === undefined) throw new Error("the goodqueue command is not built: run `make build`, or set GOODQUEUE");
 
 /** Returns the JSON of `goodqueue compare` for a request, or its message if it refuses. */
 export async function native(request) {
+  if (COMMAND === undefined) throw new Error("the goodqueue command is not built: run `make build`, or set GOODQUEUE");
   const words = ["compare", ...(request.builtin ? [request.builtin] : [])];
   for (const key of ["rate", "up", "rtt", "flows", "time", "seed"]) {
     if (request[key] !== undefined) words.push(`--${key}`, request[key]);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { FIRST, command, fromHash, quoted, request, toHash, withRateFrom } from "../src/settings.ts";
+import { FIRST, command, file, fromHash, python, quoted, request, toHash, withRateFrom } from "../src/settings.ts";
 
 test("an address holds all settings", () => {
   const settings = {
@@ -39,6 +39,19 @@ test("a rate that changes on the way becomes a schedule", () => {
   const asked = request({ ...FIRST, down: once });
   assert.ok(asked.set.includes('link.down={schedule=[["0s","10mbit"],["2.5s","2mbit"]]}'));
   assert.equal(asked.rate, undefined);
+});
+
+test("a scenario file and a program have the settings of the command", () => {
+  const settings = { ...FIRST, up: "1mbit,300kbit@2s", downloads: 0, ecn: true, loss: "1" };
+  assert.equal(file(settings), [
+    "# goodqueue compare FILE.toml", 'duration = "60s"', "seed = 1", 'qdiscs = ["pfifo limit 100","fq_codel"]',
+    'link.down = "10mbit"', 'link.rtt = "50ms"', 'link.up = {schedule=[["0s","1mbit"],["2s","300kbit"]]}',
+    'flows = [{kind="tcp",direction="up",count=2,start_jitter="100ms"},{kind="ping"}]', 'tcp.cc = "cubic"', "tcp.ecn = true",
+    'hops = [{name="path",side="server",qdisc="netem loss 1%"}]', "",
+  ].join("\n"));
+  assert.match(python(settings), /seed=1,\n {4}qdiscs=\["pfifo limit 100","fq_codel"\],\n {4}set=\{"link.up": .*"tcp.ecn": True/);
+  assert.equal(file({ ...FIRST, builtin: "ecn" }), null);
+  assert.match(python(fromHash("#builtin=ecn")), /gq\.compare\(\n {4}"ecn",\n\)/);
 });
 
 test("a command is quoted for a shell", () => {

@@ -5,7 +5,7 @@ import test from "node:test";
 import type { About } from "../src/protocol.ts";
 import { Track, UP } from "../src/track.ts";
 import { facts } from "../src/facts.ts";
-import { seenIn, sentence } from "../src/words.ts";
+import { nameOf, seenIn, sentence } from "../src/words.ts";
 
 const flow = (kind: string, direction: "up" | "down") => ({ kind, direction, label: null, cc: null, rtt: 50e6 });
 const about: About = {
@@ -60,13 +60,25 @@ test("a ping that waits counts up, and an answered one keeps its time", () => {
 
 test("the sentence names the queue in which the ping waits and the one that lets it pass", () => {
   const [slow, fast] = [new Track(about), new Track(about)];
-  slow.take(frame([arrives(0, 10e6, 1, 78, 2, [40, 60_000]), leaves(0, 600e6)], [1, 10e6, 640e6]), 700e6);
+  slow.take(frame([arrives(0, 10e6, 1, 78, 2, [40, 60_000]), leaves(0, 600e6), arrives(1, 650e6, 0, 1514, 0, [0, 0])], [1, 10e6, 640e6]), 700e6);
   fast.take(frame([arrives(0, 10e6, 1, 78, 2, [40, 60_000]), leaves(0, 12e6)], [1, 10e6, 54e6]), 700e6);
   const text = sentence(about, [seenIn(slow, "pfifo limit 100", 700e6), seenIn(fast, "fq_codel", 700e6)]);
   assert.equal(
     text, "In pfifo limit 100 the ping takes 640 ms, since it waits behind the upload. fq_codel lets it pass: 54 ms.",
   );
   assert.match(sentence(about, [seenIn(fast, "fq_codel", 700e6)]), /^No queue is long/);
+});
+
+test("a long line is named by its place", () => {
+  assert.equal(nameOf("fq_codel target 13ms", 1), "fq_codel target 13ms");
+  assert.equal(nameOf("tbf rate 19mbit burst 15140 limit 150000 [ fq_codel ]", 1), "the second queue");
+});
+
+test("a ping that waits in none of the queues waits elsewhere, and the sentence names the place", () => {
+  const slow = new Track(about);
+  slow.take(frame([arrives(0, 10e6, 1, 78, 2, [0, 0]), leaves(0, 10e6)], [1, 10e6, 440e6]), 700e6);
+  const other = { ...about, scenario: { hops: [{ name: "modem" }] } };
+  assert.match(sentence(other, [seenIn(slow, "fq_codel", 700e6)]), /takes 440 ms, but not in these queues: it waits at another hop \(modem\)\./);
 });
 
 test("goodput is that of the last second", () => {
@@ -91,4 +103,15 @@ test("a packet tells when it came, what it found, how long it waited, and why it
   assert.deepEqual(at(200e6).lines.slice(1), [
     "It was dropped after 100 ms in the queue.", "The discipline decided so: the drop tells the sender to slow down.",
   ]);
+});
+
+test("charts get the longest sojourn time and the backlog of each step", () => {
+  const track = new Track(about);
+  track.take(frame([
+    arrives(0, 10e6, 0, 1514, 0, [0, 0]), arrives(1, 20e6, 0, 1514, 0, [1, 1514]), leaves(0, 60e6), leaves(1, 130e6),
+  ]), 300e6);
+  assert.deepEqual(track.bins(300e6), [
+    { at: 0, sojourn: [0, 50e6], backlog: [0, 0] }, { at: 100e6, sojourn: [0, 110e6], backlog: [0, 0] },
+  ]);
+  assert.equal(track.bins(150e6).length, 1, "the second step has not ended");
 });

@@ -1,0 +1,60 @@
+// What charts need of a column: one value per step of time.
+
+import type { FlowInfo } from "./protocol.ts";
+import type { Track } from "./track.ts";
+
+/** A curve: time in seconds and value. */
+export type Points = [number, number | null][];
+
+export interface Curve {
+  name: string;
+  points: Points;
+  /** Index of the flow, or -1 for a curve of the whole column. */
+  flow: number;
+}
+
+/** A chart, with its curves for one column. */
+export interface ChartInfo {
+  title: string;
+  unit: string;
+  curves(track: Track, now: number, names: string[], flows: FlowInfo[]): Curve[];
+}
+
+const SIDES = ["down", "up"] as const;
+
+export const CHARTS: ChartInfo[] = [
+  {
+    title: "Ping", unit: "ms",
+    curves: (track, now) => [{
+      name: "ping", flow: -1,
+      points: track.answersUntil(now).map((answer) => [answer.sentAt / 1e9, answer.time / 1e6]),
+    }],
+  },
+  {
+    title: "Longest sojourn time", unit: "ms",
+    curves: (track, now) => SIDES.map((side, index) => ({
+      name: side, flow: -1,
+      points: track.bins(now).map((bin) => [bin.at / 1e9, (bin.sojourn[index as 0 | 1] ?? 0) / 1e6]),
+    })),
+  },
+  {
+    title: "Backlog", unit: "packets",
+    curves: (track, now) => SIDES.map((side, index) => ({
+      name: side, flow: -1, points: track.bins(now).map((bin) => [bin.at / 1e9, bin.backlog[index as 0 | 1]]),
+    })),
+  },
+  {
+    title: "Congestion window", unit: "kB",
+    curves: (track, now, names) => names.flatMap((name, flow) => {
+      const points = track.samplesUntil(now).map((sample): [number, number] => [sample.at / 1e9, (sample.flows[flow]?.cwnd ?? -1) / 1e3]);
+      return points.some(([, value]) => value >= 0) ? [{ name, flow, points }] : [];
+    }),
+  },
+  {
+    title: "Goodput", unit: "Mbit/s",
+    curves: (track, now, names, flows) => names.flatMap((name, flow) =>
+      flows[flow]?.kind === "ping" ? [] : [{
+        name, flow, points: track.samplesUntil(now).map((sample): [number, number] => [sample.at / 1e9, track.goodput(flow, sample.at)]),
+      }]),
+  },
+];

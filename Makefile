@@ -27,7 +27,7 @@ FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdic
 .PHONY: playground playground-test wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
-	@echo "make demo     build goodqueue, compare six queue disciplines, write $(REPORT)"
+	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
 	@echo "make test     everything that CI runs: format, lints, docs, tests, no_std build, the demo"
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
 	@echo "make bench-python  import of the Python package, and a sweep on a Dask cluster; a part of make bench"

@@ -1,5 +1,7 @@
 //! Advice for lines of several kinds, in simulated time.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::path::Path;
 
 use goodqueue::Duration;
@@ -109,7 +111,8 @@ fn a_measurement_by_flent_gives_pings_and_rates() {
     assert!(line.measured.loaded.as_nanos() > 200_000_000, "{:?}", line.measured);
     let cable = kind("cable", goodqueue::Rate::from_bps(8_000_000)).unwrap();
     let [down, up] = [0, 1].map(|direction| line.rate(cable, direction).unwrap().as_bps());
-    // Downloads wait for acknowledgements in the queue of the uploads, so the rate is a lower bound.
+    // Downloads wait for acknowledgements in the queue of the uploads, so the rate is a lower
+    // bound.
     assert!((4_000_000..8_400_000).contains(&down) && (1_200_000..2_300_000).contains(&up), "{down} {up}");
 }
 

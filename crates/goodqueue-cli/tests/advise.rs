@@ -1,5 +1,7 @@
 //! `goodqueue advise` as a user calls it.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::process::{Command, Output};
 
 fn goodqueue(arguments: &[&str]) -> Output {

@@ -175,7 +175,7 @@ fn a_sweep_that_cannot_finish_is_refused_before_any_run() {
     for command in ["compare", "run"] {
         let said = refusal(folder.path(), &[command, "sweep.toml"]);
         assert!(
-            said.contains("the scenario makes 1500000 runs") && said.contains("at most 100000"),
+            said.contains("the scenario makes 1750000 runs") && said.contains("at most 100000"),
             "{said}"
         );
     }

@@ -8,6 +8,7 @@ mod explained;
 mod headline;
 mod line;
 mod pairs;
+mod short;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,14 +25,25 @@ pub use across::across;
 pub use explained::explained;
 pub use headline::headline;
 use line::{Line, align, count, lines, number, plain_table, value};
+use short::short_table;
+
+/// How much the tables show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum View {
+    /// The most important metrics, in lines of this many columns.
+    Short(usize),
+    /// All metrics.
+    Wide,
+}
 
 /// Returns what a command prints about results: of a sweep with several points, or if `metric`
 /// names a key of the catalogue, one metric across the sweep ([`across`]); otherwise all
 /// [`tables`].
 #[must_use]
-pub fn overview(results: &Results, metric: Option<&str>) -> String {
+pub fn overview(results: &Results, metric: Option<&str>, view: View) -> String {
     if metric.is_none() && results.runs.windows(2).all(|pair| pair[0].sweep == pair[1].sweep) {
-        return tables(results);
+        let more = if view == View::Wide { "" } else { MORE };
+        return tables(results, view) + more;
     }
     let remarks = shared::remarks(&results.runs.iter().collect::<Vec<_>>());
     remarks.into_iter().fold(across(results, metric), |text, remark| format!("{text}{remark}\n"))
@@ -52,12 +64,12 @@ pub fn overview(results: &Results, metric: Option<&str>) -> String {
 ///     ..Overrides::default()
 /// })?;
 /// let results = goodqueue_scenario::simulate(&document)?;
-/// let tables = terminal::tables(&results);
+/// let tables = terminal::tables(&results, terminal::View::Short(80));
 /// assert!(tables.contains("fq_codel target 13ms"));
 /// # Ok::<(), goodqueue_tc::diagnostic::Diagnostic>(())
 /// ```
 #[must_use]
-pub fn tables(results: &Results) -> String {
+pub fn tables(results: &Results, view: View) -> String {
     let mut text = String::new();
     let mut groups: Vec<(&BTreeMap<String, serde_json::Value>, Vec<&Run>)> = Vec::new();
     for run in &results.runs {
@@ -75,16 +87,22 @@ pub fn tables(results: &Results) -> String {
         }
         let lines = lines(&runs);
         let groups = catalogue(&runs);
-        let _ = writeln!(text, "{}", main_table(&lines, &groups).trim_fmt());
+        let main = match view {
+            View::Short(width) => short_table(&lines, &groups, width),
+            View::Wide => main_table(&lines, &groups),
+        };
+        let _ = writeln!(text, "{}", main.trim_fmt());
         if let Some(sentence) = best::best(&lines) {
             let _ = writeln!(text, "\n{sentence}");
         }
-        for more in more_tables(&lines, &groups) {
-            let _ = writeln!(text, "\n{}", more.trim_fmt());
-        }
-        let summary: Vec<_> = results.summary.iter().filter(|one| one.sweep == *sweep).collect();
-        if let Some(differences) = Differences::new(&summary, &groups) {
-            let _ = writeln!(text, "\n{}", pairs::pairs(&differences).trim_fmt());
+        if view == View::Wide {
+            for more in more_tables(&lines, &groups) {
+                let _ = writeln!(text, "\n{}", more.trim_fmt());
+            }
+            let summary: Vec<_> = results.summary.iter().filter(|one| one.sweep == *sweep).collect();
+            if let Some(differences) = Differences::new(&summary, &groups) {
+                let _ = writeln!(text, "\n{}", pairs::pairs(&differences).trim_fmt());
+            }
         }
         for remark in lines.iter().flat_map(|line| shared::remarks(&line.runs)) {
             let _ = writeln!(text, "{remark}");
@@ -225,6 +243,9 @@ fn table(lines: &[Line<'_>], columns: &[Column<'_>]) -> Table {
     align(&mut table);
     table
 }
+
+/// What the short table leaves out.
+const MORE: &str = "\nAll metrics: --wide. What they mean: --explain-columns.\n";
 
 /// Columns of the tables below the first.
 const MOST_COLUMNS: usize = 6;

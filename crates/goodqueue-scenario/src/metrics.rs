@@ -21,7 +21,7 @@ pub use catalogue::{catalogue, values};
 pub use columns::{KeyedMetric, by_key, check_key};
 pub use condition::{Condition, Found};
 pub use everywhere::{PACKETS, SOJOURN};
-pub use losses::LOSSES;
+pub use losses::{LOSS, LOSSES};
 pub use metric::{Better, Column, Digits, Group, Metric, Of, Sides, Table};
 pub use page::documentation;
 pub use varying::SOJOURN_IN;

@@ -19,7 +19,7 @@
 //! seed = 1                   # seed of the first repetition
 //! seeds = 1                  # number of repetitions, with seed, seed + 1, ...
 //! qdiscs = [                 # disciplines to compare: lines in tc's grammar, or tables
-//!   "pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel",
+//!   "bfifo limit 256kb", "red adaptive", "pie", "codel", "sfq", "fq_codel",
 //!   "cake / fq_codel",       # towards the clients / towards the servers
 //!   { label = "mixed", down = "fq_codel", up = "pfifo limit 50" },    # `up` defaults to `down`
 //! ]

@@ -72,7 +72,8 @@ pub(crate) struct AdviseArgs {
     /// Number of parallel runs, at most 1024 [default: the number of processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
-    /// Write the advice with everything that was tried as JSON to a file, or to standard output (-).
+    /// Write the advice with everything that was tried as JSON to a file, or to standard output
+    /// (-).
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write a report of today, the advice, and the advice without the overhead of the line.

@@ -44,7 +44,8 @@ pub(crate) struct CompareArgs {
     /// list scenarios`).
     scenario: Option<String>,
     /// Discipline in tc's grammar, such as 'fq_codel target 13ms'; repeat for several [default:
-    /// pfifo, red, pie, codel, sfq, fq_codel].
+    /// a modem's buffer (bfifo limit 256kb), red
+    /// adaptive, pie, codel, sfq, fq_codel, cake].
     #[arg(long, value_name = "TC")]
     qdisc: Vec<String>,
     /// Discipline from the client, if it is not that of --qdisc; once for all, or once for each

@@ -1,11 +1,12 @@
 //! Simulations of scenarios as the commands `compare` and `run` share them: their options, the
 //! checks before a simulation, and the outputs after it.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use goodqueue::Duration;
-use goodqueue_report::terminal;
+use goodqueue_report::terminal::{self, View};
 use goodqueue_scenario::export::{Format, packets};
 use goodqueue_scenario::metrics::{self, Condition};
 use goodqueue_scenario::results::{Results, Run};
@@ -58,6 +59,10 @@ pub(crate) struct How {
     /// bottleneck.up.sojourn_s.p95 or goodput.down [default: induced_latency_s.mean].
     #[arg(long, value_name = "KEY")]
     pub(crate) metric: Option<String>,
+    /// Show all metrics, and the differences between disciplines over several seeds, whatever the
+    /// width of the terminal.
+    #[arg(long)]
+    pub(crate) wide: bool,
     /// Explain each number of the tables, below them.
     #[arg(long)]
     pub(crate) explain_columns: bool,
@@ -108,7 +113,8 @@ impl How {
 
     /// Returns what is printed about results: tables, and with --explain-columns what they mean.
     pub(crate) fn overview(&self, results: &Results) -> String {
-        let tables = terminal::overview(results, self.metric.as_deref());
+        let view = if self.wide { View::Wide } else { View::Short(terminal_columns()) };
+        let tables = terminal::overview(results, self.metric.as_deref(), view);
         if self.explain_columns { format!("{tables}\n{}", terminal::explained(results)) } else { tables }
     }
 
@@ -357,6 +363,17 @@ fn series_step(text: &str) -> Result<Duration, Diagnostic> {
     }
     Ok(step)
 }
+
+/// Returns the width of the terminal, at least that of the short table; that width as well if
+/// standard output is no terminal, so that files do not depend on it.
+fn terminal_columns() -> usize {
+    let is_terminal = std::io::stdout().is_terminal();
+    let size = is_terminal.then(terminal_size::terminal_size).flatten();
+    size.map_or(NARROWEST, |(width, _)| usize::from(width.0).max(NARROWEST))
+}
+
+/// Columns of a terminal that nobody has widened.
+const NARROWEST: usize = 80;
 
 /// Largest number of parallel runs: each has its own thread.
 pub(crate) const MOST_JOBS: i64 = 1024;

@@ -11,7 +11,7 @@ use goodqueue_scenario::summary::{Aggregate, Difference};
 use goodqueue_tc::brief;
 use serde_json::Value;
 
-use super::line::{Line, align, difference, digits_of, plain_table, show, wrapped};
+use super::line::{Line, WIDEST_NAME, align, difference, digits_of, plain_table, show, wrapped};
 
 /// Returns the tables of one metric of all runs: its values, and with several seeds the differences
 /// from the first discipline. `key` is a key of the catalogue; without one, the tables show the
@@ -87,7 +87,7 @@ impl<'r> Across<'r> {
 
     fn table(&self, disciplines: &[&str]) -> Table {
         let mut table = plain_table();
-        let names = disciplines.iter().map(|name| wrapped(name));
+        let names = disciplines.iter().map(|name| wrapped(name, WIDEST_NAME));
         table.set_header(self.keys.iter().map(Cell::new).chain(names));
         table
     }

@@ -22,31 +22,29 @@ pub(super) fn best(lines: &[Line<'_>]) -> Option<String> {
         return Some("The disciplines hardly differ in the latency that they add to pings.".to_owned());
     }
     Some(format!(
-        "{} does best: pings take {} ms longer than on the idle line, {} ms with {}.\n{}",
+        "{} does best: it adds {} ms to pings, {} adds {} ms.\n{}",
         best.name,
         digits(best.latency_ms),
-        digits(worst.latency_ms),
         worst.name,
-        cost(best, &all)
+        digits(worst.latency_ms),
+        cost(best, worst)
     ))
 }
 
-/// Says how much less the best discipline carries than another, in the direction where that is
-/// most.
-fn cost(best: &Of, all: &[Of]) -> String {
-    let less = |direction: usize| {
-        let most =
-            all.iter().max_by(|one, other| one.goodput[direction].total_cmp(&other.goodput[direction]))?;
-        let share = 1.0 - best.goodput[direction] / most.goodput[direction];
-        (share >= CLEAR).then_some((share, most, ["down", "up"][direction]))
+/// Says how much the best discipline carries, compared with the worst one.
+fn cost(best: &Of, worst: &Of) -> String {
+    let changed = |direction: usize| {
+        let ratio = best.goodput[direction] / worst.goodput[direction];
+        let change = match ratio {
+            ratio if !ratio.is_finite() || (ratio - 1.0).abs() < CLEAR => return None,
+            ratio if ratio >= 2.0 => format!("{ratio:.1} times as much"),
+            ratio if ratio > 1.0 => format!("{:.0} % more", (ratio - 1.0) * 100.0),
+            ratio => format!("{:.0} % less", (1.0 - ratio) * 100.0),
+        };
+        Some(format!("{} carry {change}", ["downloads", "uploads"][direction]))
     };
-    let most = (0..2).filter_map(less).max_by(|one, other| one.0.total_cmp(&other.0));
-    most.map_or_else(
-        || "It costs no goodput.".to_owned(),
-        |(share, other, direction)| {
-            format!("It carries {:.0} % less {direction} than {}.", share * 100.0, other.name)
-        },
-    )
+    let all: Vec<String> = (0..2).filter_map(changed).collect();
+    if all.is_empty() { "It costs no goodput.".to_owned() } else { format!("With it, {}.", all.join(", ")) }
 }
 
 /// The means of one discipline.
@@ -111,10 +109,14 @@ mod tests {
     fn the_discipline_with_the_least_latency_is_named_with_its_cost() {
         let pfifo = run("pfifo", 314.2, 7e6, 0.80e6);
         let all = [pfifo.clone(), run("fq_codel", 6.871, 9.5e6, 0.76e6)];
-        let sentence =
-            "fq_codel does best: pings take 6.87 ms longer than on the idle line, 314 ms with pfifo.";
-        assert_eq!(said(&all), Some(format!("{sentence}\nIt carries 5 % less up than pfifo.")));
-        let all = [pfifo, run("fq_codel", 6.871, 9.5e6, 0.796e6)];
+        let sentence = "fq_codel does best: it adds 6.87 ms to pings, pfifo adds 314 ms.";
+        assert_eq!(
+            said(&all),
+            Some(format!("{sentence}\nWith it, downloads carry 36 % more, uploads carry 5 % less."))
+        );
+        let all = [pfifo.clone(), run("fq_codel", 6.871, 15e6, 0.796e6)];
+        assert_eq!(said(&all), Some(format!("{sentence}\nWith it, downloads carry 2.1 times as much.")));
+        let all = [pfifo, run("fq_codel", 6.871, 7.1e6, 0.8e6)];
         assert_eq!(said(&all), Some(format!("{sentence}\nIt costs no goodput.")));
     }
 

@@ -3,7 +3,8 @@
 use goodqueue::Duration;
 use goodqueue_tc::units;
 
-/// Describes a scenario in one line. `means` says how it ran, such as "simulated".
+/// Describes a scenario in one line, or in two that fit a terminal. `means` says how it ran, such
+/// as "simulated".
 #[must_use]
 pub fn headline(scenario: &serde_json::Value, means: &str) -> String {
     let link = &scenario["link"];
@@ -23,15 +24,20 @@ pub fn headline(scenario: &serde_json::Value, means: &str) -> String {
             })
             .collect()
     });
-    format!(
-        "{} down, {} up, base RTT {}, {} {means}; {}",
+    let line = format!(
+        "{} down, {} up, base RTT {}, {} {means};",
         rate(&link["down"]),
         rate(&link["up"]),
         base_rtt(scenario),
-        text(&scenario["duration"]),
-        flows.join(", ")
-    )
+        text(&scenario["duration"])
+    );
+    let flows = flows.join(", ");
+    let separator = if line.len() + flows.len() < COLUMNS { ' ' } else { '\n' };
+    format!("{line}{separator}{flows}")
 }
+
+/// Width of a terminal that nobody has widened.
+const COLUMNS: usize = 80;
 
 /// Returns the range of the flows' base round-trip times.
 fn base_rtt(scenario: &serde_json::Value) -> String {

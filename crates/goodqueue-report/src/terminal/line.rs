@@ -28,7 +28,12 @@ pub(super) fn lines<'r>(runs: &[&'r Run]) -> Vec<Line<'r>> {
 impl Line<'_> {
     /// The discipline.
     pub(super) fn name(&self) -> Cell {
-        wrapped(&brief(&self.runs[0].qdisc))
+        wrapped(&self.label(), WIDEST_NAME)
+    }
+
+    /// Its name as text.
+    pub(super) fn label(&self) -> String {
+        brief(&self.runs[0].qdisc)
     }
 
     /// The numbers of a column, between slashes.
@@ -67,10 +72,10 @@ pub(super) fn value(run: &Run, (metric, direction): (&Metric, Direction)) -> Opt
 }
 
 /// A name in a table; a long line of tc's takes several of the table.
-pub(super) fn wrapped(name: &str) -> Cell {
+pub(super) fn wrapped(name: &str, widest: usize) -> Cell {
     let mut lines = vec![String::new()];
     for word in name.split(' ') {
-        match lines.last_mut().filter(|line| line.is_empty() || line.len() + word.len() < WIDEST_NAME) {
+        match lines.last_mut().filter(|line| line.is_empty() || line.len() + word.len() < widest) {
             Some(line) if line.is_empty() => line.push_str(word),
             Some(line) => line.extend([" ", word]),
             None => lines.push(format!("  {word}")),
@@ -141,4 +146,4 @@ pub(super) fn number(value: Option<f64>, digits: usize) -> String {
 }
 
 /// Columns for the name of a discipline: the rest of the table has 100 at most.
-const WIDEST_NAME: usize = 42;
+pub(super) const WIDEST_NAME: usize = 42;

@@ -3,7 +3,7 @@
 use comfy_table::{Cell, Table};
 use goodqueue_tc::brief;
 
-use super::line::{align, difference, plain_table, wrapped};
+use super::line::{WIDEST_NAME, align, difference, plain_table, wrapped};
 use crate::differences::Differences;
 
 pub(super) fn pairs(differences: &Differences<'_>) -> Table {
@@ -13,7 +13,7 @@ pub(super) fn pairs(differences: &Differences<'_>) -> Table {
         ["difference over equal\nseeds, with its 95 %\nconfidence interval"].into_iter().chain(headings),
     );
     for row in &differences.rows {
-        let name = wrapped(&format!("{} − {}", brief(row.qdisc), brief(row.from)));
+        let name = wrapped(&format!("{} − {}", brief(row.qdisc), brief(row.from)), WIDEST_NAME);
         let cells = differences.columns.iter().zip(&row.figures);
         let cells = cells.map(|(column, figure)| Cell::new(difference(figure.as_ref(), column.parts[0].0)));
         table.add_row([name].into_iter().chain(cells));

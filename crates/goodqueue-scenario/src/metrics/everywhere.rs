@@ -58,19 +58,19 @@ fn induced_latency() -> Group {
     Group::new("Induced latency", "induced latency\nms\nmean/p95/p99", Sides::One, metrics)
 }
 
-/// The round-trip time as a user of ping sees it. Tables show the induced latency instead.
+/// The round-trip time as a user of ping sees it. Wide tables and the report show more of the
+/// induced latency instead.
 fn ping() -> Group {
     let ping = |name: &str, of: fn(&Summary) -> Option<f64>, doc| {
         Metric::new(name, "ms", Low, move |run, _| ms(of(&run.probes.ping_s)), doc)
-            .only_in_report()
             .only_in_terminal()
             .at(&format!("probes.ping_s.{name}"))
     };
     let metrics = vec![
         ping("mean", |of| of.mean, "round-trip time of pings, mean"),
-        ping("p50", P50, "its median"),
-        ping("p95", P95, "its 95th percentile"),
-        ping("p99", P99, "its 99th percentile"),
+        ping("p50", P50, "its median").only_in_report(),
+        ping("p95", P95, "its 95th percentile").only_in_report(),
+        ping("p99", P99, "its 99th percentile").only_in_report(),
     ];
     let has_pings = |run: &Run| run.probes.ping_s.mean.is_some();
     let group = Group::new("Ping", "ping\nms\n", Sides::One, metrics);

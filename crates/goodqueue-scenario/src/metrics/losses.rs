@@ -7,15 +7,31 @@ use crate::results::{FlowResult, Run};
 
 /// Title of the losses.
 pub const LOSSES: &str = "Losses";
+/// Title of the share of packets lost.
+pub const LOSS: &str = "Packet loss";
 
 pub(super) fn groups() -> Vec<Group> {
-    let mut groups = of_tcp_flows();
+    let mut groups = vec![loss()];
+    groups.extend(of_tcp_flows());
     groups.extend(shares());
     groups
 }
 
 fn group(title: &str, heading: &str, sides: Sides, metric: Metric) -> Group {
     Group { table: Table::Losses, is_always_there: false, ..Group::new(title, heading, sides, vec![metric]) }
+}
+
+/// The share of packets that were lost, wherever that was.
+fn loss() -> Group {
+    let loss = Metric::new(
+        "loss",
+        "%",
+        Neither,
+        |run, side| percent(run.loss_share(side.name())),
+        "packets dropped in any queue or in the air, as a share of these and of those that the bottleneck sent",
+    )
+    .at("loss.{}");
+    group(LOSS, "loss\n%\ndown/up", Sides::Loaded, loss)
 }
 
 fn of_tcp_flows() -> Vec<Group> {

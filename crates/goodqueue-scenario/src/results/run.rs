@@ -147,6 +147,26 @@ impl Run {
         hops.chain(air).filter(|(_, both)| takes_time(both)).collect()
     }
 
+    /// Returns the share of packets in this direction (`down` or `up`) that were dropped in any
+    /// queue or in the air, or `None` if no packet was sent.
+    #[must_use]
+    pub fn loss_share(&self, direction: &str) -> Option<f64> {
+        let is_down = direction == "down";
+        let of = |both: &PerDirection<u64>| if is_down { both.down } else { both.up };
+        let link = if is_down { &self.bottleneck.down } else { &self.bottleneck.up };
+        let hops = self
+            .hops
+            .iter()
+            .map(|hop| of(&PerDirection { down: hop.down.packets.dropped, up: hop.up.packets.dropped }));
+        let air = self
+            .wifi
+            .iter()
+            .map(|air| of(&PerDirection { down: air.down.packets.dropped, up: air.up.packets.dropped }));
+        let dropped = link.packets.dropped + hops.chain(air).sum::<u64>();
+        let all = dropped + link.packets.dequeued;
+        (all > 0).then(|| float(dropped) / float(all))
+    }
+
     fn tcp<'r>(&'r self, direction: &'r str) -> impl Iterator<Item = &'r FlowResult> {
         self.flows.iter().filter(move |flow| flow.cc.is_some() && flow.direction == direction)
     }

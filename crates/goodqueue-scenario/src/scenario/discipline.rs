@@ -132,10 +132,11 @@ pub(super) fn read_discipline(
     Ok(Discipline { given: line.to_owned(), config })
 }
 
-/// One of each family: plain FIFO (with the room that sfq has by default), AQM on one queue, flow
-/// queueing without and with AQM.
+/// One of each family: tail drop with the buffer of a modem, AQM on one queue, flow queueing
+/// without and with AQM. 256 kB is a common buffer of modems (Kreibich et al., Netalyzr:
+/// Illuminating the Edge Network, IMC 2010).
 pub(crate) const DEFAULT_QDISCS: &[&str] =
-    &["pfifo limit 127", "red adaptive", "pie", "codel", "sfq", "fq_codel"];
+    &["bfifo limit 256kb", "red adaptive", "pie", "codel", "sfq", "fq_codel", "cake"];
 
 /// Between the lines of the two directions.
 pub(super) const BOTH: &str = " / ";

@@ -1,0 +1,63 @@
+//! The short table: what a person wants to know first, as wide as the terminal.
+
+use comfy_table::{Cell, Table};
+use goodqueue_scenario::measure::grade;
+use goodqueue_scenario::metrics::{self, Column, Group, LOSS};
+
+use super::line::{Line, align, plain_table, value, wrapped};
+
+/// Returns the table: grade, loaded ping, goodput and loss, then as many of the other columns of
+/// the main table as fit `width`.
+pub(super) fn short_table(lines: &[Line<'_>], groups: &[Group], width: usize) -> Table {
+    let first: Vec<Column<'_>> = FIRST
+        .iter()
+        .filter_map(|title| groups.iter().find(|group| group.title == *title))
+        .flat_map(Group::columns)
+        .filter(|column| has_values(lines, column))
+        .collect();
+    let others = groups
+        .iter()
+        .filter(|group| group.table == metrics::Table::Main && !FIRST.contains(&group.title.as_str()))
+        .filter(|group| lines.iter().flat_map(|line| &line.runs).any(|run| (group.applies)(run)))
+        .flat_map(Group::columns)
+        .filter(|column| has_values(lines, column));
+    let mut columns = first;
+    let mut table = filled(lines, &columns);
+    for column in others {
+        columns.push(column);
+        let wider = filled(lines, &columns);
+        if wide(&wider) > width {
+            columns.pop();
+        } else {
+            table = wider;
+        }
+    }
+    table
+}
+
+fn filled(lines: &[Line<'_>], columns: &[Column<'_>]) -> Table {
+    let mut table = plain_table();
+    let headings = columns.iter().map(|column| column.heading.as_str());
+    table.set_header(["\n\nqdisc", "\n\ngrade"].into_iter().chain(headings));
+    for line in lines {
+        let grade = line.mean(|run| run.induced_latency_s.mean).map_or("–", grade);
+        let cells = columns.iter().map(|column| line.cell(column));
+        table.add_row([wrapped(&line.label(), NAME)].into_iter().chain([Cell::new(grade)]).chain(cells));
+    }
+    align(&mut table);
+    table
+}
+
+fn wide(table: &Table) -> usize {
+    table.trim_fmt().lines().map(|line| line.chars().count()).max().unwrap_or_default()
+}
+
+fn has_values(lines: &[Line<'_>], column: &Column<'_>) -> bool {
+    let mut runs = lines.iter().flat_map(|line| &line.runs);
+    runs.any(|run| column.parts.iter().any(|part| value(run, *part).is_some()))
+}
+
+/// The first columns, as titles of the catalogue's groups.
+const FIRST: &[&str] = &["Ping", "Goodput", LOSS];
+/// Columns for the name of a discipline.
+const NAME: usize = 30;

@@ -71,6 +71,21 @@ fn all_metrics_are_shown_on_request() {
 }
 
 #[test]
+fn a_shaper_that_does_not_fit_the_line_is_pointed_out() {
+    let said = |qdisc: &str| {
+        let output =
+            goodqueue(folder().path(), &["compare", "--time", "1s", "--up", "10mbit", "--qdisc", qdisc]);
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(
+        said("cake bandwidth 50mbit").contains("its shaper of 50 Mbit/s is above the line's 10 Mbit/s down")
+    );
+    assert!(said("cake bandwidth 1mbit").contains("is far below the line's"));
+    assert_eq!(said("cake bandwidth 9mbit"), "");
+}
+
+#[test]
 fn marks_have_a_column_if_a_discipline_marks() {
     let has_marks = |more: &[&str]| {
         let compare = ["compare", "--wide", "--time", "5s", "--qdisc", "fq_codel", "--qdisc", "pfifo"];

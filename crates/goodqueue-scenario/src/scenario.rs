@@ -299,6 +299,7 @@ mod overrides;
 mod reader;
 mod resolve;
 mod resolved;
+mod shapers;
 mod tcp;
 mod traffic;
 mod wifi;

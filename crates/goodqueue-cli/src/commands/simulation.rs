@@ -224,6 +224,9 @@ pub(crate) fn prepare(
             outputs.add("--packets", &file)?;
         }
     }
+    for remark in first.shaper_remarks() {
+        note(remark);
+    }
     Ok(Prepared { runs, json, report, drop_series: asked.is_none(), scenario: first })
 }
 

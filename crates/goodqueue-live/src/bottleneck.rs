@@ -222,7 +222,14 @@ impl Bottleneck {
             };
             let ready = match self.epoll.wait(&mut events, timeout) {
                 Ok(count) => &events[..count],
-                Err(Errno::EINTR) => continue,
+                Err(Errno::EINTR) => {
+                    // The end of a stop interrupts the wait. The timer is then set anew, so that
+                    // its event never comes.
+                    if self.armed_for.is_some_and(|due| due <= self.clock.now()) {
+                        self.timer_fired();
+                    }
+                    continue;
+                }
                 Err(errno) => return Err(LiveError::system("waiting for packets failed", errno)),
             };
             for event in ready {

@@ -4,6 +4,7 @@ pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod explain;
+pub(crate) mod judgement;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod replay;
@@ -29,6 +30,9 @@ pub(crate) enum Ending {
     Done,
     /// A check failed.
     CheckFailed,
+    /// The machine was too busy for a live test, so nothing was judged.
+    #[cfg(target_os = "linux")]
+    TooBusy,
     /// The user interrupted it. Finished results are kept.
     Interrupted,
     /// A program was run. This is its exit code.

@@ -60,7 +60,7 @@ use crate::messages::say;
   goodqueue list qdiscs codel                              the parameters of one
   goodqueue explain codel                                  the documentation of a discipline
 
-Exit codes: 0 success, 1 a check failed, 2 invalid usage or input, 130 interrupted (128 plus the number of the signal).")]
+Exit codes: 0 success, 1 a check failed, 2 invalid usage or input, 3 the machine was too busy for a live test, 130 interrupted (128 plus the number of the signal).")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -129,6 +129,8 @@ pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = i
         Ok(Ending::Done) => 0,
         Ok(Ending::CheckFailed) => 1,
         Ok(Ending::Interrupted) => progress::interrupted_code(),
+        #[cfg(target_os = "linux")]
+        Ok(Ending::TooBusy) => 3,
         #[cfg(target_os = "linux")]
         Ok(Ending::Program(code)) => code,
         Err(diagnostic) => {

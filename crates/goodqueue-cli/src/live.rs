@@ -158,6 +158,18 @@ pub(crate) fn statistics(bottleneck: &mut Bottleneck) -> serde_json::Value {
     })
 }
 
+/// Returns why the machine was too busy for results to be judged, if it was.
+pub(crate) fn too_busy(latest: goodqueue::Duration, kernel_drops: u64) -> Option<String> {
+    if latest > VERY_LATE {
+        return Some(format!("goodqueue woke up {} late", units::show_time(latest)));
+    }
+    (kernel_drops > 0).then(|| {
+        format!(
+            "the kernel dropped {kernel_drops} packets in front of the bottleneck, which goodqueue read too late"
+        )
+    })
+}
+
 /// Summarizes one direction in a line.
 pub(crate) fn in_words(link: &Link, name: &str, now: Instant) -> String {
     let result = link_result(link, now);
@@ -195,4 +207,24 @@ pub(crate) const fn float(number: u64) -> f64 {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people to read")]
 const fn whole(number: f64) -> u64 {
     number as u64
+}
+
+/// Lateness that is reported and disturbs a test: a fifth of a noticeable delay. A busy machine is
+/// always a few milliseconds late.
+pub(crate) const VERY_LATE: goodqueue::Duration = goodqueue::Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use goodqueue::Duration;
+
+    use super::too_busy;
+
+    #[test]
+    fn a_late_wake_up_and_packets_lost_in_the_kernel_disturb_a_test() {
+        assert_eq!(too_busy(Duration::from_millis(20), 0), None);
+        let late = too_busy(Duration::from_millis(21), 3);
+        assert!(late.is_some_and(|why| why.contains("woke up 21")));
+        let dropped = too_busy(Duration::from_millis(1), 3);
+        assert!(dropped.is_some_and(|why| why.contains("dropped 3 packets")));
+    }
 }

@@ -13,6 +13,8 @@ use goodqueue_scenario::scenario::{Document, Overrides};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
+#[cfg(target_os = "linux")]
+use super::judgement;
 use super::simulation::{How, Kept, Prepared, prepare, simulate};
 #[cfg(target_os = "linux")]
 use super::simulation::{finish, simulate_runs};
@@ -216,6 +218,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     let mtu = prepared.scenario().link.mtu;
     let count = prepared.runs().count();
     let mut live = Vec::new();
+    let mut disturbed = None;
     // The live runs come first: a process with several threads cannot create namespaces.
     for number in 0..count {
         let job = &*prepared.runs().job(number)?;
@@ -226,7 +229,11 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
             note(format_args!("  {remark}"));
         }
         live.push(one.run);
+        disturbed = disturbed.or(one.disturbed);
     }
+    let judge = |results: &goodqueue_scenario::results::Results| -> Outcome {
+        Ok(judgement::judge_live(&args.how.conditions()?, &results.runs, disturbed.as_deref()))
+    };
     if !args.both {
         let results = finish(&prepared, &args.how, live)?;
         if !args.how.takes_stdout() {
@@ -236,7 +243,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
                 args.how.overview(&results)
             ))?;
         }
-        return args.how.judge(&results);
+        return judge(&results);
     }
     // Simulates the same jobs, so that both have the time series for a report or an export.
     let (simulated, ending) = simulate_runs(&prepared, &args.how, None)?;
@@ -255,7 +262,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
         let heading = terminal::headline(&results.scenario, "simulated and live");
         output::print(&format!("{heading}\n{}\n{differences}", args.how.overview(&results)))?;
     }
-    args.how.judge(&results)
+    judge(&results)
 }
 
 fn report_path(args: &CompareArgs) -> Option<&PathBuf> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use goodqueue::{AnyConfig, Disciplines};
+use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::control::{Control, HttpListener};
 use goodqueue_live::mailbox::mailbox;
@@ -15,11 +16,13 @@ use goodqueue_live::pcap::Capture;
 use goodqueue_live::shell::{Server, Shell, ShellConfig};
 use goodqueue_live::{sink, socket};
 use goodqueue_scenario::library;
+use goodqueue_scenario::metrics::Condition;
+use goodqueue_scenario::results::Run;
 use goodqueue_scenario::scenario::{Document, Names, Overrides, Scenario};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::{Ending, Outcome, signed};
+use super::{Ending, Outcome, judgement, signed};
 use crate::live::answers::Desk;
 use crate::live::clerk::Clerk;
 use crate::live::record::Recorder;
@@ -46,6 +49,8 @@ Examples:
   goodqueue shell --rate 10mbit --up 1mbit --rtt 50ms -- curl -o /dev/null http://server/10M
   goodqueue shell --rate 10mbit --serve 'iperf3 -s -1' -- iperf3 -c server
   goodqueue shell --trace-down lte.down --rtt 40ms --qdisc 'codel target 10ms' -- ping -c 20 server
+  # fail if packets wait for too long
+  goodqueue shell --rate 10mbit --fail-if 'bottleneck.down.sojourn_s.p99 > 20ms' -- ./my-test
   # record a run, then replay it
   goodqueue shell --rate 20mbit --loss 1% --record run.jsonl -- ./my-test
   goodqueue replay run.*.jsonl --compare
@@ -110,6 +115,11 @@ pub(crate) struct ShellArgs {
     /// Undo file of --nat, if it changes the host [default: /run/goodqueue-NAME.undo].
     #[arg(long, value_name = "FILE", requires = "nat")]
     undo_file: Option<PathBuf>,
+    /// Exit with code 1 and print the value if this holds at the end, such as
+    /// 'bottleneck.down.sojourn_s.p99 > 20ms'; repeat for several. A machine that was too busy for
+    /// a live test is code 3. The code of a program that failed comes first.
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Vec<String>,
     /// Allow sudo, although it is not needed.
     #[arg(long)]
     allow_root: bool,
@@ -171,6 +181,7 @@ pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
             link.path = Some(lossy(option, loss)?);
         }
     }
+    let conditions = conditions(&args.fail_if)?;
     args.watch.check()?;
     // The sockets of --metrics belong to the host's network, so they are bound before the
     // namespaces are entered.
@@ -198,7 +209,42 @@ pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
     drop(desk);
     args.watch.end(&mut shell.bottleneck)?;
     let code = ended?;
-    Ok(Ending::Program(u8::try_from(code).unwrap_or(1)))
+    if code != 0 || conditions.is_empty() {
+        return Ok(Ending::Program(u8::try_from(code).unwrap_or(1)));
+    }
+    Ok(judge(&conditions, &choice.label, &mut shell.bottleneck))
+}
+
+/// Reads conditions on what a live bottleneck measures.
+fn conditions(texts: &[String]) -> Result<Vec<Condition>, Diagnostic> {
+    let conditions = judgement::conditions(texts)?;
+    let is_measured = |key: &str| {
+        let of_link = ["bottleneck.down.", "bottleneck.up."].iter().find_map(|link| key.strip_prefix(link));
+        of_link.is_some_and(|rest| MEASURED.iter().any(|of| rest.starts_with(of)))
+    };
+    for (condition, text) in conditions.iter().zip(texts) {
+        if !is_measured(condition.key()) {
+            return Err(Diagnostic::new(format!("`goodqueue shell` does not measure `{}`", condition.key()))
+                .allowed(
+                    "sojourn_s.p50, .p95 and .p99, packets.dropped and packets.marked of bottleneck.down and \
+                     bottleneck.up",
+                )
+                .help("`goodqueue compare --live` measures pings and goodput, with traffic of its own")
+                .in_argument("--fail-if", text));
+        }
+    }
+    Ok(conditions)
+}
+
+/// Checks the conditions on a bottleneck that carries no packets any more.
+fn judge(conditions: &[Condition], label: &str, bottleneck: &mut Bottleneck) -> Ending {
+    let now = bottleneck.now();
+    let mut run = Run { qdisc: label.to_owned(), ..Run::default() };
+    run.bottleneck.down = live::link_result(bottleneck.link(Direction::Down), now);
+    run.bottleneck.up = live::link_result(bottleneck.link(Direction::Up), now);
+    let dropped = bottleneck.kernel_counters().iter().flatten().map(|side| side.dropped).sum();
+    let disturbed = live::too_busy(bottleneck.counters().latest, dropped);
+    judgement::judge_live(conditions, &[run], disturbed.as_deref())
 }
 
 /// Returns the path that loses packets as this option says.
@@ -273,7 +319,7 @@ impl Watching {
     /// kept, and the clerk who answers there. Orders may name any of `disciplines`.
     pub(crate) fn begin(
         &self,
-        bottleneck: &mut goodqueue_live::bottleneck::Bottleneck,
+        bottleneck: &mut Bottleneck,
         links: &[goodqueue_live::link::LinkConfig; 2],
         metrics: Option<HttpListener>,
         desk: &mut Desk,
@@ -304,10 +350,7 @@ impl Watching {
     }
 
     /// Writes the requested outputs and prints a summary of two lines.
-    pub(crate) fn end(
-        &self,
-        bottleneck: &mut goodqueue_live::bottleneck::Bottleneck,
-    ) -> Result<(), Diagnostic> {
+    pub(crate) fn end(&self, bottleneck: &mut Bottleneck) -> Result<(), Diagnostic> {
         use goodqueue_live::observer::Observer;
         while let Some(trouble) = bottleneck.observers.trouble() {
             say(format_args!("goodqueue: {trouble}"));
@@ -329,3 +372,5 @@ impl Watching {
 /// The default queue discipline of most distributions: `net.core.default_qdisc` in systemd's
 /// `sysctl.d/50-default.conf`.
 const DEFAULT_QDISC: &str = "fq_codel";
+/// Metrics of a link that a live bottleneck measures.
+const MEASURED: [&str; 2] = ["sojourn_s.", "packets."];

@@ -19,8 +19,8 @@ use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
-use super::{Ending, Outcome, signed};
-use crate::messages::{self, note, say};
+use super::{Ending, Outcome, judgement, signed};
+use crate::messages::{self, note};
 use crate::output::{self, Outputs};
 use crate::progress::Progress;
 use crate::typed;
@@ -105,10 +105,8 @@ impl How {
             .try_for_each(|key| metrics::check_key(key).map_err(|error| error.in_argument("--metric", key)))
     }
 
-    fn conditions(&self) -> Result<Vec<Condition>, Diagnostic> {
-        let read =
-            |text: &String| Condition::parse(text).map_err(|error| error.in_argument("--fail-if", text));
-        self.fail_if.iter().map(read).collect()
+    pub(crate) fn conditions(&self) -> Result<Vec<Condition>, Diagnostic> {
+        judgement::conditions(&self.fail_if)
     }
 
     /// Returns what is printed about results: tables, and with --explain-columns what they mean.
@@ -121,24 +119,7 @@ impl How {
     /// Returns how a command ends that has these results, and tells which conditions of `--fail-if`
     /// hold.
     pub(crate) fn judge(&self, results: &Results) -> Outcome {
-        let mut ending = Ending::Done;
-        for condition in self.conditions()? {
-            let found = condition.check(&results.runs);
-            let holds: Vec<_> = found.iter().filter(|found| found.holds).collect();
-            if holds.is_empty() {
-                continue;
-            }
-            ending = Ending::CheckFailed;
-            say(format_args!("failed: {}", condition.text()));
-            for found in holds {
-                let place =
-                    if found.point.is_empty() { String::new() } else { format!(" at {}", found.point) };
-                let value =
-                    found.value.map_or_else(|| "has no such value".to_owned(), |value| condition.show(value));
-                say(format_args!("  {}{place}: {value}", found.qdisc));
-            }
-        }
-        Ok(ending)
+        Ok(judgement::judge(&self.conditions()?, &results.runs))
     }
 
     /// True if standard output is taken by an output that a table would garble.

@@ -20,7 +20,7 @@ use goodqueue_tc::units;
 use serde_json::{Value, json};
 
 use super::voice::Voice;
-use super::{float, link_result, seconds, statistics};
+use super::{VERY_LATE, float, link_result, seconds, statistics};
 
 /// Answers requests, keeps the recent history, and reports troubles.
 #[derive(Default)]
@@ -285,6 +285,3 @@ const MOST_FLOWS: usize = 100;
 const STEP: Duration = Duration::from_millis(250);
 /// Steps of the history: one minute.
 const REMEMBERED: usize = 240;
-/// Lateness that is reported: a fifth of a noticeable delay. A busy machine is always a few
-/// milliseconds late.
-const VERY_LATE: Duration = Duration::from_millis(20);

@@ -28,7 +28,7 @@ use goodqueue_sim::traffic::WebSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
-use super::seconds;
+use super::{seconds, too_busy};
 
 /// The results of one live job.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub(crate) struct LiveRun {
     pub(crate) run: Run,
     /// Remarks for the user.
     pub(crate) remarks: Vec<String>,
+    /// Why the machine was too busy for the results to be judged, if it was.
+    pub(crate) disturbed: Option<String>,
 }
 
 /// Runs one job in its own process, which ends all its programs with itself. `mtu` is the link's.
@@ -49,7 +51,11 @@ pub(crate) fn execute(job: &Job, mtu: u32) -> Result<LiveRun, Diagnostic> {
         Forked::Child => {
             drop(read);
             let answer = match session.run() {
-                Ok(outcome) => json!({"remarks": told(&outcome), "run": figures(job, &outcome)}),
+                Ok(outcome) => json!({
+                    "remarks": told(&outcome),
+                    "disturbed": too_busy(outcome.counters.latest, outcome.kernel_drops),
+                    "run": figures(job, &outcome),
+                }),
                 Err(error) => json!({"error": error.problem(), "help": error.advice()}),
             };
             let _ = File::from(OwnedFd::from(write)).write_all(answer.to_string().as_bytes());
@@ -78,7 +84,8 @@ fn understand(answer: &[u8], mut remarks: Vec<String>) -> Result<LiveRun, Diagno
     remarks.extend(told.filter_map(|remark| remark.as_str().map(str::to_owned)));
     let run = serde_json::from_value(answer["run"].take())
         .map_err(|error| Diagnostic::new(format!("the results of a live run cannot be read: {error}")))?;
-    Ok(LiveRun { run, remarks })
+    let disturbed = answer["disturbed"].as_str().map(str::to_owned);
+    Ok(LiveRun { run, remarks, disturbed })
 }
 
 /// Returns the job as a live session, and remarks on differences caused by the kernel.

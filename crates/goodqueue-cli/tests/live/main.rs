@@ -27,6 +27,7 @@ mod faults;
 mod files;
 mod host;
 mod hostile_clients;
+mod judged;
 mod killed;
 
 const ROLE: &str = "GOODQUEUE_TEST_ROLE";

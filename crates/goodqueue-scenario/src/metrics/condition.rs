@@ -82,6 +82,12 @@ impl Condition {
         &self.text
     }
 
+    /// The key of the metric.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// Checks the condition for every discipline and every point of a sweep, on the mean over the
     /// seeds.
     #[must_use]

@@ -173,7 +173,7 @@ format: toolchain
 	@LC_ALL=C awk -f .ci/comment-width.awk $$(find crates examples fuzz python -name '*.rs' -not -path '*/target/*')
 
 lint: toolchain
-	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings
+	$(CARGO) clippy --workspace --all-targets --features goodqueue-cli/object-store --quiet -- --deny warnings
 
 docs: toolchain
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
@@ -187,6 +187,7 @@ own-discipline: toolchain
 	cp Cargo.lock $(OWN)/Cargo.lock
 	$(CARGO) clippy --manifest-path $(OWN)/Cargo.toml --target-dir $(TARGET) --all-targets --quiet -- --deny warnings
 	$(CARGO) test --manifest-path $(OWN)/Cargo.toml --target-dir $(TARGET) --quiet
+	$(CARGO) test --package goodqueue-cli --features object-store --test object_store --quiet
 
 # Every published crate as a package: complete metadata, and all files that it embeds. Building each package would
 # compile every dependency once more, so only the lists of files are checked here; `make package-build` builds them.

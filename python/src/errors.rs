@@ -23,6 +23,7 @@ pub(crate) fn of_store(diagnostic: &Diagnostic) -> PyErr {
     Error::new_err(
         text.replace("another one with `--out`", "another `store`")
             .replace("another folder with `--out`", "another `store`")
+            .replace("another prefix with `--store`", "another `store`")
             .replace("repeat the command", "repeat the call"),
     )
 }

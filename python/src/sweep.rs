@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use goodqueue::random::mix_64;
+use goodqueue_cli::stores::open_objects;
 use goodqueue_scenario::claim;
 use goodqueue_scenario::export::packets;
 use goodqueue_scenario::results::Run;
@@ -12,7 +13,7 @@ use goodqueue_scenario::run::series::Steps;
 use goodqueue_scenario::run::{keep, results};
 use goodqueue_scenario::runs::{Jobs as _, Runs};
 use goodqueue_scenario::shard::{Part, known_runs};
-use goodqueue_scenario::store::{Store, this_program};
+use goodqueue_scenario::store::{Named, Store, this_program};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 use pyo3::prelude::*;
@@ -38,9 +39,9 @@ pub(crate) struct Sweep {
 
 #[pymethods]
 impl Sweep {
-    /// Resolves all runs of `scenario`, and reads those that are in the folder `store`, unless
-    /// `read` is false. With `claimed` the store then belongs to this sweep, as one that shards
-    /// use.
+    /// Resolves all runs of `scenario`, and reads those that are in `store` (a folder or a URL),
+    /// unless `read` is false. With `claimed` the store then belongs to this sweep, as one that
+    /// shards use.
     #[new]
     #[pyo3(signature = (scenario, series = None, store = None, packets = None, claimed = false, read = true))]
     fn new(
@@ -66,7 +67,11 @@ impl Sweep {
             None => Vec::new(),
         };
         let opened = |folder: PathBuf| -> Result<Store, Diagnostic> {
-            let store = Store::open(&folder.join("runs"))?;
+            let named = folder.to_str().map_or_else(|| Ok(Named::Folder(folder.clone())), Named::parse)?;
+            let store = match named {
+                Named::Objects(url) => open_objects(&url, BUILD)?,
+                Named::Folder(folder) => Store::open(&folder.join("runs"))?,
+            };
             if claimed {
                 claim::claim(&store, &runs)?
             } else {
@@ -169,7 +174,7 @@ impl Sweep {
                 let Some(mut run) = run else { continue };
                 if let Some(store) = &self.store {
                     let job = self.runs.job(number).map_err(|error| raised(&error))?;
-                    if !job.key.contains(AQM) && !store.has(&job.key) {
+                    if !job.key.contains(AQM) && !store.has(&job.key).map_err(|error| of_store(&error))? {
                         keep(&job, &mut run, store).map_err(|error| of_store(&error))?;
                     }
                 }
@@ -206,3 +211,5 @@ pub(crate) fn program() -> PyResult<(&'static str, String)> {
 
 /// The line of an AQM written in Python.
 const AQM: &str = "python aqm ";
+/// Builds this package with object stores, in a checkout.
+const BUILD: &str = "pip install ./python --config-settings=build-args='--features object-store'";

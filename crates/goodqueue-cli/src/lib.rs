@@ -26,6 +26,7 @@ mod live;
 mod messages;
 mod output;
 mod progress;
+pub mod stores;
 mod typed;
 
 use std::ffi::OsString;
@@ -128,9 +129,9 @@ pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = i
     match outcome {
         Ok(Ending::Done) => 0,
         Ok(Ending::CheckFailed) => 1,
-        Ok(Ending::Interrupted) => progress::interrupted_code(),
         #[cfg(target_os = "linux")]
         Ok(Ending::TooBusy) => 3,
+        Ok(Ending::Interrupted) => progress::interrupted_code(),
         #[cfg(target_os = "linux")]
         Ok(Ending::Program(code)) => code,
         Err(diagnostic) => {

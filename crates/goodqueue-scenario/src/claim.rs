@@ -4,15 +4,10 @@
 //! therefore writes a description of its sweep into the store, and every later command compares its
 //! own. Values of swept keys, disciplines and seeds may be added.
 
-use std::io::ErrorKind;
-use std::path::PathBuf;
-
 use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tc::input;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::files;
 use crate::runs::Runs;
 use crate::store::Store;
 
@@ -34,12 +29,10 @@ struct Claim {
 /// # Errors
 /// The store belongs to another sweep or was begun by another program, or it cannot be written.
 pub fn claim(store: &Store, runs: &Runs<'_>) -> Result<(), Diagnostic> {
-    check(store, runs)?;
-    let path = place(store);
-    if !path.exists() {
+    if !is_own(store, runs)? {
         let text =
             serde_json::to_vec_pretty(&Claim::of(store, runs)).map_err(|error| store.unwritable(&error))?;
-        files::write_whole(&path, &text).map_err(|error| store.unwritable(&error))?;
+        store.place().write_lasting(FILE, &text).map_err(|error| store.unwritable(&error))?;
         // Another shard may have written its own at the same time.
         check(store, runs)?;
     }
@@ -52,17 +45,27 @@ pub fn claim(store: &Store, runs: &Runs<'_>) -> Result<(), Diagnostic> {
 /// # Errors
 /// The store belongs to another sweep, or was begun by another program.
 pub fn check(store: &Store, runs: &Runs<'_>) -> Result<(), Diagnostic> {
-    let path = place(store);
-    let text = match input::bytes(&path, LARGEST) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Diagnostic::new(format!("`{}` cannot be read: {error}", path.display()))),
-        Ok(text) => text,
+    is_own(store, runs).map(drop)
+}
+
+/// True if the store is that of this sweep, false if it is that of none.
+fn is_own(store: &Store, runs: &Runs<'_>) -> Result<bool, Diagnostic> {
+    let place = store.place();
+    let text = match place.read(FILE, LARGEST) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Ok(false),
+        Err(error) => {
+            return Err(Diagnostic::new(format!("`{FILE}` in `{}` cannot be read: {error}", place.shown())));
+        }
     };
     let Ok(there) = serde_json::from_slice::<Claim>(&text) else {
-        return Err(Diagnostic::new(format!("`{}` does not describe a sweep of goodqueue", path.display()))
-            .help("remove this file if it is damaged, or choose another folder with `--out`"));
+        return Err(Diagnostic::new(format!(
+            "`{FILE}` in `{}` does not describe a sweep of goodqueue",
+            place.shown()
+        ))
+        .help(format!("remove this file if it is damaged, or choose {}", place.another())));
     };
-    there.compare(&Claim::of(store, runs), store)
+    there.compare(&Claim::of(store, runs), store).map(|()| true)
 }
 
 impl Claim {
@@ -76,14 +79,14 @@ impl Claim {
     }
 
     fn compare(&self, own: &Self, store: &Store) -> Result<(), Diagnostic> {
-        let folder = store.folder().display();
+        let (folder, another) = (store.place().shown(), store.place().another());
         if (&self.goodqueue, &self.program) != (&own.goodqueue, &own.program) {
             return Err(Diagnostic::new(format!(
                 "the store `{folder}` was begun by goodqueue {} (program {}), but this is goodqueue {} (program {})",
                 self.goodqueue, self.program, own.goodqueue, own.program
             ))
             .allowed("the same program file for all shards, because another one may give other results")
-            .help("use the program that began the store, or choose another folder with `--out`; the runs in the store are kept"));
+            .help(format!("use the program that began the store, or choose {another}; the runs in the store are kept")));
         }
         let difference = if self.sweep == own.sweep {
             first_difference("", &self.scenario, &own.scenario)
@@ -95,7 +98,7 @@ impl Claim {
             "the store `{folder}` holds the shards of another sweep: {key} is {there} there, but {here} here"
         ))
         .allowed("the same scenario, to which values of swept keys, disciplines and seeds may be added")
-        .help("choose another folder with `--out`; the runs in the store are kept"))
+        .help(format!("choose {another}; the runs in the store are kept")))
     }
 }
 
@@ -119,10 +122,8 @@ fn first_difference(key: &str, there: &Value, here: &Value) -> Option<(String, S
     Some((format!("`{key}`"), shown(there), shown(here)))
 }
 
-fn place(store: &Store) -> PathBuf {
-    store.folder().join("sweep.json")
-}
-
+/// Name of the description.
+const FILE: &str = "sweep.json";
 /// Bytes of a description. A scenario has at most one megabyte.
 const LARGEST: u64 = 1 << 24;
 
@@ -169,7 +170,7 @@ mod tests {
         let rebuilt = Store::of_program(folder.path(), 2).unwrap();
         let error = check(&rebuilt, &runs(SWEEP)).unwrap_err().to_string();
         assert!(error.contains("(program 0000000000000001), but this is"), "{error}");
-        std::fs::write(place(&store), "{").unwrap();
+        std::fs::write(folder.path().join(FILE), "{").unwrap();
         assert!(check(&store, &runs(SWEEP)).unwrap_err().to_string().contains("does not describe a sweep"));
     }
 }

@@ -111,11 +111,11 @@ pub fn execute<M: Measured>(
         }
         let job = &*jobs.job(number)?;
         if let Some(store) = store {
-            if let Some(kept) = stored(job, store) {
+            if let Some(kept) = stored(job, store)? {
                 watch.finished(number, true);
                 return Ok(Some(kept));
             }
-            if store.has(&job.key) {
+            if store.has(&job.key)? {
                 watch.repeated(number);
             }
         }
@@ -132,24 +132,30 @@ pub fn execute<M: Measured>(
 }
 
 /// The stored result of a job, if it has all that the job wants.
-pub fn stored<M: Measured>(job: &Job, store: &Store) -> Option<M> {
+///
+/// # Errors
+/// The store cannot be reached.
+pub fn stored<M: Measured>(job: &Job, store: &Store) -> Result<Option<M>, Diagnostic> {
     if !job.packets.is_empty() {
-        return None;
+        return Ok(None);
     }
-    let mut kept: M = match (job.series, job.config.series_step) {
+    let kept: Option<M> = match (job.series, job.config.series_step) {
         (SeriesUse::AnyStep | SeriesUse::ThisStep, Some(step)) => {
             let any_step = job.series == SeriesUse::AnyStep;
-            let (mut kept, series) = store.load_with_series::<M, _>(&job.key, step.as_nanos(), any_step)?;
-            kept.run_mut().series = Some(series);
-            kept
+            let found = store.load_with_series::<M, _>(&job.key, step.as_nanos(), any_step)?;
+            found.map(|(mut kept, series)| {
+                kept.run_mut().series = Some(series);
+                kept
+            })
         }
         _ => store.load(&job.key)?,
     };
+    let Some(mut kept) = kept else { return Ok(None) };
     // The metrics are the same, but the labels in this scenario may differ.
     let run = kept.run_mut();
     run.qdisc.clone_from(&job.labels.qdisc);
     run.sweep.clone_from(&job.labels.sweep);
-    Some(kept)
+    Ok(Some(kept))
 }
 
 /// Keeps the result of a job in the store. The result loses time series that are for the store

@@ -116,7 +116,7 @@ pub fn stored_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Run>, Diagnosti
         return Err(Diagnostic::new(format!(
             "{missing} of {} runs are not in the store `{}`; the first of them is {}, seed {seed}{point}",
             all.len(),
-            store.folder().display(),
+            store.place().shown(),
             labels.qdisc
         ))
         .allowed("a store with all runs of the sweep, made by this program")
@@ -128,10 +128,18 @@ pub fn stored_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Run>, Diagnosti
 /// Returns the stored result of each run, or `None` if it is missing.
 ///
 /// # Errors
-/// A point that does not resolve any more.
+/// A point that does not resolve any more, or a store that cannot be reached.
 pub fn known_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Option<Run>>, Diagnostic> {
-    let load = |number: usize| -> Result<Option<Run>, Diagnostic> { Ok(stored(&*runs.job(number)?, store)) };
-    (0..runs.count()).into_par_iter().map(load).collect()
+    let load = |number: usize| -> Result<Option<Run>, Diagnostic> { stored(&*runs.job(number)?, store) };
+    let all = || (0..runs.count()).into_par_iter().map(load).collect();
+    if !store.place().is_remote() {
+        return all();
+    }
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(READERS)
+        .build()
+        .map_err(|error| Diagnostic::new(format!("threads cannot be started: {error}")))?;
+    pool.install(all)
 }
 
 /// Returns a hash of the swept values, the discipline and the seed of a run.
@@ -148,6 +156,8 @@ fn number(text: &str) -> Option<u64> {
 }
 
 const MOST_SHARDS: u64 = 100_000;
+/// Threads that read from a remote place. They wait for its answers most of the time.
+const READERS: usize = 32;
 
 #[cfg(test)]
 mod tests {

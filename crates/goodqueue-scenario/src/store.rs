@@ -1,30 +1,33 @@
-//! Results kept on disk, one file per run, so that an interrupted sweep resumes.
+//! Results that are kept, one file per run, so that an interrupted sweep resumes.
 //!
 //! A run is identified by everything that determines it: the key of its job, and the program that
 //! made it. A program that was built anew may decide otherwise under the same version, so it never
 //! takes the results of another.
 //!
 //! The first line of a file is the result. Each further line is a part that not every reader needs:
-//! the time series in one step. A file appears whole or not at all ([`crate::files`]), under a name
-//! that follows from the key. Several processes, also on several machines, may therefore share the
-//! folder without locks: two that make the same run write the same bytes.
+//! the time series in one step. A file appears whole or not at all, under a name that follows from
+//! the key. Several processes, also on several machines, may therefore share the [`Place`] of the
+//! files without locks: two that make the same run write the same bytes.
 
+mod folder;
+mod place;
 mod program;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use goodqueue::random::mix_64;
 use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tc::input;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::files;
+use self::folder::Folder;
+pub use self::place::{Named, Place, built_without_objects};
 
-/// A folder of finished runs, by their key and the program that made them.
+/// Finished runs, by their key and the program that made them.
 #[derive(Clone, Debug)]
 pub struct Store {
-    folder: PathBuf,
+    place: Arc<dyn Place>,
     /// Checksum of the program.
     program: u64,
 }
@@ -50,12 +53,28 @@ struct Step {
 }
 
 impl Store {
-    /// The store in `folder`, which is made if it is not there.
+    /// The store in `folder`, which is made if it is not there. Errors name `--out`.
     ///
     /// # Errors
     /// The folder cannot be made, or the file of this program cannot be read.
     pub fn open(folder: &Path) -> Result<Self, Diagnostic> {
         Self::of_program(folder, this_program()?)
+    }
+
+    /// As [`open`](Self::open), for a folder that another option named.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_for(folder: &Path, option: &'static str) -> Result<Self, Diagnostic> {
+        Self::at(Arc::new(Folder::open(folder, option)?))
+    }
+
+    /// The store at this place.
+    ///
+    /// # Errors
+    /// The file of this program cannot be read.
+    pub fn at(place: Arc<dyn Place>) -> Result<Self, Diagnostic> {
+        Ok(Self { place, program: this_program()? })
     }
 
     /// The store in `folder` for results of the program with this checksum, for programs that are
@@ -64,18 +83,13 @@ impl Store {
     /// # Errors
     /// The folder cannot be made.
     pub fn of_program(folder: &Path, program: u64) -> Result<Self, Diagnostic> {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Diagnostic::new(format!("the folder `{}` cannot be made: {error}", folder.display()))
-                .help("choose another one with `--out`")
-        })?;
-        files::remove_stale(folder);
-        Ok(Self { folder: folder.to_owned(), program })
+        Ok(Self { place: Arc::new(Folder::open(folder, "--out")?), program })
     }
 
-    /// The folder.
+    /// Where the files are.
     #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn place(&self) -> &dyn Place {
+        &*self.place
     }
 
     /// Checksum of the program whose results these are.
@@ -85,36 +99,36 @@ impl Store {
     }
 
     /// The run with this key, if it is there and whole.
-    #[must_use]
-    pub fn load<R: DeserializeOwned>(&self, key: &str) -> Option<R> {
+    ///
+    /// # Errors
+    /// The place cannot be reached.
+    pub fn load<R: DeserializeOwned>(&self, key: &str) -> Result<Option<R>, Diagnostic> {
         let key = self.whole(key);
-        parse(&key, lines(&self.read(&key)?).next()?)
+        Ok(self.read(&key)?.and_then(|text| parse(&key, lines(&text).next()?)))
     }
 
     /// True if the run with this key is there and whole.
-    #[must_use]
-    pub fn has(&self, key: &str) -> bool {
+    ///
+    /// # Errors
+    /// The place cannot be reached.
+    pub fn has(&self, key: &str) -> Result<bool, Diagnostic> {
         let key = self.whole(key);
-        self.read(&key).is_some_and(|text| has_key(&key, &text))
+        Ok(self.read(&key)?.is_some_and(|text| has_key(&key, &text)))
     }
 
     /// The run with this key and its time series: those in steps of `step_ns`, or else, with
     /// `any_step`, those that were kept.
-    #[must_use]
+    ///
+    /// # Errors
+    /// The place cannot be reached.
     pub fn load_with_series<R: DeserializeOwned, S: DeserializeOwned>(
         &self,
         key: &str,
         step_ns: u64,
         any_step: bool,
-    ) -> Option<(R, S)> {
+    ) -> Result<Option<(R, S)>, Diagnostic> {
         let key = self.whole(key);
-        let text = self.read(&key)?;
-        let parts = || lines(&text).skip(1);
-        let part = parts()
-            .find(|part| step_of(part) == Some(step_ns))
-            .or_else(|| parts().next().filter(|_| any_step))?;
-        let part: Part<S> = serde_json::from_slice(part).ok()?;
-        Some((parse(&key, lines(&text).next()?)?, part.series))
+        Ok(self.read(&key)?.and_then(|text| with_series(&key, &text, step_ns, any_step)))
     }
 
     /// Keeps a run.
@@ -140,7 +154,7 @@ impl Store {
         let key = self.whole(key);
         let part = serde_json::to_vec(&Part { step_ns, series }).map_err(|error| self.unwritable(&error))?;
         let mut parts = vec![(step_ns, part)];
-        if let Some(text) = self.read(&key).filter(|text| has_key(&key, text)) {
+        if let Some(text) = self.read(&key)?.filter(|text| has_key(&key, text)) {
             let known = lines(&text).skip(1).filter_map(|part| Some((step_of(part)?, part.to_vec())));
             parts.extend(known.filter(|known| known.0 != step_ns));
         }
@@ -148,8 +162,13 @@ impl Store {
         self.write(&key, run, parts.into_iter().map(|part| part.1).collect())
     }
 
-    fn read(&self, key: &str) -> Option<Vec<u8>> {
-        input::bytes(&self.path(key), LARGEST_RUN).ok()
+    fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Diagnostic> {
+        match self.place.read(&file_name(key), LARGEST_RUN) {
+            Ok(text) => Ok(text),
+            // The run is made again, and its file replaced.
+            Err(_) if !self.place.is_remote() => Ok(None),
+            Err(error) => Err(self.unreadable(&error)),
+        }
     }
 
     fn write<R: Serialize>(&self, key: &str, run: &R, parts: Vec<Vec<u8>>) -> Result<(), Diagnostic> {
@@ -159,35 +178,24 @@ impl Store {
             text.push(b'\n');
             text.extend(part);
         }
-        let path = self.path(key);
-        // A file that a power failure emptied does not load, and its run is made again.
-        let mut outcome = files::write_soon(&path, &text);
-        for _ in 0..ATTEMPTS {
-            // Another machine may have taken the temporary file for one of a dead process, where a
-            // file system does not show locks to other machines.
-            if !matches!(&outcome, Err(error) if error.kind() == std::io::ErrorKind::NotFound) {
-                break;
-            }
-            outcome = files::write_soon(&path, &text);
-        }
-        outcome.map_err(|error| self.unwritable(&error))
+        self.place.write(&file_name(key), &text).map_err(|error| self.unwritable(&error))
+    }
+
+    fn unreadable(&self, why: &std::io::Error) -> Diagnostic {
+        Diagnostic::new(format!("the store `{}` cannot be read: {why}", self.place.shown()))
+            .help("repeat the command: runs kept so far are not simulated again")
     }
 
     /// The error that nothing can be kept here.
     pub(crate) fn unwritable(&self, why: &impl std::fmt::Display) -> Diagnostic {
-        Diagnostic::new(format!("the store `{}` cannot be written: {why}", self.folder.display()))
-            .allowed("a folder that can be written, with space for all runs")
-            .help("make space or change its permissions, then repeat the command: runs kept so far are not simulated again")
+        let [allowed, remedy] = self.place.needed();
+        Diagnostic::new(format!("the store `{}` cannot be written: {why}", self.place.shown()))
+            .allowed(allowed)
+            .help(format!("{remedy}, then repeat the command: runs kept so far are not simulated again"))
     }
 
     fn whole(&self, key: &str) -> String {
         format!("{:016x} | {key}", self.program)
-    }
-
-    fn path(&self, key: &str) -> PathBuf {
-        let digest = [0x6F6E_6521_u64, 0x7477_6F21]
-            .map(|start| key.bytes().fold(start, |digest, byte| mix_64(digest ^ u64::from(byte))));
-        self.folder.join(format!("{:016x}{:016x}.json", digest[0], digest[1]))
     }
 }
 
@@ -202,6 +210,27 @@ pub fn this_program() -> Result<u64, Diagnostic> {
         ))
         .help("start it again if it was replaced just now")
     })
+}
+
+/// Returns the name of the file of the run with this key.
+fn file_name(key: &str) -> String {
+    let digest = [0x6F6E_6521_u64, 0x7477_6F21]
+        .map(|start| key.bytes().fold(start, |digest, byte| mix_64(digest ^ u64::from(byte))));
+    format!("{:016x}{:016x}.json", digest[0], digest[1])
+}
+
+fn with_series<R: DeserializeOwned, S: DeserializeOwned>(
+    key: &str,
+    text: &[u8],
+    step_ns: u64,
+    any_step: bool,
+) -> Option<(R, S)> {
+    let parts = || lines(text).skip(1);
+    let part = parts()
+        .find(|part| step_of(part) == Some(step_ns))
+        .or_else(|| parts().next().filter(|_| any_step))?;
+    let part: Part<S> = serde_json::from_slice(part).ok()?;
+    Some((parse(key, lines(text).next()?)?, part.series))
 }
 
 /// Reads a result, if it is that of `key`: two keys may share a file name, however unlikely.
@@ -224,8 +253,6 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Bytes of a result. One with a time series of a million steps takes less.
 const LARGEST_RUN: u64 = 1 << 30;
-/// Further attempts to write a file whose temporary file vanished.
-const ATTEMPTS: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -236,10 +263,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [before, after] = [1, 2].map(|program| Store::of_program(folder.path(), program).unwrap());
         before.save("codel, seed 1", &1.5).unwrap();
-        assert_eq!(before.load("codel, seed 1"), Some(1.5));
-        assert_eq!(after.load::<f64>("codel, seed 1"), None);
+        assert_eq!(before.load("codel, seed 1"), Ok(Some(1.5)));
+        assert_eq!(after.load::<f64>("codel, seed 1"), Ok(None));
         after.save("codel, seed 1", &2.5).unwrap();
-        assert_eq!((before.load("codel, seed 1"), after.load("codel, seed 1")), (Some(1.5), Some(2.5)));
+        assert_eq!(
+            (before.load("codel, seed 1"), after.load("codel, seed 1")),
+            (Ok(Some(1.5)), Ok(Some(2.5)))
+        );
     }
 
     #[test]
@@ -249,7 +279,7 @@ mod tests {
         store.save("codel, seed 1", &1.5).unwrap();
         let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
         std::fs::write(&file, "").unwrap();
-        assert_eq!(store.load::<f64>("codel, seed 1"), None);
+        assert_eq!(store.load::<f64>("codel, seed 1"), Ok(None));
     }
 
     #[test]
@@ -265,8 +295,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::of_program(folder.path(), 1).unwrap();
         store.save_with_series("codel", &1.5, 100, &[1, 2]).unwrap();
-        assert_eq!(store.load("codel"), Some(1.5));
-        let series = |step, any| store.load_with_series::<f64, Vec<i32>>("codel", step, any);
+        assert_eq!(store.load("codel"), Ok(Some(1.5)));
+        let series = |step, any| store.load_with_series::<f64, Vec<i32>>("codel", step, any).unwrap();
         assert_eq!(series(100, false), Some((1.5, vec![1, 2])));
         assert_eq!(series(10, false), None);
         assert_eq!(series(10, true), Some((1.5, vec![1, 2])));
@@ -305,6 +335,6 @@ mod tests {
     fn the_same_program_finds_its_results_again() {
         let folder = tempfile::tempdir().unwrap();
         Store::open(folder.path()).unwrap().save("codel, seed 1", &1.5).unwrap();
-        assert_eq!(Store::open(folder.path()).unwrap().load("codel, seed 1"), Some(1.5));
+        assert_eq!(Store::open(folder.path()).unwrap().load("codel, seed 1"), Ok(Some(1.5)));
     }
 }

@@ -11,7 +11,7 @@ use goodqueue_scenario::claim;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::Overrides;
 use goodqueue_scenario::shard::stored_runs;
-use goodqueue_scenario::store::Store;
+use goodqueue_scenario::store::{Named, Store};
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use self::machines::Machines;
@@ -19,6 +19,7 @@ use super::simulation::{How, Kept, finish, prepare, simulate};
 use super::{Ending, Outcome, signed};
 use crate::messages::say;
 use crate::output::{self, Outputs};
+use crate::stores;
 
 /// Run scenario files: every discipline, every point of the sweep, every seed.
 ///
@@ -34,6 +35,7 @@ use crate::output::{self, Outputs};
   goodqueue run sweep.toml --out results --export runs.csv          a row for each run; stored runs are read
   goodqueue run sweep.toml --out /shared/results --shard 1/4        a quarter of the sweep on this machine
   goodqueue run sweep.toml --out /shared/results --merge            the results of all four shards
+  goodqueue run sweep.toml --store s3://bucket/sweep --shard 1/4    machines without a common folder
   goodqueue run sweep.toml --out /shared/results --submit slurm     a script for a cluster")]
 pub(crate) struct RunArgs {
     /// Scenario files, or names of built-in scenarios (see `goodqueue list scenarios`).
@@ -42,6 +44,10 @@ pub(crate) struct RunArgs {
     /// Folder for results and finished runs.
     #[arg(long, value_name = "DIR", default_value = "goodqueue-results")]
     out: PathBuf,
+    /// Where finished runs are kept: a folder, or an object store by its URL, such as
+    /// s3://bucket/sweep (also gs:// and az://) [default: `runs` in the folder of --out].
+    #[arg(long, value_name = "PLACE", value_parser = signed)]
+    store: Option<String>,
     /// Simulated time of each run, such as 30s [default: from the scenario].
     #[arg(long, alias = "duration", value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
     time: Option<String>,
@@ -60,6 +66,11 @@ pub(crate) struct RunArgs {
 
 pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
     args.how.begin()?;
+    if let Some(url) = args.out.to_str().filter(|out| out.contains("://")) {
+        return Err(Diagnostic::new("results are written to a folder, not to a URL")
+            .help(format!("keep the finished runs there with `--store {url}`"))
+            .in_argument("--out", url));
+    }
     let shard = args.machines.check(&args.scenarios, &args.how)?;
     let (time, seeds, set) = (args.time.clone(), args.seeds.clone(), args.set.clone());
     let overrides = Overrides { time, seeds, set, beside: args.how.keys(), ..Overrides::default() };
@@ -83,10 +94,15 @@ pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
         return args.machines.submit(scenario, &args.how, engine);
     }
     // Nothing is written before all input is known to be valid.
-    let store = Store::open(&args.out.join("runs"))?;
+    let (store, place) = args.open_store()?;
     if let ([scenario], Some(shard)) = (&prepared[..], shard) {
-        return machines::run_shard(scenario, &args.how, (&args.out, &store), shard);
+        return machines::run_shard(scenario, &args.how, (&place, &store), shard);
     }
+    std::fs::create_dir_all(&args.out).map_err(|error| {
+        Diagnostic::new(format!("the folder cannot be made: {error}"))
+            .help("choose another one")
+            .in_argument("--out", &args.out.display().to_string())
+    })?;
     prepared.iter().try_for_each(|scenario| claim::check(&store, &scenario.runs))?;
     let mut all = Ending::Done;
     for scenario in &prepared {
@@ -98,9 +114,8 @@ pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
         let json = scenario.results_in(&args.out);
         if ending == Ending::Interrupted {
             say(format_args!(
-                "interrupted: {} finished runs are kept in {}; repeat the command to resume",
-                results.runs.len(),
-                args.out.display()
+                "interrupted: {} finished runs are kept in {place}; repeat the command to resume",
+                results.runs.len()
             ));
             return Ok(ending);
         }
@@ -118,6 +133,20 @@ pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
     Ok(all)
 }
 
+impl RunArgs {
+    /// Opens the store. Returns it with the name of its place for messages.
+    fn open_store(&self) -> Result<(Store, String), Diagnostic> {
+        let Some(given) = &self.store else {
+            return Ok((Store::open(&self.out.join("runs"))?, self.out.display().to_string()));
+        };
+        let open = || match Named::parse(given)? {
+            Named::Folder(folder) => Store::open_for(&folder, "--store"),
+            Named::Objects(url) => stores::open_objects(&url, BUILD),
+        };
+        Ok((open().map_err(|error| error.in_argument("--store", given))?, given.clone()))
+    }
+}
+
 /// Refuses options that name one file for the results of several scenarios.
 fn refuse_shared_outputs(how: &How) -> Result<(), Diagnostic> {
     let single = [("--json", &how.json), ("--report", &how.report), ("--tc-stats", &how.tc_stats)];
@@ -132,3 +161,6 @@ fn refuse_shared_outputs(how: &How) -> Result<(), Diagnostic> {
             .in_argument(argument, &target.display().to_string()))
     })
 }
+
+/// Builds this program with object stores, in a checkout.
+const BUILD: &str = "cargo install --path crates/goodqueue-cli --features object-store";

@@ -72,6 +72,30 @@ fn a_killed_shard_resumes_and_the_merge_waits_for_all_runs() {
     good(folder.path(), &merge);
 }
 
+#[cfg(not(feature = "object-store"))]
+#[test]
+fn a_program_without_object_stores_says_how_to_build_one_that_has_them() {
+    let folder = folder();
+    let error = refused(folder.path(), &["run", "sweep.toml", "--store", "s3://bucket/upload"]);
+    assert!(error.contains("built without the feature `object-store`"), "{error}");
+    assert!(error.contains("cargo install --path crates/goodqueue-cli --features object-store"), "{error}");
+}
+
+#[test]
+fn a_store_may_be_a_folder_by_path_or_url_and_results_are_no_url() {
+    let folder = folder();
+    let shared = folder.path().join("shared");
+    let url = format!("file://{}", shared.display());
+    good(folder.path(), &["run", "sweep.toml", "--store", "shared", "--shard", "1/2"]);
+    good(folder.path(), &["run", "sweep.toml", "--store", &url, "--shard", "2/2"]);
+    good(folder.path(), &["run", "sweep.toml", "--store", "shared", "--merge"]);
+    let error = refused(folder.path(), &["run", "sweep.toml", "--out", "s3://bucket/upload"]);
+    assert!(error.contains("keep the finished runs there with `--store s3://bucket/upload`"), "{error}");
+    fs::write(shared.join("sweep.json"), "{").unwrap();
+    let error = refused(folder.path(), &["run", "sweep.toml", "--store", "shared", "--merge"]);
+    assert!(error.contains("choose another folder with `--store`"), "{error}");
+}
+
 #[test]
 fn a_grown_sweep_simulates_only_the_new_points() {
     let folder = folder();

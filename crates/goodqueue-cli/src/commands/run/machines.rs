@@ -1,7 +1,5 @@
 //! `goodqueue run --shard`, `--merge` and `--submit`: a sweep on several machines.
 
-use std::path::Path;
-
 use clap::Args;
 use goodqueue_scenario::claim;
 use goodqueue_scenario::runs::Jobs as _;
@@ -20,7 +18,8 @@ use crate::typed;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Machines {
     /// Run the i-th of n shards of the sweep, such as 3/16. All shards keep their runs in the
-    /// folder given with --out, which the machines share. Repeat the command to resume a shard.
+    /// folder given with --out, which the machines share, or in the place given with --store.
+    /// Repeat the command to resume a shard.
     #[arg(long, value_name = "I/N", allow_hyphen_values = true, value_parser = signed, conflicts_with = "merge")]
     shard: Option<String>,
     /// Write the results from the runs that the shards kept, and simulate nothing.
@@ -69,23 +68,22 @@ impl Machines {
 pub(super) fn run_shard(
     scenario: &Prepared,
     how: &How,
-    (out, store): (&Path, &Store),
+    (place, store): (&str, &Store),
     shard: Shard,
 ) -> Outcome {
     claim::claim(store, &scenario.runs)?;
     let part = Part::new(&scenario.runs, shard)?;
     let (runs, ending) = simulate_jobs(&part, how, Some(store))?;
-    let folder = out.display();
     if ending == Ending::Interrupted {
         say(format_args!(
-            "interrupted: {} of {} runs of shard {shard} are kept in {folder}; repeat the command to resume",
+            "interrupted: {} of {} runs of shard {shard} are kept in {place}; repeat the command to resume",
             runs.len(),
             part.count()
         ));
         return Ok(ending);
     }
     note(format_args!(
-        "shard {shard} has finished: {} of {} runs, kept in {folder}; `--merge` combines the shards",
+        "shard {shard} has finished: {} of {} runs, kept in {place}; `--merge` combines the shards",
         runs.len(),
         scenario.runs.count()
     ));

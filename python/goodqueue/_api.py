@@ -87,12 +87,13 @@ def run(
 
     `scenario` may be the name of a built-in scenario or the path of a file. Ctrl-C stops the runs.
 
-    `store` is a folder that keeps each finished run, as `--out` of `goodqueue run`. The same call then
-    simulates only missing runs, also after an interruption or when the sweep has grown.
+    `store` keeps each finished run. It is a folder, as `--out` of `goodqueue run`, or the URL of an object
+    store, as `--store`. The same call then simulates only missing runs, also after an interruption or when
+    the sweep has grown.
 
     `executor` simulates elsewhere: a `dask.distributed.Client`, an executor of `concurrent.futures`, or
-    the module `ray`. It gets shards of at most 100 runs, or of `shard` runs. `jobs` is then the number of
-    threads of each shard (0: those of the Dask worker).
+    the module `ray`. It gets shards of about 15 seconds, by the measured times of finished ones, or of
+    `shard` runs. `jobs` is then the number of threads of each shard (0: those of the Dask worker).
 
     `packets` is a file for every packet of the bottleneck (`.csv`, `.parquet`, `.pcapng`), one for each run.
 

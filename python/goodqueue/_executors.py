@@ -10,7 +10,8 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 from . import _goodqueue
 from ._goodqueue import Error, Scenario, Sweep, program
+from ._shards import Shards
 
 
 class Task(NamedTuple):
@@ -39,6 +41,8 @@ class Answer(NamedTuple):
 
     numbers: list[int]
     results: bytes
+    seconds: float
+    """Time of the simulation on the worker."""
 
 
 def simulate(task: Task) -> Answer:
@@ -54,8 +58,10 @@ def simulate(task: Task) -> Answer:
     jobs = task.jobs or _threads()
     # Dask starts a task for each thread of the worker. One at a time has all of them.
     with _one_at_a_time:
+        began = time.perf_counter()
         sweep.simulate(task.numbers, jobs)
-    return Answer(task.numbers, sweep.hand_out(task.numbers))
+        seconds = time.perf_counter() - began
+    return Answer(task.numbers, sweep.hand_out(task.numbers), seconds)
 
 
 def _other_program(expected: tuple[str, str], found: tuple[str, str], place: str) -> str:
@@ -71,7 +77,8 @@ _one_at_a_time = threading.Lock()
 
 def _sweep(task: Task) -> Sweep:
     # A store that the machines share keeps each run at once, even if the client dies.
-    shared = task.store if task.store and (Path(task.store) / "runs" / "sweep.json").is_file() else None
+    store = task.store or ""
+    shared = store if "://" in store or store and (Path(store) / "runs" / "sweep.json").is_file() else None
     if task.scenario.uses_python():
         return Sweep(task.scenario, task.series, shared, read=False)
     return _resolved(task.scenario.packed(), task.series, shared)
@@ -108,11 +115,23 @@ class Engine(Protocol):
     def workers(self) -> int:
         """Number of shards that run at the same time."""
 
+    def threads(self) -> int:
+        """Number of threads of a worker."""
+
     def check(self) -> None:
         """Refuses workers with another goodqueue."""
 
-    def run(self, tasks: list[Task]) -> Iterator[Answer]:
-        """Yields the answers in the order in which they arrive. Closing the iterator cancels the rest."""
+    def submit(self, task: Task) -> None:
+        """Sends a shard."""
+
+    def waiting(self) -> int:
+        """Number of shards that were sent and not taken."""
+
+    def take(self) -> Answer:
+        """Waits for any shard and returns its results."""
+
+    def cancel(self) -> None:
+        """Cancels all shards that were not taken."""
 
 
 class Futures:
@@ -120,33 +139,55 @@ class Futures:
 
     def __init__(self, executor: Any) -> None:
         self.executor = executor
+        self.sent: set[Any] = set()
 
     def workers(self) -> int:
         return int(getattr(self.executor, "_max_workers", os.cpu_count() or 1))
 
+    def threads(self) -> int:
+        return 1
+
     def check(self) -> None:
         pass
 
-    def run(self, tasks: list[Task]) -> Iterator[Answer]:
-        from concurrent.futures import as_completed
+    def submit(self, task: Task) -> None:
+        self.sent.add(self.executor.submit(simulate, task))
 
-        futures = [self.executor.submit(simulate, task) for task in tasks]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            for future in futures:
-                future.cancel()
+    def waiting(self) -> int:
+        return len(self.sent)
+
+    def take(self) -> Answer:
+        from concurrent.futures import FIRST_COMPLETED, wait
+
+        future = wait(self.sent, return_when=FIRST_COMPLETED).done.pop()
+        self.sent.discard(future)
+        answer: Answer = future.result()
+        return answer
+
+    def cancel(self) -> None:
+        for future in self.sent:
+            future.cancel()
 
 
 class Dask:
     """A client of a Dask cluster."""
 
     def __init__(self, client: Any) -> None:
+        from distributed import as_completed
+
         self.client = client
+        self.arriving = as_completed(loop=client.loop)
+        self.sent: set[Any] = set()
+        self.counted = 0, float("-inf")
 
     def workers(self) -> int:
-        return sum(self.client.nthreads().values()) or 1
+        # Workers come and go during a sweep, but a question to the scheduler takes a while.
+        if time.monotonic() - self.counted[1] > 1.0:
+            self.counted = len(self.client.nthreads()) or 1, time.monotonic()
+        return self.counted[0]
+
+    def threads(self) -> int:
+        return max(self.client.nthreads().values(), default=1)
 
     def check(self) -> None:
         expected = program()
@@ -161,20 +202,27 @@ class Dask:
             if found != expected:
                 raise Error(_other_program(expected, found, f"the worker {address}"))
 
-    def run(self, tasks: list[Task]) -> Iterator[Answer]:
-        from distributed import as_completed
-
+    def submit(self, task: Task) -> None:
         # A run is determined by its task, but Dask would not know its results from those of an AQM
         # whose code has changed.
-        futures = [self.client.submit(simulate, task, pure=False) for task in tasks]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-                future.release()
-        finally:
-            with suppress(Exception):
-                # The scheduler may be gone.
-                self.client.cancel([future for future in futures if not future.done()], force=True)
+        future = self.client.submit(simulate, task, pure=False)
+        self.sent.add(future)
+        self.arriving.add(future)
+
+    def waiting(self) -> int:
+        return len(self.sent)
+
+    def take(self) -> Answer:
+        future = next(self.arriving)
+        self.sent.discard(future)
+        answer: Answer = future.result()
+        future.release()
+        return answer
+
+    def cancel(self) -> None:
+        with suppress(Exception):
+            # The scheduler may be gone.
+            self.client.cancel([future for future in self.sent if not future.done()], force=True)
 
 
 class Ray:
@@ -182,26 +230,35 @@ class Ray:
 
     def __init__(self, ray: Any) -> None:
         self.ray = ray
+        self.sent: list[Any] = []
 
     def workers(self) -> int:
         return int(self.ray.cluster_resources().get("CPU", 1))
 
+    def threads(self) -> int:
+        return 1
+
     def check(self) -> None:
         pass
 
-    def run(self, tasks: list[Task]) -> Iterator[Answer]:
-        remote = self.ray.remote(simulate)
-        waiting = [remote.remote(task) for task in tasks]
+    def submit(self, task: Task) -> None:
+        self.sent.append(self.ray.remote(simulate).remote(task))
+
+    def waiting(self) -> int:
+        return len(self.sent)
+
+    def take(self) -> Answer:
+        [done], self.sent = self.ray.wait(self.sent)
         try:
-            while waiting:
-                done, waiting = self.ray.wait(waiting)
-                yield from self.ray.get(done)
+            answer: Answer = self.ray.get(done)
+            return answer
         except self.ray.exceptions.RayTaskError as failed:
             # Ray shows the traceback of the worker in place of the error.
             raise failed.cause from None
-        finally:
-            for answer in waiting:
-                self.ray.cancel(answer)
+
+    def cancel(self) -> None:
+        for answer in self.sent:
+            self.ray.cancel(answer)
 
 
 def engine(executor: Any) -> Engine:
@@ -238,14 +295,16 @@ def run(
         progress(count - len(missing), count)
     if not missing:
         return
-    size = shard or max(1, min(LARGEST_SHARD, len(missing) // (SHARDS_PER_WORKER * by.workers())))
-    parts = [missing[at : at + size] for at in range(0, len(missing), size)]
-    answers: Iterator[Answer] | None = None
     try:
         by.check()
-        tasks = [Task(scenario, series, part, sweep.checksum(part), program(), store, jobs) for part in parts]
-        answers = by.run(tasks)
-        for answer in answers:
+        shards = Shards(missing, jobs or by.threads(), shard)
+        while shards.left() or by.waiting():
+            workers = by.workers()
+            while shards.left() and by.waiting() < AHEAD * workers:
+                part = shards.next(workers)
+                by.submit(Task(scenario, series, part, sweep.checksum(part), program(), store, jobs))
+            answer = by.take()
+            shards.learn(len(answer.numbers), answer.seconds)
             sweep.take_in(answer.numbers, answer.results)
             if progress is not None:
                 progress(count - len(sweep.missing()), count)
@@ -260,9 +319,8 @@ def run(
             f"runs {kept}; {remedy} with a working executor to simulate the other {left}"
         ) from died
     finally:
-        if answers is not None:
-            answers.close()  # type: ignore[attr-defined]
+        by.cancel()
 
 
-LARGEST_SHARD = 100
-SHARDS_PER_WORKER = 4
+AHEAD = 2
+"""Shards for each worker: one that runs, and one that waits for its end."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from ._packets import Packets
     from ._plot import Plot
 
 
@@ -89,17 +90,24 @@ class Results:
         return Table(self._inner.series())
 
     @property
-    def packets(self) -> list[Path]:
-        """The files with every packet of the bottleneck, one for each run, if `packets=` named one.
+    def packets(self) -> Packets:
+        """Every packet of the bottleneck, if `packets=` named a file: a list of the files, one for each run.
 
-        Read them with pandas or polars, such as `polars.read_parquet(results.packets[0])`.
+        `results.packets.to_pandas()`, `.to_polars()` and `.to_arrow()` return them as one table.
         """
         if not self._packets:
             raise Error(
                 "the packets of these runs were not written\n  help: pass `packets=\"packets.parquet\"`, or another "
                 "name that ends with .csv or .pcapng, to the runs"
             )
-        return self._packets
+        from ._packets import Packets
+
+        labels = {}
+        for name, values in self.columns().items():
+            labels[name] = values
+            if name == "seed":
+                break
+        return Packets(self._packets, labels)
 
     @property
     def plot(self) -> Plot:

@@ -41,6 +41,7 @@ scenarios![
     "web-pages",
     "adaptive-video",
     "modem",
+    "dsl",
     "shared-line",
 ];
 

@@ -24,13 +24,14 @@ PAPERS ?= gbw gong jk nj rfc7928
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: playground playground-test wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: playground playground-test playground-check bench-playground wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
 	@echo "make test     everything that CI runs: format, lints, docs, tests, no_std build, the demo"
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
 	@echo "make bench-python  import of the Python package, and a sweep on a Dask cluster; a part of make bench"
+	@echo "make bench-playground  speed, size and frame rate of the playground; a part of make bench"
 	@echo "make bench-live  the live path beside the kernel's own; live and simulated latency side by side"
 	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
 	@echo "make mutants  10,000 mutations of the inputs of each kind: no panic, at most 1 GiB of memory; MUTANTS=... of each"
@@ -56,6 +57,7 @@ bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
 	$(CARGO) bench --quiet --package goodqueue-sim --bench simulator
 	@$(MAKE) --no-print-directory bench-python
+	@$(MAKE) --no-print-directory bench-playground
 
 # The optimised Python package in a virtual environment of its own: its import, and a sweep on a Dask cluster of two
 # processes. BENCH_RUNS=1000 is a tenth of it.
@@ -105,7 +107,9 @@ python: toolchain
 
 # The simulator as a WebAssembly module, with its JavaScript side.
 wasm: toolchain
-	@test -d "$$(rustc --print target-libdir --target $(WASM))" || rustup target add $(WASM)
+	@test -d "$$(rustc --print target-libdir --target $(WASM))" || rustup target add $(WASM) || { \
+	  echo "The playground needs the compiler's target $(WASM): install Rust with rustup (see rustup.rs), then run make again."; \
+	  exit 1; }
 	$(CARGO) build --profile wasm --target $(WASM) --package goodqueue-wasm --quiet
 	$(CARGO) run --quiet --locked --manifest-path playground/bindgen/Cargo.toml --target-dir $(TARGET) -- \
 	  $(TARGET)/$(WASM)/wasm/goodqueue_wasm.wasm playground/pkg
@@ -124,17 +128,26 @@ playground-test: playground build chromium
 	cd playground && GOODQUEUE=$(abspath $(GOODQUEUE)) npm run --silent bytes
 	cd playground && npm run --silent browser
 
+# As `make test` runs it: without npm there is no page to test. Continuous integration must have it.
+playground-check:
+	@if command -v npm >/dev/null 2>&1 || [ -n "$$CI" ]; then $(MAKE) --no-print-directory playground-test; \
+	else echo "playground: SKIPPED: npm is not installed"; fi
+
 # Tests of the page need a browser. Continuous integration must have one.
 chromium:
-	@if ! command -v $(CHROMIUM) >/dev/null 2>&1; then \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-	    apt-get install --yes --quiet --no-install-recommends chromium >/dev/null; \
-	  elif [ -n "$$CI" ]; then \
-	    echo "The tests of the playground need Chromium: install it, or set CHROMIUM=..."; exit 1; \
-	  else \
-	    echo "playground: the tests in a browser are SKIPPED: $(CHROMIUM) is not installed"; \
-	  fi; \
+	@command -v $(CHROMIUM) >/dev/null 2>&1 || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null 2>&1 && apt-get update --quiet --quiet && \
+	  apt-get install --yes --quiet --quiet --no-install-recommends chromium >/dev/null; \
+	} || if [ -n "$$CI" ]; then \
+	  echo "The tests of the playground need Chromium: install it, or set CHROMIUM=..."; exit 1; \
+	else \
+	  echo "playground: the tests in a browser are SKIPPED: $(CHROMIUM) is not installed"; \
 	fi
+
+# The simulator in the page beside the native one, the size of the page, and its frames per second.
+bench-playground: playground
+	$(CARGO) build --release --quiet --package goodqueue-wasm --example native
+	cd playground && node bench.mjs $(abspath $(TARGET))/release/examples/native
 
 # cargo-deny takes minutes to build, so `make test` uses it where it is installed. The sources of all dependencies are
 # checked everywhere, by a test. The advisories are a git repository, which not every machine can reach.

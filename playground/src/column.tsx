@@ -62,9 +62,12 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
     if (!context || !small) return;
     const scene = new Scene(context);
     scenes.current = scene;
+    let seen = look(context.canvas, colours);
     register(index, (track, moment) => {
       const ratio = Math.min(3, window.devicePixelRatio || 1);
-      const seen = look(context.canvas, colours, pointed.current);
+      // Reading styles in every frame would be slow.
+      if (moment.changesNumbers) seen = look(context.canvas, colours);
+      seen.asked = pointed.current;
       const width = fit(context.canvas, heightOf(seen.isNarrow), ratio);
       scene.draw(track, moment.now, seen, { width, ratio }, moment.room, moment.speed);
       if (!moment.changesNumbers) return;
@@ -151,12 +154,12 @@ function fit(canvas: HTMLCanvasElement, height: number, ratio: number): number {
   return width;
 }
 
-function look(canvas: HTMLCanvasElement, colours: string[], asked: number | null): Look {
+function look(canvas: HTMLCanvasElement, colours: string[]): Look {
   const style = getComputedStyle(canvas);
   const value = (name: string) => style.getPropertyValue(name);
   return {
     ink: value("--ink"), faint: value("--muted"), paper: value("--paper"), pipe: value("--pipe"), alarm: value("--alarm"),
-    colours, asked, isNarrow: canvas.clientWidth < 420,
+    colours, asked: null, isNarrow: canvas.clientWidth < 420,
   };
 }
 

@@ -91,7 +91,7 @@ export function Page() {
     if (changesNumbers) times.current.numbers = at;
     const { tracks } = source;
     const room: [number, number] = [0, 1].map((side) => Math.max(...tracks.map((track) => track.peak[side] ?? 0))) as [number, number];
-    const top = Math.max(1, ...tracks.flatMap((track) => track.answersUntil(now).map((answer) => answer.time)));
+    const top = changesNumbers ? Math.max(1, ...tracks.flatMap((track) => track.answersUntil(now).map((answer) => answer.time))) : 1;
     const moment = { now, speed: source.isPlaying ? source.speed : 0, room, top, changesNumbers };
     tracks.forEach((track, index) => draws.current[index]?.(track, moment));
     if (changesNumbers && clock.current !== null && source.about !== null) {

@@ -14,6 +14,8 @@ export interface Listener {
   over(json: string): void;
 }
 
+/** Time for which a dropped packet is seen falling, in ms of the viewer. */
+export const FALL = 700;
 /** Simulated nanoseconds that the worker is ahead of the picture, beside one frame of the screen. */
 const AHEAD = 20e6;
 /** Simulated time of one question to the worker, so that an answer never takes long. */
@@ -102,7 +104,7 @@ export class Player {
         this.isPlaying = false;
         this.send({ type: "finish", show: this.show });
       }
-      for (const track of this.tracks) track.forget(this.now, 1e9 * this.speed);
+      for (const track of this.tracks) track.forget(this.now, FALL * 1e6 * this.speed);
       this.listener.drawn(shown);
     }
     requestAnimationFrame((next) => this.tick(next));

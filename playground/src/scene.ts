@@ -3,6 +3,7 @@
 // Packets of a queue lie on a belt that moves at the rate of the link, so their place is the number
 // of bytes ahead of them. A queue that separates flows has a belt for each flow.
 
+import { FALL } from "./player.ts";
 import { DOWN, UP, type Packet, type Side, type Track } from "./track.ts";
 
 export interface Look {
@@ -44,8 +45,6 @@ export function heightOf(isNarrow: boolean): number {
 /** Parts of the width: the end of the queue, and the end of the link. */
 const EXIT = 0.66;
 const WIRE = 0.76;
-/** Time for which a dropped packet is seen falling, in ms of the viewer. */
-export const FALL = 700;
 
 export class Scene {
   /** What was drawn where, for the pointer and the keyboard. */
@@ -109,13 +108,21 @@ export class Scene {
     const [edge, exit, wire] = [10, width * EXIT, width * WIRE];
     const middle = top + high / 2;
 
-    const held = track.held(side, now);
+    const waiting: Packet[] = [];
+    const away: Packet[] = [];
+    let wired: Packet | undefined;
+    for (const packet of track.packets) {
+      if (packet.side !== side || packet.arrived > now) continue;
+      if (packet.left > now) waiting.push(packet);
+      else away.push(packet);
+      if (packet.left <= now && packet.sent > now) wired = packet;
+    }
     context.font = "12px system-ui, sans-serif";
     context.fillStyle = look.faint;
     context.textBaseline = "alphabetic";
     context.textAlign = turned ? "right" : "left";
     const name = turned ? "to the client" : "to the Internet";
-    context.fillText(`${turned ? "← " : ""}queue ${name}: ${held.packets} packet${held.packets === 1 ? "" : "s"}${turned ? "" : " →"}`, place(edge), top - 7);
+    context.fillText(`${turned ? "← " : ""}queue ${name}: ${waiting.length} packet${waiting.length === 1 ? "" : "s"}${turned ? "" : " →"}`, place(edge), top - 7);
 
     // The pipe narrows where the queue ends.
     context.beginPath();
@@ -131,7 +138,6 @@ export class Scene {
     context.fillStyle = look.pipe;
     context.fill();
 
-    const waiting = track.packets.filter((packet) => packet.side === side && packet.arrived <= now && packet.left > now);
     const lanes = track.separates[side] ? [...new Set(waiting.map((packet) => packet.flow))].sort((a, b) => a - b) : [];
     const lane = (packet: Packet) => Math.max(0, lanes.indexOf(packet.flow));
     const count = Math.max(1, lanes.length);
@@ -139,7 +145,6 @@ export class Scene {
     const ahead = new Array<number>(count).fill(0);
     const perByte = (exit - edge - 6) / this.scale[side];
     // On a single belt the packet that is being sent still pushes those behind it.
-    const wired = track.packets.find((packet) => packet.side === side && packet.left <= now && packet.sent > now);
     if (wired !== undefined && count === 1) {
       ahead[0] = wired.bytes * ((wired.sent - now) / Math.max(1, wired.sent - wired.left));
     }
@@ -166,8 +171,7 @@ export class Scene {
       this.places.push({ packet, x: place(x - length / 2), y: y + laneHeight / 2, radius: Math.max(5, length / 2) });
     }
 
-    for (const packet of track.packets) {
-      if (packet.side !== side || packet.left > now) continue;
+    for (const packet of away) {
       if (packet.fate > 0) this.falling(packet, now, look, place, top + high, speed, exit - 3 - packet.found[1] * perByte);
       else this.travelling(packet, now, track, look, place, { exit, wire, end: width - 4, middle }, pings);
     }

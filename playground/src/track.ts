@@ -76,7 +76,8 @@ export class Track {
   marks: [number, number] = [0, 0];
   /** The packets that the page offers to explain without a pointer. */
   private recent: Record<"ping" | "drop" | "mark", Packet[]> = { ping: [], drop: [], mark: [] };
-  private byNumber = new Map<number, Packet>();
+  /** The packets in each queue, as far as the worker knows, in the order of their arrival. */
+  private queued: [Map<number, Packet>, Map<number, Packet>] = [new Map(), new Map()];
   private history: Bin[] = [];
   private readonly rtt: number[];
   /** Length of a step of the history. */
@@ -122,14 +123,18 @@ export class Track {
       };
       this.packets.push(packet);
       if (packet.kind === "ping") this.remember("ping", packet);
-      this.byNumber.set(number, packet);
+      this.queued[side].set(number, packet);
       this.peak[side] = Math.max(this.peak[side], e + b);
       this.bin(time).backlog[side] = d + 1;
       return;
     }
-    const packet = this.byNumber.get(number);
+    const packet = this.queued[side].get(number);
     if (packet === undefined) return;
-    this.byNumber.delete(number);
+    if (a === 0 && !this.separates[side]) {
+      const [first] = this.queued[side].values();
+      this.separates[side] = first !== undefined && first !== packet && first.flow !== packet.flow;
+    }
+    this.queued[side].delete(number);
     const bin = this.bin(time);
     bin.backlog[side] = d;
     if (a === 0) bin.sojourn[side] = Math.max(bin.sojourn[side], time - packet.arrived);
@@ -145,7 +150,6 @@ export class Track {
       this.marks[side] += 1;
       this.remember("mark", packet);
     }
-    if (a === 0 && !this.separates[side]) this.separates[side] = this.hasOvertaken(packet);
   }
 
   /** The step of the history that holds this time, which is not before the last one. */
@@ -179,26 +183,16 @@ export class Track {
     return this.recent[kind].findLast((packet) => (kind === "ping" ? packet.arrived : packet.left) <= now);
   }
 
-  /** Returns true if a packet of another flow that arrived earlier is still queued. */
-  private hasOvertaken(packet: Packet): boolean {
-    for (const other of this.packets) {
-      if (other.number >= packet.number) return false;
-      if (other.side === packet.side && other.left === Infinity && other.flow !== packet.flow) return true;
-    }
-    return false;
-  }
-
   /** Time that a sent packet takes from the link to its host. */
   wayBehind(packet: Packet): number {
     return (this.rtt[packet.flow] ?? 0) / 2;
   }
 
-  /** Forgets packets that can no longer be seen at `now`: dropped or arrived some time ago. */
-  forget(now: number, keepFor: number): void {
-    this.packets = this.packets.filter((packet) => {
-      const travel = packet.fate === 0 ? this.wayBehind(packet) : 0;
-      return packet.left === Infinity || packet.sent + travel + keepFor > now;
-    });
+  /** Forgets packets that can no longer be seen at `now`. A dropped packet falls for some time. */
+  forget(now: number, fall: number): void {
+    this.packets = this.packets.filter(
+      (packet) => packet.sent + (packet.fate === 0 ? this.wayBehind(packet) : fall) > now,
+    );
   }
 
   /** Time that a ping takes at `now`: that of the last answer, or longer if one has been waiting. */

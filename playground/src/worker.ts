@@ -1,10 +1,11 @@
 // The simulator, off the page's thread.
 
 import init, { Show, catalogue } from "../pkg/goodqueue_wasm.js";
-import type { ColumnFrame, FromWorker, ToWorker } from "./protocol.ts";
+import type { About, ColumnFrame, FromWorker, ToWorker } from "./protocol.ts";
 
 let show: Show | null = null;
 let number = -1;
+let count = 0;
 
 function post(message: FromWorker, transfer: Transferable[] = []): void {
   (self as unknown as Worker).postMessage(message, transfer);
@@ -15,14 +16,15 @@ function load(message: Extract<ToWorker, { type: "load" }>): void {
   show = null;
   number = message.show;
   show = new Show(JSON.stringify(message.request));
-  post({ type: "loaded", show: number, about: JSON.parse(show.about()) });
+  const about = JSON.parse(show.about()) as About;
+  count = about.columns.length;
+  post({ type: "loaded", show: number, about });
 }
 
 function advance(running: Show, to: number): void {
   const begun = performance.now();
   running.advance(to);
   const spent = performance.now() - begun;
-  const count = JSON.parse(running.about()).columns.length as number;
   const columns: ColumnFrame[] = Array.from({ length: count }, (_, column) => ({
     packets: running.packets(column),
     answers: running.answers(column),

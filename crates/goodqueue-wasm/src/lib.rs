@@ -18,6 +18,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use catalogue::Catalogue;
 pub use request::Request;
+pub use results::of as results_of;
 pub use show::Show;
 
 /// Returns the version of goodqueue.

@@ -9,8 +9,12 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::request::Request;
 
-/// Makes all runs of a request, one after another, and returns their results.
-pub(crate) fn of(request: &str) -> Result<String, Diagnostic> {
+/// Makes all runs of a request, one after another, and returns their results: the bytes that
+/// `goodqueue compare ... --json FILE` writes.
+///
+/// # Errors
+/// What the command prints.
+pub fn of(request: &str) -> Result<String, Diagnostic> {
     let runs = Request::parse(request)?.runs()?;
     let mut measured = Vec::with_capacity(runs.count());
     for number in 0..runs.count() {

@@ -1,0 +1,86 @@
+// Speed of the simulator in the module beside the native one, size of the page, and frames per
+// second in a browser without a window. Prints, and asserts nothing, because machines differ.
+//
+// Usage: node bench.mjs NATIVE, where NATIVE is the example `native` of goodqueue-wasm.
+
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { wasm } from "./tests/module.mjs";
+import { browserPath, launch, serve } from "./tests/site.mjs";
+
+const native = process.argv[2];
+const ROUNDS = 3;
+
+/** A line with this rate each way and this number of transfers each way. */
+function request(rate, flows, time, qdisc) {
+  return JSON.stringify({ rate, up: rate, rtt: "50ms", flows: String(flows), time, qdiscs: [qdisc], set: [] });
+}
+
+function inModule(asked) {
+  const begun = performance.now();
+  const results = JSON.parse(wasm.simulate(asked));
+  const spent = (performance.now() - begun) / 1000;
+  return results.runs.reduce((sum, run) => sum + run.engine.bottleneck_packets, 0) / spent;
+}
+
+function outside(asked) {
+  const [packets, spent] = execFileSync(native, [asked], { encoding: "utf8" }).split(" ").map(Number);
+  return packets / spent;
+}
+
+/** The best of several rounds: what else the machine does only takes time. */
+function best(measure) {
+  return Math.max(...Array.from({ length: ROUNDS }, measure));
+}
+
+console.log(`${"simulation".padEnd(44)} ${"module".padStart(10)} ${"native".padStart(10)}  packets/s`);
+for (const [rate, flows, time] of [["10mbit", 4, "60s"], ["100mbit", 4, "20s"], ["1gbit", 4, "2s"]]) {
+  for (const qdisc of ["pfifo", "codel", "fq_codel"]) {
+    const asked = request(rate, flows, time, qdisc);
+    inModule(asked);
+    const [here, there] = [best(() => inModule(asked)), best(() => outside(asked))];
+    const name = `${2 * flows} CUBIC, ${qdisc}, ${rate}, ${time}`;
+    console.log(`${name.padEnd(44)} ${here.toFixed(0).padStart(10)} ${there.toFixed(0).padStart(10)}  ${((100 * here) / there).toFixed(0)} %`);
+  }
+}
+
+console.log(`\n${"file".padEnd(28)} ${"bytes".padStart(9)} ${"gzip".padStart(9)} ${"brotli".padStart(9)}`);
+for (const name of readdirSync(new URL("dist", import.meta.url)).filter((name) => /\.(js|wasm|css|html)$/.test(name))) {
+  const bytes = readFileSync(new URL(`dist/${name}`, import.meta.url));
+  const sizes = [bytes.length, gzipSync(bytes, { level: 9 }).length, brotliCompressSync(bytes).length];
+  console.log(`${name.padEnd(28)} ${sizes.map((size) => String(size).padStart(9)).join(" ")}`);
+}
+
+if (browserPath() === null) {
+  console.log("\nframes per second: SKIPPED: Chromium is not installed");
+} else {
+  const site = await serve(new URL("dist", import.meta.url).pathname);
+  const browser = await launch();
+  console.log(`\n${"in the browser, real time".padEnd(44)} ${"first".padStart(8)} ${"frames/s".padStart(9)} ${"worst frame".padStart(12)}`);
+  for (const [name, hash] of [
+    ["10/1 Mbit/s, 3 flows", ""],
+    ["100 Mbit/s, 8 flows", "#down=100mbit&up=100mbit&rtt=20ms&downloads=4&uploads=4&q=pfifo+limit+500&q=fq_codel"],
+  ]) {
+    const page = await browser.newPage();
+    await page.setViewport({ width: 1280, height: 900 });
+    const begun = performance.now();
+    await page.goto(site.address + hash);
+    await page.waitForFunction(() => parseFloat(document.querySelector(".clock")?.textContent ?? "0") > 0);
+    const first = performance.now() - begun;
+    await page.select(".toolbar select", "1");
+    const { frames, worst } = await page.evaluate(() => new Promise((done) => {
+      const times = [];
+      const tick = (time) => {
+        times.push(time);
+        if (time - times[0] < 5000) requestAnimationFrame(tick);
+        else done({ frames: ((times.length - 1) * 1000) / (time - times[0]), worst: Math.max(...times.slice(1).map((at, index) => at - times[index])) });
+      };
+      requestAnimationFrame(tick);
+    }));
+    console.log(`${name.padEnd(44)} ${`${first.toFixed(0)} ms`.padStart(8)} ${frames.toFixed(1).padStart(9)} ${`${worst.toFixed(0)} ms`.padStart(12)}`);
+    await page.close();
+  }
+  await browser.close();
+  site.close();
+}

@@ -176,3 +176,49 @@ test("an embedded page shows the queues and no controls", { skip }, async () => 
   assert.equal(await page.$$eval(".scene", (all) => all.length), 2);
   await done();
 });
+
+test("a rate that is changed on the way goes on from the same moment, and the link holds the change", { skip }, async () => {
+  const { page, done } = await open();
+  await page.waitForFunction(() => parseFloat(document.querySelector(".clock").textContent) > 1);
+  const input = await page.$('input[aria-label="Rate to the Internet, as in 10mbit"]');
+  await input.click({ count: 3 });
+  await page.keyboard.type("300kbit");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /up=1mbit,300kbit@[\d.]+s/.test(decodeURIComponent(location.hash)));
+  const since = parseFloat(decodeURIComponent(page.url()).split("@")[1]);
+  await page.waitForFunction((at) => parseFloat(document.querySelector(".clock").textContent) > at + 0.2, {}, since);
+  assert.ok((await seconds(page)) < since + 5);
+  await done();
+});
+
+test("a third queue can be added and removed", { skip }, async () => {
+  const { page, done } = await open();
+  await press(page, "Add a queue");
+  await page.waitForFunction(() => document.querySelectorAll(".column").length === 3);
+  await page.click('button[aria-label="Remove queue 1"]');
+  await page.waitForFunction(() => document.querySelectorAll(".column").length === 2);
+  assert.deepEqual(await page.$$eval(".line input", (all) => all.map((input) => input.value)), ["fq_codel", "codel"]);
+  await done();
+});
+
+test("at the end of a run its results can be saved, and it starts again", { skip }, async () => {
+  const { page, done } = await open("#time=1s");
+  await page.select(".toolbar select", "4");
+  await page.waitForSelector("a[download]");
+  const json = await page.$eval("a[download]", (link) => decodeURIComponent(link.href.slice(link.href.indexOf(",") + 1)));
+  assert.deepEqual(JSON.parse(json).runs.map((run) => run.qdisc), ["pfifo limit 100", "fq_codel"]);
+  assert.equal(await page.$eval("button.main", (button) => button.textContent), "Start");
+  await press(page, "Start");
+  await page.waitForFunction(() => document.querySelector("a[download]") === null);
+  await done();
+});
+
+test("every control has a name for a screen reader", { skip }, async () => {
+  const { page, done } = await open();
+  const nameless = await page.$$eval("button, input, select, canvas, progress", (all) => all.filter((element) => {
+    const label = element.getAttribute("aria-label") ?? element.textContent.trim() ?? "";
+    return label === "" && (element.labels?.length ?? 0) === 0;
+  }).map((element) => element.outerHTML));
+  assert.deepEqual(nameless, []);
+  await done();
+});

@@ -11,11 +11,15 @@ import { PRESETS, presetOf, settingsOf } from "./presets.ts";
 import type { About, Catalogue } from "./protocol.ts";
 import { FIRST, command, file, fromHash, python, rateSteps, request, toHash, withRateFrom, type Settings } from "./settings.ts";
 import type { Packet } from "./track.ts";
+import { Results } from "./results.tsx";
+import { Sound } from "./sound.ts";
 import { nameOf, seenIn, sentence } from "./words.ts";
 
 /** Milliseconds between two changes of numbers, and of the sentence. */
 const NUMBERS = 200;
 const SENTENCE = 1200;
+/** Milliseconds between two sentences for a screen reader, which needs time to read. */
+const READ_ALOUD = 10_000;
 
 const SPEEDS: [string, string][] = [
   ["packet", "1 packet per second"],
@@ -60,11 +64,13 @@ export function Page() {
   const [json, setJson] = useState<string | null>(null);
   const [copied, setCopied] = useState("");
   const [asked, setAsked] = useState<{ column: number; packet: Packet; now: number } | null>(null);
+  const sound = useRef<Sound | null>(null);
   const draws = useRef<(Draw | null)[]>([]);
   const clock = useRef<HTMLOutputElement>(null);
   const progress = useRef<HTMLProgressElement>(null);
   const spoken = useRef<HTMLParagraphElement>(null);
-  const times = useRef({ numbers: 0, sentence: 0 });
+  const aloud = useRef<HTMLParagraphElement>(null);
+  const times = useRef({ numbers: 0, sentence: 0, aloud: 0 });
 
   const player = useMemo(() => {
     const made: Player = new Player({
@@ -99,11 +105,18 @@ export function Page() {
       if (progress.current !== null) progress.current.value = now / source.about.duration;
     }
     if (changesNumbers) observe(tracks, now);
+    if (sound.current !== null && source.about !== null && source.isPlaying) {
+      sound.current.play(tracks, now, Math.min(...source.about.flows.filter((flow) => flow.kind === "ping").map((flow) => flow.rtt)));
+    }
     if (at - times.current.sentence >= SENTENCE && spoken.current !== null && source.about !== null) {
       times.current.sentence = at;
       const { columns } = source.about;
       const text = sentence(source.about, tracks.map((track, index) => seenIn(track, nameOf(columns[index]?.label ?? "", index), now)));
       if (spoken.current.textContent !== text) spoken.current.textContent = text;
+      if (aloud.current !== null && source.isPlaying && at - times.current.aloud >= READ_ALOUD) {
+        times.current.aloud = at;
+        aloud.current.textContent = text;
+      }
     }
   }
 
@@ -221,7 +234,8 @@ export function Page() {
         <p>Every packet on this page is simulated as a real one: the queues are those of <code>tc</code>, the transfers are TCP.</p>
       </header>}
       <main>
-        <p class="sentence" ref={spoken} aria-live="polite">The transfers begin. Watch the yellow diamond: it is a ping.</p>
+        <p class="sentence" ref={spoken}>The transfers begin. Watch the yellow diamond: it is a ping.</p>
+        <p class="hidden" ref={aloud} aria-live="polite" />
         {lesson !== null && (
           <LessonPanel
             lesson={lesson} done={done} settings={settings} onChoose={learn}
@@ -249,6 +263,13 @@ export function Page() {
                 {catalogue?.scenarios.map(({ name }) => <option value={name}>{name}</option>)}
               </optgroup>
             </select>
+          </label>
+          <label class="check">
+            <input type="checkbox" onChange={(event) => {
+              sound.current?.close();
+              sound.current = event.currentTarget.checked ? new Sound() : null;
+            }} />
+            Sound
           </label>
           <output class="clock" ref={clock}>0.0 s</output>
           <progress ref={progress} max={1} value={0} aria-label="Part of the run that has passed" />
@@ -279,6 +300,7 @@ export function Page() {
         {about !== null && !IS_EMBEDDED && lines.length < MOST_COLUMNS && (
           <button class="add" onClick={() => show({ ...settings, qdiscs: [...lines, "codel"] })}>Add a queue</button>
         )}
+        {json !== null && about !== null && !IS_EMBEDDED && <Results json={json} labels={about.columns.map((column) => column.label)} />}
         {about !== null && !IS_EMBEDDED && <Charts player={player} about={about} />}
         <datalist id="disciplines">
           {catalogue?.qdiscs.map((qdisc) => <option value={qdisc.name}>{qdisc.summary}</option>)}

@@ -208,6 +208,7 @@ test("at the end of a run its results can be saved, and it starts again", { skip
   const json = await page.$eval("a[download]", (link) => decodeURIComponent(link.href.slice(link.href.indexOf(",") + 1)));
   assert.deepEqual(JSON.parse(json).runs.map((run) => run.qdisc), ["pfifo limit 100", "fq_codel"]);
   assert.equal(await page.$eval("button.main", (button) => button.textContent), "Start");
+  assert.equal(await page.$$eval(".results tbody tr", (rows) => rows.length), 2);
   await press(page, "Start");
   await page.waitForFunction(() => document.querySelector("a[download]") === null);
   await done();

@@ -83,3 +83,14 @@ test("a line that the command refuses has the same message in the page", async (
     assert.equal(message, (await native(request)).message);
   }
 });
+
+test("every built-in scenario opens with its own disciplines", () => {
+  for (const { name } of catalogue.scenarios) {
+    const show = new wasm.Show(JSON.stringify({ builtin: name, qdiscs: [], set: [] }));
+    const about = JSON.parse(show.about());
+    show.advance(200e6);
+    assert.ok(about.columns.length >= 1 && about.flows.length > 1, name);
+    assert.equal(show.flows(0).length, 5 * about.flows.length, name);
+    show.free();
+  }
+});

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { About } from "../src/protocol.ts";
 import { Track, UP } from "../src/track.ts";
+import { tone } from "../src/sound.ts";
 import { facts } from "../src/facts.ts";
 import { nameOf, seenIn, sentence } from "../src/words.ts";
 
@@ -114,4 +115,10 @@ test("charts get the longest sojourn time and the backlog of each step", () => {
     { at: 0, sojourn: [0, 50e6], backlog: [0, 0] }, { at: 100e6, sojourn: [0, 110e6], backlog: [0, 0] },
   ]);
   assert.equal(track.bins(150e6).length, 1, "the second step has not ended");
+});
+
+test("a ping sounds lower the longer it takes", () => {
+  assert.equal(tone(50e6, 50e6), 1046);
+  assert.equal(tone(100e6, 50e6), 523);
+  assert.equal(tone(5000e6, 50e6), 98);
 });

@@ -28,7 +28,7 @@ FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdic
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
-	@echo "make test     everything that CI runs: format, lints, docs, tests, no_std build, the demo"
+	@echo "make test     everything that CI runs: format, lints, docs, tests, the playground, no_std build, the demo"
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
 	@echo "make bench-python  import of the Python package, and a sweep on a Dask cluster; a part of make bench"
 	@echo "make bench-playground  speed, size and frame rate of the playground; a part of make bench"
@@ -43,7 +43,7 @@ help:
 	@echo "make playground-test  its tests: bytes of the command, units, a browser"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
 	@echo "make numbers  measure claims, real systems and recordings again, and write docs/numbers.md"
-	@echo "make screenshot  the picture in the README, with chromium"
+	@echo "make screenshot  the pictures in the README, with chromium"
 	@echo "make install  put the goodqueue command into ~/.cargo/bin"
 
 demo: build
@@ -51,7 +51,7 @@ demo: build
 	@echo
 	@echo "The report is at $(CURDIR)/$(REPORT): open it in a browser."
 
-test: format lint docs unit own-discipline python no-std package demo-check supply-chain
+test: format lint docs unit own-discipline python playground-check no-std package demo-check supply-chain
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
@@ -253,8 +253,9 @@ page: toolchain
 	UPDATE=1 $(CARGO) test --quiet --package goodqueue-papers --test audit
 	UPDATE=1 $(CARGO) test --quiet --package goodqueue-cli --test numbers
 
-# The picture in the README: the report of the default comparison, in a browser without a window.
-screenshot: build
+# The pictures in the README: the report of the default comparison, and the playground, in a browser without a window.
+screenshot: build playground
+	cd playground && node screenshot.mjs ../docs/images/playground.png
 	$(GOODQUEUE) compare --report report.html
 	$(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,900 \
 	  --screenshot=docs/images/report.png file://$(CURDIR)/report.html

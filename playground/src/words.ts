@@ -15,7 +15,7 @@ export function grade(time: number, base: number): "good" | "fair" | "bad" {
   return waited < Math.min(30e6, 3 * base) ? "good" : waited < Math.min(150e6, 10 * base) ? "fair" : "bad";
 }
 
-/** The time that pings take in a column at `now`: the larger of the present one and the usual one. */
+/** What a ping meets in a column at `now`. */
 export interface Seen {
   label: string;
   time: number;
@@ -29,11 +29,9 @@ export interface Seen {
 export function seenIn(track: Track, label: string, now: number): Seen | null {
   const ping = track.ping(now);
   if (ping === null) return null;
-  const recent = track.answersUntil(now).slice(-5).map((answer) => answer.time).sort((a, b) => a - b);
-  const usual = recent[Math.floor(recent.length / 2)] ?? ping.time;
   const { side, longest } = waits(track, now);
   return {
-    label, time: ping.isWaiting ? Math.max(usual, ping.time) : usual,
+    label, time: ping.time,
     flows: track.flowsIn(side === "up" ? UP : DOWN, now), side, isElsewhere: longest < ping.time / 10,
   };
 }

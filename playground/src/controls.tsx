@@ -15,11 +15,12 @@ interface Props {
 
 export function Controls({ settings, catalogue, onChange, onRate }: Props) {
   const last = (text: string) => rateSteps(text).at(-1)?.rate ?? text;
+  const varies = (text: string) => (rateSteps(text).length > 1 ? ", which varies; at last" : "");
   const buffer = /^(pfifo|bfifo|pfifo_fast)\b.*\blimit\s+(\d+)/.exec(settings.qdiscs[0] ?? "");
   return (
     <form class="controls" aria-label="The line and its traffic" onSubmit={(event) => event.preventDefault()}>
-      <Rate label="Rate to the client" value={last(settings.down)} onRate={(rate) => onRate("down", rate)} />
-      <Rate label="Rate to the Internet" value={last(settings.up)} onRate={(rate) => onRate("up", rate)} />
+      <Rate label={`Rate to the client${varies(settings.down)}`} value={last(settings.down)} onRate={(rate) => onRate("down", rate)} />
+      <Rate label={`Rate to the Internet${varies(settings.up)}`} value={last(settings.up)} onRate={(rate) => onRate("up", rate)} />
       <Text label="RTT of the idle line" value={settings.rtt} onChange={(rtt) => onChange({ rtt })} />
       {buffer !== null && (
         <Slider

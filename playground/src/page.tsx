@@ -220,6 +220,7 @@ export function Page() {
     setPlaying(!wantsCalm());
   }
 
+  const made = new URLSearchParams(location.hash.replace(/^#/, "")).get("v");
   const chosen = settings.builtin ?? presetOf(settings)?.name ?? "";
   const scenario = catalogue?.scenarios.find(({ name }) => name === settings.builtin);
   const { qdiscs } = settings;
@@ -279,6 +280,9 @@ export function Page() {
             {presetOf(settings)?.about ?? scenario?.question} {scenario?.expect}
             {about?.is_part && " The command makes more runs of this scenario: other seeds, or a sweep."}
           </p>
+        )}
+        {catalogue !== null && made !== null && made !== catalogue.version && (
+          <p class="about">This link was made with version {made}; this is version {catalogue.version}. The numbers may differ.</p>
         )}
         {error !== null && placed < 0 && <pre class="error" role="alert">{error}</pre>}
         {about !== null && (

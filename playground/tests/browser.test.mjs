@@ -91,9 +91,10 @@ test("a tc line is read as the command reads it, and its mistakes have the comma
 });
 
 test("a link shows the same line with the same disciplines", { skip }, async () => {
-  const { page, done } = await open("#up=2mbit&uploads=1&downloads=0&q=pie&q=cake+bandwidth+1900kbit&seed=3");
+  const { page, done } = await open("#up=2mbit&uploads=1&downloads=0&q=pie&q=cake+bandwidth+1900kbit&seed=3&v=0.0.1");
   assert.deepEqual(await page.$$eval(".line input", (all) => all.map((input) => input.value)), ["pie", "cake bandwidth 1900kbit"]);
   assert.equal(await page.$$eval(".column:first-child .flows li", (all) => all.length), 1);
+  await page.waitForFunction(() => document.body.textContent.includes("This link was made with version 0.0.1"));
   await done();
 });
 

@@ -78,7 +78,7 @@ export const LESSONS: Lesson[] = [
         seen: ([left, right], now) => all(left, now, (ms) => ms < 400) && all(right, now, (ms) => ms > 1000),
       },
       {
-        say: "Make the left buffer smaller than the line needs: 4 packets. With the slider, or in the tc line.",
+        say: "Make the left buffer as small as the line needs: 4 packets. Use the slider or the tc line. Compare the goodput and the pings again.",
         change: { qdiscs: ["pfifo limit 4", "pfifo limit 200"] },
         seen: ([left], now) => now > 4e9 && all(left, now, (ms) => ms < 150),
       },

@@ -29,6 +29,7 @@ pub mod packet;
 pub mod playback;
 pub mod simulation;
 pub mod stepper;
+pub mod story;
 pub mod traffic;
 pub mod wifi;
 mod wire;

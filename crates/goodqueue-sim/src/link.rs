@@ -10,7 +10,7 @@ use crate::ahead::fetch_line;
 use crate::capacity::{Capacity, OPPORTUNITY_BYTES, Opportunities};
 use crate::driver::{Driver, Ring};
 use crate::monitor::LinkMonitor;
-use crate::observer::{Fate, Note};
+use crate::observer::{Fate, Note, Notes};
 use crate::packet::Packet;
 use crate::wire::Wire;
 use crate::work::{Progress, Work};
@@ -58,7 +58,7 @@ pub(crate) struct Link {
     last_drop: Option<DropReason>,
     pub(crate) monitor: LinkMonitor,
     /// Events noted since they were last collected; `None` without an observer.
-    pub(crate) notes: Option<Vec<Note>>,
+    pub(crate) notes: Option<Box<Notes>>,
 }
 
 #[derive(Debug)]
@@ -170,25 +170,16 @@ impl Link {
         if cfg!(debug_assertions) {
             self.entered.add(packet.len);
         }
-        let (monitor, notes) = (&mut self.monitor, &mut self.notes);
-        let last_drop = &mut self.last_drop;
+        let (monitor, last_drop) = (&mut self.monitor, &mut self.last_drop);
         monitor.advance(now);
-        let seen_before = notes.as_mut().map(|notes| {
-            note(notes, Note::Arrived(packet));
-            (notes.len(), all_of(&self.qdisc))
-        });
-        self.qdisc.enqueue(now, packet, &mut |lost: Packet, why| {
+        let mut drops = |lost: Packet, why| {
             *last_drop = Some(why);
             monitor.dropped(why);
-            if let Some(notes) = notes {
-                note(notes, Note::Ended(lost, Fate::Dropped(why)));
-            }
             dropped(&lost);
-        });
-        if let (Some(notes), Some((place, before))) = (notes, seen_before) {
-            // The copies precede the fates of the packets.
-            let copies = all_of(&self.qdisc).saturating_sub(before + 1);
-            notes.insert(place, Note::Copied(copies));
+        };
+        match &mut self.notes {
+            None => self.qdisc.enqueue(now, packet, &mut drops),
+            Some(notes) => notes.enqueue(&mut self.qdisc, now, packet, &mut drops),
         }
         monitor.length_is(self.qdisc.len());
         monitor.backlog_is(now, || self.qdisc.backlog());
@@ -435,7 +426,7 @@ impl Link {
             *last_drop = Some(why);
             monitor.dropped(why);
             if let Some(notes) = notes {
-                note(notes, Note::Ended(lost, Fate::Dropped(why)));
+                notes.add(Note::Ended(lost, Fate::Dropped(why)));
             }
             dropped(&lost);
         });
@@ -455,42 +446,26 @@ impl Link {
     }
 }
 
-/// Adds a note. Kept out of line, for runs without an observer.
-#[cold]
-#[inline(never)]
-fn note(notes: &mut Vec<Note>, note: Note) {
-    notes.push(note);
-}
-
-/// Returns the number of all packets that were ever in a discipline, including its own copies.
-#[cold]
-fn all_of(qdisc: &AnyQdisc<Packet>) -> u64 {
-    let stats = qdisc.stats();
-    stats.dequeued.packets + stats.dropped().packets + qdisc.len() as u64
-}
-
 #[inline]
 fn dequeue(
     qdisc: &mut AnyQdisc<Packet>,
     monitor: &mut LinkMonitor,
-    notes: &mut Option<Vec<Note>>,
+    notes: &mut Option<Box<Notes>>,
     now: Instant,
     dropped: &mut impl FnMut(&Packet),
 ) -> Option<Packet> {
     monitor.advance(now);
-    let sent = qdisc.dequeue(now, &mut |lost: Packet, why: DropReason| {
+    let mut drops = |lost: Packet, why: DropReason| {
         monitor.dropped(why);
-        if let Some(notes) = notes {
-            note(notes, Note::Ended(lost, Fate::Dropped(why)));
-        }
         dropped(&lost);
-    });
+    };
+    let sent = match notes {
+        None => qdisc.dequeue(now, &mut drops),
+        Some(notes) => notes.dequeue(qdisc, now, &mut drops),
+    };
     monitor.length_is(qdisc.len());
     monitor.backlog_is(now, || qdisc.backlog());
     let packet = sent?;
-    if let Some(notes) = notes {
-        note(notes, Note::Ended(packet, Fate::Sent));
-    }
     monitor.dequeued(now.since(packet.queued_at));
     Some(packet)
 }

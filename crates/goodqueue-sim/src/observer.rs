@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use goodqueue::{Direction, DropReason, Instant, Packet as _};
+use goodqueue::story::Witness;
+use goodqueue::{AnyQdisc, Direction, DropReason, Instant, Packet as _, Qdisc as _};
 
 use crate::packet::{Packet, Payload};
 
@@ -65,6 +66,75 @@ pub(crate) enum Note {
     Ended(Packet, Fate),
 }
 
+/// The events of a link, and the witness of one packet's story.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    pub(crate) events: Vec<Note>,
+    pub(crate) witness: Option<Witness<Packet>>,
+}
+
+impl Notes {
+    pub(crate) fn add(&mut self, note: Note) {
+        self.events.push(note);
+    }
+
+    /// Offers a packet to `qdisc`, and notes what happens.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enqueue(
+        &mut self,
+        qdisc: &mut AnyQdisc<Packet>,
+        now: Instant,
+        packet: Packet,
+        drops: &mut dyn FnMut(Packet, DropReason),
+    ) {
+        let Self { events, witness } = self;
+        events.push(Note::Arrived(packet));
+        let (place, before) = (events.len(), all_of(qdisc));
+        let mut noted = |lost: Packet, why| {
+            events.push(Note::Ended(lost, Fate::Dropped(why)));
+            drops(lost, why);
+        };
+        match witness {
+            None => qdisc.enqueue(now, packet, &mut noted),
+            Some(witness) => witness.enqueue(qdisc, now, packet, &mut noted),
+        }
+        // The copies precede the fates of the packets.
+        let copies = all_of(qdisc).saturating_sub(before + 1);
+        events.insert(place, Note::Copied(copies));
+    }
+
+    /// Takes a packet from `qdisc`, and notes what happens.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn dequeue(
+        &mut self,
+        qdisc: &mut AnyQdisc<Packet>,
+        now: Instant,
+        drops: &mut dyn FnMut(Packet, DropReason),
+    ) -> Option<Packet> {
+        let Self { events, witness } = self;
+        let mut noted = |lost: Packet, why| {
+            events.push(Note::Ended(lost, Fate::Dropped(why)));
+            drops(lost, why);
+        };
+        let sent = match witness {
+            None => qdisc.dequeue(now, &mut noted),
+            Some(witness) => witness.dequeue(qdisc, now, &mut noted),
+        };
+        if let Some(packet) = sent {
+            events.push(Note::Ended(packet, Fate::Sent));
+        }
+        sent
+    }
+}
+
+/// Returns the number of all packets that were ever in a discipline, including its own copies.
+fn all_of(qdisc: &AnyQdisc<Packet>) -> u64 {
+    let stats = qdisc.stats();
+    stats.dequeued.packets + stats.dropped().packets + qdisc.len() as u64
+}
+
 /// Matches the notes of the links with visits, and reports them to an observer.
 pub(crate) struct Register<'a> {
     observer: &'a mut dyn Observer,
@@ -82,7 +152,7 @@ pub(crate) struct Visits {
 
 /// The properties that identify a packet. Packets that are equal in all of them may be confused
 /// with each other.
-type Mark = (Instant, u32, u32, u32, bool, [u64; 2]);
+pub(crate) type Mark = (Instant, u32, u32, u32, bool, [u64; 2]);
 
 impl<'a> Register<'a> {
     pub(crate) fn new(observer: &'a mut dyn Observer, visits: &'a mut Visits) -> Self {
@@ -144,7 +214,8 @@ impl Visits {
     }
 }
 
-fn mark(packet: &Packet) -> Mark {
+/// Returns the properties that identify a packet.
+pub(crate) fn mark(packet: &Packet) -> Mark {
     let carries = match &packet.payload {
         Payload::Tcp(segment) => [segment.seq, segment.ack],
         Payload::Datagram { sent_at, number, .. } => [*number, sent_at.as_nanos()],

@@ -31,7 +31,7 @@ impl Playback {
         let course = Course::of(&config);
         let mut simulation = Simulation::new(Cow::Owned(config))?;
         for link in simulation.bottleneck() {
-            link.notes = Some(Vec::new());
+            link.notes = Some(Box::default());
         }
         Ok(Self { simulation, course, visits: Visits::default() })
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use goodqueue::config::Value;
 use goodqueue::gauge::Observation;
 use goodqueue::random::{Random, Source as Randomness, Xoshiro256PlusPlus};
+use goodqueue::story::Witness;
 use goodqueue::{AnyQdisc, ConfigError, Direction, Duration, Instant};
 
 use crate::ahead::{Ahead, fetch_line};
@@ -14,9 +15,9 @@ use crate::link::{Link, LinkConfig};
 use crate::losses::Watched;
 use crate::monitor::LinkMonitor;
 use crate::network::{Event, Fates, Hosts, MAX_FLOWS, Network, Ticks};
-use crate::observer::{Observer, Register, Visits};
+use crate::observer::{Notes, Observer, Register, Visits};
 use crate::outcome::{FlowOutcome, MAX_PACKETS, Outcome, RunError, Series, SharedQueue};
-use crate::packet::Ends;
+use crate::packet::{Ends, Packet};
 use crate::traffic::{AnySource, Source, Tally, Traffic};
 use crate::wifi::{MediumConfig, WifiHop};
 
@@ -54,12 +55,31 @@ pub fn run_observed(
 ) -> Result<Outcome, RunError> {
     let mut simulation = Simulation::new(Cow::Borrowed(config))?;
     for link in simulation.bottleneck() {
-        link.notes = Some(Vec::new());
+        link.notes = Some(Box::default());
     }
     let mut visits = Visits::default();
     simulation.run(watch, Some(&mut Register::new(observer, &mut visits)))?;
     visits.finish(simulation.end, observer);
     Ok(simulation.finish())
+}
+
+/// Runs `config` as [`run_observed`] does, with a witness beside the queue of `direction`. Returns
+/// the witness.
+pub(crate) fn run_with_witness(
+    config: &Config,
+    direction: Direction,
+    witness: Witness<Packet>,
+    observer: &mut dyn Observer,
+) -> Result<Option<Witness<Packet>>, RunError> {
+    let mut simulation = Simulation::new(Cow::Borrowed(config))?;
+    let mut witness = Some(witness);
+    for (of, link) in Direction::BOTH.into_iter().zip(simulation.bottleneck()) {
+        let witness = if of == direction { witness.take() } else { None };
+        link.notes = Some(Box::new(Notes { witness, ..Notes::default() }));
+    }
+    simulation.run(|_| true, Some(&mut Register::new(observer, &mut Visits::default())))?;
+    let links = simulation.bottleneck();
+    Ok(links[direction.index()].notes.take().and_then(|notes| notes.witness))
 }
 
 pub(crate) struct Simulation<'a> {
@@ -409,7 +429,7 @@ fn hand_on(now: Instant, network: &mut Network, bottleneck: usize, register: &mu
     let links = &mut network.links_mut()[bottleneck..bottleneck + 2];
     for (direction, link) in Direction::BOTH.into_iter().zip(links) {
         if let Some(notes) = &mut link.notes {
-            register.take(now, direction, notes);
+            register.take(now, direction, &mut notes.events);
         }
     }
 }

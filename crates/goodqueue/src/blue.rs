@@ -46,6 +46,7 @@
 
 use alloc::format;
 
+use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::codel::{ECN, LIMIT};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::{Observation, Observe};
@@ -273,6 +274,25 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
 impl<P: Packet, R: Random> Lookahead<P> for Blue<P, R> {
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
+    }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let (mut account, about) = (Account::of(KIND.name), &question.about);
+        let probability = Quantity::Fraction(self.probability);
+        account.fact("probability", probability, "drop probability");
+        account.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
+        if about.moment == Moment::Arrival && (about.is_signal() || about.fate == Fate::Sent) {
+            let hit = if about.is_signal() { "hit" } else { "missed" };
+            account.rule(
+                alloc::format!("BLUE's probability was {probability}, and a draw with it {hit} the packet."),
+                KIND.reference,
+            );
+        }
+        let both =
+            (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
+        let who = "A full queue drops the packet that arrives, and the probability rises.";
+        account.limit(about, DropReason::Overlimit, both, (who, KIND.reference));
+        account
     }
 }
 

@@ -99,6 +99,7 @@
 //! assert_eq!(config.memory(), 4 << 20);
 //! ```
 
+mod account;
 mod ack_filter;
 mod autorate;
 mod change;
@@ -134,6 +135,7 @@ use shaper::{ETHERNET_HEADER, Shaper};
 use tally::moving;
 use tin::Tin;
 
+use crate::account::{Account, Question};
 use crate::config::Build;
 use crate::gauge::{Observation, Observe, Part};
 use crate::nesting::Inner;
@@ -610,6 +612,10 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Cake<P, R> {
         let tin = self.tins.get(self.tin_of(packet))?;
         let index = tin.known_queue_of(self.tag_of(packet));
         self.pool.stranger(&tin.flows.at(index).packets, packet)
+    }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        self.told(question.packet, &question.about)
     }
 }
 

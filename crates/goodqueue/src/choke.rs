@@ -60,6 +60,7 @@
 use alloc::collections::VecDeque;
 use alloc::format;
 
+use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{
     Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant,
 };
@@ -548,6 +549,48 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
         self.now = self.now.max(now);
         let next = self.ring.packet(0).map(Packet::len);
         (next.is_some() || matches!(self.red, Red::Linux(_))).then_some(next)
+    }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let (mut account, about) = (Account::of(KIND.name), &question.about);
+        let average = match &self.red {
+            Red::Linux(red) => red.average(),
+            Red::Floyd1993(red) => red.average(),
+        };
+        let packets = self.ring.packets as u64;
+        account.fact("average", Quantity::Real(average), "average queue in packets before this packet");
+        account.given(
+            "min",
+            Quantity::Packets(u64::from(self.config.min)),
+            "average from which packets are compared",
+        );
+        account.given(
+            "max",
+            Quantity::Packets(u64::from(self.config.max)),
+            "average from which all are dropped",
+        );
+        account.fact("queued", Quantity::Packets(packets), "packets in the queue");
+        account.fact(
+            "matched",
+            Quantity::Number(self.matched),
+            "packets dropped because a random one was of their flow",
+        );
+        if about.is_signal() && (about.is_end() || about.fate == Fate::Marked) {
+            let text = match about.moment {
+                Moment::Arrival => {
+                    "The average queue was not below min. Either a packet drawn from the queue was of the same \
+                     flow, which costs both, or RED's draw hit the packet."
+                }
+                Moment::Waiting | Moment::Departure => {
+                    "A packet of the same flow arrived and drew this one from the queue: CHOKe drops both."
+                }
+            };
+            account.rule(text.into(), KIND.reference);
+        }
+        let both = (Quantity::Packets(packets), Quantity::Packets(u64::from(self.config.limit)));
+        let who = "A full queue drops the packet that arrives.";
+        account.limit(about, DropReason::Overlimit, both, (who, KIND.reference));
+        account
     }
 }
 

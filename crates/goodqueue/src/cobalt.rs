@@ -53,6 +53,9 @@
 //! assert_eq!(config.params().target.to_string(), "5ms");
 //! ```
 
+mod account;
+
+use crate::account::{Account, Quantity, Question};
 use crate::codel::LIMIT;
 use crate::codel::{INTERVAL, TARGET};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
@@ -555,7 +558,17 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
     }
 }
 
-impl<P: Packet, R: Random> Lookahead<P> for Cobalt<P, R> {}
+impl<P: Packet, R: Random> Lookahead<P> for Cobalt<P, R> {
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let (mut account, about) = (Account::of(KIND.name), &question.about);
+        self.vars.account(&self.config.params, about, self.queue.len() <= 1, &mut account);
+        let both =
+            (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
+        let who = "A full queue drops its oldest packet, and BLUE's probability rises.";
+        account.limit(about, DropReason::Overlimit, both, (who, KIND.reference));
+        account
+    }
+}
 
 impl<P: Packet, R: Random> Observe for Cobalt<P, R> {
     fn observe(&self, _now: Instant, seen: &mut Observation) {

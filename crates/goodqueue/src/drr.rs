@@ -50,6 +50,7 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::account::{Account, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::ClassLeaf;
@@ -445,7 +446,16 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
     }
 }
 
-impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Drr<P, Q> {}
+impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Drr<P, Q> {
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let mut account = Account::of(KIND.name);
+        let Some(class) = self.classes.get(self.classify(question.packet) as usize) else { return account };
+        let minor = self.minors.get(self.classify(question.packet) as usize).copied().unwrap_or(0);
+        account.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");
+        account.fact("deficit", Quantity::Bytes(class.deficit), "bytes that the class may still send");
+        account.with_inner(Some(class.leaf.account(question)))
+    }
+}
 
 impl<P: Packet + Flow, Q: Inner<P>> Observe for Drr<P, Q> {
     fn observe(&self, now: Instant, seen: &mut Observation) {

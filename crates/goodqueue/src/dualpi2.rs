@@ -63,6 +63,7 @@
 //! assert_eq!(config.to_settings().number("memlimit", 0, u64::MAX), Ok(Some(30_280_000)));
 //! ```
 
+mod account;
 mod config;
 #[cfg(test)]
 mod tests;
@@ -70,6 +71,7 @@ mod tests;
 pub use config::DualPi2Config;
 use config::ONE;
 
+use crate::account::{Account, Question};
 use crate::config::Build;
 use crate::gauge::{Gauge, Observation, Observe};
 use crate::memory::Memory;
@@ -174,6 +176,11 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
     }
 
     fn update_once(&mut self, at: Instant) {
+        (self.probability, self.last_delay) = self.updated(at, (self.probability, self.last_delay));
+    }
+
+    /// Returns base probability and delay after an update at `at`, given those before.
+    fn updated(&self, at: Instant, (probability, last_delay): (u64, Duration)) -> (u64, Duration) {
         let waited = |queue: &Fifo<P>| queue.front().map_or(Duration::ZERO, |queued| at.since(queued.at));
         let mut delay = waited(&self.classic);
         if self.config.linux {
@@ -181,12 +188,24 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         }
         let gap = |a: Duration, b: Duration| i128::from(a.as_nanos()) - i128::from(b.as_nanos());
         let change = i128::from(self.config.alpha) * gap(delay, self.config.target)
-            + i128::from(self.config.beta) * gap(delay, self.last_delay);
+            + i128::from(self.config.beta) * gap(delay, last_delay);
         let most = if self.config.overflow { self.config.saturation() } else { ONE };
         let moved =
-            (i128::from(self.probability) + change.saturating_mul(PER_256_NANOS)).clamp(0, i128::from(most));
-        self.probability = u64::try_from(moved).unwrap_or(0);
-        self.last_delay = delay;
+            (i128::from(probability) + change.saturating_mul(PER_256_NANOS)).clamp(0, i128::from(most));
+        (u64::try_from(moved).unwrap_or(0), delay)
+    }
+
+    /// Returns base probability and delay as the next call at `now` will see them.
+    fn due(&self, now: Instant) -> (u64, Duration) {
+        let mut state = (self.probability, self.last_delay);
+        let mut at = self.update_at.unwrap_or(Instant::MAX);
+        let mut done = 0;
+        while at <= now && done < MAX_UPDATES {
+            state = self.updated(at, state);
+            at += self.config.tupdate;
+            done += 1;
+        }
+        state
     }
 
     /// True with `probability`, and never with 0.
@@ -422,7 +441,11 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
     }
 }
 
-impl<P: Packet, R: Random> Lookahead<P> for DualPi2<P, R> {}
+impl<P: Packet, R: Random> Lookahead<P> for DualPi2<P, R> {
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        self.told(question.packet, &question.about)
+    }
+}
 
 impl<P: Packet, R: Random> Observe for DualPi2<P, R> {
     fn observe(&self, now: Instant, seen: &mut Observation) {

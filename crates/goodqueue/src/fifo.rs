@@ -34,6 +34,7 @@
 
 use core::marker::PhantomData;
 
+use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::Observe;
 use crate::packet::Packet;
@@ -232,6 +233,27 @@ impl<P: Packet, F: Flavour> Lookahead<P> for FifoQueue<P, F> {
     #[inline]
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
+    }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let mut account = Account::of(F::KIND.name);
+        let (about, limit) = (&question.about, u64::from(self.config.limit));
+        let both = match F::BYTES {
+            true => (Quantity::Bytes(self.queue.bytes()), Quantity::Bytes(limit)),
+            false => (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(limit)),
+        };
+        let who = match F::HEAD_DROP {
+            true => "A full queue drops its oldest packet, which was this one, to admit another.",
+            false => "A full queue drops the packet that arrives.",
+        };
+        account.fact("queued", both.0, "what the queue held");
+        account.limit(about, DropReason::Overlimit, both, (who, F::KIND.reference));
+        if about.fate == Fate::Sent && about.moment == Moment::Departure {
+            let text =
+                "Packets leave in the order in which they arrived, and nothing but the limit drops one.";
+            account.rule(text.into(), F::KIND.reference);
+        }
+        account
     }
 }
 

@@ -69,8 +69,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
+use crate::account::{Account, Quantity, Question};
 use crate::bucket::{ByteCost, Framing};
-use crate::config::Build;
+use crate::config::{Build, Configure as _};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner};
@@ -750,6 +751,22 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
     fn stranger(&self, packet: &P) -> Option<&P> {
         self.leaves.get(self.classify(packet)? as usize)?.as_ref()?.stranger(packet)
+    }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let mut account = Account::of(HtbConfig::<Q::Config>::KIND.name);
+        let index = self.classify(question.packet).map(|index| index as usize);
+        let class = index.and_then(|index| self.config.classes.get(index));
+        if let Some(class) = class {
+            account.given("class", Quantity::Number(u64::from(class.minor)), "the class of this packet");
+        } else {
+            account.rule(
+                "No class takes it: it goes through the direct queue.".into(),
+                HtbConfig::<Q::Config>::KIND.reference,
+            );
+        }
+        let leaf = index.and_then(|index| self.leaves.get(index)?.as_ref());
+        account.with_inner(leaf.map(|leaf| leaf.account(question)))
     }
 }
 

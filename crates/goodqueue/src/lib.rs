@@ -75,12 +75,14 @@ pub mod sfb;
 pub mod sfq;
 pub mod sfq_codel;
 pub mod sfq_pie;
+pub mod story;
 pub mod tbf;
 
 pub use machinery::{
-    aqm, config, flow_queue, gauge, hash, nesting, own, packet, qdisc, queue, random, shown, stats, time,
+    account, aqm, config, flow_queue, gauge, hash, nesting, own, packet, qdisc, queue, random, shown, stats,
+    time,
 };
-use machinery::{bins, bucket, direction, head, jiffies, largest, leaf, memory, typed, verdict};
+use machinery::{bins, bucket, direction, head, jiffies, largest, leaf, memory, reason, typed, verdict};
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};
 pub use direction::Direction;

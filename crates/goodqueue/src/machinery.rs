@@ -3,6 +3,7 @@
 //! No file in this folder knows an algorithm, except that a class holds a [`crate::fifo::Pfifo`] by
 //! default ([`leaf`]). The registry of all disciplines stands above both.
 
+pub mod account;
 pub mod aqm;
 pub(crate) mod bins;
 pub(crate) mod bucket;
@@ -24,6 +25,7 @@ pub mod packet;
 pub mod qdisc;
 pub mod queue;
 pub mod random;
+pub(crate) mod reason;
 pub mod shown;
 pub mod stats;
 pub mod time;

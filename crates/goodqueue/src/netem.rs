@@ -104,7 +104,8 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 
-use crate::config::{Build, ConfigError, Settings, Table, Value};
+use crate::account::{Account, Fate, Moment, Quantity, Question};
+use crate::config::{Build, ConfigError, Configure as _, Settings, Table, Value};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner};
@@ -772,6 +773,30 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Netem<P, Q> {
 
     fn stranger(&self, packet: &P) -> Option<&P> {
         self.inner.as_ref()?.stranger(packet)
+    }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let (mut account, about) = (Account::of(NetemConfig::<Q::Config>::KIND.name), &question.about);
+        account.fact("queued", Quantity::Packets(self.len as u64), "packets in the emulated network");
+        match about.fate {
+            Fate::Dropped(DropReason::Lost) => {
+                account.rule(
+                    "The settings of the emulated network lose packets at random: this one.".into(),
+                    NetemConfig::<Q::Config>::KIND.reference,
+                );
+            }
+            Fate::Sent | Fate::Marked if about.moment == Moment::Departure => {
+                account.rule(
+                    "The delay that the emulated network gave it was over.".into(),
+                    NetemConfig::<Q::Config>::KIND.reference,
+                );
+            }
+            _ => {}
+        }
+        let limit = Quantity::Packets(u64::from(self.config.limit()));
+        let full = ("A full queue drops the packet that arrives.", NetemConfig::<Q::Config>::KIND.reference);
+        account.limit(about, DropReason::Overlimit, (Quantity::Packets(self.len as u64), limit), full);
+        account.with_inner(self.inner.as_ref().map(|inner| inner.account(question)))
     }
 }
 

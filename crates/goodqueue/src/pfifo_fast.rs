@@ -31,6 +31,7 @@
 //! assert_eq!(config.txqueuelen(), 1000);
 //! ```
 
+use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::Observe;
 use crate::nesting::Inner;
@@ -112,17 +113,8 @@ impl<P: Packet + Flow> Qdisc<P> for PfifoFast<P> {
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         let bytes = packet.len();
         self.stats.offered.add(bytes);
+        let chosen = band_of(&packet);
         let [first, ordinary, last] = &mut self.bands;
-        let of_priority =
-            |priority: u8| DEFAULT_PRIOMAP.get(usize::from(priority & 15)).copied().unwrap_or(1);
-        let chosen = packet.class().map_or_else(
-            || of_priority(packet.priority()),
-            |class| match class {
-                1 => 0,
-                3 => 2,
-                _ => 1,
-            },
-        );
         let band = match chosen {
             0 => first,
             2 => last,
@@ -178,7 +170,35 @@ impl<P: Packet + Flow> Qdisc<P> for PfifoFast<P> {
     }
 }
 
+/// Returns the band of a packet.
+fn band_of(packet: &impl Flow) -> u8 {
+    match packet.class() {
+        None => DEFAULT_PRIOMAP.get(usize::from(packet.priority() & 15)).copied().unwrap_or(1),
+        Some(1) => 0,
+        Some(3) => 2,
+        Some(_) => 1,
+    }
+}
+
 impl<P: Packet + Flow> Lookahead<P> for PfifoFast<P> {
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let (mut account, about) = (Account::of(KIND.name), &question.about);
+        let band = usize::from(band_of(question.packet));
+        let held = self.bands.get(band).map_or(0, Fifo::len);
+        let before = self.bands.iter().take(band).map(Fifo::len).sum::<usize>();
+        account.given("band", Quantity::Number(band as u64), "the band of this packet; 0 is served first");
+        account.fact("band_packets", Quantity::Packets(held as u64), "packets in that band");
+        account.fact("ahead", Quantity::Packets(before as u64), "packets in earlier bands");
+        let limit = u64::from(self.config.txqueuelen);
+        let both = (Quantity::Packets(held as u64), Quantity::Packets(limit));
+        let who = "A full band drops the packet that arrives.";
+        account.limit(about, DropReason::Overlimit, both, (who, KIND.reference));
+        if about.moment == Moment::Departure && about.fate == Fate::Sent {
+            account.rule("No earlier band had a packet.".into(), KIND.reference);
+        }
+        account
+    }
+
     fn next_len(&self) -> Option<u32> {
         self.bands.iter().find_map(Fifo::front).map(|queued| queued.packet.len())
     }

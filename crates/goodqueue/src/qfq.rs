@@ -57,7 +57,8 @@ use config::MAX_LONGEST;
 pub use config::{QfqClass, QfqConfig};
 use scheduler::Scheduler;
 
-use crate::config::Build;
+use crate::account::{Account, Quantity, Question};
+use crate::config::{Build, Configure as _};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::ClassLeaf;
 use crate::nesting::{self, Inner};
@@ -457,7 +458,16 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
     }
 }
 
-impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Qfq<P, Q> {}
+impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Qfq<P, Q> {
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let mut account = Account::of(QfqConfig::<Q::Config>::KIND.name);
+        let Some(class) = self.classes.get(self.classify(question.packet)) else { return account };
+        let minor = class.minor;
+        account.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");
+        account.fact("deficit", Quantity::Credit(class.deficit), "bytes that the class may still send");
+        account.with_inner(Some(class.leaf.account(question)))
+    }
+}
 
 impl<P: Packet + Flow, Q: Inner<P>> Observe for Qfq<P, Q> {
     fn observe(&self, now: Instant, seen: &mut Observation) {

@@ -85,6 +85,7 @@
 //! assert_eq!((config.min(), config.max()), (12_500, 37_500));
 //! ```
 
+mod account;
 mod arrival;
 mod config;
 pub(crate) mod floyd1993;
@@ -97,7 +98,8 @@ pub(crate) use config::{AVPKT, BANDWIDTH, BURST, MAX, PROBABILITY, fraction};
 pub use config::{RedConfig, RedVariant};
 pub(crate) use weight::filter_shift;
 
-use crate::config::Build;
+use crate::account::{Account, Moment, Quantity, Question};
+use crate::config::{Build, Configure as _};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -185,6 +187,31 @@ impl Algorithm {
         }
     }
 
+    fn average(&self) -> f64 {
+        match self {
+            Self::Linux(linux) => linux.average(),
+            Self::Floyd1993(floyd) => floyd.average(),
+            Self::Ns2(ns2) => ns2.average(),
+        }
+    }
+
+    fn max_probability(&self) -> f64 {
+        match self {
+            Self::Linux(linux) => linux.max_probability(),
+            Self::Floyd1993(floyd) => floyd.max_probability(),
+            Self::Ns2(ns2) => ns2.max_probability(),
+        }
+    }
+
+    /// Packets since the last signal; `None` below the thresholds.
+    fn count(&self) -> Option<u64> {
+        match self {
+            Self::Linux(linux) => linux.count(),
+            Self::Floyd1993(floyd) => floyd.count(),
+            Self::Ns2(ns2) => Some(ns2.count()),
+        }
+    }
+
     fn adapt(&mut self, now: Instant, is_idle: bool) {
         match self {
             Self::Linux(linux) => linux.adapt(now),
@@ -221,21 +248,13 @@ impl<P: Packet, R: Random> Red<P, R> {
     /// The average queue length, in bytes, as of the last arrival.
     #[must_use]
     pub fn average(&self) -> f64 {
-        match &self.algorithm {
-            Algorithm::Linux(linux) => linux.average(),
-            Algorithm::Floyd1993(floyd) => floyd.average(),
-            Algorithm::Ns2(ns2) => ns2.average(),
-        }
+        self.algorithm.average()
     }
 
     /// The largest probability of an early signal, which `adaptive` moves.
     #[must_use]
     pub fn max_probability(&self) -> f64 {
-        match &self.algorithm {
-            Algorithm::Linux(linux) => linux.max_probability(),
-            Algorithm::Floyd1993(floyd) => floyd.max_probability(),
-            Algorithm::Ns2(ns2) => ns2.max_probability(),
-        }
+        self.algorithm.max_probability()
     }
 
     /// For `linux`: what the kernel calls `max_P` (1 = 2^32) and `qavg` (bytes × 2^Wlog).
@@ -420,6 +439,24 @@ impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
         self.update(now);
         let next = self.queue.front().map(|queued| queued.packet.len());
         (next.is_some() || matches!(self.algorithm, Algorithm::Linux(_))).then_some(next)
+    }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let (mut account, about) = (Account::of(RedConfig::KIND.name), &question.about);
+        let (backlog, packets, bytes) = (self.queue.bytes(), self.queue.len(), question.packet.len());
+        let arrival = Arrival { now: about.now, backlog, packets, bytes };
+        // An arrival first moves the average. The copy draws no number that would be a signal.
+        let mut then = self.algorithm.clone();
+        if about.moment == Moment::Arrival {
+            then.arrival(&arrival, &mut account::Highest);
+        }
+        let (average, max_p) = (then.average(), then.max_probability());
+        let state = account::State { average, max_p, count: self.algorithm.count() };
+        account::account(&self.config, &state, &arrival, about, &mut account);
+        let both = (Quantity::Bytes(backlog), Quantity::Bytes(u64::from(self.config.limit)));
+        let who = "A packet that does not fit is dropped, whatever the average is.";
+        account.limit(about, DropReason::Overlimit, both, (who, "Floyd and Jacobson 1993"));
+        account
     }
 }
 

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::account::{Account, Decision, Question};
 use crate::config::{Build, ConfigError, Configure, Keyword, Kind, Link, Settings, Value};
 use crate::fifo::{BfifoConfig, Pfifo, PfifoConfig};
 use crate::gauge::{Observation, Observe};
@@ -252,6 +253,14 @@ macro_rules! disciplines {
                     Chosen::Own(qdisc) => Lookahead::<P>::stranger(qdisc, packet),
                 }
             }
+
+            fn account(&self, question: &Question<'_, P>) -> Account {
+                let account = match &self.chosen {
+                    $(Chosen::$name(qdisc) => Lookahead::<P>::account(qdisc, question),)+
+                    Chosen::Own(qdisc) => Lookahead::<P>::account(qdisc, question),
+                };
+                self.complete(account, question.about)
+            }
         }
 
         impl<P: Packet + Flow> Observe for AnyQdisc<P> {
@@ -309,6 +318,19 @@ impl<P: Packet + Flow> AnyQdisc<P> {
     #[must_use]
     pub const fn chosen(&self) -> &Chosen<P> {
         &self.chosen
+    }
+
+    /// Adds to an account what its discipline left open: its source, and the values that tc shows.
+    fn complete(&self, mut account: Account, about: Decision) -> Account {
+        let kind = self.kind();
+        (account.kind, account.reference) = (kind.name, kind.reference);
+        if account.facts.is_empty() {
+            let seen = Observation::of(self, about.now);
+            for (name, gauge) in seen.gauges {
+                account.fact(name, gauge.into(), "");
+            }
+        }
+        account
     }
 
     /// Returns the discipline itself, to be changed.

@@ -54,6 +54,7 @@
 //! assert_eq!(config.to_settings().number("quantum", 0, 9), Ok(Some(0)), "packet by packet");
 //! ```
 
+use crate::account::{Account, Quantity, Question};
 use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT, shape};
 use crate::codel::{CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL, Recall, Source, Startup, TARGET};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
@@ -283,6 +284,26 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
 impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
     fn stranger(&self, packet: &P) -> Option<&P> {
         self.bins.stranger(packet, self.salt)
+    }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let (mut account, about) = (Account::of(SfqCodelConfig::KIND.name), &question.about);
+        let index = self.bins.classify(question.packet, self.salt);
+        self.bins.account(index, &mut account);
+        let behind = if self.config.cablelabs() { Behind::AllIfAnyInBin } else { Behind::All };
+        if let Some((codel, behind)) = self.bins.aqm_of(index, behind, question.packet.len()) {
+            let source = "ns-2 sfqcodel.cc; RFC 8289 §5.5";
+            codel.0.account(&self.config.params, about, behind, source, &mut account);
+        }
+        let packets =
+            (Quantity::Packets(self.bins.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
+        let who = if self.config.cablelabs() {
+            "A full queue drops the newest packet of the bin with the most packets."
+        } else {
+            "A full queue drops the packet that arrives."
+        };
+        account.limit(about, DropReason::Overlimit, packets, (who, "ns-2 sfqcodel.cc"));
+        account
     }
 }
 

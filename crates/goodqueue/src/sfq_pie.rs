@@ -42,6 +42,7 @@
 
 use alloc::vec::Vec;
 
+use crate::account::{Account, Quantity, Question};
 use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT, shape};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value};
 use crate::gauge::{Observation, Observe};
@@ -301,6 +302,25 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
 impl<P: Packet + Flow, R: Random> Lookahead<P> for SfqPie<P, R> {
     fn stranger(&self, packet: &P) -> Option<&P> {
         self.bins.stranger(packet, self.salt)
+    }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let (mut account, about) = (Account::of(SfqPieConfig::KIND.name), &question.about);
+        let (pie, index) = (&self.config.pie, self.bins.classify(question.packet, self.salt));
+        self.bins.account(index, &mut account);
+        if let Some((bin, _)) = self.bins.aqm_of(index, Behind::Bin, question.packet.len()) {
+            // The updates that the decision does first.
+            let (mut then, backlog) = (*bin, self.bins.backlog(index));
+            if then.awake {
+                then.update(pie, backlog, updates_due(pie, self.update_at, about.now).0);
+            }
+            then.vars.account(pie, about, (backlog, question.packet.len()), &mut account);
+        }
+        let packets =
+            (Quantity::Packets(self.bins.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
+        let full = ("A full queue drops the packet that arrives.", "ns-2 sfqcodel.cc");
+        account.limit(about, DropReason::Overlimit, packets, full);
+        account
     }
 }
 

@@ -51,6 +51,7 @@
 
 use alloc::boxed::Box;
 
+use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::bucket::{ByteCost, Framing};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::{Observation, Observe};
@@ -418,6 +419,32 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Tbf<P, Q> {
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Tbf<P, Q> {
     fn stranger(&self, packet: &P) -> Option<&P> {
         self.leaf.stranger(packet)
+    }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let (mut account, about) = (Account::of(KIND.name), &question.about);
+        let TbfConfig { rate, burst, costs, .. } = &self.config;
+        let (len, now) = (question.packet.len(), self.now.max(about.now));
+        let after = costs.after(&self.bucket, len, now);
+        let tokens = after.tokens.saturating_add(costs.rate.nanos(len));
+        account.given("rate", Quantity::Rate(*rate), "long-term rate");
+        account.given("burst", Quantity::Bytes(u64::from(*burst)), "bytes that may leave at once");
+        account.fact("tokens", Quantity::Difference(tokens as f64 / 1e9), "tokens, as time at the rate");
+        account.given(
+            "needed",
+            Quantity::Span(Duration::from_nanos(costs.rate.nanos(len).unsigned_abs())),
+            "tokens for this packet",
+        );
+        if about.fate == Fate::Dropped(DropReason::Oversize) {
+            let longest = costs.longest;
+            account.rule(
+                alloc::format!("It has {len} bytes. The bucket never holds tokens for more than {longest}."),
+                KIND.reference,
+            );
+        } else if about.moment == Moment::Departure && !matches!(about.fate, Fate::Dropped(_)) {
+            account.rule("The bucket held enough tokens for it.".into(), KIND.reference);
+        }
+        account.with_inner(Some(self.leaf.account(question)))
     }
 }
 

@@ -44,6 +44,7 @@
 
 use core::fmt::Debug;
 
+use crate::account::{Account, Quantity, Question};
 use crate::config::{Build, Configure};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::{Inner, InnerConfig};
@@ -217,7 +218,25 @@ impl<P: Packet, A: Aqm> Qdisc<P> for AqmQueue<P, A> {
     }
 }
 
-impl<P: Packet, A: Aqm> Lookahead<P> for AqmQueue<P, A> {}
+impl<P: Packet, A: Aqm> Lookahead<P> for AqmQueue<P, A> {
+    /// The state that the algorithm shows in [`Aqm::observe`].
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let (mut account, about) = (Account::of(A::KIND.name), &question.about);
+        account.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
+        account.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
+        account.fact("backlog", Quantity::Bytes(self.queue.bytes()), "bytes in the queue");
+        let mut seen = Observation::default();
+        self.aqm.observe(&self.state, &mut seen);
+        for (name, gauge) in seen.gauges {
+            account.fact(name, gauge.into(), "");
+        }
+        let both =
+            (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.aqm.limit())));
+        let who = "A full queue drops the packet that arrives.";
+        account.limit(about, DropReason::Overlimit, both, (who, A::KIND.reference));
+        account
+    }
+}
 
 impl<P: Packet, A: Aqm> Observe for AqmQueue<P, A> {
     fn observe(&self, _now: Instant, seen: &mut Observation) {

@@ -7,6 +7,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::account::{Account, Quantity};
 use crate::config::{ConfigError, Parameter, Settings, Unit};
 use crate::flow_queue::FlowAqm;
 use crate::head::{CodelTally, Head, Mark, Source, mark};
@@ -402,6 +403,27 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         self.stats.dropped_after.add(bytes);
         drops.dropped(lost, why);
         true
+    }
+
+    /// Adds the state of bin `index`.
+    pub(crate) fn account(&self, index: u32, account: &mut Account) {
+        let Some(bin) = self.bins.get(index as usize) else { return };
+        account.given(
+            "bin",
+            Quantity::Number(u64::from(index)),
+            "the bin to which this packet's flow hashes",
+        );
+        account.fact("bin_packets", Quantity::Packets(u64::from(bin.packets.len())), "packets in that bin");
+        account.fact("bin_backlog", Quantity::Bytes(bin.bytes), "bytes in that bin");
+        account.fact("deficit", Quantity::Credit(bin.deficit), "bytes that the bin may send in this turn");
+        account.fact("bins_active", Quantity::Number(self.active()), "bins that have packets");
+        account.fact("queued", Quantity::Packets(self.len() as u64), "packets in all bins");
+    }
+
+    /// Returns the AQM of bin `index`, and the bytes that it counts behind a packet of `bytes`.
+    pub(crate) fn aqm_of(&self, index: u32, behind: Behind, bytes: u32) -> Option<(&A, u64)> {
+        let bin = self.bins.get(index as usize)?;
+        Some((&bin.aqm, behind.of(bytes, (bin.bytes, bin.packets.len()), self.bytes())))
     }
 
     /// Gives every packet to `drops` and resets everything except the statistics.

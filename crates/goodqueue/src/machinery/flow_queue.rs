@@ -6,6 +6,7 @@
 //!
 //! An overflow takes packets from the flow with the most bytes, found without a scan.
 
+mod account;
 mod aqm;
 mod round;
 

@@ -28,6 +28,7 @@
 
 use alloc::vec::Vec;
 
+use crate::account::Quantity;
 use crate::qdisc::Qdisc;
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
@@ -105,6 +106,19 @@ impl Gauge {
     pub const fn tokens(nanos: i64) -> Self {
         let span = Duration::from_nanos(nanos.unsigned_abs());
         if nanos < 0 { Self::Overdue(span) } else { Self::Time(span) }
+    }
+}
+
+impl From<Gauge> for Quantity {
+    fn from(gauge: Gauge) -> Self {
+        match gauge {
+            Gauge::Number(number) => Self::Number(number),
+            Gauge::Signed(number) => Self::Real(number as f64),
+            Gauge::Time(span) => Self::Span(span),
+            Gauge::Overdue(span) => Self::Ago(span),
+            Gauge::Fraction(part) => Self::Fraction(part),
+            Gauge::Flag(flag) => Self::Flag(flag),
+        }
     }
 }
 

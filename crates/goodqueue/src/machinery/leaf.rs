@@ -8,6 +8,7 @@
 
 use alloc::boxed::Box;
 
+use crate::account::{Account, Quantity, Question};
 use crate::config::{Configure, Value};
 use crate::fifo::PfifoConfig;
 use crate::gauge::Observation;
@@ -110,6 +111,13 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
     /// See [`crate::qdisc::Lookahead::stranger`].
     pub(crate) fn stranger(&self, packet: &P) -> Option<&P> {
         self.qdisc.stranger(packet)
+    }
+
+    /// See [`crate::qdisc::Lookahead::account`].
+    pub(crate) fn account(&self, question: &Question<'_, P>) -> Account {
+        let mut account = self.qdisc.account(question);
+        account.kind = self.qdisc.name();
+        account
     }
 
     /// When the discipline may have a packet to give that it does not give at `now`.
@@ -301,6 +309,20 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
             }
             None => self.rest.leaf.as_mut()?.dequeue(now, drops),
         }
+    }
+
+    /// See [`crate::qdisc::Lookahead::account`].
+    pub(crate) fn account(&self, question: &Question<'_, P>) -> Account {
+        if let Some(leaf) = &self.rest.leaf {
+            return leaf.account(question);
+        }
+        let mut account = Account::of(PfifoConfig::KIND.name);
+        let held = Quantity::Packets(self.len() as u64);
+        account.fact("queued", held, "what the class held");
+        let full = ("A full queue drops the packet that arrives.", PfifoConfig::KIND.reference);
+        let both = (held, Quantity::Packets(u64::from(self.limit)));
+        account.limit(&question.about, DropReason::Overlimit, both, full);
+        account
     }
 
     /// When the discipline may have a packet to give that it does not give at `now`.

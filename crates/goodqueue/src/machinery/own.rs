@@ -15,6 +15,7 @@ use core::any::Any;
 use core::fmt::{self, Debug};
 use core::marker::PhantomData;
 
+use crate::account::{Account, Question};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Owner, Settings};
 use crate::gauge::{Observation, Observe};
 use crate::hash::mix_64;
@@ -308,6 +309,11 @@ impl<P: Packet + Flow> Lookahead<P> for OwnQdisc<P> {
     fn set_taken_ahead(&mut self, now: Instant, taken: bool) {
         self.qdisc.set_taken_ahead(now, taken);
     }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let packet = &StandIn::of(question.packet, usize::MAX, self.salt);
+        self.qdisc.account(&Question { packet, about: question.about })
+    }
 }
 
 impl<P> Observe for OwnQdisc<P> {
@@ -433,6 +439,7 @@ trait ErasedQdisc: Debug + Send + Sync {
     fn next_len(&self) -> Option<u32>;
     fn look_ahead(&mut self, now: Instant, lose: &mut Lose<'_>) -> Option<NextLen>;
     fn set_taken_ahead(&mut self, now: Instant, taken: bool);
+    fn account(&self, question: &Question<'_, StandIn>) -> Account;
     fn observe(&self, now: Instant, seen: &mut Observation);
     fn clone_box(&self) -> Box<dyn ErasedQdisc>;
     fn as_any(&self) -> &dyn Any;
@@ -487,6 +494,10 @@ impl<Q: Registrable> ErasedQdisc for Q {
 
     fn set_taken_ahead(&mut self, now: Instant, taken: bool) {
         Lookahead::set_taken_ahead(self, now, taken);
+    }
+
+    fn account(&self, question: &Question<'_, StandIn>) -> Account {
+        Lookahead::account(self, question)
     }
 
     fn observe(&self, now: Instant, seen: &mut Observation) {

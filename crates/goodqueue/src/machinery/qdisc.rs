@@ -21,8 +21,10 @@
 //! [`Qdisc`] is all that a program needs which owns a queue. [`Lookahead`] has further methods with
 //! defaults, for parents that must know the next packet's length and for drivers that prefetch.
 
+pub use crate::reason::DropReason;
 pub use crate::stats::{Count, Stats};
 
+use crate::account::{Account, Question};
 use crate::time::Instant;
 
 /// A queue discipline over packets of type `P`.
@@ -117,6 +119,15 @@ pub trait Lookahead<P>: Qdisc<P> {
         let _ = packet;
         None
     }
+
+    /// Returns the state that the discipline looks at when it decides about a packet, and the rule
+    /// that leads to the fate in `question`. Called before and after a decision, and only to
+    /// explain it. The default knows nothing; [`AnyQdisc`](crate::AnyQdisc) then names the reason
+    /// and the values of [`Observe`](crate::gauge::Observe).
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let _ = question;
+        Account::default()
+    }
 }
 
 /// Result of a look ahead: the length of the next packet, if one can be sent now.
@@ -132,62 +143,5 @@ pub trait Drops<P> {
 impl<P, F: FnMut(P, DropReason)> Drops<P> for F {
     fn dropped(&mut self, packet: P, why: DropReason) {
         self(packet, why);
-    }
-}
-
-/// Why a packet was dropped.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[non_exhaustive]
-pub enum DropReason {
-    /// The AQM decided so: the drop is the congestion signal.
-    Congested,
-    /// The packet limit (or a byte limit in its place) was reached.
-    Overlimit,
-    /// The memory limit was reached.
-    Overmemory,
-    /// The limit of one flow was reached while the queue had room.
-    FlowLimit,
-    /// The packet is larger than the discipline can ever send.
-    Oversize,
-    /// The packet was queued when the discipline was purged.
-    Purged,
-    /// An emulated network lost the packet.
-    Lost,
-    /// The packet was an acknowledgement that a later one makes redundant.
-    Superseded,
-}
-
-impl DropReason {
-    /// Every reason, in the order in which they are reported.
-    pub const ALL: &'static [Self] = &[
-        Self::Congested,
-        Self::Overlimit,
-        Self::Overmemory,
-        Self::FlowLimit,
-        Self::Oversize,
-        Self::Purged,
-        Self::Lost,
-        Self::Superseded,
-    ];
-
-    /// Returns the name used in results.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Congested => "congested",
-            Self::Overlimit => "overlimit",
-            Self::Overmemory => "overmemory",
-            Self::FlowLimit => "flow_limit",
-            Self::Oversize => "oversize",
-            Self::Purged => "purged",
-            Self::Lost => "lost",
-            Self::Superseded => "superseded",
-        }
-    }
-
-    /// Returns the position in [`Self::ALL`].
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self as usize
     }
 }

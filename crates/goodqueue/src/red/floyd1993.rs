@@ -142,6 +142,12 @@ impl Floyd1993 {
         self.average * power(1.0 - self.weight, now.since(since).as_nanos() / self.packet_time)
     }
 
+    /// Packets since the last signal; `None` below `min`.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number from -1 on")]
+    pub(super) fn count(&self) -> Option<u64> {
+        (self.count >= 0.0).then_some(self.count as u64)
+    }
+
     pub(crate) fn average(&self) -> f64 {
         if self.byte_mode { self.average } else { self.average * self.avpkt }
     }

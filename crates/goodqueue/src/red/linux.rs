@@ -171,6 +171,11 @@ impl Linux {
         self.terms.slope = u32::try_from(rounded).unwrap_or(u32::MAX).max(1);
     }
 
+    /// Packets since the last signal; `None` outside of the thresholds.
+    pub(super) fn count(&self) -> Option<u64> {
+        self.queue.count.map(u64::from)
+    }
+
     pub(crate) fn average(&self) -> f64 {
         (self.queue.average >> self.terms.shift) as f64
     }

@@ -154,6 +154,11 @@ impl Ns2 {
         u64::try_from(bits / (8 * u128::from(self.mean))).unwrap_or(u64::MAX)
     }
 
+    /// Packets since the last signal.
+    pub(super) const fn count(&self) -> u64 {
+        self.count
+    }
+
     pub(super) fn average(&self) -> f64 {
         if self.byte_mode { self.average } else { self.average * f64::from(self.mean) }
     }

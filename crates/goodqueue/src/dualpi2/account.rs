@@ -1,0 +1,91 @@
+//! The state of `dualpi2` around one decision, in words.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::DualPi2;
+use super::config::ONE;
+use crate::account::{Account, Decision, Fate, Moment, Quantity, readable};
+use crate::config::Configure;
+use crate::packet::{Ecn, Packet};
+use crate::qdisc::{DropReason, Qdisc as _};
+use crate::random::Random;
+
+impl<P: Packet, R: Random> DualPi2<P, R> {
+    pub(super) fn told(&self, packet: &P, about: &Decision) -> Account {
+        let mut account = Account::of(super::DualPi2Config::KIND.name);
+        let config = &self.config;
+        let low_latency = matches!(packet.ecn(), Ecn::Ect1 | Ecn::Ce);
+        let part = |units: u64| units as f64 / ONE as f64;
+        let (probability, delay) = self.due(about.now);
+        let base = part(probability);
+        let coupled = (base * f64::from(config.coupling)).min(1.0);
+        let native = part(self.native(about.sojourn()));
+        let queue = if low_latency { "L" } else { "C" };
+        account.given("queue", Quantity::Word(queue), "L: ECT(1) and CE; C: all others");
+        account.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
+        account.given("target", Quantity::Span(config.target), "queue delay aimed at in C");
+        account.fact("delay", Quantity::Span(delay), "queue delay at the last update");
+        account.fact("p'", Quantity::Fraction(base), "base probability");
+        account.fact("p_C = p'^2", Quantity::Fraction(base * base), "probability in C");
+        account.fact("p_CL = k p'", Quantity::Fraction(coupled), "probability in L by the coupling");
+        account.given("k", Quantity::Number(u64::from(config.coupling)), "coupling factor");
+        account.fact("p'_L", Quantity::Fraction(native), "probability in L by its own delay");
+        account.given("step", Quantity::Span(config.step), "delay threshold of L");
+        account.fact("packets_l", Quantity::Packets(self.low_latency.len() as u64), "packets in L");
+        account.fact("packets_c", Quantity::Packets(self.classic.len() as u64), "packets in C");
+        account.fact("credit", Quantity::Credit(self.credit), "above 0 it is the turn of C");
+        if about.moment == Moment::Departure
+            && let Some(text) = self.rule(low_latency, probability, (base, coupled, native), about)
+        {
+            account.rule(text, "RFC 9332 §2.4, §4.1 and appendix A");
+        }
+        let full = ("A full queue drops the packet that arrives.", "RFC 9332 §4.1");
+        let packets = (Quantity::Packets(self.len() as u64), Quantity::Packets(u64::from(config.limit)));
+        account.limit(about, DropReason::Overlimit, packets, full);
+        let memory = (Quantity::Bytes(self.memory.used()), Quantity::Bytes(config.memory_limit));
+        account.limit(about, DropReason::Overmemory, memory, full);
+        account
+    }
+
+    fn rule(
+        &self,
+        low_latency: bool,
+        probability: u64,
+        probabilities: (f64, f64, f64),
+        about: &Decision,
+    ) -> Option<String> {
+        let (base, coupled, native) = probabilities;
+        let [base, squared, coupled_shown, native_shown] =
+            [base, base * base, coupled, native].map(Quantity::Fraction);
+        let waited = readable(about.sojourn());
+        let verb = about.verb();
+        Some(match (low_latency, about.fate) {
+            _ if about.is_signal() && probability > self.config.saturation() => format!(
+                "The base probability p' ({base}) is above the one at which L is marked with certainty: the \
+                 queue is overloaded, and both queues drop with p'^2 = {squared}. This packet was {verb}."
+            ),
+            (true, Fate::Marked) if native >= 1.0 => format!(
+                "It had waited {waited} in L, beyond the threshold of {}: marked.",
+                readable(self.config.step)
+            ),
+            (true, Fate::Marked) => format!(
+                "L marks with the larger of its own probability ({native_shown}) and that of the coupling, k p' \
+                 = {coupled_shown}. A draw with it hit the packet."
+            ),
+            (false, _) if about.is_signal() => format!(
+                "C drops or marks with p'^2 = {squared}: two draws with p' = {base} hit the packet, which was {verb}."
+            ),
+            (true, Fate::Sent) => format!(
+                "L marks with the larger of its own probability ({native_shown}) and that of the coupling, k p' \
+                 = {coupled_shown}. The packet was not hit{}.",
+                if self.is_small() { ": less than two packets were queued" } else { "" }
+            ),
+            (false, Fate::Sent) => format!(
+                "C drops or marks with p'^2 = {squared}. The packet was not hit{}.",
+                if self.is_small() { ": less than two packets were queued" } else { "" }
+            ),
+            _ => return None,
+        })
+    }
+}

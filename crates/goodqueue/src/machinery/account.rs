@@ -1,0 +1,333 @@
+//! What a discipline looked at when it decided about one packet.
+//!
+//! An [`Account`] is the answer of [`Lookahead::account`](crate::Lookahead::account): the values
+//! that the rule compares, and the rule in words with its source. Nobody asks on the data path; the
+//! module [`story`](crate::story) asks around the one decision that it explains.
+//!
+//! ```
+//! use goodqueue::account::Quantity;
+//! use goodqueue::Duration;
+//! assert_eq!(Quantity::Span(Duration::from_nanos(142_301_123)).to_string(), "142 ms");
+//! assert_eq!(Quantity::Ago(Duration::from_millis(5)).to_string(), "5 ms ago");
+//! assert_eq!(Quantity::Fraction(0.0312).to_string(), "3.12 %");
+//! ```
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::reason::DropReason;
+use crate::time::{Duration, Instant, Rate};
+
+/// What is asked about a packet.
+#[derive(Debug)]
+pub struct Question<'a, P> {
+    /// The packet, as it arrived.
+    pub packet: &'a P,
+    /// The decision about the packet.
+    pub about: Decision,
+}
+
+/// A decision about a packet, as known from an earlier run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// Time of the decision.
+    pub now: Instant,
+    /// Time at which the packet arrived.
+    pub arrived: Instant,
+    /// Time at which the packet was sent or dropped.
+    pub ended: Instant,
+    /// The call in which the discipline decides.
+    pub moment: Moment,
+    /// The packet's fate.
+    pub fate: Fate,
+}
+
+/// The call in which a discipline decides about a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// The packet arrives.
+    Arrival,
+    /// The packet waits, and another packet arrives or the configuration changes.
+    Waiting,
+    /// The link takes a packet.
+    Departure,
+}
+
+/// The fate of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Sent without a mark.
+    Sent,
+    /// Sent with a mark that this queue set.
+    Marked,
+    /// Dropped.
+    Dropped(DropReason),
+}
+
+impl Decision {
+    /// Returns how long the packet has been queued.
+    #[must_use]
+    pub fn sojourn(&self) -> Duration {
+        self.now.since(self.arrived)
+    }
+
+    /// Returns true if the packet is sent or dropped now.
+    #[must_use]
+    pub fn is_end(&self) -> bool {
+        self.now == self.ended
+    }
+
+    /// Returns true if the AQM signals congestion with this fate.
+    #[must_use]
+    pub const fn is_signal(&self) -> bool {
+        matches!(self.fate, Fate::Marked | Fate::Dropped(DropReason::Congested))
+    }
+
+    /// Returns the verb of a signal: "marked" or "dropped".
+    #[must_use]
+    pub const fn verb(&self) -> &'static str {
+        match self.fate {
+            Fate::Sent => "sent",
+            Fate::Marked => "marked",
+            Fate::Dropped(_) => "dropped",
+        }
+    }
+}
+
+/// The state of a discipline in front of a decision, and the rule that decides.
+#[derive(Clone, PartialEq, Default, Debug)]
+#[non_exhaustive]
+pub struct Account {
+    /// Name of the discipline.
+    pub kind: &'static str,
+    /// Values that the rule looks at.
+    pub facts: Vec<Fact>,
+    /// Rules that lead to the fate, the deciding one last.
+    pub rules: Vec<Rule>,
+    /// Source of the discipline.
+    pub reference: &'static str,
+    /// Account of the inner discipline that holds the packet.
+    pub inner: Option<Box<Self>>,
+}
+
+/// One value.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Fact {
+    /// Name of the value in the standard or the code.
+    pub name: &'static str,
+    /// The value.
+    pub value: Quantity,
+    /// Meaning in a few words.
+    pub doc: &'static str,
+    /// The value is a parameter or belongs to the packet: the decision does not change it.
+    pub is_given: bool,
+}
+
+/// A rule in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rule {
+    /// Sentences with the values that decided.
+    pub text: String,
+    /// Section of the standard, or the paper.
+    pub source: &'static str,
+}
+
+impl Account {
+    /// Returns the account of a discipline that has nothing to tell yet.
+    #[must_use]
+    pub fn of(kind: &'static str) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
+    /// Adds a value.
+    pub fn fact(&mut self, name: &'static str, value: Quantity, doc: &'static str) {
+        self.facts.push(Fact { name, value, doc, is_given: false });
+    }
+
+    /// Adds a parameter, or a value of the packet.
+    pub fn given(&mut self, name: &'static str, value: Quantity, doc: &'static str) {
+        self.facts.push(Fact { name, value, doc, is_given: true });
+    }
+
+    /// Adds a rule.
+    pub fn rule(&mut self, text: String, source: &'static str) {
+        self.rules.push(Rule { text, source });
+    }
+
+    /// Adds the limit of a queue, and the rule of a drop for `why` that a full queue causes.
+    pub fn limit(
+        &mut self,
+        about: &Decision,
+        why: DropReason,
+        (held, limit): (Quantity, Quantity),
+        (who, source): (&str, &'static str),
+    ) {
+        let (name, doc) = match why {
+            DropReason::Overmemory => ("memory_limit", "memory that the queue may use"),
+            DropReason::FlowLimit => ("flow_limit", "what one flow may queue"),
+            _ => ("limit", "what the queue holds"),
+        };
+        self.given(name, limit, doc);
+        if about.fate == Fate::Dropped(why) && about.is_end() {
+            let what = match why {
+                DropReason::Overmemory => "The memory in use was",
+                DropReason::FlowLimit => "Its flow held",
+                _ => "The queue held",
+            };
+            self.rule(format!("{what} {held}; the limit is {limit}. {who}"), source);
+        }
+    }
+
+    /// Sets the account of the inner discipline that holds the packet.
+    #[must_use]
+    pub fn with_inner(mut self, inner: Option<Self>) -> Self {
+        self.inner = inner.map(Box::new);
+        self
+    }
+
+    /// Returns the accounts from the outermost discipline to the innermost.
+    pub fn levels(&self) -> impl Iterator<Item = &Self> {
+        core::iter::successors(Some(self), |account| account.inner.as_deref())
+    }
+
+    /// Returns the value called `name`, at any level.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Quantity> {
+        self.levels().flat_map(|level| &level.facts).find(|fact| fact.name == name).map(|fact| fact.value)
+    }
+}
+
+/// A value with its unit. [`Display`](fmt::Display) writes it for people, in three digits.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Quantity {
+    /// A span of time.
+    Span(Duration),
+    /// A time that much later than the decision.
+    In(Duration),
+    /// A time that much earlier than the decision.
+    Ago(Duration),
+    /// Not set.
+    Unset,
+    /// A span of time that may be negative, in seconds.
+    Difference(f64),
+    /// Packets.
+    Packets(u64),
+    /// Bytes.
+    Bytes(u64),
+    /// Bytes, negative for a debt.
+    Credit(i64),
+    /// A number without a unit.
+    Number(u64),
+    /// A number without a unit that may have a fraction.
+    Real(f64),
+    /// A fraction of 1.
+    Fraction(f64),
+    /// Bits per second.
+    Rate(Rate),
+    /// Yes or no.
+    Flag(bool),
+    /// A word.
+    Word(&'static str),
+}
+
+impl Quantity {
+    /// Returns `at` relative to `now`.
+    #[must_use]
+    pub fn at(at: Instant, now: Instant) -> Self {
+        if at > now { Self::In(at.since(now)) } else { Self::Ago(now.since(at)) }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Span(span) => write!(f, "{}", readable(span)),
+            Self::In(span) => write!(f, "in {}", readable(span)),
+            Self::Ago(span) if span.is_zero() => f.write_str("now"),
+            Self::Ago(span) => write!(f, "{} ago", readable(span)),
+            Self::Unset => f.write_str("not set"),
+            Self::Difference(seconds) => write!(f, "{}", Readable::new(seconds, SPANS)),
+            Self::Packets(1) => f.write_str("1 packet"),
+            Self::Packets(packets) => write!(f, "{packets} packets"),
+            Self::Bytes(1) => f.write_str("1 byte"),
+            Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
+            Self::Credit(bytes) => write!(f, "{bytes} bytes"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Real(number) => write!(f, "{}", Readable::new(number, &[(1.0, "")])),
+            Self::Fraction(part) => write!(f, "{}", Readable::new(part * 100.0, &[(1.0, " %")])),
+            Self::Rate(rate) => write!(f, "{rate}"),
+            Self::Flag(flag) => f.write_str(if flag { "yes" } else { "no" }),
+            Self::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// Returns a span of time in three digits with its unit, such as "142 ms".
+pub(crate) fn readable(span: Duration) -> impl fmt::Display {
+    Readable::new(span.as_nanos() as f64 / 1e9, SPANS)
+}
+
+/// Units of a span of time in seconds, the largest first.
+const SPANS: &[(f64, &str)] = &[(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")];
+
+/// A number in three digits, in the largest of some units that is not above it.
+struct Readable {
+    value: f64,
+    unit: &'static str,
+}
+
+impl Readable {
+    fn new(value: f64, units: &'static [(f64, &'static str)]) -> Self {
+        // Without the margin, 0.9999 ms would be 1000 µs.
+        let fits = units.iter().find(|(unit, _)| value.abs() >= unit * 0.9995);
+        let &(unit, name) = fits.or(units.last()).unwrap_or(&(1.0, ""));
+        Self { value: value / unit, unit: name }
+    }
+}
+
+impl fmt::Display for Readable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = self.value.abs();
+        let whole = size - size % 1.0;
+        let digits = match size {
+            // The largest places after which three digits are exact need none.
+            _ if (size - whole).abs() < 1e-9 || size >= 99.95 => 0,
+            size if size >= 9.995 => 1,
+            size if size >= 0.9995 => 2,
+            size if size >= 0.01 => 3,
+            _ => 6,
+        };
+        let mut text = format!("{:.*}", digits, self.value);
+        if digits > 0 {
+            text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
+        }
+        write!(f, "{text}{}", self.unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn numbers_have_three_digits_and_no_needless_zeros() {
+        let span = |nanos| Quantity::Span(Duration::from_nanos(nanos)).to_string();
+        assert_eq!(span(0), "0 ns");
+        assert_eq!(span(999), "999 ns");
+        assert_eq!(span(1_500), "1.5 µs");
+        assert_eq!(span(999_900), "1 ms");
+        assert_eq!(span(57_735_026), "57.7 ms");
+        assert_eq!(span(1_000_000_000), "1 s");
+        assert_eq!(span(73_214_000_000), "73.2 s");
+        assert_eq!(Quantity::Difference(-0.0123).to_string(), "-12.3 ms");
+        assert_eq!(Quantity::Fraction(0.000_4).to_string(), "0.04 %");
+        assert_eq!(Quantity::Fraction(0.0).to_string(), "0 %");
+        assert_eq!(Quantity::Real(8.5).to_string(), "8.5");
+        assert_eq!(Quantity::Real(1234.5).to_string(), "1234");
+    }
+}

@@ -1,0 +1,78 @@
+//! The queue of one packet's flow around a decision, in words.
+
+use alloc::format;
+
+use super::{FlowAqm, FlowQueues};
+use crate::account::{Account, Decision, Fate, Moment, Quantity, readable};
+use crate::packet::Packet;
+
+impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
+    /// Adds the state of flow `index`, and the rule of the scheduler about a packet that is sent.
+    pub(crate) fn account(
+        &self,
+        index: u32,
+        quantum: u32,
+        about: &Decision,
+        source: &'static str,
+        account: &mut Account,
+    ) {
+        let Some(flow) = self.flows.get(index as usize) else { return };
+        let is_new = self.new_flows.iter().any(|listed| listed == index);
+        let list = match (flow.listed, is_new) {
+            (true, true) => "new flows",
+            (true, false) => "old flows",
+            (false, _) => "none",
+        };
+        let (new, old) = self.listed();
+        let packets = u64::from(flow.packets.len());
+        account.given(
+            "flow",
+            Quantity::Number(u64::from(index)),
+            "the queue to which this packet's flow hashes",
+        );
+        account.fact("flow_packets", Quantity::Packets(packets), "packets in that queue");
+        account.fact("flow_backlog", Quantity::Bytes(flow.backlog), "bytes in that queue");
+        account.fact("list", Quantity::Word(list), "the list on which that queue is");
+        account.fact(
+            "deficit",
+            Quantity::Credit(flow.deficit),
+            "bytes that the queue may send in this round",
+        );
+        account.given("quantum", Quantity::Bytes(u64::from(quantum)), "bytes per queue and round");
+        account.fact("new_flows", Quantity::Number(new), "queues that have just become active");
+        account.fact("old_flows", Quantity::Number(old), "other active queues");
+        account.fact("queued", Quantity::Packets(self.packets()), "packets in all queues");
+        match (about.moment, about.fate) {
+            (Moment::Arrival, Fate::Sent | Fate::Marked) if !flow.listed => account.rule(
+                "Its queue was empty and on no list. It became a new flow, and new flows are served first.".into(),
+                source,
+            ),
+            (Moment::Arrival, Fate::Sent | Fate::Marked) => account.rule(
+                format!(
+                    "Its queue ({index}) already held {} ({} bytes) and was among the {list}: the packet waits \
+                     behind those of its own flow.",
+                    Quantity::Packets(packets),
+                    flow.backlog
+                ),
+                source,
+            ),
+            (Moment::Departure, Fate::Sent | Fate::Marked) => account.rule(
+                format!(
+                    "It waited {} for the packets of its own flow in front of it and for the turns of other \
+                     queues: {} active, {quantum} bytes each per round.",
+                    readable(about.sojourn()),
+                    new.saturating_add(old)
+                ),
+                source,
+            ),
+            _ => {}
+        }
+    }
+
+    /// Returns the flow with the most bytes, and these bytes. Unlike [`Self::fattest`], it looks at
+    /// all flows and changes nothing.
+    pub(crate) fn fattest_now(&self) -> (u32, u64) {
+        let flows = (0..).zip(self.flows.iter().map(|flow| flow.backlog));
+        flows.fold((0, 0), |most, flow| if flow.1 > most.1 { flow } else { most })
+    }
+}

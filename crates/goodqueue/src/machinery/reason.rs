@@ -1,0 +1,73 @@
+//! The reasons for which a discipline drops a packet.
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// The AQM decided so: the drop is the congestion signal.
+    Congested,
+    /// The packet limit (or a byte limit in its place) was reached.
+    Overlimit,
+    /// The memory limit was reached.
+    Overmemory,
+    /// The limit of one flow was reached while the queue had room.
+    FlowLimit,
+    /// The packet is larger than the discipline can ever send.
+    Oversize,
+    /// The packet was queued when the discipline was purged.
+    Purged,
+    /// An emulated network lost the packet.
+    Lost,
+    /// The packet was an acknowledgement that a later one makes redundant.
+    Superseded,
+}
+
+impl DropReason {
+    /// Every reason, in the order in which they are reported.
+    pub const ALL: &'static [Self] = &[
+        Self::Congested,
+        Self::Overlimit,
+        Self::Overmemory,
+        Self::FlowLimit,
+        Self::Oversize,
+        Self::Purged,
+        Self::Lost,
+        Self::Superseded,
+    ];
+
+    /// Returns the name used in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Congested => "congested",
+            Self::Overlimit => "overlimit",
+            Self::Overmemory => "overmemory",
+            Self::FlowLimit => "flow_limit",
+            Self::Oversize => "oversize",
+            Self::Purged => "purged",
+            Self::Lost => "lost",
+            Self::Superseded => "superseded",
+        }
+    }
+
+    /// Returns the position in [`Self::ALL`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Returns the reason in a sentence about the dropped packet.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Congested => "The AQM dropped it as a signal of congestion.",
+            Self::Overlimit => "The queue had reached its limit.",
+            Self::Overmemory => "The queue had used up its memory.",
+            Self::FlowLimit => "Its flow had reached the limit of one flow.",
+            Self::Oversize => "It was larger than the discipline can ever send.",
+            Self::Purged => "The queue was emptied while it waited.",
+            Self::Lost => "The emulated network lost it.",
+            Self::Superseded => "It was an acknowledgement that a later one made redundant.",
+        }
+    }
+}

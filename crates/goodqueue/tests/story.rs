@@ -1,0 +1,193 @@
+//! Stories of single packets: what decided about them, in words and values.
+
+use goodqueue::account::{Account, Fate, Moment, Quantity};
+use goodqueue::config::{Link, Settings, Value};
+use goodqueue::random::Source;
+use goodqueue::registry::KINDS;
+use goodqueue::story::{Known, Story, Watched, Witness};
+use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Packet, Qdisc, Rate};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Frame {
+    number: u64,
+    flow: u32,
+    ecn: Ecn,
+}
+
+impl Packet for Frame {
+    fn len(&self) -> u32 {
+        1514
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn set_ce(&mut self) -> bool {
+        self.ecn.mark()
+    }
+}
+
+impl Flow for Frame {
+    fn flow_hash(&self, salt: u32) -> u32 {
+        self.flow.wrapping_mul(0x9E37_79B9) ^ salt
+    }
+}
+
+/// A packet arrives every 0.7 ms in three flows, and one leaves every 1.2 ms, for ten seconds.
+fn drive(queue: &mut impl Qdisc<Frame>, ecn: Ecn) -> Vec<(Frame, Instant, Instant, Fate)> {
+    let at = |micros: u64| Instant::from_nanos(micros * 1_000);
+    let (mut fates, mut arrived) = (Vec::new(), Vec::new());
+    for step in 0..100_000_u64 {
+        let now = at(step * 100);
+        let mut lost = Vec::new();
+        if step % 7 == 0 {
+            let number = step / 7;
+            arrived.push(now);
+            let flow = u32::try_from(number % 3).unwrap_or(0);
+            queue.enqueue(now, Frame { number, flow, ecn }, &mut |packet, why| lost.push((packet, why)));
+        }
+        if step % 12 == 0
+            && let Some(sent) = queue.dequeue(now, &mut |packet, why| lost.push((packet, why)))
+        {
+            let fate = if sent.ecn == Ecn::Ce { Fate::Marked } else { Fate::Sent };
+            fates.push((sent, now, fate));
+        }
+        fates.extend(lost.into_iter().map(|(packet, why)| (packet, now, Fate::Dropped(why))));
+    }
+    let came = |packet: &Frame| arrived[usize::try_from(packet.number).unwrap_or(0)];
+    fates.into_iter().map(|(packet, now, fate)| (packet, came(&packet), now, fate)).collect()
+}
+
+fn queue(kind: &str, settings: &Settings) -> AnyQdisc<Frame> {
+    let link = Link { rate: Rate::from_bps(10_000_000), ..Link::default() };
+    let config = AnyConfig::from_settings(kind, settings, &link).expect("it exists").expect("valid");
+    AnyQdisc::new(config, 7, Source::seeded(3))
+}
+
+/// Returns the story of the first packet with a fate for which `is_it` is true, if there is one.
+fn story(kind: &str, settings: &Settings, ecn: Ecn, is_it: impl Fn(Fate) -> bool) -> Option<Story> {
+    let fates = drive(&mut queue(kind, settings), ecn);
+    let (packet, arrived, ended, fate) = fates.into_iter().find(|&(.., fate)| is_it(fate))?;
+    let number = packet.number;
+    let witness = Witness::new(Known { arrived, ended, fate }, move |other: &Frame| other.number == number);
+    let mut watched = Watched { qdisc: queue(kind, settings), witness };
+    drive(&mut watched, ecn);
+    watched.witness.story(number, kind, "")
+}
+
+fn is_signal(fate: Fate) -> bool {
+    matches!(fate, Fate::Marked | Fate::Dropped(DropReason::Congested))
+}
+
+#[test]
+fn every_discipline_tells_the_story_of_its_first_drop_with_a_source() {
+    for kind in KINDS {
+        let short = Settings::new();
+        let Some(story) = story(kind.name, &short, Ecn::NotEct, |fate| matches!(fate, Fate::Dropped(_)))
+        else {
+            continue;
+        };
+        let told = story.sentences();
+        assert!(told[0].starts_with("Packet "), "{}: {told:?}", kind.name);
+        assert!(told[1].starts_with("It was dropped"), "{}: {told:?}", kind.name);
+        assert!(told.len() >= 3 && told[2].ends_with(']'), "{} gives no rule: {told:?}", kind.name);
+        assert_eq!(story.arrival.moment, Moment::Arrival);
+    }
+}
+
+#[test]
+fn every_aqm_explains_a_signal_with_the_state_that_its_rule_looks_at() {
+    for (kind, names) in [
+        ("codel", &["sojourn", "target", "first_above", "count", "drop_next"][..]),
+        ("codel_dt", &["above", "count", "drop_next"]),
+        ("fq_codel", &["flow", "deficit", "list", "first_above", "count", "drop_next"]),
+        ("sfq_codel", &["bin", "sojourn", "count", "drop_next"]),
+        ("cobalt", &["sojourn", "count", "drop_next", "blue_prob"]),
+        ("cake", &["tin", "flow", "deficit", "set", "sojourn", "drop_next", "blue_prob"]),
+        ("pie", &["probability", "error", "change", "alpha", "beta", "scaling", "burst_allowance"]),
+        ("fq_pie", &["flow", "deficit", "probability", "burst_allowance", "accumulated"]),
+        ("sfq_pie", &["bin", "probability", "burst_allowance"]),
+        ("red", &["average", "min", "max", "probability", "count"]),
+        ("choke", &["average", "min", "max"]),
+        ("blue", &["probability"]),
+        ("dualpi2", &["p'", "p_CL = k p'", "k", "credit"]),
+    ] {
+        let story = story(kind, &Settings::new(), Ecn::NotEct, is_signal).expect(kind);
+        let values = story.values();
+        for name in names {
+            assert!(values.iter().any(|value| value.name == *name), "{kind} does not show {name}");
+        }
+        let rules = |account: &Account| account.levels().any(|level| !level.rules.is_empty());
+        assert!(rules(&story.decision().before), "{kind}: {:?}", story.sentences());
+        assert!(!story.to_string().contains("The AQM dropped it"), "{kind}: the rule is named\n{story}");
+    }
+}
+
+#[test]
+fn a_packet_that_codel_marks_is_explained_like_one_that_it_drops() {
+    let ecn = Settings::new().with("ecn", Value::Flag(true));
+    let story = story("codel", &ecn, Ecn::Ect0, is_signal).expect("a mark");
+    assert_eq!(story.known.fate, Fate::Marked);
+    let told = story.sentences();
+    assert!(told[1].contains("with the mark CE"), "{told:?}");
+    assert!(told[2].contains("a dropping phase began, and the packet was marked"), "{told:?}");
+    let dropping = |account: &Account| account.get("dropping");
+    let scene = story.decision();
+    assert_eq!(dropping(&scene.before), Some(Quantity::Flag(false)));
+    assert_eq!(dropping(&scene.after), Some(Quantity::Flag(true)));
+}
+
+#[test]
+fn a_packet_that_was_only_sent_is_told_why_it_was_spared() {
+    let sent = |kind: &str| {
+        let story = story(kind, &Settings::new(), Ecn::NotEct, |fate| fate == Fate::Sent).expect(kind);
+        story.sentences().join("\n")
+    };
+    assert!(sent("codel").contains("less than the target of 5 ms"), "{}", sent("codel"));
+    assert!(sent("pie").contains("A burst allowance of 150 ms was left"), "{}", sent("pie"));
+    assert!(sent("fq_codel").contains("new flows are served first"), "{}", sent("fq_codel"));
+    assert!(sent("red").contains("below the lower threshold"), "{}", sent("red"));
+    assert!(sent("pfifo").contains("in the order in which they arrived"), "{}", sent("pfifo"));
+}
+
+#[test]
+fn an_overflow_of_fq_codel_names_the_fattest_flow_and_the_place_in_the_batch() {
+    let small = Settings::new()
+        .with("limit", Value::Packets(20))
+        .with("target", Value::Time(Duration::from_secs(60)));
+    let told =
+        story("fq_codel", &small, Ecn::NotEct, |fate| matches!(fate, Fate::Dropped(_))).expect("a drop");
+    assert_eq!(told.decision().moment, Moment::Waiting);
+    let text = told.sentences().join("\n");
+    assert!(text.contains("The queue held 20 packets; the limit is 20 packets"), "{text}");
+    assert!(text.contains("The queue with the most bytes"), "{text}");
+    assert!(text.contains("this was number 1"), "{text}");
+    assert_eq!(text.matches("the limit is").count(), 1, "said where it happened only: {text}");
+}
+
+#[test]
+fn the_parent_and_the_discipline_in_it_both_tell_their_part() {
+    let child = goodqueue::config::Child {
+        class: 1,
+        parent: 0,
+        settings: Settings::new(),
+        qdisc: Some(("codel", Settings::new())),
+    };
+    let shaper = Settings::new().with("rate", Value::Rate(Rate::from_bps(8_000_000))).with_child(child);
+    let story = story("tbf", &shaper, Ecn::NotEct, is_signal).expect("a drop");
+    let kinds: Vec<&str> = story.decision().before.levels().map(|level| level.kind).collect();
+    assert_eq!(kinds, ["tbf", "codel"]);
+    assert!(story.values().iter().any(|value| value.name == "tokens"));
+}
+
+#[test]
+fn a_witness_changes_no_decision() {
+    for kind in KINDS {
+        let plain = drive(&mut queue(kind.name, &Settings::new()), Ecn::Ect0);
+        let known = Known { arrived: Instant::ZERO, ended: Instant::ZERO, fate: Fate::Sent };
+        let witness = Witness::new(known, |frame: &Frame| frame.number == 100);
+        let mut watched = Watched { qdisc: queue(kind.name, &Settings::new()), witness };
+        assert!(drive(&mut watched, Ecn::Ect0) == plain, "{}", kind.name);
+    }
+}

@@ -17,6 +17,7 @@ pub(crate) mod shell;
 mod simulation;
 #[cfg(target_os = "linux")]
 pub(crate) mod stats;
+mod story;
 #[cfg(target_os = "linux")]
 pub(crate) mod top;
 pub(crate) mod validate;

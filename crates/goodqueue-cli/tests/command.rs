@@ -727,6 +727,80 @@ fn replay_prints_fates_and_compares_them() {
     assert_eq!(rows[0]["equal"], false);
     insta::assert_snapshot!(rows[0]["first_difference"].as_str().expect("a sentence"),
         @"recorded: packet 2 is dropped at 20 ns; here: packet 1 (125 bytes) leaves at 1000000 ns");
+    let listed = rows[0]["differences"].as_array().expect("a list");
+    assert_eq!(listed.len(), 1, "only packet 2 has another fate: {listed:?}");
+    assert_eq!(listed[0]["recorded_state"], serde_json::json!({ "queued_packets": 1, "queued_bytes": 125 }));
+    let text = stdout(&goodqueue(folder.path(), &["replay", "small.jsonl", "--compare", "--qdisc", "pfifo"]));
+    insta::assert_snapshot!(text, @r"
+    small.jsonl        3 packets  DIFFERS  pfifo limit 1000p
+      1 packet has another fate:
+
+      packet 2
+        before    packet 0 (125 bytes, flow 0) arrives at 0 ns
+        before    packet 0 (125 bytes) leaves at 0 ns
+        before    packet 1 (125 bytes, flow 0) arrives at 10 ns
+        recorded  packet 2 is dropped at 20 ns  (queued: 1 packet, 125 bytes)
+        here      packet 2 (125 bytes) leaves at 2000000 ns  (queued: 1 packet, 125 bytes)
+    0 of 1 recordings equal, packet by packet
+    ");
+    let beside = ["replay", "small.jsonl", "--qdisc", "pfifo", "--qdisc", "pfifo limit 1p"];
+    insta::assert_snapshot!(stdout(&goodqueue(folder.path(), &beside)), @r"
+    small.jsonl: 3 packets; sojourn times of sent packets in ms
+     qdisc            sent   dropped   marked   mean    p50    p95    p99    max
+    ─────────────────────────────────────────────────────────────────────────────
+     pfifo               3         0        0   1.00   1.00   2.00   2.00   2.00
+     pfifo limit 1p      2         1        0   0.50   0.00   1.00   1.00   1.00
+    ");
+    let story = stdout(&goodqueue(folder.path(), &["replay", "small.jsonl", "--explain", "drop"]));
+    insta::assert_snapshot!(story, @r"
+    pfifo limit 1p
+
+    Packet 2 (125 bytes; flow 0) arrived at 0 s. It found 1 packet (125 bytes)
+    queued.
+
+    It was dropped at once (overlimit).
+
+    pfifo: The queue held 1 packet; the limit is 1 packet. A full queue drops the
+    packet that arrives. [tc-pfifo(8)]
+
+    state     before     after
+    queued  1 packet  1 packet  what the queue held
+    limit   1 packet            what the queue holds
+    ");
+}
+
+#[test]
+fn the_story_of_a_packet_names_the_rule_and_what_cannot_be_told_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = |packet: &str| {
+        let args = ["compare", "--time", "5s", "--qdisc", "codel", "--explain", packet];
+        stdout(&goodqueue(folder.path(), &args))
+    };
+    let dropped = told("drop");
+    assert!(dropped.contains("a dropping phase") && dropped.contains("RFC 8289 §5.5"), "{dropped}");
+    let number = dropped.split_whitespace().skip_while(|word| *word != "Packet").nth(1).expect("a number");
+    assert_eq!(told(number), dropped, "the same packet by its number");
+    assert!(told("0").contains("less than the target of 5 ms"), "{}", told("0"));
+    let said = [
+        refusal(&["compare", "--qdisc", "codel", "--time", "1s", "--explain", "99999999"]),
+        refusal(&["compare", "--qdisc", "codel", "--time", "1s", "--explain", "mark"]),
+        refusal(&["compare", "--qdisc", "codel", "--explain", "first"]),
+        refusal(&["compare", "--qdisc", "codel", "--qdisc", "pie", "--explain", "5"]),
+        refusal(&["compare", "--qdisc", "codel", "--explain", "5", "--report", "r.html"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @r"
+    error: --explain: only 372 packets arrived at the bottleneck
+      allowed: 0 to 371, counted over both directions as in --packets
+    error: --explain: none of the 372 packets was marked
+      help: give the number of a packet
+    error: --explain: `first` is not a packet
+      allowed: the packet's number from 0, or `drop` or `mark` for the first packet with this fate
+    error: --explain: a story is about one run, and here are 2
+      allowed: one of `codel` with seed 1, `pie` with seed 1
+      help: choose the run with --qdisc, --seed and --set, such as `--qdisc codel`
+    error: `--report` has no effect with --explain
+      help: run the command twice, once with --explain
+    ");
 }
 
 #[test]

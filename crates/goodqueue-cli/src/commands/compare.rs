@@ -18,7 +18,7 @@ use super::judgement;
 use super::simulation::{How, Kept, Prepared, prepare, simulate};
 #[cfg(target_os = "linux")]
 use super::simulation::{finish, simulate_runs};
-use super::{Ending, Outcome, signed};
+use super::{Ending, Outcome, signed, story};
 use crate::messages::{note, say};
 use crate::output::{self, Outputs};
 
@@ -38,6 +38,7 @@ Examples:
   goodqueue compare --seeds 10 --json results.json
   goodqueue compare --qdisc cake --fail-if 'ping.p99 > 80ms' --fail-if 'goodput.down < 9mbit'
   goodqueue compare rtt-fairness --qdisc sfq --qdisc fq_codel
+  goodqueue compare --qdisc codel --explain drop
   goodqueue compare --live --time 10s --qdisc pfifo --qdisc fq_codel   real packets, without root
   goodqueue compare --both --rate 10mbit --report both.html            real and simulated packets"
 )]
@@ -93,6 +94,11 @@ pub(crate) struct CompareArgs {
     /// uses Linux's TCP unless the scenario sets another.
     #[arg(long, conflicts_with = "live")]
     both: bool,
+    /// Tell the story of one packet of the bottleneck instead of printing tables: what it found,
+    /// what happened to it, and the rule that decided. The packet's number in --packets, or `drop`
+    /// or `mark` for the first packet with this fate. Needs one discipline and one seed.
+    #[arg(long, value_name = "PACKET", conflicts_with_all = ["live", "both"])]
+    explain: Option<String>,
     /// With --live or --both: allow sudo, although it is not needed.
     #[arg(long)]
     allow_root: bool,
@@ -122,6 +128,9 @@ pub(crate) fn main(args: &CompareArgs, disciplines: &Disciplines) -> Outcome {
         set: settings(args),
         beside: args.how.keys(),
     })?;
+    if let Some(packet) = &args.explain {
+        return story::of_run(packet, &args.how, &document);
+    }
     if args.live || args.both {
         return live(args, &document);
     }

@@ -1,0 +1,335 @@
+//! `replay --compare`: the fates here beside those recorded, and every difference.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use goodqueue::gauge::{Gauge, Observation};
+use goodqueue::{AnyConfig, AnyQdisc, Drops, Instant, Qdisc, Stats};
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::recording::Row;
+use goodqueue_tc::replay::Arrival;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::input::{Input, row_of};
+
+/// The comparison of one recording.
+#[derive(Serialize)]
+pub(super) struct Comparison {
+    pub(super) file: String,
+    qdisc: String,
+    packets: u64,
+    pub(super) equal: bool,
+    first_difference: Option<String>,
+    /// Every packet with another fate, in the order of time.
+    differences: Vec<Difference>,
+}
+
+/// A packet whose fate differs.
+#[derive(Serialize)]
+struct Difference {
+    packet: u64,
+    /// Time of the earlier of the two fates.
+    t_ns: u64,
+    recorded: String,
+    here: String,
+    /// Recorded operations before that time, the latest last.
+    before: Vec<String>,
+    recorded_state: Queued,
+    here_state: Queued,
+    /// State of the discipline before that time, by tc's names; times in seconds.
+    state: Map<String, Value>,
+}
+
+/// Packets queued on one side.
+#[derive(Serialize, Clone, Copy)]
+struct Queued {
+    queued_packets: u64,
+    queued_bytes: u64,
+}
+
+impl Input {
+    /// Compares the recorded fates with those here. Also returns the final statistics.
+    pub(super) fn compare(&self) -> Result<(Comparison, Vec<Value>), Diagnostic> {
+        let is_fate = |row: &&Row| matches!(row, Row::Exit { .. } | Row::Drop { .. });
+        let recorded: Vec<&Row> = self.rows.iter().filter(is_fate).collect();
+        if recorded.is_empty() {
+            return Err(
+                Diagnostic::new("the recording contains no fates to compare with").in_file(&self.name)
+            );
+        }
+        let mut ours = Vec::new();
+        // A recording with an explicit end lacks the fates of packets that were queued then.
+        let stated = self.header.other.get("t_end_ns").and_then(Value::as_u64).map(Instant::from_nanos);
+        let ended = self.rows.iter().find_map(|row| if let Row::End { t } = row { Some(*t) } else { None });
+        let end = stated.into_iter().chain(ended).min().unwrap_or(Instant::MAX);
+        let left = self.replay(|fate| {
+            // An event at exactly the end may belong to either side of it.
+            if fate.at() < end || fate.at() == end && ours.len() < recorded.len() {
+                ours.push(row_of(&fate));
+            }
+        });
+        let first_difference = (0..recorded.len().max(ours.len())).find_map(|index| {
+            let (theirs, ours) =
+                (recorded.get(index).map(|row| in_words(row)), ours.get(index).map(in_words));
+            (theirs != ours).then(|| {
+                let [theirs, ours] = [theirs, ours].map(|fate| fate.unwrap_or_else(|| "nothing".to_owned()));
+                format!("recorded: {theirs}; here: {ours}")
+            })
+        });
+        let packets = self.rows.iter().filter(|row| matches!(row, Row::Arrival { .. })).count() as u64;
+        let equal = first_difference.is_none();
+        let differences = if equal { Vec::new() } else { self.differences(&recorded, &ours) };
+        let (file, qdisc) = (self.name.clone(), self.qdisc());
+        Ok((Comparison { file, qdisc, packets, equal, first_difference, differences }, left.statistics()))
+    }
+
+    /// Returns every packet whose fates differ.
+    fn differences(&self, recorded: &[&Row], ours: &[Row]) -> Vec<Difference> {
+        let theirs = by_packet(recorded.iter().copied());
+        let here = by_packet(ours.iter());
+        let packets: BTreeSet<u64> = theirs.keys().chain(here.keys()).copied().collect();
+        let fates = |of: &BTreeMap<u64, Vec<&Row>>, packet: u64| -> Vec<String> {
+            of.get(&packet).into_iter().flatten().map(|row| in_words(row)).collect()
+        };
+        let mut found: Vec<(Instant, u64, [Vec<String>; 2])> = packets
+            .into_iter()
+            .filter_map(|packet| {
+                let both = [fates(&theirs, packet), fates(&here, packet)];
+                let times = [&theirs, &here].into_iter().filter_map(|of| of.get(&packet)?.first());
+                (both[0] != both[1]).then_some((times.map(|row| time(row)).min()?, packet, both))
+            })
+            .collect();
+        found.sort_by_key(|&(at, packet, _)| (at, packet));
+        let times: Vec<Instant> = found.iter().map(|&(at, ..)| at).collect();
+        let lengths = self.lengths(&times, recorded.iter().copied());
+        let our_lengths = self.lengths(&times, ours.iter());
+        let (states, operations) = (self.states(&times), self.operations(&times));
+        let contexts = lengths.into_iter().zip(our_lengths).zip(states.into_iter().zip(operations));
+        found
+            .into_iter()
+            .zip(contexts)
+            .map(|((at, packet, both), ((recorded_state, here_state), (state, before)))| {
+                let [recorded, here] = both.map(|fates| match fates.as_slice() {
+                    [] => "nothing".to_owned(),
+                    fates => fates.join(", "),
+                });
+                let t_ns = at.as_nanos();
+                Difference { packet, t_ns, recorded, here, before, recorded_state, here_state, state }
+            })
+            .collect()
+    }
+
+    /// Returns what is queued just before each of `times`, given the fates of one side.
+    fn lengths<'a>(&self, times: &[Instant], fates: impl Iterator<Item = &'a Row>) -> Vec<Queued> {
+        let mut fates = fates.peekable();
+        let mut arrivals = self.rows.iter().filter(|row| matches!(row, Row::Arrival { .. })).peekable();
+        let mut waiting: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut queued_bytes = 0_u64;
+        let mut lengths = Vec::new();
+        for &at in times {
+            while let Some(Row::Arrival { seq, bytes, .. }) = arrivals.next_if(|row| time(row) < at) {
+                waiting.insert(*seq, *bytes);
+                queued_bytes += u64::from(*bytes);
+            }
+            while let Some(Row::Exit { seq, .. } | Row::Drop { seq, .. }) =
+                fates.next_if(|row| time(row) < at)
+            {
+                queued_bytes -= u64::from(waiting.remove(seq).unwrap_or(0));
+            }
+            lengths.push(Queued { queued_packets: waiting.len() as u64, queued_bytes });
+        }
+        lengths
+    }
+
+    /// Returns the discipline's own values just before each of `times`.
+    fn states(&self, times: &[Instant]) -> Vec<Map<String, Value>> {
+        let at = |time: &Instant| *time + self.origin();
+        let times: Vec<Instant> = times.iter().map(at).collect();
+        let probe = |qdisc| Probe { qdisc, times: times.into_iter().peekable(), seen: Vec::new() };
+        let mut probe = self.replay_in(probe, |_| ()).qdisc;
+        probe.look(Instant::MAX);
+        probe.seen
+    }
+
+    /// Returns the recorded operations just before each of `times`.
+    fn operations(&self, times: &[Instant]) -> Vec<Vec<String>> {
+        let words: Vec<(Instant, &Row)> = self
+            .rows
+            .iter()
+            .filter(|row| {
+                matches!(row, Row::Arrival { .. } | Row::Exit { .. } | Row::Drop { .. } | Row::Change { .. })
+            })
+            .map(|row| (time(row), row))
+            .collect();
+        let before = |at: &Instant| {
+            let end = words.partition_point(|(time, _)| time < at);
+            words[end.saturating_sub(OPERATIONS)..end].iter().map(|(_, row)| in_words(row)).collect()
+        };
+        times.iter().map(before).collect()
+    }
+}
+
+/// A discipline that notes its values at certain times.
+struct Probe<I: Iterator<Item = Instant>> {
+    qdisc: AnyQdisc<Arrival>,
+    times: std::iter::Peekable<I>,
+    seen: Vec<Map<String, Value>>,
+}
+
+impl<I: Iterator<Item = Instant>> Probe<I> {
+    /// Notes the values before a call at `now`.
+    fn look(&mut self, now: Instant) {
+        while let Some(at) = self.times.next_if(|at| *at <= now) {
+            let seen = Observation::of(&self.qdisc, at);
+            self.seen
+                .push(seen.gauges.iter().map(|(name, gauge)| ((*name).to_owned(), plain(*gauge))).collect());
+        }
+    }
+}
+
+impl<I: Iterator<Item = Instant>> Qdisc<Arrival> for Probe<I> {
+    type Config = AnyConfig;
+
+    fn enqueue(&mut self, now: Instant, packet: Arrival, drops: &mut impl Drops<Arrival>) {
+        self.look(now);
+        self.qdisc.enqueue(now, packet, drops);
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<Arrival>) -> Option<Arrival> {
+        self.look(now);
+        self.qdisc.dequeue(now, drops)
+    }
+
+    fn next_event(&self, now: Instant) -> Option<Instant> {
+        self.qdisc.next_event(now)
+    }
+
+    fn len(&self) -> usize {
+        self.qdisc.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.qdisc.backlog()
+    }
+
+    fn stats(&self) -> Stats {
+        self.qdisc.stats()
+    }
+
+    fn reconfigure(&mut self, now: Instant, config: AnyConfig, drops: &mut impl Drops<Arrival>) {
+        self.look(now);
+        self.qdisc.reconfigure(now, config, drops);
+    }
+
+    fn config(&self) -> AnyConfig {
+        self.qdisc.config()
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<Arrival>) {
+        self.qdisc.purge(now, drops);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
+fn plain(gauge: Gauge) -> Value {
+    match gauge {
+        Gauge::Number(number) => json!(number),
+        Gauge::Signed(number) => json!(number),
+        Gauge::Time(span) => json!(span.as_nanos() as f64 / 1e9),
+        Gauge::Overdue(span) => json!(-(span.as_nanos() as f64) / 1e9),
+        Gauge::Fraction(part) => json!(part),
+        Gauge::Flag(flag) => json!(flag),
+        _ => Value::Null,
+    }
+}
+
+fn by_packet<'a>(rows: impl Iterator<Item = &'a Row>) -> BTreeMap<u64, Vec<&'a Row>> {
+    let mut of: BTreeMap<u64, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        if let Row::Exit { seq, .. } | Row::Drop { seq, .. } = row {
+            of.entry(*seq).or_default().push(row);
+        }
+    }
+    of
+}
+
+fn time(row: &Row) -> Instant {
+    match row {
+        Row::Arrival { t, .. } | Row::Exit { t, .. } | Row::Drop { t, .. } | Row::Change { t, .. } => *t,
+        _ => Instant::ZERO,
+    }
+}
+
+/// Describes an operation. The reason of a drop is left out, since a recording may lack it.
+fn in_words(row: &Row) -> String {
+    match row {
+        Row::Arrival { t, seq, flow, bytes, .. } => {
+            format!("packet {seq} ({bytes} bytes, flow {flow}) arrives at {} ns", t.as_nanos())
+        }
+        Row::Exit { t, seq, bytes, tos } => {
+            let marked = if tos & 3 == 3 { ", CE" } else { "" };
+            format!("packet {seq} ({bytes} bytes{marked}) leaves at {} ns", t.as_nanos())
+        }
+        Row::Drop { t, seq, .. } => format!("packet {seq} is dropped at {} ns", t.as_nanos()),
+        Row::Change { t, command } => format!("change at {} ns: {command}", t.as_nanos()),
+        _ => String::new(),
+    }
+}
+
+/// Returns the comparisons as text: a line for each recording, and its first differences.
+pub(super) fn table(comparisons: &[Comparison]) -> String {
+    let mut text = String::new();
+    let width = comparisons.iter().map(|comparison| comparison.file.len()).max().unwrap_or(0);
+    // Writing to a string cannot fail.
+    for Comparison { file, qdisc, packets, equal, first_difference, differences } in comparisons {
+        let verdict = if *equal { "equal" } else { "DIFFERS" };
+        let _ = writeln!(text, "{file:width$}  {packets:>7} packets  {verdict:7}  {qdisc}");
+        let Some(first) = first_difference else { continue };
+        if differences.is_empty() {
+            let _ = writeln!(text, "  Every packet has the same fate, but the order differs: {first}");
+            continue;
+        }
+        let count = differences.len();
+        let fates = if count == 1 {
+            "1 packet has another fate".to_owned()
+        } else {
+            format!("{count} packets have other fates")
+        };
+        let more =
+            if count > LISTED { format!("; the first {LISTED} (--json lists all)") } else { String::new() };
+        let _ = writeln!(text, "  {fates}{more}:");
+        for difference in differences.iter().take(LISTED) {
+            difference.write(&mut text);
+        }
+    }
+    let equal = comparisons.iter().filter(|comparison| comparison.equal).count();
+    let _ = writeln!(text, "{equal} of {} recordings equal, packet by packet", comparisons.len());
+    text
+}
+
+impl Difference {
+    fn write(&self, text: &mut String) {
+        let Self { packet, recorded, here, before, recorded_state, here_state, state, .. } = self;
+        let queued = |side: &Queued| {
+            let packets = if side.queued_packets == 1 { "packet" } else { "packets" };
+            format!("{} {packets}, {} bytes", side.queued_packets, side.queued_bytes)
+        };
+        let values: Vec<String> = state.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n  packet {packet}");
+        for operation in before {
+            let _ = writeln!(text, "    before    {operation}");
+        }
+        let _ = writeln!(text, "    recorded  {recorded}  (queued: {})", queued(recorded_state));
+        let _ = writeln!(text, "    here      {here}  (queued: {})", queued(here_state));
+        if !values.is_empty() {
+            let _ = writeln!(text, "    state     {}", values.join(", "));
+        }
+    }
+}
+
+/// Differences that the text lists for each recording.
+const LISTED: usize = 10;
+/// Recorded operations shown before a difference.
+const OPERATIONS: usize = 3;

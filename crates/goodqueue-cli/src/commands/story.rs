@@ -1,0 +1,177 @@
+//! The story of one packet, for the commands that tell one: which packet, and the output.
+
+use std::path::PathBuf;
+
+use goodqueue::account::{Fate, Quantity};
+use goodqueue::story::Story;
+use goodqueue_scenario::runs::Jobs as _;
+use goodqueue_scenario::scenario::Document;
+use goodqueue_sim::story::{NoStory, Which};
+use goodqueue_tc as tc;
+use goodqueue_tc::diagnostic::Diagnostic;
+use serde_json::{Value, json};
+
+use super::simulation::{How, Kept, prepare};
+use super::{Ending, Outcome};
+use crate::output::{self, Outputs};
+
+/// Reads the value of `--explain`.
+pub(super) fn which(text: &str) -> Result<Which, Diagnostic> {
+    match text {
+        "drop" => Ok(Which::FirstDropped),
+        "mark" => Ok(Which::FirstMarked),
+        number => number.parse().map(Which::Number).map_err(|_| {
+            Diagnostic::new(format!("`{text}` is not a packet"))
+                .allowed(
+                    "the packet's number from 0, or `drop` or `mark` for the first packet with this fate",
+                )
+                .in_argument("--explain", text)
+        }),
+    }
+}
+
+/// Tells the story of a packet of a simulated run.
+pub(super) fn of_run(text: &str, how: &How, document: &Document) -> Outcome {
+    let which = which(text)?;
+    refuse_without_effect(how)?;
+    let prepared = prepare(document, how, &mut Outputs::default(), Kept::Nowhere)?;
+    let runs = &prepared.runs;
+    if runs.count() != 1 {
+        let mut labels = Vec::new();
+        for number in 0..runs.count() {
+            let job = &*runs.job(number)?;
+            let label = format!("`{}` with seed {}", job.labels.qdisc, job.config.seed);
+            labels.push(label);
+        }
+        labels.truncate(MOST_NAMED);
+        return Err(Diagnostic::new(format!("a story is about one run, and here are {}", runs.count()))
+            .allowed(format!("one of {}", labels.join(", ")))
+            .help("choose the run with --qdisc, --seed and --set, such as `--qdisc codel`")
+            .in_argument("--explain", text));
+    }
+    let job = &*runs.job(0)?;
+    let lines = [0, 1].map(|direction: usize| tc::to_tc(&job.config.links[direction].qdisc));
+    let told = goodqueue_sim::story::story(&job.config, which, [&lines[0], &lines[1]]);
+    let story = told.map_err(|why| untold(&why).in_argument("--explain", text))?;
+    print(&story, how.json.as_ref())
+}
+
+fn untold(why: &NoStory) -> Diagnostic {
+    let error = Diagnostic::new(why.to_string());
+    match *why {
+        NoStory::TooFew(arrived) if arrived > 0 => {
+            error.allowed(format!("0 to {}, counted over both directions as in --packets", arrived - 1))
+        }
+        NoStory::Copy(original) => error.help(format!("the story of its original is `--explain {original}`")),
+        NoStory::NoneDropped(_) | NoStory::NoneMarked(_) => error.help("give the number of a packet"),
+        _ => error,
+    }
+}
+
+fn refuse_without_effect(how: &How) -> Result<(), Diagnostic> {
+    for (option, is_given) in [
+        ("--report", how.report.is_some()),
+        ("--series", how.series.is_some()),
+        ("--export", !how.export.is_empty()),
+        ("--packets", !how.packets.is_empty()),
+        ("--tc-stats", how.tc_stats.is_some()),
+        ("--metric", how.metric.is_some()),
+        ("--fail-if", !how.fail_if.is_empty()),
+        ("--timing", how.timing),
+        ("--explain-columns", how.explain_columns),
+    ] {
+        if is_given {
+            return Err(Diagnostic::new(format!("`{option}` has no effect with --explain"))
+                .help("run the command twice, once with --explain"));
+        }
+    }
+    Ok(())
+}
+
+/// Prints a story, and writes it as JSON.
+pub(super) fn print(story: &Story, target: Option<&PathBuf>) -> Outcome {
+    if let Some(target) = target {
+        output::write_json("--json", target, &to_json(story))?;
+    }
+    if target.is_none_or(|target| target.as_os_str() != "-") {
+        output::print(&story.to_string())?;
+    }
+    Ok(Ending::Done)
+}
+
+fn to_json(story: &Story) -> Value {
+    let (fate, reason) = match story.known.fate {
+        Fate::Sent => ("sent", None),
+        Fate::Marked => ("marked", None),
+        Fate::Dropped(why) => ("dropped", Some(why.name())),
+    };
+    let of_value = |value: &goodqueue::story::Value| {
+        json!({
+            "qdisc": value.kind,
+            "name": value.name,
+            "before": number(value.before),
+            "after": value.after.map(number),
+            "unit": unit(value.before),
+            "meaning": value.doc,
+        })
+    };
+    let rules = [Some(&story.arrival), story.departure.as_ref()];
+    let rules = rules.into_iter().flatten().flat_map(|scene| scene.before.levels()).flat_map(|level| {
+        let rule = |rule: &goodqueue::account::Rule| {
+            json!({ "qdisc": level.kind, "text": rule.text, "source": rule.source })
+        };
+        level.rules.iter().map(rule)
+    });
+    json!({
+        "packet": story.number,
+        "qdisc": story.qdisc,
+        "what": story.what,
+        "bytes": story.length,
+        "arrival_ns": story.known.arrived.as_nanos(),
+        "departure_ns": story.known.ended.as_nanos(),
+        "sojourn_ns": story.waited().as_nanos(),
+        "found_packets": story.arrival.packets,
+        "found_bytes": story.arrival.bytes,
+        "fate": fate,
+        "reason": reason,
+        "sentences": story.sentences(),
+        "rules": rules.collect::<Vec<_>>(),
+        "state": story.values().iter().map(of_value).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns a value in the unit that [`unit`] names.
+fn number(value: Quantity) -> Value {
+    match value {
+        Quantity::Span(span) | Quantity::In(span) => json!(seconds(span)),
+        Quantity::Ago(span) => json!(-seconds(span)),
+        Quantity::Difference(number) | Quantity::Real(number) | Quantity::Fraction(number) => json!(number),
+        Quantity::Packets(number) | Quantity::Bytes(number) | Quantity::Number(number) => json!(number),
+        Quantity::Credit(number) => json!(number),
+        Quantity::Rate(rate) => json!(rate.as_bps()),
+        Quantity::Flag(flag) => json!(flag),
+        Quantity::Word(word) => json!(word),
+        _ => Value::Null,
+    }
+}
+
+/// Returns the unit of a value; `None` for numbers without one, words and flags.
+fn unit(value: Quantity) -> Option<&'static str> {
+    Some(match value {
+        Quantity::Span(_) | Quantity::Difference(_) => "s",
+        Quantity::In(_) | Quantity::Ago(_) => "s after the decision",
+        Quantity::Packets(_) => "packets",
+        Quantity::Bytes(_) | Quantity::Credit(_) => "bytes",
+        Quantity::Fraction(_) => "fraction of 1",
+        Quantity::Rate(_) => "bit/s",
+        _ => return None,
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
+fn seconds(span: goodqueue::Duration) -> f64 {
+    span.as_nanos() as f64 / 1e9
+}
+
+/// Runs that an error names.
+const MOST_NAMED: usize = 8;

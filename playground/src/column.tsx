@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { facts } from "./facts.ts";
 import { coloursOf, namesOf } from "./colours.ts";
-import type { About } from "./protocol.ts";
+import type { About, Story } from "./protocol.ts";
 import { Scene, heightOf, type Look } from "./scene.ts";
 import { sparkline } from "./sparkline.ts";
 import type { Packet, Track } from "./track.ts";
@@ -32,7 +32,7 @@ interface Props {
   onLine(line: string): void;
   onRemove(): void;
   /** The packet that the user asks, and the time at which it is asked. */
-  asked: { packet: Packet; now: number } | null;
+  asked: { packet: Packet; now: number; story: Story | null } | null;
   reasons: string[];
   onAsk(packet: Packet | null): void;
   /** The last packet of a kind, for users without a pointer. */
@@ -120,7 +120,19 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
         <aside class="story" aria-live="polite">
           <button class="quiet" onClick={() => onAsk(null)} aria-label="Close the story">×</button>
           <h3>{told.title}</h3>
-          {told.lines.map((text) => <p>{text}</p>)}
+          {(asked?.story?.sentences ?? told.lines).map((text) => <p>{text}</p>)}
+          {asked?.story !== null && asked !== null && asked.story.state.length > 0 && (
+            <div class="wide">
+              <table>
+                <thead><tr><th>state</th><th>before</th><th>after</th><th>meaning</th></tr></thead>
+                <tbody>
+                  {asked.story.state.map(([name, before, after, meaning]) => (
+                    <tr><th scope="row">{name}</th><td>{before}</td><td>{after}</td><td>{meaning}</td></tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
         </aside>
       )}
       <ul class="flows" ref={bars} aria-label="Goodput of each flow">

@@ -8,7 +8,7 @@ import { LessonList, LessonPanel } from "./lesson.tsx";
 import { LESSONS, isMade, type Lesson } from "./lessons.ts";
 import { Player } from "./player.ts";
 import { PRESETS, presetOf, settingsOf } from "./presets.ts";
-import type { About, Catalogue } from "./protocol.ts";
+import type { About, Catalogue, Story } from "./protocol.ts";
 import { FIRST, command, file, fromHash, python, rateSteps, request, toHash, withRateFrom, type Settings } from "./settings.ts";
 import type { Packet } from "./track.ts";
 import { Results } from "./results.tsx";
@@ -63,7 +63,7 @@ export function Page() {
   present.current = { settings, lesson, done };
   const [json, setJson] = useState<string | null>(null);
   const [copied, setCopied] = useState("");
-  const [asked, setAsked] = useState<{ column: number; packet: Packet; now: number } | null>(null);
+  const [asked, setAsked] = useState<{ column: number; packet: Packet; now: number; story: Story | null } | null>(null);
   const sound = useRef<Sound | null>(null);
   const draws = useRef<(Draw | null)[]>([]);
   const clock = useRef<HTMLOutputElement>(null);
@@ -83,6 +83,8 @@ export function Page() {
       },
       refused: setError,
       drawn: (now) => draw(made, now),
+      told: (column, number, story) =>
+        setAsked((before) => (before?.column === column && before.packet.number === number ? { ...before, story } : before)),
       over: (text) => {
         setJson(text);
         setPlaying(false);
@@ -182,7 +184,8 @@ export function Page() {
     if (packet === null) return setAsked(null);
     player.isPlaying = false;
     setPlaying(false);
-    setAsked({ column, packet, now: player.now });
+    setAsked({ column, packet, now: player.now, story: null });
+    if (packet.left <= player.now) player.tell(column, packet.number);
   }
 
   function step(): void {

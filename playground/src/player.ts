@@ -1,6 +1,6 @@
 // The clock of a show: it asks the worker for what happens next, and tells the page when to draw.
 
-import type { About, Catalogue, FromWorker, ToWorker } from "./protocol.ts";
+import type { About, Catalogue, FromWorker, Story, ToWorker } from "./protocol.ts";
 import type { Request } from "./settings.ts";
 import { Track } from "./track.ts";
 
@@ -12,6 +12,7 @@ export interface Listener {
   /** Once per frame of the screen. */
   drawn(now: number): void;
   over(json: string): void;
+  told(column: number, packet: number, story: Story): void;
 }
 
 /** Time for which a dropped packet is seen falling, in ms of the viewer. */
@@ -65,6 +66,11 @@ export class Player {
     else this.now = Math.min(this.known, this.now + 1e6);
   }
 
+  /** Asks for the story of a packet whose fate is known. */
+  tell(column: number, packet: number): void {
+    this.send({ type: "story", show: this.show, column, packet });
+  }
+
   private send(message: ToWorker): void {
     this.worker.postMessage(message);
   }
@@ -82,6 +88,8 @@ export class Player {
       this.spent += message.spent;
       this.isAsking = false;
       this.isAtEnd = message.isOver;
+    } else if (message.type === "story") {
+      this.listener.told(message.column, message.packet, message.story);
     } else if (message.type === "results") {
       this.listener.over(message.json);
     } else {

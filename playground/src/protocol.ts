@@ -43,14 +43,23 @@ export interface ColumnFrame {
   flows: Float64Array;
 }
 
+/** A packet's story in the words of `goodqueue compare --explain`. */
+export interface Story {
+  sentences: string[];
+  /** Name, value before the decision, value after it, meaning. */
+  state: [string, string, string, string][];
+}
+
 export type ToWorker =
   | { type: "load"; show: number; request: Request }
   | { type: "advance"; show: number; to: number }
+  | { type: "story"; show: number; column: number; packet: number }
   | { type: "finish"; show: number };
 
 export type FromWorker =
   | { type: "ready"; catalogue: Catalogue }
   | { type: "loaded"; show: number; about: About }
   | { type: "frame"; show: number; now: number; isOver: boolean; columns: ColumnFrame[]; spent: number }
+  | { type: "story"; show: number; column: number; packet: number; story: Story }
   | { type: "results"; show: number; json: string }
   | { type: "refused"; show: number; message: string };

@@ -6,6 +6,7 @@ import type { About, ColumnFrame, FromWorker, ToWorker } from "./protocol.ts";
 let show: Show | null = null;
 let number = -1;
 let count = 0;
+let request = "";
 
 function post(message: FromWorker, transfer: Transferable[] = []): void {
   (self as unknown as Worker).postMessage(message, transfer);
@@ -15,7 +16,8 @@ function load(message: Extract<ToWorker, { type: "load" }>): void {
   show?.free();
   show = null;
   number = message.show;
-  show = new Show(JSON.stringify(message.request));
+  request = JSON.stringify(message.request);
+  show = new Show(request);
   const about = JSON.parse(show.about()) as About;
   count = about.columns.length;
   post({ type: "loaded", show: number, about });
@@ -41,8 +43,13 @@ function handle(message: ToWorker): void {
   if (message.type === "load") return load(message);
   if (show === null || message.show !== number) return;
   if (message.type === "advance") return advance(show, message.to);
+  if (message.type === "story") {
+    const { column, packet } = message;
+    return post({ type: "story", show: number, column, packet, story: JSON.parse(show.story(column, packet)) });
+  }
   const json = show.finish();
-  show = null;
+  // Stories are still told: they make the run again.
+  show = new Show(request);
   post({ type: "results", show: number, json });
 }
 

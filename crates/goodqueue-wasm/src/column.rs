@@ -1,9 +1,12 @@
 //! One run of the show.
 
 use goodqueue::Instant;
+use goodqueue::story::Story;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::Job;
 use goodqueue_sim::Playback;
+use goodqueue_sim::story::{NoStory, Which, story};
+use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::log::{Log, exact, nanos};
@@ -90,6 +93,12 @@ impl Column {
             }));
         }
         values
+    }
+
+    /// Returns the story of a packet whose fate is known. The run is made again up to its fate.
+    pub(crate) fn story(&self, number: u64) -> Result<Story, NoStory> {
+        let lines = [0, 1].map(|direction: usize| tc::to_tc(&self.job.config.links[direction].qdisc));
+        story(&self.job.config, Which::Number(number), [&lines[0], &lines[1]])
     }
 
     /// Ends the run and returns its metrics.

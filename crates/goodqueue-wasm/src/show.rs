@@ -1,6 +1,7 @@
 //! Several disciplines on one clock.
 
 use goodqueue::Instant;
+use goodqueue::story::Story;
 use goodqueue_scenario::runs::{Jobs as _, Runs};
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Serialize;
@@ -52,6 +53,24 @@ struct FlowInfo<'s> {
     rtt: u64,
 }
 
+/// A story in the words of the command.
+#[derive(Serialize)]
+struct Told {
+    sentences: Vec<String>,
+    /// Name, value before the decision, value after it, meaning.
+    state: Vec<[String; 4]>,
+}
+
+impl Told {
+    fn of(story: &Story) -> Self {
+        let state = story.values().into_iter().map(|value| {
+            let after = value.after.map_or_else(String::new, |after| after.to_string());
+            [value.name.to_owned(), value.before.to_string(), after, value.doc.to_owned()]
+        });
+        Self { sentences: story.sentences(), state: state.collect() }
+    }
+}
+
 /// Most columns of a show.
 const MOST_COLUMNS: usize = 8;
 
@@ -81,6 +100,18 @@ impl Show {
     /// A run holds too many packets.
     pub fn play(&mut self, to: Instant) -> Result<(), Diagnostic> {
         self.columns.iter_mut().try_for_each(|column| column.advance(to))
+    }
+
+    /// Returns the story of a packet of a column, as JSON.
+    ///
+    /// # Errors
+    /// There is no such packet, or it is still queued at the end of the run.
+    pub fn story_of(&self, column: usize, number: f64) -> Result<String, Diagnostic> {
+        let told = self.columns.get(column).map(|column| column.story(integer(number)));
+        let story = told.ok_or_else(|| Diagnostic::new(format!("there is no column {column}")))?;
+        let story = story.map_err(|why| Diagnostic::new(why.to_string()))?;
+        serde_json::to_string(&Told::of(&story))
+            .map_err(|error| Diagnostic::new(format!("the story cannot be written as JSON: {error}")))
     }
 
     /// Ends the show, and returns the results of its columns as the command writes them.
@@ -147,6 +178,15 @@ impl Show {
         self.columns.get(column).map(Column::flows).unwrap_or_default()
     }
 
+    /// Returns the story of a packet of a column, as JSON: the sentences and the state that
+    /// `goodqueue compare --explain` prints. The packet must have left its queue.
+    ///
+    /// # Errors
+    /// There is no such packet, or it is still queued at the end of the run.
+    pub fn story(&self, column: usize, number: f64) -> Result<String, JsError> {
+        self.story_of(column, number).map_err(|error| shown(&error))
+    }
+
     /// Ends the show, and returns the results of its columns as the command writes them.
     ///
     /// # Errors
@@ -186,10 +226,15 @@ fn about(runs: &Runs<'_>, columns: &[Column]) -> Result<String, Diagnostic> {
         .map_err(|error| Diagnostic::new(format!("the scenario cannot be written as JSON: {error}")))
 }
 
-/// Reads a time from JavaScript: negative times and NaN are 0.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+/// Reads a time from JavaScript.
 const fn instant(nanos: f64) -> Instant {
-    Instant::from_nanos(nanos as u64)
+    Instant::from_nanos(integer(nanos))
+}
+
+/// Reads a whole number from JavaScript: negative numbers and NaN are 0.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+const fn integer(number: f64) -> u64 {
+    number as u64
 }
 
 fn shown(error: &Diagnostic) -> JsError {

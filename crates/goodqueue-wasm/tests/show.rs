@@ -77,3 +77,19 @@ fn a_show_names_its_columns_and_flows() {
     assert_eq!(about["duration"], 3_000_000_000_u64);
     assert_eq!(about["is_part"], false);
 }
+
+#[test]
+fn a_dropped_packet_has_the_story_that_the_command_tells() {
+    let mut show = Show::of(REQUEST).expect("valid");
+    show.play(Instant::ZERO + Duration::from_secs(3)).expect("runs");
+    let records = show.packets(1);
+    let dropped = records.chunks(8).find(|record| record[0] % 2.0 == 1.0 && record[3] > 0.0).expect("a drop");
+    let told = show.story_of(1, dropped[1]).expect("a story");
+    let story: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let sentences = story["sentences"].to_string();
+    assert!(sentences.contains(&format!("Packet {}", dropped[1])), "{sentences}");
+    assert!(sentences.contains("RFC 8289"), "{sentences}");
+    assert!(story["state"].as_array().expect("values").len() > 3, "{told}");
+    assert!(show.story_of(1, 1e9).expect_err("there is none").to_string().contains("packets arrived"));
+    assert!(show.story_of(7, 1.0).is_err());
+}

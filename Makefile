@@ -24,7 +24,7 @@ PAPERS ?= gbw gong jk nj rfc7928
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: playground playground-test playground-check bench-playground wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: site site-check playground playground-test playground-check bench-playground wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
@@ -40,6 +40,7 @@ help:
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make python   build the Python package in a virtual environment, and test it"
 	@echo "make playground  build the page of queues side by side into playground/dist, for any static host"
+	@echo "make site     playground, book, disciplines, papers and library as one static site in site/dist"
 	@echo "make playground-test  its tests: bytes of the command, units, a browser"
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
 	@echo "make numbers  measure claims, real systems and recordings again, and write docs/numbers.md"
@@ -51,7 +52,7 @@ demo: build
 	@echo
 	@echo "The report is at $(CURDIR)/$(REPORT): open it in a browser."
 
-test: format lint docs unit own-discipline python playground-check no-std package demo-check supply-chain
+test: format lint docs unit own-discipline python playground-check site-check no-std package demo-check supply-chain
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
@@ -132,6 +133,19 @@ playground-test: playground build chromium
 playground-check:
 	@if command -v npm >/dev/null 2>&1 || [ -n "$$CI" ]; then $(MAKE) --no-print-directory playground-test; \
 	else echo "playground: SKIPPED: npm is not installed"; fi
+
+# Playground, book, disciplines, papers and the library's documentation as one static site. The commands of the book
+# run, and the pages show what they print. SITE_BASE=/folder/ if the host has it in a folder.
+SITE_PAPERS ?= jk gong nj gbw
+site: build docs playground
+	cd site && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	cd site && GOODQUEUE=$(abspath $(GOODQUEUE)) CARGO_TARGET_DIR=$(abspath $(TARGET)) PAPERS="$(SITE_PAPERS)" npm run --silent prepare-pages
+	cd site && npm run --silent build
+	@echo "The site is in $(CURDIR)/site/dist. A browser needs it from a web server: npx --prefix site vitepress preview site"
+
+site-check:
+	@if command -v node >/dev/null 2>&1; then cd site && node --test --test-reporter=dot tests/; \
+	else echo "site: SKIPPED: node is not installed"; fi
 
 # Tests of the page need a browser. Continuous integration must have one.
 chromium:

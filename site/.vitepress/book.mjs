@@ -1,0 +1,42 @@
+// The order of the book's pages.
+
+export const book = [
+  {
+    text: "Start",
+    items: [
+      { text: "Advice for your line", link: "/advise" },
+      { text: "Tutorial", link: "/tutorial" },
+      { text: "Concepts", link: "/concepts" },
+      { text: "Playground", link: "/playground" },
+    ],
+  },
+  {
+    text: "Work",
+    items: [
+      { text: "Scenarios", link: "/scenarios" },
+      { text: "Sweeps", link: "/sweeps" },
+      { text: "Metrics", link: "/metrics" },
+      { text: "Results", link: "/results" },
+      { text: "Live", link: "/live" },
+      { text: "Continuous integration", link: "/ci" },
+      { text: "Python", link: "/python" },
+      { text: "Gallery", link: "/gallery" },
+      { text: "Agents", link: "/agents" },
+    ],
+  },
+  {
+    text: "Look up",
+    items: [
+      { text: "All pages", link: "/book" },
+      { text: "Disciplines", link: "/disciplines/" },
+      { text: "Papers", link: "/papers" },
+      { text: "Every claim", link: "/audit" },
+      { text: "Measured numbers", link: "/numbers" },
+      { text: "Deviations", link: "/deviations" },
+      { text: "Limitations", link: "/limitations" },
+      { text: "Reproducibility", link: "/reproducibility" },
+      { text: "Compared with other tools", link: "/compare" },
+      { text: "Design", link: "/design" },
+    ],
+  },
+];

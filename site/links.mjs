@@ -1,0 +1,35 @@
+// Links of the book on the site: pages keep theirs, files of the repository lead to it.
+
+import path from "node:path";
+
+export const REPOSITORY = "https://github.com/goodqueue/goodqueue";
+
+/** Pages of other folders that the site has, by their path in the repository. */
+export const PAGES = new Map([
+  ["README.md", "/"],
+  ["crates/goodqueue-papers/papers", "/papers"],
+  ["crates/goodqueue-papers/papers/AUDIT.md", "/audit"],
+  ["python/README.md", "/python"],
+]);
+
+/** Returns a page with its links rewritten. `folder`: its folder in the repository. */
+export function withSiteLinks(text, folder) {
+  return text.replace(/\]\(([^)\s]+)\)/g, (whole, target) => {
+    if (/^(https?:|#|mailto:|\/)/.test(target)) return whole;
+    const [file, anchor] = target.split("#");
+    const place = path.posix.normalize(path.posix.join(folder, file));
+    const suffix = anchor ? `#${anchor}` : "";
+    if (PAGES.has(place)) return `](${PAGES.get(place)}${suffix})`;
+    if (place.startsWith("docs/images/")) return `](./images/${path.posix.basename(place)})`;
+    if (place.startsWith("docs/") && place.endsWith(".md")) {
+      const name = path.posix.basename(place, ".md");
+      return `](/${name === "README" ? "book" : name.toLowerCase()}${suffix})`;
+    }
+    return `](${REPOSITORY}/blob/main/${place}${suffix})`;
+  });
+}
+
+/** Returns text of rustdoc without links between items, which the site does not have. */
+export function withoutItemLinks(text) {
+  return text.replace(/\[(`[^`\]]+`)\](\([^)]*\))?(?!\()/g, "$1");
+}

@@ -1,0 +1,96 @@
+// Writes the pages of the site into content/: the book with the output of its commands, a page for
+// each discipline, the papers with their claims and reports, and everything that is built elsewhere.
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+import { withOutputs } from "./blocks.mjs";
+import { withSiteLinks, withoutItemLinks } from "./links.mjs";
+
+const root = path.resolve(import.meta.dirname, "..");
+const goodqueue = path.resolve(process.env.GOODQUEUE ?? `${root}/target/release/goodqueue`);
+const papers = (process.env.PAPERS ?? "jk gong nj gbw").split(/\s+/).filter(Boolean);
+const content = path.join(import.meta.dirname, "content");
+
+if (!existsSync(goodqueue)) {
+  console.error(`${goodqueue} is not there: run make build, or set GOODQUEUE to the command.`);
+  process.exit(1);
+}
+await rm(content, { recursive: true, force: true });
+await mkdir(path.join(content, "public"), { recursive: true });
+
+await book();
+await disciplines();
+await paperPages();
+await cp(path.join(import.meta.dirname, "home.md"), path.join(content, "index.md"));
+await elsewhere("playground", path.join(root, "playground/dist"), "make playground");
+await elsewhere("rustdoc", path.join(process.env.CARGO_TARGET_DIR ?? `${root}/target`, "doc"), "make docs");
+
+async function book() {
+  const docs = path.join(root, "docs");
+  for (const file of (await readdir(docs)).filter((name) => name.endsWith(".md"))) {
+    const name = file === "README.md" ? "book" : path.basename(file, ".md").toLowerCase();
+    const folder = await mkdtemp(path.join(os.tmpdir(), "goodqueue-site-"));
+    const text = withOutputs(await readFile(path.join(docs, file), "utf8"), goodqueue, folder);
+    await rm(folder, { recursive: true });
+    await writeFile(path.join(content, `${name}.md`), withSiteLinks(text, "docs"));
+  }
+  await cp(path.join(docs, "images"), path.join(content, "images"), { recursive: true });
+  const python = await readFile(path.join(root, "python/README.md"), "utf8");
+  await writeFile(path.join(content, "python.md"), withSiteLinks(python, "python"));
+}
+
+async function disciplines() {
+  await mkdir(path.join(content, "disciplines"));
+  const all = JSON.parse(execFileSync(goodqueue, ["list", "qdiscs", "--json", "-"], { encoding: "utf8", maxBuffer: 1 << 26 }));
+  const rows = [];
+  for (const { name, summary } of all) {
+    const page = spawnSync(goodqueue, ["explain", name], { encoding: "utf8", maxBuffer: 1 << 26 });
+    // A preset has no page of its own.
+    if (page.status !== 0) continue;
+    // The headings of a page are below its title.
+    const text = page.stdout.replace(/^# /gm, "## ");
+    await writeFile(path.join(content, "disciplines", `${name}.md`), `# ${name}\n\n${withoutItemLinks(text)}`);
+    rows.push(`| [${name}](/disciplines/${name}) | ${summary} |`);
+  }
+  const table = `| discipline | what it does |\n|---|---|\n${rows.join("\n")}\n`;
+  await writeFile(path.join(content, "disciplines", "index.md"), `# The disciplines\n\n${table}`);
+}
+
+async function paperPages() {
+  const folder = path.join(root, "crates/goodqueue-papers/papers");
+  const audit = await readFile(path.join(folder, "AUDIT.md"), "utf8");
+  await writeFile(path.join(content, "audit.md"), withSiteLinks(audit, "crates/goodqueue-papers/papers"));
+  const out = path.join(content, "public", "papers");
+  await mkdir(out);
+  const rows = [];
+  for (const paper of papers) {
+    const report = path.join(out, `${paper}.html`);
+    const store = path.join(os.tmpdir(), "goodqueue-site-papers");
+    const arguments_ = ["reproduce", paper, "--quick", "--papers", folder, "--out", store, "--report", report];
+    const run = spawnSync(goodqueue, arguments_, { encoding: "utf8", maxBuffer: 1 << 28 });
+    // A claim that is not reproduced is a result: the exit code is 1.
+    if (run.status !== 0 && run.status !== 1) throw new Error(`reproduce ${paper} fails: ${run.stderr}`);
+    const title = (await readFile(path.join(folder, paper, "README.md"), "utf8")).match(/^# (.*)$/m)?.[1] ?? paper;
+    rows.push(`* <a href="/papers/${paper}.html" target="_self">${title}</a>`);
+  }
+  const text = [
+    "# The papers",
+    "",
+    "`goodqueue reproduce` runs the experiments of these papers and compares each claim with the result. The reports below",
+    "were made with `--quick`, which has fewer repetitions than [the audit](/audit) of every claim.",
+    "",
+    ...rows,
+    "",
+  ].join("\n");
+  await writeFile(path.join(content, "papers.md"), text);
+}
+
+/** Copies a folder that another target of the Makefile builds. */
+async function elsewhere(name, from, target) {
+  if (!existsSync(from)) throw new Error(`${from} is not there: run ${target} first`);
+  await cp(from, path.join(content, "public", name), { recursive: true });
+}

@@ -1,0 +1,44 @@
+// The site's own rules, without building it.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, readdirSync, writeFileSync, chmodSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+
+import { book } from "../.vitepress/book.mjs";
+import { withOutputs } from "../blocks.mjs";
+import { REPOSITORY, withSiteLinks, withoutItemLinks } from "../links.mjs";
+
+test("links between pages stay on the site, others lead to the repository", () => {
+  const links = (text) => withSiteLinks(text, "docs");
+  assert.equal(links("[a](concepts.md#grade)"), "[a](/concepts#grade)");
+  assert.equal(links("[a](README.md)"), "[a](/book)");
+  assert.equal(links("[a](../crates/goodqueue)"), `[a](${REPOSITORY}/blob/main/crates/goodqueue)`);
+  assert.equal(links("![a](images/gallery-1.png)"), "![a](./images/gallery-1.png)");
+  assert.equal(links("[a](https://example.org/) [b](#here)"), "[a](https://example.org/) [b](#here)");
+  assert.equal(withoutItemLinks("[`CodelVars`], [`run`](crate::run) and [text](page)"), "`CodelVars`, `run` and [text](page)");
+});
+
+test("the output of a command stands below its block, and a failing command stops the build", () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "goodqueue-site-test-"));
+  const command = path.join(folder, "goodqueue");
+  writeFileSync(command, '#!/bin/sh\nif [ "$2" = bad ]; then echo "error: bad" >&2; exit 2; fi\necho "printed $*"; ls\n');
+  chmodSync(command, 0o755);
+  const page = "```toml\n# home.toml\nseeds = 1\n```\n\n```sh\ngoodqueue run home.toml   # a remark\n```\n";
+  const shown = withOutputs(page, command, folder);
+  assert.match(shown, /printed run home\.toml\n/);
+  assert.match(shown, /^home\.toml$/m);
+  const other = "```sh\nmake install\ngoodqueue shell -- true\n```\n";
+  assert.equal(withOutputs(other, command, folder), other);
+  assert.throws(() => withOutputs("```sh\ngoodqueue run bad\n```\n", command, folder), /a command of the book fails: goodqueue run bad\nerror: bad/);
+});
+
+test("every page of the book is in the menu", () => {
+  const pages = readdirSync(path.join(import.meta.dirname, "../../docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => (name === "README.md" ? "/book" : `/${path.basename(name, ".md").toLowerCase()}`));
+  const menu = new Set(book.flatMap((part) => part.items.map((item) => item.link)));
+  assert.deepEqual(pages.filter((page) => !menu.has(page)), []);
+  assert.ok(readFileSync(path.join(import.meta.dirname, "../home.md"), "utf8").includes("/playground/index.html"));
+});

@@ -121,7 +121,7 @@ fn verified(
     watch: &dyn Watch,
 ) -> Result<Option<Verified>, Diagnostic> {
     let question = model.question;
-    let advised = Router { label: best.manager.name(), lines: best.lines(question) };
+    let advised = Router { label: ADVICE.to_owned(), lines: best.lines(question) };
     let blind = Setup { accounts: false, ..*best };
     let without =
         Router { label: format!("{} without overhead", best.manager.name()), lines: blind.lines(question) };
@@ -223,6 +223,8 @@ fn seconds(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e9
 }
 
+/// How results call a router with the advice.
+const ADVICE: &str = "advice";
 const SEARCH_SEED: u64 = 1;
 /// A setting that adds this share, this time and this share of the round-trip time more is hardly
 /// worse: nobody feels the difference.

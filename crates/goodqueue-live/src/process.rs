@@ -170,9 +170,11 @@ pub fn run_all_promptly() -> bool {
 
 #[expect(unsafe_code, reason = "there is no safe sched_setscheduler")]
 fn schedule(policy: libc::c_int) -> bool {
-    let lowest = libc::sched_param { sched_priority: 1 };
+    // The kernel's `sched_param`. The function of musl, with which static programs are built, always
+    // fails.
+    let lowest: libc::c_int = 1;
     // SAFETY: 0 stands for this thread, and `lowest` outlives the call.
-    unsafe { libc::sched_setscheduler(0, policy, &raw const lowest) == 0 }
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const lowest) == 0 }
 }
 
 /// Ends this process at once. Buffers and files that it shares with its parent are not touched.

@@ -20,6 +20,10 @@ MUTANTS ?= 10000
 KILLS ?= 1000
 MODELS ?= 50
 PAPERS ?= gbw gong jk nj rfc7928
+# A static program runs on every Linux of this architecture, also in an empty container.
+DIST_TARGET ?= x86_64-unknown-linux-musl
+DIST = $(TARGET)/dist
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Crates that only serve the tests of the others, and the one that maturin packages.
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
@@ -45,6 +49,8 @@ help:
 	@echo "make counts   instructions per packet of each discipline beside those committed; UPDATE=1 writes them anew"
 	@echo "make numbers  measure claims, real systems and recordings again, and write docs/numbers.md"
 	@echo "make screenshot  the pictures in the README, with chromium"
+	@echo "make dist     a static program with manual pages and completions, as $(DIST)/goodqueue-VERSION-TARGET.tar.gz"
+	@echo "make deb      the same as a Debian package, with cargo-deb; make image: as a container image, with docker"
 	@echo "make install  put the goodqueue command into ~/.cargo/bin"
 
 demo: build
@@ -207,6 +213,7 @@ docs: toolchain
 
 unit: toolchain
 	$(CARGO) test --workspace --quiet
+	$(CARGO) test --package goodqueue-cli --features object-store --test object_store --quiet
 
 # A program outside the workspace, with a discipline of its own. It takes the versions of this workspace's lock file, so
 # that both share what they compile.
@@ -214,7 +221,6 @@ own-discipline: toolchain
 	cp Cargo.lock $(OWN)/Cargo.lock
 	$(CARGO) clippy --manifest-path $(OWN)/Cargo.toml --target-dir $(TARGET) --all-targets --quiet -- --deny warnings
 	$(CARGO) test --manifest-path $(OWN)/Cargo.toml --target-dir $(TARGET) --quiet
-	$(CARGO) test --package goodqueue-cli --features object-store --test object_store --quiet
 
 # Every published crate as a package: complete metadata, and all files that it embeds. Building each package would
 # compile every dependency once more, so only the lists of files are checked here; `make package-build` builds them.
@@ -274,6 +280,31 @@ screenshot: build playground
 	$(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,900 \
 	  --screenshot=docs/images/report.png file://$(CURDIR)/report.html
 	rm report.html
+
+.PHONY: dist deb image
+# With the time of the last commit, so that the same sources give the same archive.
+dist: toolchain
+	@command -v rustup >/dev/null && rustup target add $(DIST_TARGET) || { \
+	  echo "The target $(DIST_TARGET) of Rust is needed: install it with rustup target add, then run make dist again."; \
+	  exit 1; }
+	$(CARGO) build --release --locked --quiet --package goodqueue-cli --target $(DIST_TARGET)
+	rm -rf $(DIST)/goodqueue
+	packaging/layout $(TARGET)/$(DIST_TARGET)/release/goodqueue $(DIST)/goodqueue
+	$(CARGO) tree --locked --package goodqueue-cli --edges normal --target $(DIST_TARGET) --prefix none --no-dedupe \
+	  --format '{p} ({l}) {r}' | grep -v '(/' | sort -u > $(DIST)/goodqueue/THIRD-PARTY.txt
+	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$$(git log -1 --format=%ct) \
+	  --transform 's,^goodqueue,goodqueue-$(VERSION)-$(DIST_TARGET),' --directory $(DIST) --create goodqueue \
+	  | gzip --no-name > $(DIST)/goodqueue-$(VERSION)-$(DIST_TARGET).tar.gz
+	@echo "$(DIST)/goodqueue-$(VERSION)-$(DIST_TARGET).tar.gz"
+
+deb: dist
+	@$(CARGO) deb --version >/dev/null 2>&1 || { \
+	  echo "A Debian package needs cargo-deb: cargo install cargo-deb --locked, then run make deb again."; \
+	  exit 1; }
+	$(CARGO) deb --quiet --no-build --no-strip --package goodqueue-cli --target $(DIST_TARGET) --output $(DIST)/
+
+image: dist
+	docker build --tag goodqueue --file packaging/Dockerfile $(DIST)/goodqueue
 
 install:
 	$(CARGO) install --path crates/goodqueue-cli

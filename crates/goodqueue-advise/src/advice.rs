@@ -2,12 +2,13 @@
 
 use goodqueue_scenario::measure::grade;
 use goodqueue_scenario::results::{Results, Run};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::settings::Setting;
 
 /// What to set, and what it changes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Advice {
     /// The line in words.
     pub line: String,
@@ -50,7 +51,7 @@ pub struct Advice {
 }
 
 /// Measurements of one setting, over traffic mixes and seeds.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Measured {
     /// Ping under load beyond the idle ping, mean of each run.
     pub latency_s: Spread,
@@ -63,7 +64,7 @@ pub struct Measured {
 }
 
 /// Values of several runs.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Spread {
     /// Mean.
     pub mean: f64,
@@ -76,7 +77,7 @@ pub struct Spread {
 }
 
 /// A traffic mix.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct InMix {
     /// Its name.
     pub name: &'static str,
@@ -87,7 +88,7 @@ pub struct InMix {
 }
 
 /// A setting that the search tried with one seed.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Tried {
     /// The disciplines in tc's grammar, towards the home and the Internet.
     pub lines: [String; 2],

@@ -4,13 +4,14 @@ mod networkd;
 mod sqm;
 mod tc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::question::Question;
 use crate::setup::Setup;
 
 /// A configuration.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct Setting {
     /// Short name: `tc`, `openwrt` or `networkd`.
     pub name: &'static str,

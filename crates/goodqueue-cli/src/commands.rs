@@ -10,6 +10,7 @@ pub(crate) mod man;
 pub(crate) mod replay;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod schema;
 #[cfg(target_os = "linux")]
 pub(crate) mod shape;
 #[cfg(target_os = "linux")]

@@ -37,7 +37,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use goodqueue::Disciplines;
 
 use crate::commands::{
-    Ending, advise, compare, completions, explain, list, man, replay, reproduce, run, validate,
+    Ending, advise, compare, completions, explain, list, man, replay, reproduce, run, schema, validate,
 };
 #[cfg(target_os = "linux")]
 use crate::commands::{shape, shell, stats, top};
@@ -77,6 +77,7 @@ enum Command {
     Validate(validate::ValidateArgs),
     List(list::ListArgs),
     Explain(explain::ExplainArgs),
+    Schema(schema::SchemaArgs),
     #[cfg(target_os = "linux")]
     Shell(shell::ShellArgs),
     #[cfg(target_os = "linux")]
@@ -115,6 +116,7 @@ pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = i
         Command::Validate(args) => validate::main(args),
         Command::List(args) => list::main(args, disciplines),
         Command::Explain(args) => explain::main(args, disciplines),
+        Command::Schema(args) => schema::main(args),
         #[cfg(target_os = "linux")]
         Command::Shell(args) => shell::main(args, disciplines),
         #[cfg(target_os = "linux")]

@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 
 use goodqueue_tc::diagnostic::{Diagnostic, unknown};
 use measured::{Figure, Measured};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Something that was measured, and that can be simulated.
@@ -48,7 +49,7 @@ enum Kind {
 }
 
 /// One figure of one set-up, side by side.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Row {
     /// Name of the set-up.
     pub set_up: String,

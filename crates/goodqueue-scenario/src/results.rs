@@ -10,6 +10,7 @@ mod run;
 mod series;
 mod wifi;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::statistics::Summary;
@@ -22,7 +23,7 @@ pub use series::{FlowSeries, Quantiles, QueueSeries, Series};
 pub use wifi::{RadioResult, StationResult, WifiQueueResult, WifiResult};
 
 /// All runs of a scenario.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Results {
     /// Version of goodqueue that ran them.
     pub goodqueue: String,

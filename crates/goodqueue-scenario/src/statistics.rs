@@ -2,10 +2,11 @@
 
 use goodqueue::Duration;
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A distribution. All values are `null` without a sample.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Number of samples.
     pub count: u64,

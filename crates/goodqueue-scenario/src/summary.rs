@@ -7,6 +7,7 @@ pub mod series;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ pub use estimate::Estimate;
 pub use pairs::Difference;
 
 /// The metrics of one discipline at one point of the sweep, over all seeds.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Aggregate {
     /// The discipline as given.
     pub qdisc: String,

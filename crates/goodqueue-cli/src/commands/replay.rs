@@ -1,8 +1,8 @@
 //! `goodqueue replay`: recorded arrivals through a discipline, and a comparison with the recorded
 //! fates.
 
-mod beside;
-mod compare;
+pub(super) mod beside;
+pub(super) mod compare;
 mod explain;
 mod input;
 

@@ -9,6 +9,8 @@ use goodqueue_scenario::scenario::Document;
 use goodqueue_sim::story::{NoStory, Which};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::simulation::{How, Kept, prepare};
@@ -99,45 +101,107 @@ pub(super) fn print(story: &Story, target: Option<&PathBuf>) -> Outcome {
     Ok(Ending::Done)
 }
 
-fn to_json(story: &Story) -> Value {
+/// The story of a packet, as `--explain --json` writes it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Told {
+    /// Number of the packet, as in `--packets`.
+    packet: u64,
+    /// The discipline with every parameter, in tc's grammar.
+    qdisc: String,
+    /// Direction, flow and contents of the packet in a few words.
+    what: String,
+    /// Length with the link header.
+    bytes: u32,
+    /// Time of arrival.
+    arrival_ns: u64,
+    /// Time at which the packet was sent or dropped.
+    departure_ns: u64,
+    /// Time in the queue.
+    sojourn_ns: u64,
+    /// Packets that were queued when it arrived.
+    found_packets: u64,
+    /// Bytes that were queued when it arrived.
+    found_bytes: u64,
+    /// `sent`, `marked` or `dropped`.
+    fate: &'static str,
+    /// Reason of a drop; null if it was sent.
+    reason: Option<&'static str>,
+    /// The story in sentences.
+    sentences: Vec<String>,
+    /// Rules that led to the fate, the deciding one last.
+    rules: Vec<ToldRule>,
+    /// The state that the deciding rule looked at.
+    state: Vec<ToldValue>,
+}
+
+/// A rule in words.
+#[derive(Serialize, JsonSchema)]
+struct ToldRule {
+    /// The discipline whose rule it is.
+    qdisc: &'static str,
+    /// Sentences with the values that decided.
+    text: String,
+    /// Section of the standard, or the paper.
+    source: &'static str,
+}
+
+/// A value around the decision.
+#[derive(Serialize, JsonSchema)]
+struct ToldValue {
+    /// The discipline that has the value.
+    qdisc: &'static str,
+    /// Name of the value in the standard or the code.
+    name: &'static str,
+    /// The value before the decision; null if it was not set.
+    before: Value,
+    /// The value after the decision; null if it is not set or cannot change.
+    after: Value,
+    /// Unit of both; null for plain numbers, words and flags.
+    unit: Option<&'static str>,
+    /// Meaning in a few words.
+    meaning: &'static str,
+}
+
+fn to_json(story: &Story) -> Told {
     let (fate, reason) = match story.known.fate {
         Fate::Sent => ("sent", None),
         Fate::Marked => ("marked", None),
         Fate::Dropped(why) => ("dropped", Some(why.name())),
     };
-    let of_value = |value: &goodqueue::story::Value| {
-        json!({
-            "qdisc": value.kind,
-            "name": value.name,
-            "before": number(value.before),
-            "after": value.after.map(number),
-            "unit": unit(value.before),
-            "meaning": value.doc,
-        })
+    let of_value = |value: &goodqueue::story::Value| ToldValue {
+        qdisc: value.kind,
+        name: value.name,
+        before: number(value.before),
+        after: value.after.map_or(Value::Null, number),
+        unit: unit(value.before),
+        meaning: value.doc,
     };
-    let rules = [Some(&story.arrival), story.departure.as_ref()];
-    let rules = rules.into_iter().flatten().flat_map(|scene| scene.before.levels()).flat_map(|level| {
-        let rule = |rule: &goodqueue::account::Rule| {
-            json!({ "qdisc": level.kind, "text": rule.text, "source": rule.source })
+    let scenes = [Some(&story.arrival), story.departure.as_ref()];
+    let levels = scenes.into_iter().flatten().flat_map(|scene| scene.before.levels());
+    let rules = levels.flat_map(|level| {
+        let rule = |rule: &goodqueue::account::Rule| ToldRule {
+            qdisc: level.kind,
+            text: rule.text.clone(),
+            source: rule.source,
         };
-        level.rules.iter().map(rule)
+        level.rules.iter().map(rule).collect::<Vec<_>>()
     });
-    json!({
-        "packet": story.number,
-        "qdisc": story.qdisc,
-        "what": story.what,
-        "bytes": story.length,
-        "arrival_ns": story.known.arrived.as_nanos(),
-        "departure_ns": story.known.ended.as_nanos(),
-        "sojourn_ns": story.waited().as_nanos(),
-        "found_packets": story.arrival.packets,
-        "found_bytes": story.arrival.bytes,
-        "fate": fate,
-        "reason": reason,
-        "sentences": story.sentences(),
-        "rules": rules.collect::<Vec<_>>(),
-        "state": story.values().iter().map(of_value).collect::<Vec<_>>(),
-    })
+    Told {
+        packet: story.number,
+        qdisc: story.qdisc.clone(),
+        what: story.what.clone(),
+        bytes: story.length,
+        arrival_ns: story.known.arrived.as_nanos(),
+        departure_ns: story.known.ended.as_nanos(),
+        sojourn_ns: story.waited().as_nanos(),
+        found_packets: story.arrival.packets,
+        found_bytes: story.arrival.bytes,
+        fate,
+        reason,
+        sentences: story.sentences(),
+        rules: rules.collect(),
+        state: story.values().iter().map(of_value).collect(),
+    }
 }
 
 /// Returns a value in the unit that [`unit`] names.

@@ -1,12 +1,13 @@
 //! How a check comes out: it holds, it fails, or the repetitions do not decide it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::expression::{Check, Expression, Operator, Relation, Statement};
 use super::tolerance::Tolerance;
 
 /// How a check came out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// It holds, and the whole 95 % interval is on its side of the limit.

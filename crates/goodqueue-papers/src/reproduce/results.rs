@@ -1,5 +1,6 @@
 //! What comes out of claims and metrics, as `goodqueue reproduce --json` writes it, and in words.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -7,7 +8,7 @@ use super::finding::Outcome;
 use super::paper::{ClaimKind, Reference};
 
 /// How a claim came out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub enum Verdict {
     /// All that it says holds here.
     #[serde(rename = "reproduced")]
@@ -24,7 +25,7 @@ pub enum Verdict {
 }
 
 /// A claim and how it came out.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimResult {
     /// The claim's id.
     pub id: String,
@@ -74,7 +75,7 @@ pub struct ClaimResult {
 }
 
 /// Metrics that the same experiments have.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct MetricsTable {
     /// Their names and units.
     pub metrics: Vec<(String, String)>,
@@ -83,7 +84,7 @@ pub struct MetricsTable {
 }
 
 /// What is measured of a discipline in an experiment.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct MetricsResult {
     /// Name of the experiment.
     pub experiment: String,
@@ -94,7 +95,7 @@ pub struct MetricsResult {
 }
 
 /// A check and its figures.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CheckResult {
     /// As written in `claims.toml`.
     pub check: String,
@@ -114,7 +115,7 @@ pub struct CheckResult {
 }
 
 /// What a check comes to by the figures of a real system.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RealResult {
     /// Which system.
     pub of: String,

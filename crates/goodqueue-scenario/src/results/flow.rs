@@ -1,12 +1,13 @@
 //! The flows of a run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::probes::{VideoResult, VoipResult};
 use crate::statistics::Summary;
 
 /// The metrics of one flow.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FlowResult {
     /// Number in the scenario, from 0.
     pub id: u32,
@@ -66,7 +67,7 @@ pub struct FlowResult {
 }
 
 /// Packets of a flow in one direction. Each sent packet has arrived, was dropped, or is on its way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FlowPackets {
     /// Sent.
     pub sent: u64,
@@ -77,7 +78,7 @@ pub struct FlowPackets {
 }
 
 /// How the packets of a flow in the direction of its data were dropped.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FlowLosses {
     /// Dropped per packet sent.
     pub share: Option<f64>,
@@ -91,7 +92,7 @@ pub struct FlowLosses {
 }
 
 /// Transfers that began in the time measured, and how long they took.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Transfers {
     /// Begun.
     pub begun: u64,
@@ -102,7 +103,7 @@ pub struct Transfers {
 }
 
 /// A group of transfers side by side (Järvinen & Kojo 2014).
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct GroupResult {
     /// Number of the table among the scenario's flows, from 0.
     pub table: u32,

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use goodqueue_sim::Direction;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::Summary;
 
 /// A value for each direction.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PerDirection<T> {
     /// Towards the client.
     pub down: T,
@@ -27,7 +28,7 @@ impl<T> PerDirection<T> {
 }
 
 /// A link in series with the bottleneck.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HopResult {
     /// Name from the scenario.
     pub name: String,
@@ -38,7 +39,7 @@ pub struct HopResult {
 }
 
 /// The metrics of one direction of a link.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LinkResult {
     /// The discipline with every parameter, in tc's grammar.
     pub qdisc: String,
@@ -68,7 +69,7 @@ pub struct LinkResult {
 }
 
 /// Time for which a queue held more bytes than a threshold.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SpikeResult {
     /// Threshold in bytes.
     pub above_bytes: u64,
@@ -80,7 +81,7 @@ pub struct SpikeResult {
 }
 
 /// A mean and a maximum.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct MeanMax {
     /// Mean.
     pub mean: f64,
@@ -89,7 +90,7 @@ pub struct MeanMax {
 }
 
 /// Packet counters of a queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Packets {
     /// Arrived.
     pub offered: u64,

@@ -1,11 +1,12 @@
 //! Measurements of pings, calls, browsers and video.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::Summary;
 
 /// Measurements of the probes.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Probes {
     /// Round-trip time of the pings.
     pub ping_s: Summary,
@@ -28,7 +29,7 @@ pub struct Probes {
 }
 
 /// Adaptive video, in the time measured.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VideoResult {
     /// Segments that were asked for and are complete.
     pub segments: u64,
@@ -45,7 +46,7 @@ pub struct VideoResult {
 }
 
 /// Voice calls. Packets that may still have been on their way when the run ended count nowhere.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VoipResult {
     /// Packets sent.
     pub sent: u64,
@@ -72,7 +73,7 @@ pub struct VoipResult {
 }
 
 /// How losses follow each other (RFC 3357).
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LossPattern {
     /// Runs of packets lost in a row; a single loss is a run of 1.
     pub runs: u64,
@@ -85,7 +86,7 @@ pub struct LossPattern {
 }
 
 /// Page fetches of browsers.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WebProbe {
     /// Page fetches begun in the time measured.
     pub pages: u64,

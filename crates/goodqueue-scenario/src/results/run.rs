@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use goodqueue_sim::Direction;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::flow::{FlowResult, GroupResult, Transfers};
@@ -13,7 +14,7 @@ use super::wifi::WifiResult;
 use crate::statistics::{Summary, exact_summary, float};
 
 /// One discipline, one seed.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// The discipline as given.
     pub qdisc: String,
@@ -174,7 +175,7 @@ impl Run {
 
 /// A probe (a ping, a call) whose packets waited in one queue with those of another flow, under a
 /// discipline that keeps flows apart by a hash.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SharedQueue {
     /// Number of the probe's flow.
     pub flow: u32,
@@ -191,7 +192,7 @@ pub struct SharedQueue {
 }
 
 /// The two directions of the bottleneck.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Bottleneck {
     /// Towards the client.
     pub down: LinkResult,
@@ -211,7 +212,7 @@ impl Bottleneck {
 }
 
 /// Jain's fairness indices (Jain, Chiu & Hawe 1984); `null` with fewer than two flows.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Fairness {
     /// Over the goodput of the TCP flows down (up, if none goes down).
     pub jain_goodput: Option<f64>,
@@ -225,7 +226,7 @@ pub struct Fairness {
 }
 
 /// Fairness among flows that are alike.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GroupFairness {
     /// Label from the scenario, or the number of the table, from 0.
     pub group: String,
@@ -236,7 +237,7 @@ pub struct GroupFairness {
 }
 
 /// Cost of a run.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Engine {
     /// Events handled.
     pub events: u64,

@@ -1,11 +1,12 @@
 //! Time series of a run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::link::PerDirection;
 
 /// Time series on a common clock, and distributions.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// Length of a step: sample `i` covers `[i, i + 1) * step_s` of simulated time.
     pub step_s: f64,
@@ -20,7 +21,7 @@ pub struct Series {
 }
 
 /// One queue over time. `null`: no packet left in this step.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct QueueSeries {
     /// Mean sojourn time of the packets that left in the step.
     pub sojourn_mean_s: Vec<Option<f64>>,
@@ -35,7 +36,7 @@ pub struct QueueSeries {
 }
 
 /// One flow over time.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSeries {
     /// The flow.
     pub id: u32,
@@ -44,7 +45,7 @@ pub struct FlowSeries {
 }
 
 /// Distributions as quantile functions; empty without a sample.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
     /// The probabilities, ascending, from 0 to 1.
     pub probabilities: Vec<f64>,

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::link::{MeanMax, Packets};
 use crate::statistics::{Summary, jain};
 
 /// A WiFi channel.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WifiResult {
     /// The access point's queue.
     pub down: WifiQueueResult,
@@ -29,7 +30,7 @@ impl WifiResult {
 }
 
 /// The queue above a driver, or in the MAC.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WifiQueueResult {
     /// The discipline, every parameter in tc's grammar; absent where the MAC queues.
     pub qdisc: Option<String>,
@@ -47,7 +48,7 @@ pub struct WifiQueueResult {
 }
 
 /// A client of a WiFi channel.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct StationResult {
     /// Its number, from 1.
     pub client: u32,
@@ -60,7 +61,7 @@ pub struct StationResult {
 }
 
 /// The metrics of one direction of a radio link.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RadioResult {
     /// Seconds in the air, answers included, of the time measured.
     pub airtime_s: f64,

@@ -1,11 +1,12 @@
 //! The mean of a metric over several seeds, with its confidence interval.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::float;
 
 /// A metric over several runs that differ only in their seed.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Number of runs that have the metric.
     pub count: u64,

@@ -1,16 +1,18 @@
 //! Time series over seeds: their pointwise mean, as papers draw them, and how far off it may be.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::estimate::Estimate;
-use crate::metrics::series::{QUEUES, present};
+use crate::metrics::series::{QUEUES, TimeSeries, present};
 use crate::results::{PerDirection, QueueSeries, Run, Series};
 use crate::statistics::float;
 
 /// Pointwise means of the time series of runs that differ in their seed only.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct MeanSeries {
     /// Length of a step, as in the series of the runs.
     pub step_s: f64,
@@ -42,8 +44,31 @@ impl<'de> Deserialize<'de> for QueueMeans {
     }
 }
 
+/// The names are those of the catalogue.
+impl JsonSchema for QueueMeans {
+    fn schema_name() -> Cow<'static, str> {
+        "QueueMeans".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut described = |about: &TimeSeries| {
+            let mut band = generator.subschema_for::<Band>();
+            band.insert("description".to_owned(), about.doc.into());
+            band
+        };
+        let properties: BTreeMap<&str, Schema> =
+            QUEUES.iter().map(|metric| (metric.about.name, described(&metric.about))).collect();
+        json_schema!({
+            "type": "object",
+            "description": "The means of every time series of a queue by their names.",
+            "properties": properties,
+            "additionalProperties": false,
+        })
+    }
+}
+
 /// One flow over time.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FlowMeans {
     /// The flow.
     pub id: u32,
@@ -52,7 +77,7 @@ pub struct FlowMeans {
 }
 
 /// A mean with its confidence band.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Band {
     /// At each step the mean over the runs that have a value there; `null` if none has.
     pub mean: Vec<Option<f64>>,

@@ -7,30 +7,43 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
 use goodqueue::{Ecn, Instant};
 use goodqueue_tc::replay::Fate;
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::input::Input;
 
 /// The fates of a recording's packets in one discipline.
-#[derive(Serialize)]
-pub(super) struct Line {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Line {
+    /// The recording.
     file: String,
+    /// The discipline as given.
     qdisc: String,
+    /// Packets that arrive.
     packets: u64,
+    /// Packets that were sent.
     sent: u64,
+    /// Packets that were dropped.
     dropped: u64,
+    /// Packets that were sent with a new mark.
     marked: u64,
+    /// Sojourn times of sent packets.
     sojourn_s: Sojourn,
 }
 
 /// Sojourn times of sent packets in seconds; null if none was sent.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Sojourn {
+    /// Mean.
     mean: Option<f64>,
+    /// Median.
     p50: Option<f64>,
+    /// 95th percentile.
     p95: Option<f64>,
+    /// 99th percentile.
     p99: Option<f64>,
+    /// Longest.
     max: Option<f64>,
 }
 

@@ -8,43 +8,57 @@ use goodqueue::{AnyConfig, AnyQdisc, Drops, Instant, Qdisc, Stats};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::recording::Row;
 use goodqueue_tc::replay::Arrival;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::input::{Input, row_of};
 
 /// The comparison of one recording.
-#[derive(Serialize)]
-pub(super) struct Comparison {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Comparison {
+    /// The recording.
     pub(super) file: String,
+    /// The discipline here, in tc's grammar.
     qdisc: String,
+    /// Packets that arrive.
     packets: u64,
+    /// True if every packet has the recorded fate, at the recorded time and in the recorded order.
     pub(super) equal: bool,
+    /// The first place at which the two sequences of fates differ, in words; null if they are
+    /// equal.
     first_difference: Option<String>,
     /// Every packet with another fate, in the order of time.
     differences: Vec<Difference>,
 }
 
 /// A packet whose fate differs.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Difference {
+    /// Number of the packet.
     packet: u64,
     /// Time of the earlier of the two fates.
     t_ns: u64,
+    /// The recorded fate in words.
     recorded: String,
+    /// The fate here in words.
     here: String,
     /// Recorded operations before that time, the latest last.
     before: Vec<String>,
+    /// The recorded queue before that time.
     recorded_state: Queued,
+    /// The queue here before that time.
     here_state: Queued,
     /// State of the discipline before that time, by tc's names; times in seconds.
     state: Map<String, Value>,
 }
 
 /// Packets queued on one side.
-#[derive(Serialize, Clone, Copy)]
+#[derive(Serialize, Clone, Copy, JsonSchema)]
 struct Queued {
+    /// Packets queued.
     queued_packets: u64,
+    /// Bytes queued.
     queued_bytes: u64,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use goodqueue_tc::diagnostic::Diagnostic;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::given::Given;
@@ -10,7 +11,7 @@ use crate::reproduce::expression::{Cell, Check, Statement};
 use crate::reproduce::tolerance::Tolerance;
 
 /// What a claim is. Only numbers, orders and shapes count towards the score.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimKind {
     /// The value of a table or of a figure.
@@ -91,7 +92,7 @@ pub struct Claim {
 }
 
 /// What a real system did on the same set-up.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Reference {
     /// Which system.
     pub of: String,

@@ -28,12 +28,12 @@ mod output;
 mod progress;
 pub mod stores;
 mod typed;
+mod usage;
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use goodqueue::Disciplines;
 
 use crate::commands::{
@@ -102,9 +102,11 @@ pub fn main_with(disciplines: &Disciplines) -> ExitCode {
 #[must_use]
 pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let cli = match Cli::try_parse_from(&arguments) {
+    let command = usage::with_whole_examples(Cli::command());
+    let parsed = command.clone().try_get_matches_from(&arguments);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(instead) => return tell_usage(&instead),
+        Err(instead) => return usage::tell(&instead, &command, &arguments),
     };
     typed::keep(arguments);
     let outcome = match &cli.command {
@@ -140,17 +142,5 @@ pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = i
             say(format_args!("error: {diagnostic}"));
             2
         }
-    }
-}
-
-/// Prints help and version to standard output, and errors in the arguments to standard error.
-fn tell_usage(instead: &clap::Error) -> u8 {
-    let outcome = instead.print().and_then(|()| std::io::stdout().flush());
-    match output::printed(outcome) {
-        Err(diagnostic) if !instead.use_stderr() => {
-            say(format_args!("error: {diagnostic}"));
-            2
-        }
-        _ => u8::try_from(instead.exit_code()).unwrap_or(2),
     }
 }

@@ -881,3 +881,51 @@ fn without_lists_that_grow(messages: &[String]) -> String {
     let message = |message: &String| message.lines().map(shorter).collect::<Vec<_>>().join("\n");
     messages.iter().map(message).collect::<Vec<_>>().join("\n\n")
 }
+
+#[test]
+fn errors_in_the_arguments_have_the_form_of_all_others() {
+    let said = [
+        refusal(&["compare", "--qdsic", "codel"]),
+        refusal(&["comapre"]),
+        refusal(&["compare", "--jobs", "0"]),
+        refusal(&["compare", "--live", "--both"]),
+        refusal(&["replay"]),
+        refusal(&["list", "foo"]),
+        refusal(&["compare", "--qdisc"]),
+        refusal(&["compare", "rrul", "voip"]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @r"
+    error: `goodqueue compare` has no option `--qdsic`
+      help: did you mean `--qdisc`?
+    error: there is no command `comapre`
+      allowed: advise, compare, run, reproduce, replay, validate, list, explain, schema, shell, shape, stats, top, completions, man
+      help: did you mean `compare`?
+    error: --jobs: `0` is out of range
+      allowed: 1 to 1024
+    error: `--live` cannot be used with `--both`
+      help: omit one of them
+    error: `goodqueue replay` needs <FILE>...
+      help: `goodqueue replay --help` describes the arguments
+    error: argument: `foo` is not one of its values
+      allowed: qdiscs, tcps, profiles, scenarios, links, claims
+    error: --qdisc: its value is missing
+      help: give one, as in `--qdisc <TC>`
+    error: `goodqueue compare` takes no further argument, but there is `voip`
+      help: `goodqueue compare --help` describes the arguments
+    ");
+}
+
+#[test]
+fn help_wraps_at_the_terminal_but_leaves_examples_whole() {
+    let output = Command::new(env!("CARGO_BIN_EXE_goodqueue"))
+        .args(["compare", "--help"])
+        .env("COLUMNS", "60")
+        .output()
+        .expect("it starts");
+    let help = String::from_utf8(output.stdout).expect("text");
+    let (options, examples) = help.split_once("\nExamples:\n").expect("examples");
+    assert!(options.contains("\nReal packets:\n"), "the options are in groups:\n{options}");
+    assert!(examples.lines().all(|line| line.starts_with("  goodqueue compare")), "{examples}");
+    assert!(examples.lines().any(|line| line.len() > 60), "{examples}");
+    assert!(!help.contains('\u{a0}'), "examples can be pasted");
+}

@@ -29,6 +29,7 @@ use crate::output::{self, Outputs};
 /// seconds.
 #[derive(Args, Debug)]
 #[command(
+    next_help_heading = "Line, traffic and disciplines",
     after_help = "Rates are given as in tc (10mbit, 1gbit, 500kbit) or with usual units (10 Mbit/s), times as in 50ms or 2s.
 
 Examples:
@@ -88,11 +89,11 @@ pub(crate) struct CompareArgs {
     set: Vec<String>,
     /// Send real packets with the kernel's TCP through a live bottleneck instead of simulating
     /// (Linux only). The runs take real time, one after another.
-    #[arg(long)]
+    #[arg(long, help_heading = "Real packets")]
     live: bool,
     /// Run both the simulation and the live test, and print the differences. The simulation then
     /// uses Linux's TCP unless the scenario sets another.
-    #[arg(long, conflicts_with = "live")]
+    #[arg(long, conflicts_with = "live", help_heading = "Real packets")]
     both: bool,
     /// Tell the story of one packet of the bottleneck instead of printing tables: what it found,
     /// what happened to it, and the rule that decided. The packet's number in --packets, or `drop`
@@ -100,7 +101,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "PACKET", conflicts_with_all = ["live", "both"])]
     explain: Option<String>,
     /// With --live or --both: allow sudo, although it is not needed.
-    #[arg(long)]
+    #[arg(long, help_heading = "Real packets")]
     allow_root: bool,
     #[command(flatten)]
     how: How,

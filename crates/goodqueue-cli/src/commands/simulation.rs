@@ -27,6 +27,7 @@ use crate::typed;
 
 /// Options that all simulating commands share.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Runs and results")]
 pub(crate) struct How {
     /// Number of parallel runs, at most 1024 [default: the number of processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]

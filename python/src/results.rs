@@ -43,7 +43,7 @@ impl Results {
     /// Returns the tables that `goodqueue compare` prints.
     fn tables(&self) -> String {
         let headline = terminal::headline(&self.results.scenario, "simulated");
-        format!("{headline}\n{}", terminal::tables(&self.results))
+        format!("{headline}\n{}", terminal::tables(&self.results, terminal::View::Short(COLUMNS)))
     }
 
     /// Returns the report as a self-contained HTML page.
@@ -109,3 +109,6 @@ fn write(path: &Path, contents: &[u8]) -> PyResult<()> {
     files::write_whole(path, contents)
         .map_err(|error| PyOSError::new_err(format!("`{}` cannot be written: {error}", path.display())))
 }
+
+/// Columns of a table: those of most terminals and notebooks.
+const COLUMNS: usize = 80;

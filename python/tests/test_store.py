@@ -78,3 +78,17 @@ def test_a_scenario_survives_its_way_to_another_process(tmp_path: Path) -> None:
     scenario = gq.Scenario.load(str(file)).set("link.rtt", "20ms").with_options(rate="5mbit", set={"tcp.ecn": True})
     file.unlink()
     assert pickle.loads(pickle.dumps(scenario)).to_json() == scenario.to_json()
+
+
+def test_a_url_that_is_no_store_is_one_error_with_those_that_are() -> None:
+    with pytest.raises(gq.Error, match="the scheme is unknown\n  allowed: a folder, s3://BUCKET/PREFIX"):
+        gq.run(SHORT, store="ftp://host/upload")
+
+
+def test_an_object_store_needs_a_package_that_was_built_with_it() -> None:
+    with pytest.raises(gq.Error) as raised:
+        gq.run(SHORT, store="az://container/upload")
+    if "cannot be used" in str(raised.value):
+        pytest.skip("this package was built with the feature `object-store`")
+    assert "built without the feature `object-store`" in str(raised.value)
+    assert "--config-settings=build-args='--features object-store'" in str(raised.value)

@@ -5,7 +5,7 @@ use goodqueue_scenario::results::{Results, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::settings::Setting;
+use crate::setting::Setting;
 
 /// What to set, and what it changes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

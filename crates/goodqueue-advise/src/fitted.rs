@@ -8,7 +8,7 @@ use crate::advice::added;
 use crate::mix::SEARCHED;
 use crate::model::{Model, Router};
 use crate::question::Measurement;
-use crate::search::simulated;
+use crate::simulated::simulated;
 
 /// Returns the line with the buffers with which its ping under load is the measured one. Both
 /// buffers keep their ratio. `None` if `watch` cancels.

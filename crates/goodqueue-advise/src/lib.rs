@@ -33,8 +33,10 @@ mod mix;
 mod model;
 mod question;
 mod search;
+mod setting;
 mod settings;
 mod setup;
+mod simulated;
 mod variation;
 mod words;
 
@@ -44,5 +46,5 @@ pub use kind::LinkKind;
 pub use kinds::{KINDS, kind};
 pub use question::{Effort, Measurement, Question, Traces};
 pub use search::advise;
-pub use settings::Setting;
+pub use setting::Setting;
 pub use words::{heading, words};

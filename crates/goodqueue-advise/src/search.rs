@@ -4,8 +4,8 @@
 use goodqueue::Duration;
 use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::run::series::default_step;
-use goodqueue_scenario::run::{Watch, execute, jobs, results};
-use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::run::{Watch, results};
+use goodqueue_scenario::scenario::Names;
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
@@ -18,6 +18,7 @@ use crate::model::{Model, Router};
 use crate::question::Question;
 use crate::settings::settings;
 use crate::setup::Setup;
+use crate::simulated::simulated;
 use crate::words;
 
 /// Returns advice for a line. `threads`: of the simulation, 0 for one per processor. `None` if
@@ -155,30 +156,6 @@ fn verified(
     let scenario = Sweep::new(&documents[0], &Names::default())?.point(0)?.1.to_json();
     let in_order = (0..searched.len()).flat_map(|router| of(first, &searched, router)).collect();
     Ok(Some(Verified { mixes, without: of(first, &searched, last), results: results(scenario, in_order) }))
-}
-
-/// Runs scenarios side by side and returns their runs in order; `None` if `watch` cancels.
-pub(crate) fn simulated(
-    documents: &[Document],
-    series: Option<Duration>,
-    threads: usize,
-    watch: &dyn Watch,
-) -> Result<Option<Vec<Run>>, Diagnostic> {
-    let mut all = Vec::new();
-    for document in documents {
-        all.extend(jobs(&[Sweep::new(document, &Names::default())?.point(0)?], series)?);
-    }
-    let runs = execute::<Run>(&all, threads, None, &Cancelling(watch))?;
-    Ok(runs.into_iter().collect())
-}
-
-/// Passes on nothing but the question whether to stop: the search has no fixed number of jobs.
-struct Cancelling<'w>(&'w dyn Watch);
-
-impl Watch for Cancelling<'_> {
-    fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
-    }
 }
 
 fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tried: Vec<Tried>) -> Advice {

@@ -1,7 +1,7 @@
 //! systemd-networkd.
 
 use crate::question::Question;
-use crate::settings::Setting;
+use crate::setting::Setting;
 use crate::setup::Setup;
 
 /// Returns the sections of the `.network` file. networkd sets the upload only: it cannot redirect

@@ -1,7 +1,7 @@
 //! OpenWrt: the package sqm-scripts.
 
 use crate::question::Question;
-use crate::settings::Setting;
+use crate::setting::Setting;
 use crate::setup::Setup;
 
 /// Returns the section of `/etc/config/sqm`.

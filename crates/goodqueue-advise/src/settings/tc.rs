@@ -2,7 +2,7 @@
 
 use crate::manager::Side;
 use crate::question::Question;
-use crate::settings::Setting;
+use crate::setting::Setting;
 use crate::setup::Setup;
 
 /// Returns the commands. Linux shapes on egress only, so packets towards the home pass through an

@@ -49,8 +49,10 @@ fn an_unknown_metric_is_refused_before_any_work() {
 #[test]
 fn several_seeds_compare_the_disciplines_pairwise_in_table_report_and_json() {
     let folder = folder();
-    let args =
-        ["compare", "--time", "1s", "--flows", "1", "--seeds", "3", "--report", "r.html", "--json", "r.json"];
+    let args = [
+        "compare", "--wide", "--time", "1s", "--flows", "1", "--seeds", "3", "--report", "r.html", "--json",
+        "r.json",
+    ];
     let lines = ["--qdisc", "pfifo", "--qdisc", "codel", "--qdisc", "pie"];
     let printed = good(folder.path(), &[&args[..], &lines].concat());
     let report = fs::read_to_string(folder.path().join("r.html")).unwrap();

@@ -116,7 +116,7 @@ mod tests {
         );
         let all = [pfifo.clone(), run("fq_codel", 6.871, 15e6, 0.796e6)];
         assert_eq!(said(&all), Some(format!("{sentence}\nWith it, downloads carry 2.1 times as much.")));
-        let all = [pfifo, run("fq_codel", 6.871, 7.1e6, 0.8e6)];
+        let all = [pfifo, run("fq_codel", 6.871, 7.05e6, 0.8e6)];
         assert_eq!(said(&all), Some(format!("{sentence}\nIt costs no goodput.")));
     }
 

@@ -16,6 +16,7 @@ mod charts;
 mod differences;
 mod ellipse;
 mod escape;
+mod everyday;
 #[cfg(test)]
 mod fixtures;
 mod grade;

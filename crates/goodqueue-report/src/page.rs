@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::charts::Charts;
 use crate::escape::{clip, html as escape, js_in_script, json_in_script};
+use crate::everyday::everyday;
 use crate::group::Grouped;
 use crate::headline::{headline, many};
 use crate::options::Options;
@@ -32,6 +33,7 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
         "question" => paragraph("question", text_of(results, &["question", "description"])),
         "made" => escape(&made(results, &grouped)),
         "scenario" => scenario(results, options),
+        "everyday" => everyday(&grouped),
         "tables" => tables(&grouped, &results.summary) + &shared_queues(&grouped),
         "sweep" => (if grouped.points.len() > 1 { "" } else { "hidden" }).to_owned(),
         "mean" => (if has_means(&grouped) { MEAN } else { "" }).to_owned(),

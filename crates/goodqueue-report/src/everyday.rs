@@ -1,0 +1,149 @@
+//! The result in everyday terms: which uses of a line work beside this load.
+
+use std::fmt::Write as _;
+
+use goodqueue_scenario::results::Run;
+
+use crate::escape::{clip, html};
+use crate::group::Grouped;
+use crate::metric::Spread;
+
+/// A use of a line, and the bound of a metric up to which it works.
+struct Use {
+    name: &'static str,
+    /// What it needs, with the source of the bound.
+    needs: &'static str,
+    /// Whether the metric of a run is within the bound; `None` if the run does not have it.
+    works: fn(&[&Run]) -> Option<bool>,
+}
+
+/// The uses, from the least to the most demanding kind of delay.
+const USES: &[Use] = &[
+    Use {
+        name: "Web",
+        needs: "a page of ten round trips within 2 s (ITU-T G.1010): a mean ping of at most 200 ms",
+        works: |runs| at_most(runs, |run| run.probes.ping_s.mean, 0.200),
+    },
+    Use {
+        name: "Voice call",
+        needs: "at most 150 ms one way (ITU-T G.114) for 95 of 100 packets, and at most 3 % loss (ITU-T G.1010)",
+        works: |runs| conversation(runs, 0.03),
+    },
+    Use {
+        name: "Video meeting",
+        needs: "at most 150 ms one way for 95 of 100 packets, and at most 1 % loss (ITU-T G.1010)",
+        works: |runs| conversation(runs, 0.01),
+    },
+    Use {
+        name: "Game",
+        needs: "at most 100 ms to the server and back for 95 of 100 packets (first-person games; Claypool & Claypool, CACM 2006)",
+        works: |runs| at_most(runs, |run| run.probes.ping_s.p95, 0.100),
+    },
+    Use {
+        name: "HD video",
+        needs: "5 Mbit/s for one download; measured by the mean goodput of a TCP flow of this load",
+        works: |runs| at_most(runs, |run| goodput_of_a_flow(run).map(|bps| -bps), -5e6),
+    },
+];
+
+/// Returns a table of the uses at the first point of the sweep; empty without pings.
+pub(crate) fn everyday(grouped: &Grouped<'_>) -> String {
+    let Some(point) = grouped.points.first() else { return String::new() };
+    let has_pings = |runs: &Vec<&Run>| runs.iter().any(|run| run.probes.ping_s.mean.is_some());
+    if !point.runs.iter().any(has_pings) {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<h2 id=\"everyday\">What works beside this load</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What works\">\n<table class=\"more\"><thead><tr><th scope=\"col\">Discipline</th>",
+    );
+    for one in USES {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            out,
+            "<th scope=\"col\"><abbr title=\"{}\">{}</abbr></th>",
+            html(one.needs),
+            html(one.name)
+        );
+    }
+    out += "</tr></thead>\n<tbody>\n";
+    for (runs, label) in point.runs.iter().zip(&grouped.labels) {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", html(&clip(label, 60)));
+        for one in USES {
+            out += match (one.works)(runs) {
+                Some(true) => "<td class=\"grade\"><span class=\"g-a\">works</span></td>",
+                Some(false) => "<td class=\"grade\"><span class=\"g-f\">poor</span></td>",
+                None => "<td class=\"grade none\">–</td>",
+            };
+        }
+        out += "</tr>\n";
+    }
+    out += "</tbody></table>\n</div>\n<p class=\"words\">";
+    let needs: Vec<String> = USES.iter().map(|one| format!("{}: {}", one.name, one.needs)).collect();
+    let _ = writeln!(out, "{}.</p>", html(&needs.join(". ")));
+    out
+}
+
+/// Pings stand for both directions of a conversation: a round trip has twice the one-way bound.
+fn conversation(runs: &[&Run], loss: f64) -> Option<bool> {
+    let in_time = at_most(runs, |run| run.probes.ping_s.p95, 0.300)?;
+    let lost = at_most(runs, lost_pings, loss)?;
+    Some(in_time && lost)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share of pings")]
+fn lost_pings(run: &Run) -> Option<f64> {
+    (run.probes.ping_sent > 0).then(|| run.probes.ping_lost as f64 / run.probes.ping_sent as f64)
+}
+
+/// Returns the mean goodput of the TCP flows towards the home.
+fn goodput_of_a_flow(run: &Run) -> Option<f64> {
+    let flows = run.flows.iter().filter(|flow| flow.cc.is_some() && flow.direction == "down").count();
+    let flows = f64::from(u32::try_from(flows).ok()?);
+    (flows > 0.0).then(|| run.goodput.down / flows)
+}
+
+fn at_most(runs: &[&Run], of: impl Fn(&Run) -> Option<f64>, bound: f64) -> Option<bool> {
+    Spread::of(runs.iter().map(|run| of(run))).map(|spread| spread.mean <= bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use goodqueue_scenario::results::{FlowResult, Run};
+
+    use super::*;
+
+    fn run(ping_ms: f64, lost: u64, mbit: f64) -> Run {
+        let mut run = Run { qdisc: format!("ping {ping_ms}"), ..Run::default() };
+        run.probes.ping_s.mean = Some(ping_ms / 1e3);
+        run.probes.ping_s.p95 = Some(ping_ms / 1e3);
+        (run.probes.ping_sent, run.probes.ping_lost) = (100, lost);
+        run.goodput.down = mbit * 1e6;
+        run.flows =
+            vec![FlowResult { cc: Some("cubic".into()), direction: "down".into(), ..FlowResult::default() }];
+        run
+    }
+
+    fn words(run: Run) -> Vec<&'static str> {
+        let runs = [run];
+        let page = everyday(&Grouped::new(&runs));
+        page.split("<td").skip(1).map(|cell| if cell.contains("works") { "works" } else { "poor" }).collect()
+    }
+
+    #[test]
+    fn a_short_ping_serves_all_uses_and_a_full_queue_none() {
+        assert_eq!(words(run(60.0, 0, 9.0)), ["works"; 5]);
+        assert_eq!(words(run(1900.0, 0, 1.8)), ["poor"; 5]);
+    }
+
+    #[test]
+    fn each_use_has_its_own_bound() {
+        assert_eq!(words(run(150.0, 2, 9.0)), ["works", "works", "poor", "poor", "works"]);
+        assert_eq!(words(run(250.0, 0, 9.0)), ["poor", "works", "works", "poor", "works"]);
+    }
+
+    #[test]
+    fn without_pings_nothing_is_said() {
+        let runs = [Run::default()];
+        assert_eq!(everyday(&Grouped::new(&runs)), "");
+    }
+}

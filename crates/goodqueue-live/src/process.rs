@@ -170,8 +170,8 @@ pub fn run_all_promptly() -> bool {
 
 #[expect(unsafe_code, reason = "there is no safe sched_setscheduler")]
 fn schedule(policy: libc::c_int) -> bool {
-    // The kernel's `sched_param`. The function of musl, with which static programs are built, always
-    // fails.
+    // The kernel's `sched_param`. The function of musl, with which static programs are built,
+    // always fails.
     let lowest: libc::c_int = 1;
     // SAFETY: 0 stands for this thread, and `lowest` outlives the call.
     unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const lowest) == 0 }

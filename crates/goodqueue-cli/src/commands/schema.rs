@@ -385,6 +385,12 @@ fn live() -> Value {
     let flows = array("Flows.", flow());
     let mut history = both("The recent past.", past());
     history["properties"]["step_s"] = number("Length of a step.");
+    let percentiles = object(
+        "Percentiles of sojourn times in seconds; null if no packet left.",
+        json!({ "p50": number_or_null("Median."), "p95": number_or_null("95th."), "p99": number_or_null("99th.") }),
+    );
+    let mut recent = both("The last seconds (`stats` only).", percentiles);
+    recent["properties"]["seconds"] = count("Number of these seconds, at most 10.");
     let schema = with_optional(
         object(
             "A live bottleneck.",
@@ -396,7 +402,7 @@ fn live() -> Value {
                 "process": process(),
             }),
         ),
-        json!({ "history": history, "flows": both("Flows seen last (`stats` only).", flows) }),
+        json!({ "recent": recent, "history": history, "flows": both("Flows seen last (`stats` only).", flows) }),
     );
     let Value::Object(schema) = schema else { return outer };
     if let Some(fields) = outer.as_object_mut() {

@@ -52,7 +52,8 @@ fn page(stats: &Value) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "goodqueue {} s", stats["duration_s"].as_f64().unwrap_or(0.0).round());
     for side in ["down", "up"] {
-        let _ = writeln!(text, "{}", direction(side, &stats[side], &stats["history"]));
+        let _ =
+            writeln!(text, "{}", direction(side, &stats[side], &stats["history"], &stats["recent"][side]));
         for flow in stats["flows"][side].as_array().into_iter().flatten().take(FLOWS) {
             let _ = writeln!(
                 text,
@@ -81,12 +82,11 @@ fn page(stats: &Value) -> String {
     text
 }
 
-fn direction(name: &str, link: &Value, history: &Value) -> String {
+fn direction(name: &str, link: &Value, history: &Value, recent: &Value) -> String {
     let past = &history[name];
     let step = history["step_s"].as_f64().unwrap_or(0.25);
-    let recent: Vec<f64> = numbers(&past["bytes"]);
-    let last_second =
-        recent.iter().rev().take(4).sum::<f64>() * 8.0 / (step * recent.len().clamp(1, 4) as f64);
+    let bytes: Vec<f64> = numbers(&past["bytes"]);
+    let last_second = bytes.iter().rev().take(4).sum::<f64>() * 8.0 / (step * bytes.len().clamp(1, 4) as f64);
     let sojourn: Vec<f64> = numbers(&past["sojourn_mean_s"]);
     let most = sojourn.iter().copied().fold(0.0, f64::max);
     let drops: Vec<String> = link["drops"]
@@ -96,7 +96,7 @@ fn direction(name: &str, link: &Value, history: &Value) -> String {
         .map(|(reason, count)| format!("{reason} {count}"))
         .collect();
     format!(
-        "\n{name}: {}\n  rate     {} now, {} the link\n  queued   {} packets, {}\n  sojourn  p50 {}  p95 {}  p99 {} ms\n  \
+        "\n{name}: {}\n  rate     {} now, {} the link\n  queued   {} packets, {}\n  sojourn  p50 {}  p95 {}  p99 {} ms\n  recent   p50 {}  p95 {}  p99 {} ms\n  \
          {}  last minute, up to {:.1} ms\n  sent     {}   marked {}   dropped {} ({})",
         link["qdisc"].as_str().unwrap_or("?"),
         units::show_rate(goodqueue::Rate::from_bps(whole(last_second))),
@@ -109,6 +109,9 @@ fn direction(name: &str, link: &Value, history: &Value) -> String {
         milliseconds(&link["sojourn_s"]["p50"]),
         milliseconds(&link["sojourn_s"]["p95"]),
         milliseconds(&link["sojourn_s"]["p99"]),
+        milliseconds(&recent["p50"]),
+        milliseconds(&recent["p95"]),
+        milliseconds(&recent["p99"]),
         sparkline(&sojourn, most),
         most * 1e3,
         link["packets"]["dequeued"],

@@ -14,9 +14,11 @@ use goodqueue_live::mailbox::Requests;
 use goodqueue_live::meter::Step;
 use goodqueue_live::observer::{Direction, Observer};
 use goodqueue_live::orders::Order;
+use goodqueue_scenario::measure::histogram_summary;
 use goodqueue_scenario::results::LinkResult;
 use goodqueue_tc as tc;
 use goodqueue_tc::units;
+use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
 use super::voice::Voice;
@@ -26,6 +28,8 @@ use super::{VERY_LATE, float, link_result, seconds, statistics};
 #[derive(Default)]
 pub(crate) struct Desk {
     history: [VecDeque<Step>; 2],
+    /// Sojourn times since the start, as they were at each of the last seconds, the oldest first.
+    sojourns: [VecDeque<Histogram<u64>>; 2],
     /// Drops by the kernel in front of the bottleneck that have been reported.
     kernel_drops: u64,
     told_late: bool,
@@ -65,6 +69,7 @@ impl Desk {
             Order::Stats => {
                 let mut all = statistics(bottleneck);
                 all["history"] = self.history();
+                all["recent"] = self.recent(bottleneck);
                 all["flows"] = self.flows();
                 all.to_string()
             }
@@ -97,6 +102,20 @@ impl Desk {
             })
         };
         json!({"step_s": seconds(Instant::ZERO + STEP), "down": of(Direction::Down), "up": of(Direction::Up)})
+    }
+
+    /// Returns percentiles of the sojourn times of the last seconds.
+    fn recent(&self, bottleneck: &Bottleneck) -> Value {
+        let of = |direction: Direction| -> Value {
+            let before = &self.sojourns[direction.index()];
+            let mut sojourn = bottleneck.link(direction).meter.sojourn().clone();
+            // What is subtracted was counted in the same histogram, so this cannot fail.
+            let _ = before.front().map(|oldest| sojourn.subtract(oldest));
+            let summary = histogram_summary(&sojourn, None);
+            json!({"p50": summary.p50, "p95": summary.p95, "p99": summary.p99})
+        };
+        let seconds = self.sojourns[0].len();
+        json!({"seconds": seconds, "down": of(Direction::Down), "up": of(Direction::Up)})
     }
 
     /// Returns the flows of both directions that were seen last.
@@ -176,6 +195,13 @@ impl Attendant for Desk {
         self.tell_troubles(bottleneck);
         self.ticks += 1;
         if self.ticks.is_multiple_of(4) {
+            for direction in Direction::BOTH {
+                let sojourns = &mut self.sojourns[direction.index()];
+                if sojourns.len() >= RECENT {
+                    sojourns.pop_front();
+                }
+                sojourns.push_back(bottleneck.link(direction).meter.sojourn().clone());
+            }
             self.flows.end_second(now);
         }
         now + STEP
@@ -283,5 +309,7 @@ fn metrics(bottleneck: &mut Bottleneck) -> String {
 const MOST_FLOWS: usize = 100;
 /// Step of the history. Four points per second make a lively display.
 const STEP: Duration = Duration::from_millis(250);
+/// Seconds over which recent percentiles are taken.
+const RECENT: usize = 10;
 /// Steps of the history: one minute.
 const REMEMBERED: usize = 240;

@@ -9,7 +9,7 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Borders, Paragraph, Row, Sparkline, Table, TableState};
 use serde_json::Value;
 
@@ -178,7 +178,7 @@ impl Screen {
         let inside = block.inner(area);
         frame.render_widget(block, area);
         let [text, spark, scale] =
-            Layout::vertical([Constraint::Length(5), Constraint::Length(3), Constraint::Length(1)])
+            Layout::vertical([Constraint::Length(6), Constraint::Length(3), Constraint::Length(1)])
                 .areas(inside);
 
         let past = &history[name];
@@ -199,7 +199,6 @@ impl Screen {
             .flatten()
             .map(|(reason, count)| format!("{reason} {count}"))
             .collect();
-        let sojourn = &link["sojourn_s"];
         let lines = [
             ("rate", format!("{} of {limit}", short_rate(now))),
             (
@@ -210,15 +209,8 @@ impl Screen {
                     units::show_size(link["queued"]["bytes"].as_u64().unwrap_or(0))
                 ),
             ),
-            (
-                "sojourn",
-                format!(
-                    "p50 {}  p95 {}  p99 {} ms",
-                    milliseconds(&sojourn["p50"]),
-                    milliseconds(&sojourn["p95"]),
-                    milliseconds(&sojourn["p99"])
-                ),
-            ),
+            ("sojourn", percentiles(&link["sojourn_s"])),
+            ("recent", percentiles(&self.stats["recent"][name])),
             (
                 "dropped",
                 match drops.is_empty() {
@@ -239,7 +231,7 @@ impl Screen {
         let most = shown.iter().copied().max().unwrap_or(0);
         let [_, spark] = Layout::horizontal([Constraint::Length(1), Constraint::Fill(1)]).areas(spark);
         frame.render_widget(
-            Sparkline::default().data(shown).max(most.max(1)).style(Style::new().fg(colour(most))),
+            Sparkline::default().data(shown).max(most.max(LEAST_SCALE)).style(Style::new().fg(colour(most))),
             spark,
         );
         let span = step * shown.len() as f64;
@@ -262,23 +254,26 @@ impl Screen {
             of(other.1).partial_cmp(&of(one.1)).unwrap_or(std::cmp::Ordering::Equal)
         });
         let count = flows.len();
+        let width = area.width.saturating_sub(BESIDE_ADDRESSES);
         let rows = flows.into_iter().map(|(side, flow)| {
             let text = |field: &str| flow[field].as_str().unwrap_or_default().to_owned();
             let between = match text("source") {
-                source if source.is_empty() && text("protocol").is_empty() => "all others".to_owned(),
-                source => format!("{source} > {}", text("destination")),
+                source if source.is_empty() && text("protocol").is_empty() => vec!["all others".to_owned()],
+                source => addresses(&source, &text("destination"), usize::from(width)),
             };
+            let height = u16::try_from(between.len()).unwrap_or(1);
             let drops = flow["dropped"].as_u64().unwrap_or(0);
             Row::new([
-                Line::from(side),
-                Line::from(text("protocol")),
-                Line::from(between),
-                right(short_rate(flow["throughput_bps"].as_f64().unwrap_or(0.0))),
-                right(flow["queued_packets"].to_string()),
-                right(milliseconds(&flow["sojourn_mean_s"])),
-                right(drops.to_string()),
-                right(flow["marked"].to_string()),
+                Text::from(side),
+                Text::from(text("protocol")),
+                Text::from(between.join("\n")),
+                right(short_rate(flow["throughput_bps"].as_f64().unwrap_or(0.0))).into(),
+                right(flow["queued_packets"].to_string()).into(),
+                right(milliseconds(&flow["sojourn_mean_s"])).into(),
+                right(drops.to_string()).into(),
+                right(flow["marked"].to_string()).into(),
             ])
+            .height(height)
         });
         let widths = [
             Constraint::Length(4),
@@ -315,6 +310,33 @@ impl Screen {
     }
 }
 
+fn percentiles(of: &Value) -> String {
+    let [p50, p95, p99] = ["p50", "p95", "p99"].map(|name| milliseconds(&of[name]));
+    format!("p50 {p50}  p95 {p95}  p99 {p99} ms")
+}
+
+/// Returns both ends of a flow in one line of `width` columns, or in two.
+fn addresses(source: &str, destination: &str, width: usize) -> Vec<String> {
+    let both = format!("{source} > {destination}");
+    if both.chars().count() <= width {
+        return vec![both];
+    }
+    vec![shortened(source, width), shortened(&format!("> {destination}"), width)]
+}
+
+/// Cuts the middle out of an address that is longer than `width`: networks differ in the first
+/// groups of IPv6 addresses, hosts and ports in the last.
+fn shortened(address: &str, width: usize) -> String {
+    let length = address.chars().count();
+    if length <= width || width < 3 {
+        return address.to_owned();
+    }
+    let last = (width - 1) * 3 / 5;
+    let first: String = address.chars().take(width - 1 - last).collect();
+    let rest: String = address.chars().skip(length - last).collect();
+    format!("{first}…{rest}")
+}
+
 /// Formats a rate with three digits.
 fn short_rate(bps: f64) -> String {
     let (value, unit) = match bps {
@@ -349,7 +371,11 @@ const fn colour(most: u64) -> Color {
 }
 
 const REFRESH: Duration = Duration::from_millis(500);
-const QUEUE_LINES: u16 = 10;
+const QUEUE_LINES: u16 = 11;
+/// Smallest full height of the chart in microseconds: an idle queue draws a flat line.
+const LEAST_SCALE: u64 = 5_000;
+/// Columns of the table of flows beside the addresses, with the gaps.
+const BESIDE_ADDRESSES: u16 = 53;
 /// Wake-up delay in seconds that the bottleneck itself warns about.
 const VERY_LATE: f64 = 0.02;
 
@@ -408,6 +434,29 @@ mod tests {
         let at = |needle: &str| text.find(needle).unwrap();
         assert!(at("198.18.0.2:80") < at("198.18.0.2:19"), "fastest first");
         assert!(screen.press(KeyEvent::from(KeyCode::Char('q'))));
+    }
+
+    #[test]
+    fn ipv6_addresses_take_two_lines_and_keep_network_host_and_port() {
+        let [source, destination] =
+            ["[2001:db8:1:2:3:4:5:6]:443", "[2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff]:50000"];
+        assert_eq!(addresses("10.0.0.1:80", "10.0.0.2:9", 27), ["10.0.0.1:80 > 10.0.0.2:9"]);
+        assert_eq!(addresses(source, destination, 27), [source, "> [2001:db8…eee:ffff]:50000"]);
+        let mut stats = stats();
+        stats["flows"]["down"][0]["source"] = json!(source);
+        stats["flows"]["down"][0]["destination"] = json!(destination);
+        let text = drawn(&mut Screen::new(stats), 80, 24);
+        assert!(text.contains(source) && text.contains("ffff]:50000"), "{text}");
+    }
+
+    #[test]
+    fn the_last_seconds_stand_beside_the_run_and_an_idle_queue_draws_a_flat_line() {
+        let mut stats = stats();
+        stats["recent"] = json!({"down": {"p50": 0.001, "p95": 0.002, "p99": 0.003}});
+        stats["history"]["down"]["sojourn_mean_s"] = json!([0.000_02, 0.000_05, 0.000_01]);
+        let text = drawn(&mut Screen::new(stats), 100, 24);
+        assert!(text.contains("p50 1.0  p95 2.0  p99 3.0 ms"), "{text}");
+        assert!(!text.contains('█'), "50 µs are not a full bar:\n{text}");
     }
 
     #[test]

@@ -131,7 +131,7 @@ fn a_shard_that_cannot_be_run_is_refused_before_any_work() {
         (&["--merge", "--packets", "p.csv"], "packets are not kept"),
         (&["other.toml", "--shard", "1/2"], "`--shard` takes one scenario"),
         (&["--shards", "2"], "--submit"),
-        (&["--submit", "cron"], "possible values: slurm, hq, kubernetes, dask, parallel"),
+        (&["--submit", "cron"], "allowed: slurm, hq, kubernetes, dask, parallel"),
     ] {
         let error = refusal(args);
         assert!(error.contains(says), "{args:?}: {error}");

@@ -77,7 +77,7 @@ fn a_sweep_holds_the_runs_that_are_under_way_and_not_all_of_them() {
     let numbers: Vec<String> = (1..=20).map(|number| number.to_string()).collect();
     let list = format!("[{}]", numbers.join(","));
     let text = format!(
-        "seeds = 40\n[[flows]]\ncount = 20\n[[flows]]\nkind = \"ping\"\n[sweep]\n\"flows.0.client\" = {list}\n\
+        "seeds = 35\n[[flows]]\ncount = 20\n[[flows]]\nkind = \"ping\"\n[sweep]\n\"flows.0.client\" = {list}\n\
          \"flows.1.client\" = {list}\n"
     );
     let (count, bytes) = measured(|| {
@@ -88,7 +88,7 @@ fn a_sweep_holds_the_runs_that_are_under_way_and_not_all_of_them() {
         }
         runs.count()
     });
-    assert_eq!(count, 20 * 20 * 6 * 40);
+    assert_eq!(count, 20 * 20 * 7 * 35);
     assert!(bytes < 10 * MB, "{bytes} bytes for {count} runs");
 }
 
@@ -117,16 +117,16 @@ fn a_sweep_that_cannot_finish_is_refused_with_its_number_of_runs() {
     let refused = |text: &str| runs(text, Path::new("")).expect_err("too much").to_string();
     let list = |count: usize| format!("[{}]", vec!["1"; count].join(","));
     let (said, bytes) = measured(|| refused(&format!("[sweep]\nseed = {0}\n\"tcp.iw\" = {0}", list(1000))));
-    assert!(said.contains("the scenario makes 6000000 runs\n") && said.contains("at most 100000"), "{said}");
+    assert!(said.contains("the scenario makes 7000000 runs\n") && said.contains("at most 100000"), "{said}");
     assert!(bytes < 10 * MB, "{bytes}");
-    assert!(refused("seeds = 20000").contains("the scenario makes 120000 runs"));
+    assert!(refused("seeds = 20000").contains("the scenario makes 140000 runs"));
     let swept = "[sweep]\nseeds = [1, 100000]\nqdiscs = [\"pie\", [\"pie\", \"codel\"]]";
     assert!(refused(swept).contains("the scenario makes 300003 runs"));
     let huge = |keys: usize| {
         let axes: String = (0..keys).map(|key| format!("a{key} = {}\n", list(1000))).collect();
         refused(&format!("[sweep]\n{axes}"))
     };
-    assert!(huge(4).contains("the scenario makes 6000000000000 runs"));
+    assert!(huge(4).contains("the scenario makes 7000000000000 runs"));
     assert!(huge(20).contains("the scenario makes more than 10^38 runs"));
     let many = refused("seeds = 100\nqdiscs = \"pie\"\n[[flows]]\ncount = 100000\n");
     assert!(many.contains("100 runs with 10000000 flows in all"), "{many}");

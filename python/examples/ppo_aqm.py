@@ -1,24 +1,29 @@
 """Does PPO learn a better AQM than a fixed threshold, within minutes?
 
     pip install './python[gym]' stable-baselines3
-    python python/examples/ppo_aqm.py
+    python python/examples/ppo_aqm.py [STEPS [FILE.json]]
 
 The agent learns on training lines. It is compared, on held-out lines and by the same rewards, with the
 best of 24 fixed thresholds (chosen on training lines), and with tail drop, CoDel, PIE and FQ-CoDel.
+The file, docs/measured/ppo.json unless another is named, has the reward of each line.
 """
 
+import json
 import sys
 import time
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 
+import ppo_table
 from goodqueue.gym import AqmVectorEnv, baseline
 
 LINES = 128
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+MEASURED = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parents[2] / "docs/measured/ppo.json"
 
 
 class Lines(VecEnv):
@@ -94,18 +99,21 @@ def main():
     learned = time.perf_counter() - began
 
     fixed = reward(threshold(*best), "held_out", 64)
+    threshold_name = f"best threshold: {best[1]:.1%} above {1e3 * best[0]:.0f} ms"
     rows = {
         f"PPO, {STEPS:,} steps": reward(lambda seen, _: agent.predict(seen, deterministic=True)[0], "held_out", 64),
-        f"best threshold: {best[1]:.1%} above {1e3 * best[0]:.0f} ms": fixed,
+        threshold_name: fixed,
     }
     for line in ["fq_codel", "codel ecn", "pie ecn", "pfifo limit 1000"]:
         rows[line] = baseline("goodqueue/AQM-v0", line, seeds=64)
-    print(f"{searched:.0f} s of search for the threshold, {learned:.0f} s of learning")
-    print("mean reward on 64 held-out lines, and difference from the threshold with its 95 % interval:")
-    for name, values in sorted(rows.items(), key=lambda row: -row[1].mean()):
-        gain = values - fixed
-        spread = 1.96 * gain.std(ddof=1) / np.sqrt(len(gain))
-        print(f"  {name:34} {values.mean():.3f}  {gain.mean():+.3f} ± {spread:.3f}")
+    measured = {
+        "search_s": round(searched),
+        "learning_s": round(learned),
+        "threshold": threshold_name,
+        "rewards": {name: [round(float(value), 6) for value in values] for name, values in rows.items()},
+    }
+    MEASURED.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    print(ppo_table.text(MEASURED))
 
 
 if __name__ == "__main__":

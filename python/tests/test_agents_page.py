@@ -28,17 +28,27 @@ def test_the_module_of_the_page_has_the_reward_of_its_function() -> None:
     assert problem.train(module.encode()) == function
 
 
+def written(mark: str, text: str) -> None:
+    """Checks the text between two marks of the page. `UPDATE=1` writes it."""
+    page = PAGE.read_text(encoding="utf-8")
+    marks = rf"(<!-- {mark} -->\n).*?(<!-- end -->)"
+    fresh = re.sub(marks, lambda found: f"{found[1]}```\n{text}\n```\n{found[2]}", page, count=1, flags=re.DOTALL)
+    if os.environ.get("UPDATE") == "1":
+        PAGE.write_text(fresh, encoding="utf-8")
+    assert fresh == PAGE.read_text(encoding="utf-8"), f"the block `{mark}` is stale: run this test with UPDATE=1"
+
+
+def test_the_page_shows_what_the_ppo_example_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples")
+    import ppo_table
+
+    written("ppo", ppo_table.text(DOCS / "measured" / "ppo.json"))
+
+
 def test_the_table_of_the_page_has_the_measured_scores() -> None:
-    """`UPDATE=1` writes the table."""
     scores = []
     for line in (DOCS / "measured" / "aqm-v1.jsonl").read_text(encoding="utf-8").splitlines():
         parts = json.loads(line)
         parts.update(training=Panel(**parts["training"]), held_out=Panel(**parts["held_out"]))
         scores.append(Score(json=line, **parts))
-    text = "```\n" + table(sorted(scores, key=float, reverse=True)) + "\n```"
-    page = PAGE.read_text(encoding="utf-8")
-    marks = r"(<!-- table -->\n).*?(<!-- end -->)"
-    written = re.sub(marks, lambda found: f"{found[1]}{text}\n{found[2]}", page, count=1, flags=re.DOTALL)
-    if os.environ.get("UPDATE") == "1":
-        PAGE.write_text(written, encoding="utf-8")
-    assert written == PAGE.read_text(encoding="utf-8"), "the table is stale: run this test with UPDATE=1"
+    written("table", table(sorted(scores, key=float, reverse=True)))

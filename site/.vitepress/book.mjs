@@ -19,6 +19,7 @@ export const book = [
       { text: "Results", link: "/results" },
       { text: "Live", link: "/live" },
       { text: "Continuous integration", link: "/ci" },
+      { text: "Install", link: "/install" },
       { text: "Python", link: "/python" },
       { text: "Gallery", link: "/gallery" },
       { text: "Agents", link: "/agents" },

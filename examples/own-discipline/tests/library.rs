@@ -16,6 +16,6 @@ fn ramp_keeps_a_ping_below_that_of_tail_drop() -> Result<(), Diagnostic> {
     })?;
     let results = goodqueue_scenario::simulate(&document)?;
     let ping = |run: usize| results.runs[run].induced_latency_s.mean.expect("the default load has pings");
-    assert!(ping(0) < 0.5 * ping(1), "{}", terminal::tables(&results));
+    assert!(ping(0) < 0.5 * ping(1), "{}", terminal::tables(&results, terminal::View::Wide));
     Ok(())
 }

@@ -137,18 +137,19 @@ pub(crate) fn main(args: &CompareArgs, disciplines: &Disciplines) -> Outcome {
     }
     let prepared = prepare(&document, &args.how, &mut Outputs::default(), Kept::Nowhere)?;
     refuse_without_effect(args, &prepared)?;
+    // A table would garble JSON on standard output.
+    let prints = !args.how.takes_stdout();
+    if prints {
+        // Something to read while the runs are made.
+        output::print(&format!("{}\n", terminal::headline(&prepared.to_json(), "simulated")))?;
+    }
     let (results, ending) = simulate(&prepared, &args.how, None)?;
     if ending == Ending::Interrupted {
         say("interrupted");
         return Ok(ending);
     }
-    // A table would garble JSON on standard output.
-    if !args.how.takes_stdout() {
-        output::print(&format!(
-            "{}\n{}",
-            terminal::headline(&results.scenario, "simulated"),
-            args.how.overview(&results)
-        ))?;
+    if prints {
+        output::print(&args.how.overview(&results))?;
     }
     if let Some(path) = report_path(args) {
         note(format_args!("report: {}", path.display()));

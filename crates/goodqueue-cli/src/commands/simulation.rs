@@ -220,7 +220,7 @@ pub(crate) fn simulate(
 ) -> Result<(Results, Ending), Diagnostic> {
     let (runs, ending) = simulate_runs(scenario, how, store)?;
     if ending == Ending::Interrupted {
-        return Ok((results(scenario.runs.to_json(&scenario.scenario), runs), ending));
+        return Ok((results(scenario.to_json(), runs), ending));
     }
     Ok((finish(scenario, how, runs)?, ending))
 }
@@ -261,7 +261,7 @@ pub(super) fn simulate_jobs(
 
 /// Computes the results of a scenario's runs and writes the requested outputs.
 pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<Results, Diagnostic> {
-    let mut results = results(scenario.runs.to_json(&scenario.scenario), runs);
+    let mut results = results(scenario.to_json(), runs);
     let statistics = tc_stats(&mut results);
     if let Some(path) = &scenario.report {
         let options = goodqueue_report::Options::default().command(typed::command_line());
@@ -301,6 +301,11 @@ impl Prepared {
     /// Returns the path of the results in the folder for results.
     pub(super) fn results_in(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.json", self.scenario.name))
+    }
+
+    /// Returns the scenario as results contain it.
+    pub(crate) fn to_json(&self) -> Value {
+        self.runs.to_json(&self.scenario)
     }
 
     /// Returns the runs to make.

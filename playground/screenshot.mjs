@@ -1,4 +1,5 @@
-// The picture of the playground in the README: the first sight after three seconds of simulated time.
+// The picture of the playground in the README: the first sight after three seconds of simulated
+// time.
 //
 // Usage: node screenshot.mjs FILE.png
 

@@ -30,7 +30,7 @@ class Shards:
         return len(self._runs) - self._begun
 
     def next(self, workers: int) -> list[int]:
-        """Returns the runs of the next shard, for one of so many workers."""
+        """Returns the runs of the next shard. `workers`: the number of workers that share what is left."""
         shard = list(self._runs[self._begun : self._begun + (self._size or self._fitting(max(1, workers)))])
         self._begun += len(shard)
         return shard
@@ -42,7 +42,7 @@ class Shards:
         return max(1, wanted, min(self._threads, -(-self.left() // workers)))
 
     def learn(self, runs: int, seconds: float) -> None:
-        """Takes in that a shard of so many runs took so many seconds on its worker."""
+        """Adapts the size of further shards to the measured time of a finished one."""
         rounds = -(-runs // self._threads)
         measured = max(seconds, SHORTEST) / rounds
         # Neighbours in a sweep are alike, so the latest times count most.
@@ -55,6 +55,6 @@ SECONDS = 15.0
 SHORTEST = 1e-6
 """Shortest time that is believed."""
 GROWTH = 4
-"""A shard has at most so many times the runs of the last finished one: the next runs may take longer."""
+"""Largest growth from one shard to the next: the next runs may take longer."""
 LARGEST = 1000
 """Runs of a shard: their results travel in one message."""

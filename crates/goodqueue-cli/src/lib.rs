@@ -51,6 +51,7 @@ use crate::messages::say;
 #[derive(Parser, Debug)]
 #[command(name = "goodqueue", version, propagate_version = true, max_term_width = 110)]
 #[command(after_help = "Examples:
+  goodqueue advise 40mbit/10mbit --link dsl                what to set on your router
   goodqueue compare                                        RRUL load on a 10/1 Mbit/s line (default)
   goodqueue compare --rate 100mbit --up 20mbit --rtt 20ms  your own line
   goodqueue compare --qdisc 'fq_codel target 13ms' --qdisc 'pfifo limit 100'

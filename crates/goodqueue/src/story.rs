@@ -23,7 +23,10 @@
 //!     witness.enqueue(&mut queue, at, Datagram::new(flow, 1200, number), &mut |_, _| ());
 //! }
 //! let story = witness.story(2, "pfifo limit 1p", "").expect("the packet came");
-//! assert_eq!(story.sentences()[0], "Packet 2 (1200 bytes) arrived at 0.007 s. It found 1 packet (1200 bytes) queued.");
+//! assert_eq!(
+//!     story.sentences()[0],
+//!     "Packet 2 (1200 bytes) arrived at 0.007 s. It found 1 packet (1200 bytes) queued."
+//! );
 //! assert_eq!(story.sentences()[1], "It was dropped at once (overlimit).");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

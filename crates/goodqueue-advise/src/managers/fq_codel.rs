@@ -2,7 +2,7 @@
 
 use goodqueue::Rate;
 
-use crate::encapsulation::Encapsulation;
+use crate::encapsulation::{Encapsulation, Framing};
 use crate::manager::{Manager, Side};
 use crate::question::Question;
 
@@ -54,8 +54,9 @@ impl Manager for FqCodel {
     fn sqm(&self, accounted: &Encapsulation) -> Vec<(&'static str, String)> {
         let ecn = if self.marks { "ECN" } else { "NOECN" };
         let linklayer = match accounted.framing {
-            crate::encapsulation::Framing::Atm => "atm",
-            _ => "ethernet",
+            Framing::Atm => "atm",
+            // SQM knows no PTM.
+            Framing::Whole | Framing::Ptm => "ethernet",
         };
         vec![
             ("qdisc", "fq_codel".to_owned()),
@@ -68,8 +69,7 @@ impl Manager for FqCodel {
         ]
     }
 
-    fn networkd(&self, rate: Rate, accounted: &Encapsulation) -> Option<String> {
-        let _ = (rate, accounted);
+    fn networkd(&self, _: Rate, _: &Encapsulation) -> Option<String> {
         // networkd's token bucket has no link layer, and its rate would be wrong for ATM.
         None
     }

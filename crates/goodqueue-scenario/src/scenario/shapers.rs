@@ -20,19 +20,18 @@ impl Scenario {
                     continue;
                 };
                 let direction = ["down", "up"][side];
-                let fits = format!(
-                    "{}: its shaper of {} is {{}} the line's {} {direction}",
-                    choice.label,
-                    show_rate(shaper),
-                    show_rate(line)
-                );
+                let told = |relation: &str, effect: &str| {
+                    let (label, shaper, line) = (&choice.label, show_rate(shaper), show_rate(line));
+                    format!(
+                        "{label}: its shaper of {shaper} is {relation} the line's {line} {direction}, {effect}"
+                    )
+                };
                 if shaper.as_bps() > line.as_bps() {
-                    let why =
+                    let effect =
                         "so the queue builds up in front of the line, where the shaper cannot manage it";
-                    remarks.push(format!("{}, {why}", fits.replace("{}", "above")));
+                    remarks.push(told("above", effect));
                 } else if shaper.as_bps() < line.as_bps() / 2 {
-                    remarks
-                        .push(format!("{}, so most of the line is unused", fits.replace("{}", "far below")));
+                    remarks.push(told("far below", "so most of the line is unused"));
                 }
             }
         }

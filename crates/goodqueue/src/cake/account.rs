@@ -35,13 +35,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         account.given("tin", Quantity::Number(tin_index as u64), "the tin of this packet's DSCP");
         account.fact("tin_backlog", Quantity::Bytes(tin.backlog), "bytes in that tin");
-        account.given(
-            "flow",
-            Quantity::Number(u64::from(index)),
-            "the queue to which this packet's flow hashes",
-        );
-        account.fact("flow_packets", Quantity::Packets(packets), "packets in that queue");
-        account.fact("flow_backlog", Quantity::Bytes(flow.backlog), "bytes in that queue");
+        account.flow_queue(index, packets, flow.backlog);
         account.fact("set", Quantity::Word(set), "sparse flows are served first");
         account.fact(
             "deficit",

@@ -152,6 +152,14 @@ impl Account {
         self.facts.push(Fact { name, value, doc, is_given: true });
     }
 
+    /// Adds the queue of the packet's flow, as it is before the decision.
+    pub(crate) fn flow_queue(&mut self, index: u32, packets: u64, backlog: u64) {
+        let number = Quantity::Number(u64::from(index));
+        self.given("flow", number, "the queue to which this packet's flow hashes");
+        self.fact("flow_packets", Quantity::Packets(packets), "packets in that queue");
+        self.fact("flow_backlog", Quantity::Bytes(backlog), "bytes in that queue");
+    }
+
     /// Adds a rule.
     pub fn rule(&mut self, text: String, source: &'static str) {
         self.rules.push(Rule { text, source });

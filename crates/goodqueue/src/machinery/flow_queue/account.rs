@@ -25,13 +25,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         };
         let (new, old) = self.listed();
         let packets = u64::from(flow.packets.len());
-        account.given(
-            "flow",
-            Quantity::Number(u64::from(index)),
-            "the queue to which this packet's flow hashes",
-        );
-        account.fact("flow_packets", Quantity::Packets(packets), "packets in that queue");
-        account.fact("flow_backlog", Quantity::Bytes(flow.backlog), "bytes in that queue");
+        account.flow_queue(index, packets, flow.backlog);
         account.fact("list", Quantity::Word(list), "the list on which that queue is");
         account.fact(
             "deficit",

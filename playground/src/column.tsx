@@ -84,8 +84,10 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
 
   const told = asked === null ? null : facts(asked.packet, asked.now, names[asked.packet.flow] ?? "flow", reasons);
   const flows = about.flows.map((flow, at) => ({ flow, at })).filter(({ flow }) => flow.kind !== "ping");
+  const label = about.columns[index]?.label ?? line;
   return (
-    <section class="column" aria-label={`Queue ${index + 1}: ${about.columns[index]?.label ?? line}`}>
+    <section class="column" aria-label={`Queue ${index + 1}: ${label}`}>
+      {label !== about.columns[index]?.line && <h2 class="label">{label}</h2>}
       <div class="line">
         <label class="hidden" for={`line-${index}`}>Discipline of queue {index + 1}, in tc's grammar</label>
         <span aria-hidden="true">tc qdisc</span>

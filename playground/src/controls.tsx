@@ -52,11 +52,25 @@ export function Controls({ settings, catalogue, onChange, onRate }: Props) {
   );
 }
 
-function Text({ label, value, onChange }: { label: string; value: string; onChange(value: string): void }) {
+/** What can be changed of a scenario. An empty field is the scenario's own value. */
+export function ScenarioControls({ settings, onChange }: Pick<Props, "settings" | "onChange">) {
+  const own = "as in the scenario";
+  return (
+    <form class="controls" aria-label="Changes to the scenario" onSubmit={(event) => event.preventDefault()}>
+      <Text label="Rate to the client" hint={own} value={settings.down} onChange={(down) => onChange({ down })} />
+      <Text label="Rate to the Internet" hint={own} value={settings.up} onChange={(up) => onChange({ up })} />
+      <Text label="RTT of the idle line" hint={own} value={settings.rtt} onChange={(rtt) => onChange({ rtt })} />
+      <Text label="Simulated time" hint={own} value={settings.time} onChange={(time) => onChange({ time })} />
+      <Text label="Seed" hint={own} value={settings.seed} onChange={(seed) => onChange({ seed })} />
+    </form>
+  );
+}
+
+function Text({ label, hint = "", value, onChange }: { label: string; hint?: string; value: string; onChange(value: string): void }) {
   return (
     <label>
       {label}
-      <input value={value} spellcheck={false} onChange={(event) => onChange(event.currentTarget.value.trim())} />
+      <input value={value} placeholder={hint} spellcheck={false} onChange={(event) => onChange(event.currentTarget.value.trim())} />
     </label>
   );
 }

@@ -1,6 +1,6 @@
 // Lessons of about five minutes: something to do, something to observe, and a question.
 
-import { FIRST, type Settings } from "./settings.ts";
+import { FIRST, ofScenario, type Settings } from "./settings.ts";
 import { DOWN, UP, type Side, type Track } from "./track.ts";
 
 export interface LessonStep {
@@ -25,7 +25,8 @@ export interface Lesson {
 function lesson(
   id: string, title: string, speed: string, settings: Partial<Settings>, steps: LessonStep[], question: string, answer: string,
 ): Lesson {
-  return { id, title, speed, settings: { ...FIRST, time: "30s", ...settings }, steps, question, answer };
+  const whole = "builtin" in settings ? ofScenario(settings) : { ...FIRST, time: "30s", ...settings };
+  return { id, title, speed, settings: whole, steps, question, answer };
 }
 
 /** Pings of a column in the last four seconds, in ms. */

@@ -3,16 +3,20 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Charts } from "./charts.tsx";
 import { Column, megabits, type Draw } from "./column.tsx";
-import { Controls } from "./controls.tsx";
+import { Controls, ScenarioControls } from "./controls.tsx";
 import { LessonList, LessonPanel } from "./lesson.tsx";
 import { LESSONS, isMade, type Lesson } from "./lessons.ts";
 import { Player } from "./player.ts";
 import { PRESETS, presetOf, settingsOf } from "./presets.ts";
 import type { About, Catalogue, Story } from "./protocol.ts";
-import { FIRST, command, file, fromHash, python, rateSteps, request, toHash, withRateFrom, type Settings } from "./settings.ts";
+import { ScenarioText } from "./scenario.tsx";
+import {
+  command, file, fromHash, isScenario, ofScenario, python, rateSteps, request, toHash, withRateFrom, type Settings,
+} from "./settings.ts";
 import type { Packet } from "./track.ts";
 import { Results } from "./results.tsx";
 import { Sound } from "./sound.ts";
+import { tomlOfJson } from "./toml.ts";
 import { nameOf, seenIn, sentence } from "./words.ts";
 
 /** Milliseconds between two changes of numbers, and of the sentence. */
@@ -219,16 +223,17 @@ export function Page() {
   function choose(value: string): void {
     const preset = PRESETS.find(({ name }) => name === value);
     if (preset !== undefined) setSpeed(preset.speed);
-    show(preset === undefined ? { ...FIRST, builtin: value, qdiscs: [] } : settingsOf(preset));
+    show(preset === undefined ? ofScenario({ builtin: value }) : settingsOf(preset));
     setPlaying(!wantsCalm());
   }
 
   const made = new URLSearchParams(location.hash.replace(/^#/, "")).get("v");
   const chosen = settings.builtin ?? presetOf(settings)?.name ?? "";
-  const scenario = catalogue?.scenarios.find(({ name }) => name === settings.builtin);
+  // The words of a scenario's author: a built-in one, or one that came with the link.
+  const words = (key: string) => (isScenario(settings) ? String(about?.scenario[key] ?? "") : "");
   const { qdiscs } = settings;
   const placed = error === null ? -1 : qdiscs.findIndex((line) => error.includes(`| ${line}`));
-  const lines = about === null ? [] : about.columns.map((column, index) => qdiscs[index] ?? column.label);
+  const lines = about === null ? [] : about.columns.map((column, index) => qdiscs[index] ?? column.line);
   const setLine = (index: number, line: string) => show({ ...settings, qdiscs: lines.map((old, at) => (at === index ? line.trim() : old)) });
 
   return (
@@ -259,7 +264,7 @@ export function Page() {
           <label>
             <span class="hidden">Line and traffic</span>
             <select value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
-              {chosen === "" && <option value="">Your own line</option>}
+              {chosen === "" && <option value="">{settings.toml === null ? "Your own line" : "A scenario file"}</option>}
               <optgroup label="Lines">
                 {PRESETS.map(({ name }) => <option value={name}>{name}</option>)}
               </optgroup>
@@ -278,9 +283,9 @@ export function Page() {
           <output class="clock" ref={clock}>0.0 s</output>
           <progress ref={progress} max={1} value={0} aria-label="Part of the run that has passed" />
         </div>
-        {chosen !== "" && lesson === null && !IS_EMBEDDED && (
+        {(chosen !== "" || settings.toml !== null) && lesson === null && !IS_EMBEDDED && (
           <p class="about">
-            {presetOf(settings)?.about ?? scenario?.question} {scenario?.expect}
+            {presetOf(settings)?.about} {words("question")} {words("expect")}
             {about?.is_part && " The command makes more runs of this scenario: other seeds, or a sweep."}
           </p>
         )}
@@ -312,7 +317,10 @@ export function Page() {
         <datalist id="disciplines">
           {catalogue?.qdiscs.map((qdisc) => <option value={qdisc.name}>{qdisc.summary}</option>)}
         </datalist>
-        {settings.builtin === null && !IS_EMBEDDED && (
+        {isScenario(settings) && !IS_EMBEDDED && (
+          <ScenarioControls settings={settings} onChange={(changed) => show({ ...settings, ...changed })} />
+        )}
+        {!isScenario(settings) && !IS_EMBEDDED && (
           <Controls
             settings={settings} catalogue={catalogue}
             onChange={(changed) => show({ ...settings, ...changed })}
@@ -321,6 +329,9 @@ export function Page() {
               show({ ...settings, [direction]: text }, player.isOver || !text.includes(",") ? 0 : player.now);
             }}
           />
+        )}
+        {!IS_EMBEDDED && (
+          <ScenarioText text={file(settings) ?? (about === null ? "" : tomlOfJson(JSON.stringify(about.scenario)))} onRun={(toml) => show(ofScenario({ toml }))} />
         )}
         {IS_EMBEDDED && <p class="about"><a href={`./${location.hash}`} target="_blank" rel="noreferrer">Open in the playground</a></p>}
         {!IS_EMBEDDED && <div class="share">

@@ -15,7 +15,8 @@ export interface About {
   scenario: Record<string, unknown>;
   /** Simulated time in nanoseconds. */
   duration: number;
-  columns: { label: string; kinds: [string, string] }[];
+  /** `line` is the discipline as `--qdisc` takes it; `label` is its name in results. */
+  columns: { label: string; line: string; kinds: [string, string] }[];
   flows: FlowInfo[];
   /** True if the command makes more runs of this scenario than the page shows. */
   is_part: boolean;

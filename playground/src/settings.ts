@@ -1,9 +1,13 @@
 // What the page shows: the arguments of one `goodqueue compare`.
 
+import { tomlOfJson } from "./toml.ts";
+
 /** The settings of a show. Text is as the command reads it. */
 export interface Settings {
-  /** Name of a built-in scenario; null for the line and the traffic below. */
+  /** Name of a built-in scenario; null for a scenario file, or for the line and the traffic below. */
   builtin: string | null;
+  /** Text of a scenario file, if no built-in scenario is named. */
+  toml: string | null;
   /** Rate towards the client; later rates follow as in `10mbit,2mbit@3.5s`. */
   down: string;
   /** Rate from the client, likewise. */
@@ -25,6 +29,7 @@ export interface Settings {
 /** The request that the WebAssembly module reads. */
 export interface Request {
   builtin?: string;
+  toml?: string;
   rate?: string;
   up?: string;
   rtt?: string;
@@ -36,6 +41,7 @@ export interface Request {
 
 export const FIRST: Settings = {
   builtin: null,
+  toml: null,
   down: "10mbit",
   up: "1mbit",
   rtt: "50ms",
@@ -49,6 +55,19 @@ export const FIRST: Settings = {
   seed: "1",
   qdiscs: ["pfifo limit 100", "fq_codel"],
 };
+
+/** The settings of a scenario that keeps everything: an empty text, or no line, is the scenario's own. */
+const KEPT: Settings = { ...FIRST, down: "", up: "", rtt: "", time: "", seed: "", qdiscs: [] };
+
+/** True for a built-in scenario and for a scenario file. */
+export function isScenario(settings: Settings): boolean {
+  return settings.builtin !== null || settings.toml !== null;
+}
+
+/** The settings of a scenario, with these changes. */
+export function ofScenario(changed: Partial<Settings>): Settings {
+  return { ...KEPT, ...changed };
+}
 
 /** One step of a rate: from this time on. */
 export interface RateStep {
@@ -112,10 +131,13 @@ function toml(value: Json): string {
 
 /** Returns the request for these settings. */
 export function request(settings: Settings): Request {
-  const { builtin, qdiscs, seed } = settings;
-  if (builtin !== null) {
-    // A built-in scenario keeps everything that the user does not set.
-    return { builtin, qdiscs, set: [], ...(seed === "1" ? {} : { seed }) };
+  const { builtin, toml: text, qdiscs, seed } = settings;
+  if (isScenario(settings)) {
+    // A scenario keeps everything that the user does not set.
+    const result: Request = { ...(builtin !== null ? { builtin } : { toml: text ?? "" }), qdiscs, set: [] };
+    if (settings.down !== "") result.rate = settings.down;
+    for (const key of ["up", "rtt", "time", "seed"] as const) if (settings[key] !== "") result[key] = settings[key];
+    return result;
   }
   const result: Request = { rtt: settings.rtt, time: settings.time, seed, qdiscs, set: [] };
   if (!settings.down.includes(",")) result.rate = settings.down;
@@ -137,11 +159,16 @@ export function command(settings: Settings): string {
   const asked = request(settings);
   const words = ["goodqueue", "compare"];
   if (asked.builtin) words.push(asked.builtin);
+  if (asked.toml !== undefined) words.push(FILE);
   for (const [option, value] of options(asked)) words.push(`--${option}`, quoted(value));
   for (const line of asked.qdiscs) words.push("--qdisc", quoted(line));
   for (const setting of asked.set) words.push("--set", quoted(setting));
-  return words.join(" ");
+  const line = words.join(" ");
+  return asked.toml === undefined ? line : `cat > ${FILE} <<'END'\n${asked.toml.trimEnd()}\nEND\n${line}`;
 }
+
+/** Name of the file with the text of a scenario, in commands. */
+const FILE = "scenario.toml";
 
 /** Returns Python that makes the same runs. */
 export function python(settings: Settings): string {
@@ -149,6 +176,7 @@ export function python(settings: Settings): string {
   const lines = options(asked).map(([name, value]) => `${name}=${name === "seed" ? value : JSON.stringify(value)}`);
   if (asked.qdiscs.length > 0) lines.push(`qdiscs=${JSON.stringify(asked.qdiscs)}`);
   if (asked.builtin) lines.unshift(JSON.stringify(asked.builtin));
+  else if (asked.toml !== undefined) lines.unshift(`gq.Scenario.parse(${JSON.stringify(asked.toml)})`);
   else lines.push(`set={${keys(settings).map(([key, value]) => `${JSON.stringify(key)}: ${literal(value)}`).join(", ")}}`);
   return `import goodqueue as gq\n\nresults = gq.compare(\n${lines.map((line) => `    ${line},\n`).join("")})\nprint(results)\n`;
 }
@@ -164,6 +192,7 @@ function literal(value: Json): string {
 /** Returns a scenario file with the same runs; null for a built-in scenario, which is one. */
 export function file(settings: Settings): string | null {
   if (settings.builtin !== null) return null;
+  if (settings.toml !== null) return settings.toml;
   const asked = request(settings);
   const lines: [string, Json][] = [["duration", settings.time], ["seed", Number(settings.seed)], ["qdiscs", asked.qdiscs]];
   if (asked.rate !== undefined) lines.push(["link.down", asked.rate]);
@@ -180,10 +209,11 @@ export function quoted(word: string): string {
 /** Returns the part of the address behind `#` that holds these settings. Defaults are left out. */
 export function toHash(settings: Settings, version: string): string {
   const query = new URLSearchParams();
+  const base = isScenario(settings) ? KEPT : FIRST;
   for (const [key, value] of Object.entries(settings) as [keyof Settings, Settings[keyof Settings]][]) {
     if (key === "qdiscs") {
-      if (String(value) !== String(FIRST.qdiscs)) for (const line of settings.qdiscs) query.append("q", line);
-    } else if (value !== FIRST[key] && value !== null) {
+      if (String(value) !== String(base.qdiscs)) for (const line of settings.qdiscs) query.append("q", line);
+    } else if (value !== base[key] && value !== null) {
       query.set(key, String(value));
     }
   }
@@ -193,29 +223,39 @@ export function toHash(settings: Settings, version: string): string {
   return `#${query.toString()}`;
 }
 
-/** Reads settings from the part of the address behind `#`. Unknown and impossible values are ignored. */
+/**
+ * Reads settings from the part of the address behind `#`. Unknown and impossible values are ignored.
+ *
+ * A scenario comes as `builtin=NAME`, as `toml=TEXT` of a scenario file, or as `json=TEXT`: the object
+ * `scenario` of the command's results.
+ */
 export function fromHash(hash: string): Settings {
   const query = new URLSearchParams(hash.replace(/^#/, ""));
+  const json = query.get("json");
+  const toml = query.get("toml") ?? (json === null ? null : tomlOfJson(json));
+  const builtin = toml === null ? query.get("builtin") : null;
+  const base = builtin === null && toml === null ? FIRST : KEPT;
   const text = (key: keyof Settings & string, fallback: string) => query.get(key) ?? fallback;
   const count = (key: "uploads" | "downloads") => {
     const given = Number(query.get(key) ?? NaN);
-    return Number.isInteger(given) && given >= 0 && given <= MOST_FLOWS ? given : FIRST[key];
+    return Number.isInteger(given) && given >= 0 && given <= MOST_FLOWS ? given : base[key];
   };
   const lines = query.getAll("q");
   return {
-    builtin: query.get("builtin"),
-    down: text("down", FIRST.down),
-    up: text("up", FIRST.up),
-    rtt: text("rtt", FIRST.rtt),
+    builtin,
+    toml,
+    down: text("down", base.down),
+    up: text("up", base.up),
+    rtt: text("rtt", base.rtt),
     downloads: count("downloads"),
     uploads: count("uploads"),
-    cc: text("cc", FIRST.cc),
+    cc: text("cc", base.cc),
     ecn: query.get("ecn") === "true",
-    loss: text("loss", FIRST.loss),
-    ping: text("ping", FIRST.ping),
-    time: text("time", FIRST.time),
-    seed: text("seed", FIRST.seed),
-    qdiscs: lines.length > 0 ? lines : query.get("builtin") !== null ? [] : [...FIRST.qdiscs],
+    loss: text("loss", base.loss),
+    ping: text("ping", base.ping),
+    time: text("time", base.time),
+    seed: text("seed", base.seed),
+    qdiscs: lines.length > 0 ? lines : [...base.qdiscs],
   };
 }
 

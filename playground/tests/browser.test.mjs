@@ -98,6 +98,52 @@ test("a link shows the same line with the same disciplines", { skip }, async () 
   await done();
 });
 
+const SCENARIO = `
+title = "A line of mine"
+question = "Who waits?"
+duration = "20s"
+qdiscs = [{ label = "in the router", down = "fq_codel", up = "pfifo limit 70" }, "codel"]
+link = { down = "4mbit", up = "1mbit", rtt = "20ms" }
+flows = [{ direction = "up", count = 3 }, { kind = "ping" }]
+`;
+
+test("a link opens a scenario file, and the file may be changed", { skip }, async () => {
+  const { page, done } = await open(`#toml=${encodeURIComponent(SCENARIO)}`);
+  assert.deepEqual(await page.$$eval(".line input", (all) => all.map((input) => input.value)), ["fq_codel / pfifo limit 70", "codel"]);
+  assert.equal(await page.$eval(".column h2", (label) => label.textContent), "in the router");
+  assert.match(await page.$eval("main", (main) => main.textContent), /Who waits\?/);
+  assert.equal(await page.$$eval(".column:first-child .flows li", (all) => all.length), 3);
+  await page.click(".scenario summary");
+  await page.$eval(".scenario textarea", (area) => {
+    area.value = area.value.replace("count = 3", "count = 2");
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  await page.waitForSelector(".scenario button:enabled");
+  await press(page, "Run this scenario");
+  await page.waitForFunction(() => document.querySelectorAll(".column:first-child .flows li").length === 2);
+  assert.match(decodeURIComponent(page.url().replaceAll("+", " ")), /count = 2/);
+  // Another line in the second column keeps the first one.
+  await page.$eval("#line-1", (input) => { input.value = "pie"; input.dispatchEvent(new Event("change", { bubbles: true })); });
+  await page.waitForFunction(() => location.hash.includes("q=pie"));
+  await page.waitForFunction(() => document.querySelector(".error") === null && document.querySelectorAll(".column").length === 2);
+  await done();
+});
+
+test("a link opens the scenario of a result as JSON", { skip }, async () => {
+  const scenario = { duration: "5s", seed: 3, qdiscs: ["pfifo limit 50"], link: { down: "2mbit", rtt: "30ms" }, flows: [{ kind: "ping" }] };
+  const { page, done } = await open(`#json=${encodeURIComponent(JSON.stringify(scenario))}`);
+  assert.deepEqual(await page.$$eval(".line input", (all) => all.map((input) => input.value)), ["pfifo limit 50"]);
+  await done();
+});
+
+test("a link with a scenario that the command refuses shows the command's words", { skip }, async () => {
+  const page = await browser.newPage();
+  await page.goto(`${site.address}#toml=${encodeURIComponent("duration = '2s'\nsurprise = 1\n")}`);
+  await page.waitForSelector(".error");
+  assert.match(await page.$eval(".error", (box) => box.textContent), /scenario.toml:2:1: .*surprise/);
+  await page.close();
+});
+
 test("the page fits a phone, and nothing moves by itself for those who asked for calm", { skip }, async () => {
   const { page, done } = await open("", { width: 390, height: 844, reducedMotion: true });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);

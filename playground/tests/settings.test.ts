@@ -2,7 +2,13 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { FIRST, command, file, fromHash, python, quoted, request, toHash, withRateFrom } from "../src/settings.ts";
+import { FIRST, command, file, fromHash, ofScenario, python, quoted, request, toHash, withRateFrom } from "../src/settings.ts";
+import { tomlOfJson } from "../src/toml.ts";
+
+// The module runs outside of the bundle, which would change its addresses.
+const { inPage } = (await import(new URL("../tests/module.mjs", import.meta.url).href)) as Record<
+  "inPage", (request: object) => { json?: string; message?: string }
+>;
 
 test("an address holds all settings", () => {
   const settings = {
@@ -28,6 +34,63 @@ test("an address with a built-in scenario keeps that scenario's disciplines", ()
   const read = fromHash("#builtin=ecn");
   assert.deepEqual(request(read), { builtin: "ecn", qdiscs: [], set: [] });
   assert.equal(command(read), "goodqueue compare ecn");
+});
+
+test("an address with a scenario may change its seed, its time and its line", () => {
+  const read = fromHash("#builtin=ecn&seed=1&time=5s&rtt=20ms&down=5mbit");
+  assert.deepEqual(request(read), { builtin: "ecn", rate: "5mbit", rtt: "20ms", time: "5s", seed: "1", qdiscs: [], set: [] });
+  assert.deepEqual(fromHash(toHash(read, "0")), read);
+});
+
+const WRITTEN = `# a + b & c = 100 % of "everything"
+duration = "2s"
+qdiscs = [{ label = "both", down = "fq_codel", up = "pfifo limit 50" }, "codel"]
+link = { down = "4mbit", up = "1mbit", rtt = "20ms" }
+
+[[hops]]
+name = "modem"
+side = "server"
+up = "500kbit"
+qdisc = "pfifo limit 60"
+
+[[flows]]
+direction = "up"
+count = 2
+
+[[flows]]
+kind = "voip"
+
+[[flows]]
+kind = "ping"
+`;
+
+test("an address carries a scenario file that somebody wrote, and shares it again", () => {
+  const read = fromHash(`#toml=${encodeURIComponent(WRITTEN)}&v=0.1.0`);
+  assert.deepEqual(read, ofScenario({ toml: WRITTEN }));
+  assert.deepEqual(request(read), { toml: WRITTEN, qdiscs: [], set: [] });
+  assert.equal(file(read), WRITTEN);
+  assert.deepEqual(fromHash(toHash({ ...read, seed: "7", qdiscs: ["pie"] }, "0.1.0")), { ...read, seed: "7", qdiscs: ["pie"] });
+  assert.match(command({ ...read, seed: "7" }), /^cat > scenario.toml <<'END'\n# a \+ b[^]*\nEND\ngoodqueue compare scenario.toml --seed 7$/);
+  assert.match(python(read), /gq\.compare\(\n {4}gq\.Scenario\.parse\("# a \+ b/);
+});
+
+test("an address carries the scenario of a result as JSON, and makes the same runs", () => {
+  const first = JSON.parse(inPage({ toml: WRITTEN, seed: "9", qdiscs: [], set: [] }).json ?? "");
+  for (const indent of [0, 2]) {
+    const read = fromHash(`#json=${encodeURIComponent(JSON.stringify(first.scenario, null, indent))}`);
+    const again = JSON.parse(inPage(request(read)).json ?? "");
+    assert.deepEqual(again.runs, first.runs);
+    assert.deepEqual(again.scenario, first.scenario);
+  }
+});
+
+test("JSON becomes TOML with all of its digits and characters", () => {
+  assert.equal(
+    tomlOfJson('{"seed": 18446744073709551615, "a b": {"x.y": [1, 2.5e-3, {"k": true}]}, "text": "\\u00e9\\/\\n{,:} \\"q\\""}'),
+    'seed = 18446744073709551615\n"a b" = {"x.y"=[1,2.5e-3,{k=true}]}\ntext = "é/\\n{,:} \\"q\\""\n',
+  );
+  assert.equal(tomlOfJson("[1]"), "[1]");
+  assert.match(inPage({ toml: tomlOfJson("surprise"), qdiscs: [], set: [] }).message ?? "", /this is not TOML/);
 });
 
 test("a rate that changes on the way becomes a schedule", () => {

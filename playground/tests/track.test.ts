@@ -10,7 +10,7 @@ import { nameOf, seenIn, sentence } from "../src/words.ts";
 
 const flow = (kind: string, direction: "up" | "down") => ({ kind, direction, label: null, cc: null, rtt: 50e6 });
 const about: About = {
-  scenario: {}, duration: 60e9, columns: [{ label: "pfifo", kinds: ["pfifo", "pfifo"] }],
+  scenario: {}, duration: 60e9, columns: [{ label: "pfifo", line: "pfifo", kinds: ["pfifo", "pfifo"] }],
   flows: [flow("tcp", "up"), flow("ping", "up")], is_part: false,
 };
 

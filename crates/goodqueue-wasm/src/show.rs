@@ -3,6 +3,7 @@
 use goodqueue::Instant;
 use goodqueue::story::Story;
 use goodqueue_scenario::runs::{Jobs as _, Runs};
+use goodqueue_scenario::scenario::QdiscChoice;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Serialize;
 use wasm_bindgen::JsError;
@@ -39,6 +40,8 @@ struct About<'s> {
 #[derive(Serialize)]
 struct ColumnInfo<'s> {
     label: &'s str,
+    /// The discipline as `--qdisc` takes it: the label, if that is such a line.
+    line: String,
     /// Names of the disciplines: down, up.
     kinds: [&'static str; 2],
 }
@@ -80,7 +83,8 @@ impl Show {
     /// # Errors
     /// What the command prints.
     pub fn of(request: &str) -> Result<Self, Diagnostic> {
-        let runs = Request::parse(request)?.runs()?;
+        let request = Request::parse(request)?;
+        let runs = request.runs()?;
         let first = runs.scenario()?;
         let (disciplines, seeds) = (first.qdiscs.len(), first.seeds as usize);
         if disciplines > MOST_COLUMNS {
@@ -90,7 +94,7 @@ impl Show {
         let columns: Result<Vec<Column>, Diagnostic> =
             (0..disciplines).map(|number| Column::new(runs.job(number * seeds)?.into_owned())).collect();
         let columns = columns?;
-        let about = about(&runs, &columns)?;
+        let about = about(&request, &runs, &columns)?;
         Ok(Self { runs, columns, about })
     }
 
@@ -196,18 +200,21 @@ impl Show {
     }
 }
 
-fn about(runs: &Runs<'_>, columns: &[Column]) -> Result<String, Diagnostic> {
+fn about(request: &Request, runs: &Runs<'_>, columns: &[Column]) -> Result<String, Diagnostic> {
     let Some(job) = columns.first().map(Column::job) else {
         return Err(Diagnostic::new("there is no discipline to show"));
     };
     let labels = job.labels.flows.iter().flat_map(|table| (0..table.count).map(move |_| table));
+    let scenario = runs.scenario()?;
     let about = About {
-        scenario: runs.to_json(&runs.scenario()?),
+        scenario: runs.to_json(&scenario),
         duration: job.config.duration.as_nanos(),
         columns: columns
             .iter()
-            .map(|column| ColumnInfo {
+            .zip(&scenario.qdiscs)
+            .map(|(column, choice)| ColumnInfo {
                 label: &column.job().labels.qdisc,
+                line: line(request, choice),
                 kinds: [0, 1].map(|direction| column.job().config.links[direction].qdisc.kind().name),
             })
             .collect(),
@@ -224,6 +231,22 @@ fn about(runs: &Runs<'_>, columns: &[Column]) -> Result<String, Diagnostic> {
     };
     serde_json::to_string(&about)
         .map_err(|error| Diagnostic::new(format!("the scenario cannot be written as JSON: {error}")))
+}
+
+/// Returns a discipline as `--qdisc` takes it. A scenario may give it a label that is no such line,
+/// or a short line as its label, as the scenario of a result does.
+fn line(request: &Request, choice: &QdiscChoice) -> String {
+    let labelled = Request { qdiscs: vec![choice.label.clone()], ..request.clone() };
+    let read = labelled.runs().and_then(|runs| runs.scenario());
+    let is_line = read.is_ok_and(|scenario| {
+        let read = scenario.qdiscs.first();
+        read.is_some_and(|read| read.down.config == choice.down.config && read.up.config == choice.up.config)
+    });
+    match (&choice.down.given, &choice.up.given) {
+        _ if is_line => choice.label.clone(),
+        (down, up) if down == up => down.clone(),
+        (down, up) => format!("{down} / {up}"),
+    }
 }
 
 /// Reads a time from JavaScript.

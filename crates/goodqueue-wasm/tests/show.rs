@@ -79,6 +79,31 @@ fn a_show_names_its_columns_and_flows() {
 }
 
 #[test]
+fn a_column_has_the_line_that_makes_it_whatever_its_label_is() {
+    let scenario = "
+duration = '1s'
+qdiscs = [
+  { label = 'in the router', down = 'fq_codel', up = 'pfifo limit 9' },
+  { label = 'managed', down = 'codel', up = 'codel' },
+  { label = 'pie', down = 'pie limit 1000p', up = 'pie limit 1000p' },
+]
+flows = [{ kind = 'ping' }]
+";
+    let about = |request: serde_json::Value| -> serde_json::Value {
+        serde_json::from_str(&Show::of(&request.to_string()).expect("valid").about()).expect("JSON")
+    };
+    let shown = about(serde_json::json!({ "toml": scenario }));
+    let lines: Vec<&str> = (0..3).filter_map(|at| shown["columns"][at]["line"].as_str()).collect();
+    assert_eq!(lines, ["fq_codel / pfifo limit 9", "codel", "pie"]);
+    let again = about(serde_json::json!({ "toml": scenario, "qdiscs": lines }));
+    for at in 0..3 {
+        for end in ["down", "up"] {
+            assert_eq!(again["scenario"]["qdiscs"][at][end], shown["scenario"]["qdiscs"][at][end]);
+        }
+    }
+}
+
+#[test]
 fn a_dropped_packet_has_the_story_that_the_command_tells() {
     let mut show = Show::of(REQUEST).expect("valid");
     show.play(Instant::ZERO + Duration::from_secs(3)).expect("runs");

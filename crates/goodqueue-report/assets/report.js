@@ -9,7 +9,7 @@
   };
   addEventListener("error", (event) => complain(event.message));
 
-  const { results, charts } = JSON.parse(document.getElementById("data").textContent);
+  const { results, charts, command, playground } = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const hash = new URLSearchParams(location.hash.slice(1));
   const state = {
@@ -17,9 +17,10 @@
     link: ["down", "up"].includes(hash.get("link")) ? hash.get("link") : charts.link,
     scale: hash.get("scale") === "linear" ? "linear" : "log",
     seed: 0,
-    sojourn: "mean",
+    pings: "smooth",
     metric: 2,
     hidden: new Set(),
+    everyPoint: false,
   };
 
   // ---- Helpers ----------------------------------------------------------------------------------
@@ -31,11 +32,23 @@
     e.append(...children);
     return e;
   };
-  const swatch = (d) => el("span", { class: `swatch d${d % 8} t${Math.floor(d / 8) % 3}`, "aria-hidden": "true" });
+  /** A piece of the line of a discipline. */
+  const swatch = (d) => {
+    const [number, dashes] = charts.styles[d];
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    for (const [key, value] of [["class", `swatch d${number} t${dashes}`], ["viewBox", "0 0 28 8"], ["aria-hidden", "true"]]) svg.setAttribute(key, value);
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    path.setAttribute("d", "M0 4H28");
+    svg.append(path);
+    return svg;
+  };
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const colour = (d) => css(`--d${d % 8}`);
-  /** Disciplines beyond the palette repeat its colours with other line styles. */
-  const dash = (d) => ["solid", "dashed", "dotted"][Math.floor(d / 8) % 3];
+  const colour = (d) => css(`--d${charts.styles[d][0]}`);
+  /** The dashes of the line of a discipline; their lengths are in the style sheet. */
+  const dash = (d) => {
+    const lengths = css(`--t${charts.styles[d][1]}`);
+    return lengths === "none" ? "solid" : lengths.split(" ").map(Number);
+  };
   const digits = (v) => (Math.abs(v) >= 99.95 ? 0 : Math.abs(v) >= 9.995 ? 1 : 2);
   const trim = (v) => String(Number(v.toFixed(digits(v))));
   const time = (ms) => (Math.abs(ms) >= 999.5 ? `${trim(ms / 1000)} s` : `${trim(ms)} ms`);
@@ -123,8 +136,60 @@
   const floored = (v) => (v === null ? null : state.scale === "log" ? Math.max(v, FLOOR) : v);
   const line = (d, data) => ({
     type: "line", name: charts.disciplines[d], data, showSymbol: false, color: colour(d), connectNulls: false,
-    lineStyle: { width: 1.5, type: dash(d) }, emphasis: { focus: "series", lineStyle: { width: 2.5 } }, blur: { lineStyle: { opacity: 0.15 } },
+    lineStyle: { width: 1.8, type: dash(d) }, emphasis: { focus: "series", lineStyle: { width: 2.8 } }, blur: { lineStyle: { opacity: 0.15 } },
   });
+  /** On a narrow screen the names of the lines stand in the legend only. */
+  const isWide = () => document.body.clientWidth >= 700;
+  const short = (text, letters) => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);
+  const nameOf = (d) => short(charts.disciplines[d], 24);
+  /** Room for the names at the ends of the lines. */
+  const roomForNames = (lines) => (isWide() ? 20 + 7.4 * Math.max(0, ...lines.map(({ d }) => nameOf(d).length)) : 22);
+  /** The name of a line at its end. */
+  const named = (d) => (isWide() ? {
+    endLabel: { show: true, formatter: nameOf(d), color: colour(d), fontWeight: 600, fontSize: 12, distance: 6, textBorderColor: css("--paper"), textBorderWidth: 3 },
+  } : {});
+  /** Moves the names at the ends of lines apart that would cover each other. */
+  const spread = (chart, option) => {
+    const ends = option.series.flatMap((one, seriesIndex) => {
+      const end = one.endLabel ? one.data.findLastIndex((v) => v !== null && v !== undefined) : -1;
+      if (end < 0) return [];
+      const at = Array.isArray(one.data[end]) ? one.data[end] : [end, one.data[end]];
+      const pixel = chart.convertToPixel({ seriesIndex }, at);
+      return pixel ? [{ seriesIndex, x: pixel[0], y: pixel[1] }] : [];
+    }).sort((a, b) => a.y - b.y);
+    const [height, width] = [15, 60];
+    const placed = ends.map((end) => ({ ...end, to: end.y }));
+    // Down from the first to the last, then back up as far as they have been moved too far.
+    for (let turn = 0; turn < 8; turn++) {
+      for (let i = 1; i < placed.length; i++) {
+        const [above, below] = [placed[i - 1], placed[i]];
+        const lack = height - (below.to - above.to);
+        if (lack <= 0 || Math.abs(above.x - below.x) > width) continue;
+        above.to -= lack / 2;
+        below.to += lack / 2;
+      }
+    }
+    const series = option.series.map(() => ({}));
+    for (const { seriesIndex, y, to } of placed) series[seriesIndex] = { endLabel: { offset: [0, to - y] } };
+    if (placed.some(({ y, to }) => y !== to)) chart.setOption({ series });
+  };
+  /** The samples up to the last one with a value: a name at the end of a line needs one. */
+  const trimmed = (data) => data.slice(0, data.findLastIndex(([, v]) => v !== null && v !== undefined) + 1);
+  /** The means of at most as many steps as are legible side by side. */
+  const smoothed = (data) => {
+    if (data.length <= MOST_LEGIBLE || data.some(([, , half]) => half != null)) return data;
+    const [first, last] = [data[0][0], data.at(-1)[0]];
+    const step = (last - first) / (MOST_LEGIBLE - 1);
+    const sums = new Map();
+    for (const [t, v] of data) {
+      const at = Math.floor((t - first) / step);
+      const sum = sums.get(at) ?? { count: 0, total: 0 };
+      if (v !== null) sums.set(at, { count: sum.count + 1, total: sum.total + v });
+      else sums.set(at, sum);
+    }
+    return [...sums].sort(([a], [b]) => a - b).map(([at, { count, total }]) => [first + (at + 0.5) * step, count ? total / count : null, null]);
+  };
+  const MOST_LEGIBLE = 90;
   /** Dots instead of a line, where consecutive values belong to different flows. */
   const dots = (d) => ({ showSymbol: true, symbol: "circle", symbolSize: 4, lineStyle: { width: 0 }, itemStyle: { color: colour(d), opacity: 0.6, borderWidth: 0 } });
   /** A tooltip that shows the nearest sample of each line. */
@@ -146,7 +211,7 @@
   const overTime = (lines, limits, name) => ({
     ...base(),
     // Room for the buttons above the plot.
-    grid: { ...base().grid, top: 42 },
+    grid: { ...base().grid, top: 42, right: roomForNames(lines) },
     toolbox: {
       right: 16, top: -4, itemSize: 13, iconStyle: { borderColor: css("--soft") },
       feature: { dataZoom: { yAxisIndex: "none", filterMode: "none", title: { zoom: "Zoom into a range of time", back: "Zoom back" } } },
@@ -154,7 +219,7 @@
     tooltip: { ...base().tooltip, ...nearest(lines, seconds, (p) => (!p ? "–" : p[1] === null ? (name === "RTT" ? "lost" : "–") : time(p[1]) + (p[2] == null ? "" : ` ± ${time(p[2])}`))) },
     xAxis: axis("simulated time", seconds, { ...limits.x, splitLine: { show: false } }),
     yAxis: upright(name, time, limits.y),
-    series: [...lines.map(({ d, data, joined }) => ({ ...line(d, data.map(([t, v]) => [t, floored(v)])), ...(joined === false ? dots(d) : {}) })), ...lines.flatMap(bands)],
+    series: [...lines.map(({ d, data, joined }) => ({ ...line(d, trimmed(data).map(([t, v]) => [t, floored(v)])), ...named(d), ...(joined === false ? dots(d) : {}) })), ...lines.flatMap(bands)],
   });
   /** The confidence band of a mean: a filled outline for each stretch without a gap. */
   const bands = ({ d, data }) => {
@@ -181,22 +246,68 @@
       },
       xAxis: axis(name, time, x),
       yAxis: upright("share", percent, { min: 0, max: 1 }),
-      series: lines.map(({ d, data }) => line(d, data.map(([v, p]) => [floored(v), p]))),
+      series: lines.map(({ d, data }, i) => ({
+        ...line(d, data.map(([v, p]) => [floored(v), p])),
+        markPoint: isWide() ? { silent: true, symbol: "circle", symbolSize: 1, data: [{ coord: heightened(data, 0.88 - (0.76 * i) / Math.max(1, lines.length - 1)) }], label: nameBeside(d, data, x) } : undefined,
+      })),
     };
+  };
+  /** The point of a distribution at this share. */
+  const heightened = (data, share) => {
+    const [v, p] = data.find(([, p]) => p >= share) ?? data.at(-1);
+    return [floored(v), p];
+  };
+  /** The name of a line beside one of its points: to the left of it, or to the right near the left edge. */
+  const nameBeside = (d, data, x) => {
+    const middle = heightened(data, 0.5)[0];
+    const isLeft = x.type === "log" && middle < Math.sqrt(x.min * x.max);
+    return { show: true, formatter: nameOf(d), color: colour(d), fontWeight: 600, fontSize: 12, position: isLeft ? "right" : "left", distance: 6, textBorderColor: css("--paper"), textBorderWidth: 3 };
   };
 
   const quantiles = (of) =>
     shown().map(({ d, run }) => ({ d, data: run.quantiles[of].map((v, i) => [v, run.quantiles.p[i]]) })).filter((l) => l.data.length);
 
   const draw = {
+    overview() {
+      const bars = cells().filter(({ cell }) => cell.ping);
+      if (!bars.length) return "These results contain no pings.";
+      const b = base();
+      const [, high] = extent(bars.map(({ cell }) => cell.ping[1]));
+      const names = bars.map(({ d }) => short(charts.disciplines[d], isWide() ? 26 : 16));
+      const bar = (data) => ({ type: "bar", stack: "ping", barMaxWidth: 26, data, emphasis: { disabled: true } });
+      return {
+        ...b,
+        grid: { left: 20 + 7.2 * Math.max(...names.map((name) => name.length)), right: 64, top: 6, bottom: 30 },
+        tooltip: {
+          ...b.tooltip, trigger: "axis", axisPointer: { type: "shadow" },
+          formatter: ([{ dataIndex }]) => {
+            const { d, cell: { ping: [idle, mean, p95] } } = bars[dataIndex];
+            return tip(charts.disciplines[d], [["idle line", idle], ["beside the load", mean], ["95 % are at most", p95]].map(([name, v]) => ({ d, name, values: [time(v)] })));
+          },
+        },
+        xAxis: axis("", time, { min: 0, max: high * 1.02, splitNumber: 4, axisLabel: { color: css("--soft"), formatter: time, showMaxLabel: false } }),
+        yAxis: { type: "category", inverse: true, data: names, axisLine: { show: false }, axisTick: { show: false }, axisLabel: { color: css("--ink"), fontSize: 13, interval: 0 } },
+        series: [
+          { ...bar(bars.map(({ cell: { ping: [idle, mean] } }) => Math.min(idle, mean))), itemStyle: { color: css("--d-idle") } },
+          {
+            ...bar(bars.map(({ d, cell: { ping: [idle, mean] } }) => ({ value: Math.max(0, mean - idle), itemStyle: { color: colour(d) } }))),
+            label: { show: true, position: "right", color: css("--ink"), fontWeight: 600, fontSize: 13, formatter: ({ dataIndex }) => time(bars[dataIndex].cell.ping[1]) },
+          },
+        ],
+      };
+    },
+
     tradeoff() {
       const clouds = cells().map(({ cell, d }) => ({ d, cloud: cell[state.link] })).filter(({ cloud }) => cloud.dots.length);
       if (!clouds.length) return "These results contain no pings, so there is no induced latency to compare.";
       const b = base();
-      const all = clouds.flatMap(({ cloud }) => [...cloud.dots, ...cloud.ellipse]);
+      /** The centres of a discipline at all points of the sweep. */
+      const path = (d) => charts.points.map((p) => p.cells[d]?.[state.link].centre).filter(Boolean);
+      const all = clouds.flatMap(({ d, cloud }) => [...cloud.dots, ...cloud.ellipse, ...(charts.points.length > 1 ? path(d) : [])]);
       const [xLow, xHigh] = extent(all.map((p) => p[0]));
-      const [yLow, yHigh] = extent(all.map((p) => p[1]));
-      const margin = Math.max((yHigh - yLow) * 0.12, yHigh * 0.01, 1e-6);
+      const limit = point().rate[state.link];
+      // From zero, so that small differences look small.
+      const yHigh = Math.max(extent(all.map((p) => p[1]))[1], limit ?? 0, 1e-6);
       const x = charts.log_latency
         ? logarithmic(10 ** (Math.floor(Math.log10(xLow) * 3 - 0.6) / 3), 10 ** (Math.ceil(Math.log10(xHigh) * 3 + 0.3) / 3))
         : { type: "value", axisLabel: { color: css("--soft"), formatter: time, showMinLabel: false, showMaxLabel: false }, min: Math.max(0, xLow - (xHigh - xLow || xHigh) * 0.3), max: xHigh + (xHigh - xLow || xHigh) * 0.15 };
@@ -206,17 +317,20 @@
         tooltip: {
           ...b.tooltip, trigger: "item",
           formatter: ({ data, seriesIndex }) => {
-            const { d } = clouds[Math.floor(seriesIndex / 3)];
+            const { d } = clouds[Math.floor(seriesIndex / (charts.points.length < 2 ? 3 : 4))];
             const what = data[2] === undefined ? "median" : `seed ${data[2]}`;
             return tip(what, [{ d, name: charts.disciplines[d], values: [`+${time(data[0])}`, rate(data[1])] }]);
           },
         },
         xAxis: axis("mean induced latency  (less →)", time, { inverse: true, ...x }),
-        yAxis: upright(`goodput ${state.link}, Mbit/s  (more ↑)`, trim, { min: Math.max(0, yLow - margin), max: yHigh + margin, axisLabel: { color: css("--soft"), formatter: trim, showMinLabel: false, showMaxLabel: false } }),
-        series: clouds.flatMap(({ d, cloud }) => [
+        yAxis: upright(`goodput ${state.link}, Mbit/s  (more ↑)`, trim, { min: 0, max: Number((yHigh * 1.06).toPrecision(3)), axisLabel: { color: css("--soft"), formatter: trim, showMaxLabel: false } }),
+        series: clouds.flatMap(({ d, cloud }, i) => [
           {
             type: "line", data: cloud.ellipse, showSymbol: false, silent: true, color: colour(d), clip: true,
             lineStyle: { width: 1.5, type: dash(d) }, areaStyle: { opacity: 0.14, origin: cloud.centre[1] },
+            markLine: i || !limit ? undefined : {
+              silent: true, symbol: "none", label: { show: false }, lineStyle: { color: css("--ink"), type: "dashed", width: 1 }, data: [{ yAxis: limit }],
+            },
           },
           { type: "scatter", data: cloud.dots, symbolSize: 7, itemStyle: { color: colour(d), opacity: 0.65 } },
           {
@@ -225,33 +339,39 @@
               show: clouds.length <= 10, formatter: () => charts.disciplines[d], color: colour(d), fontWeight: 600, fontSize: 13, ...labelPlace(clouds, d),
               textBorderColor: css("--paper"), textBorderWidth: 3, width: 220, overflow: "truncate",
             },
+            labelLayout: { moveOverlap: "shiftY" },
           },
+          ...(charts.points.length < 2 ? [] : [{
+            type: "line", data: path(d), silent: true, symbol: "circle", symbolSize: 5, color: colour(d), itemStyle: { opacity: 0.55 }, lineStyle: { width: 1, type: dash(d), opacity: 0.55 },
+          }]),
         ]),
-        graphic: [{ type: "text", right: 40, top: 34, style: { text: "better ↗", fill: css("--soft"), fontSize: 15, fontWeight: 600, fontFamily: b.textStyle.fontFamily } }],
+        graphic: [{ type: "text", right: 40, top: 0, style: { text: "better ↗", fill: css("--soft"), fontSize: 15, fontWeight: 600, fontFamily: b.textStyle.fontFamily } }],
       };
     },
 
     ping() {
-      const lines = shown().map(({ d, run }) => ({ d, data: run.pings, joined: run.joined })).filter((l) => l.data.length);
+      const smooth = state.pings === "smooth";
+      const lines = shown().map(({ d, run }) => ({ d, data: smooth && run.joined ? smoothed(run.pings) : run.pings, joined: run.joined, lost: run.lost })).filter((l) => l.data.length);
       if (!lines.length) return "These results contain no pings.";
       const values = lines.flatMap((l) => l.data.flatMap(withBand));
-      const y = timeScale(values);
-      const top = y.max ?? extent(values.filter((v) => v !== null))[1];
-      const option = overTime(lines, { x: span(lines), y }, "RTT");
-      const lost = lines.map(({ d, data }) => ({ d, data: data.filter((p) => p[1] === null).map((p) => [p[0], top]) })).filter((l) => l.data.length);
-      option.series.push(...lost.map(({ d, data }) => ({
-        type: "scatter", data, symbol: "path://M0,0L10,10M10,0L0,10", symbolSize: 6, silent: true, tooltip: { show: false },
-        itemStyle: { color: "none", borderColor: colour(d), borderWidth: 1.5 },
-      })));
-      return option;
-    },
-
-    sojourn() {
-      const lines = shown()
-        .map(({ d, run }) => ({ d, data: run[state.link][state.sojourn][0].map((v, i) => [i * run.step_s, v, run[state.link][state.sojourn][1][i]]) }))
-        .filter((l) => l.data.some((p) => p[1] !== null));
-      if (!lines.length) return "These results contain no time series of sojourn times.";
-      return overTime(lines, { x: span(lines), y: timeScale(lines.flatMap((l) => l.data.flatMap(withBand))) }, "sojourn time");
+      const option = overTime(lines, { x: span(lines), y: timeScale(values) }, "RTT");
+      const lossy = lines.filter(({ lost }) => lost.percent.length);
+      if (!lossy.length) return option;
+      // The rate of loss has a plot of its own below, with the same axis of time.
+      const [upper, lower] = [{ ...option.grid, bottom: 142 }, { left: option.grid.left, right: option.grid.right, height: 62, bottom: 44 }];
+      const bottom = { ...option.xAxis, gridIndex: 1 };
+      const [, high] = extent(lossy.flatMap(({ lost }) => lost.percent.filter((v) => v !== null)));
+      return {
+        ...option,
+        grid: [upper, lower],
+        xAxis: [{ ...option.xAxis, name: "", axisLabel: { show: false } }, bottom],
+        yAxis: [{ ...option.yAxis, gridIndex: 0 }, { ...upright("lost", (v) => `${trim(v)} %`, { min: 0, max: Number((high * 1.05).toPrecision(2)), splitNumber: 2 }), gridIndex: 1 }],
+        axisPointer: { link: [{ xAxisIndex: "all" }] },
+        toolbox: { ...option.toolbox, feature: { dataZoom: { ...option.toolbox.feature.dataZoom, xAxisIndex: [0, 1] } } },
+        series: [...option.series, ...lossy.map(({ d, lost }) => ({
+          ...line(d, lost.percent.map((v, i) => [(i + 0.5) * lost.step_s, v])), xAxisIndex: 1, yAxisIndex: 1, tooltip: { show: false },
+        }))],
+      };
     },
 
     "sojourn-cdf"() {
@@ -290,11 +410,11 @@
               values: [show(data[dataIndex][0]) + (data[dataIndex][1] === null ? "" : ` ± ${show(data[dataIndex][1])}`)],
             }))),
         },
-        grid: { ...b.grid, left: 72 },
+        grid: { ...b.grid, left: 72, right: roomForNames(lines) },
         xAxis: axis(key, null, { type: "category", data: labels, axisLabel: { color: css("--soft"), width: 110, overflow: "truncate" }, splitLine: { show: false } }),
         yAxis: upright(name, show, y),
         series: lines.flatMap(({ d, data }) => {
-          const mean = { ...line(d, data.map((v) => v && v[0])), showSymbol: true, symbol: "circle", symbolSize: 7 };
+          const mean = { ...line(d, data.map((v) => v && v[0])), ...named(d), showSymbol: true, symbol: "circle", symbolSize: 7 };
           const bars = data.flatMap((v, i) => (v && v[1] ? [[{ coord: [i, Math.max(v[0] - v[1], y.min ?? -Infinity)] }, { coord: [i, v[0] + v[1]] }]] : []));
           mean.markLine = { silent: true, symbol: "none", label: { show: false }, lineStyle: { type: "solid", width: 1.5, color: colour(d) }, data: bars };
           return [mean];
@@ -311,8 +431,12 @@
     const me = places.find((o) => o.d === d).p;
     const near = places.filter((o) => o.d !== d).map((o) => [(me[0] - o.p[0]) / (x1 - x0 || 1), (o.p[1] - me[1]) / (y1 - y0 || 1)])
       .filter(([dx, dy]) => Math.abs(dx) < 0.2 && Math.abs(dy) < 0.08);
-    const crowdedEdge = charts.disciplines[d].length > 10 && (me[0] - x0) / (x1 - x0 || 1) < 0.15;
-    if (crowdedEdge) return { position: "left" };
+    // A long name at an edge stands inside the plot, above or below that of a neighbour.
+    const across = (me[0] - x0) / (x1 - x0 || 1);
+    if (charts.disciplines[d].length > 10 && (across < 0.15 || across > 0.85)) {
+      const neighbours = near.reduce((sum, [dx, dy]) => sum + (dy || dx), 0);
+      return { position: across < 0.15 ? "left" : "right", offset: [0, near.length ? 9 * Math.sign(neighbours) : 0] };
+    }
     // dx > 0: the other cloud is to the right, because the axis is inverted.
     if (!near.length) return { position: "right" };
     if (near.every(([dx]) => dx > 0)) return { position: "left" };
@@ -357,6 +481,40 @@
     };
   };
 
+  /** The sojourn times of one discipline. All panels have the same axes. */
+  const sojourns = (d, run, limits) => {
+    const queue = run[state.link];
+    const data = queue.mean[0].map((v, i) => [(i + 0.5) * run.step_s, v, queue.max[0][i] ?? v, queue.mean[1][i] ?? null]);
+    const shade = [[]];
+    for (const [t, mean, longest] of data) {
+      if (mean === null) shade.push([]);
+      else shade.at(-1).push([t, floored(longest), floored(mean)]);
+    }
+    const b = base();
+    return {
+      ...b,
+      grid: { left: 52, right: 8, top: 10, bottom: 24 },
+      tooltip: {
+        ...b.tooltip, trigger: "axis",
+        formatter: ([{ axisValue }]) => {
+          const [t, mean, longest, half] = data.reduce((a, o) => (Math.abs(o[0] - axisValue) < Math.abs(a[0] - axisValue) ? o : a), data[0]);
+          const show = (v, more) => (v === null ? "–" : time(v) + (more === null ? "" : ` ± ${time(more)}`));
+          return tip(seconds(t), [{ d, name: "mean", values: [show(mean, half)] }, { d, name: "longest", values: [show(longest, null)] }]);
+        },
+      },
+      xAxis: axis("", seconds, { min: 0, max: Math.ceil(data.length * run.step_s - 0.001), splitLine: { show: false }, splitNumber: 3 }),
+      yAxis: axis("", time, limits),
+      series: [
+        { type: "line", showSymbol: false, color: colour(d), lineStyle: { width: 1.4 }, emphasis: { disabled: true }, data: data.map(([t, mean]) => [t, floored(mean)]) },
+        ...shade.filter((part) => part.length > 1).map((part) => ({
+          type: "line", silent: true, showSymbol: false, color: colour(d), z: 1, tooltip: { show: false }, lineStyle: { width: 0 }, emphasis: { disabled: true },
+          data: [...part.map(([t, longest]) => [t, longest]), ...part.map(([t, , mean]) => [t, mean]).reverse(), [part[0][0], part[0][1]]],
+          areaStyle: { opacity: 0.3, origin: part[0][1] },
+        })),
+      ],
+    };
+  };
+
   // ---- Placing the charts on the page -----------------------------------------------------------
 
   const instances = new Map();
@@ -395,6 +553,7 @@
         count();
       });
       chart.setOption(option);
+      spread(chart, option);
       resize.observe(box);
     }
     count();
@@ -413,7 +572,9 @@
     const open = figure.querySelector("figcaption details")?.open;
     const details = el("details", open ? { open: "" } : {}, el("summary", {}, [p.label, p.words, seeds].filter(Boolean).join(" · ")));
     details.append(`The discipline on the ${state.link} link:`, el("ul", {}, ...lines));
-    const key = el("div", { class: "key" }, ...cells().map(({ d }) => el("span", {}, swatch(d), charts.disciplines[d])));
+    if (command) details.append("The command behind this figure:", el("pre", { class: "command" }, el("code", {}, command)));
+    // The names stand in the chart itself where each discipline has its own bar or panel.
+    const key = el("div", { class: "key" }, ...(figure.querySelector("[data-chart=overview]") ? [] : cells()).map(({ d }) => el("span", {}, swatch(d), charts.disciplines[d])));
     const box = figure.querySelector("[data-chart]");
     if (draw[box?.dataset.chart] && !box.classList.contains("empty")) {
       const save = el("button", { type: "button" }, "Save as SVG");
@@ -427,9 +588,8 @@
   const picture = (figure) => {
     const option = draw[figure.querySelector("[data-chart]").dataset.chart]();
     if (typeof option === "string") return;
-    const short = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}…` : text);
     const qdiscs = cells().map(({ cell, d }) => `${charts.disciplines[d]}:  ${cell.qdisc[state.link]}`);
-    const footer = [figure.querySelector("summary").textContent, `goodqueue ${results.goodqueue}`, ...qdiscs].map((l) => short(l, 150));
+    const footer = [figure.querySelector("summary").textContent, `goodqueue ${results.goodqueue}${command ? `: ${command}` : ""}`, ...qdiscs].map((l) => short(l, 150));
     const [head, foot] = [76, 24 + 16 * footer.length];
     const home = el("div");
     const chart = echarts.init(home, null, { renderer: "svg", width: 1000, height: 440 + head + foot });
@@ -440,9 +600,10 @@
       backgroundColor: css("--paper"),
       title: { text: figure.querySelector("h2").textContent, left: 12, top: 10, textStyle: { color: css("--ink") } },
       legend: { data: option.series.map((s) => s.name).filter(Boolean), left: 8, top: 40, icon: "roundRect", textStyle: { color: css("--ink") } },
-      grid: { ...option.grid, top: option.grid.top + head, bottom: option.grid.bottom + foot },
+      grid: framed(option.grid, head, foot),
       graphic: [{ type: "text", left: 16, bottom: 12, style: { text: footer.join("\n"), fill: css("--soft"), fontSize: 12, lineHeight: 16, fontFamily: "sans-serif" } }],
     });
+    spread(chart, option);
     chart.getZr().refreshImmediately();
     const root = home.querySelector("svg");
     root.removeAttribute("style");
@@ -451,23 +612,45 @@
     offer(svg, "image/svg+xml", `goodqueue-${figure.querySelector("[data-chart]").dataset.chart}.svg`);
   };
 
-  const multiples = () => {
-    const home = $("goodput");
+  /** Room above and below the plots for what a saved picture says besides. */
+  const framed = (grid, head, foot) => {
+    if (!Array.isArray(grid)) return { ...grid, top: grid.top + head, bottom: grid.bottom + foot };
+    const [upper, lower] = grid;
+    return [{ ...upper, top: upper.top + head, bottom: upper.bottom + foot }, { ...lower, bottom: lower.bottom + foot }];
+  };
+
+  /** A panel for each discipline, and a text if there is none. */
+  const panels = (home, kind, drawn, option, small, label, nothing) => {
     home.querySelectorAll(".plot").forEach((box) => { instances.get(box)?.dispose(); instances.delete(box); });
-    const drawn = shown().filter(({ run }) => run.goodput[state.link].length);
     const boxes = drawn.map(({ d, run }) => {
-      const box = el("div", { class: "plot", "data-chart": `goodput-${d}` });
-      const flows = run.goodput[state.link].length;
-      return { d, run, box, part: el("div", {}, el("h3", {}, swatch(d), charts.disciplines[d], el("small", {}, `  ${flows} flow${flows === 1 ? "" : "s"}, Mbit/s`)), box) };
+      const box = el("div", { class: "plot", "data-chart": `${kind}-${d}` });
+      return { d, run, box, part: el("div", {}, el("h3", {}, swatch(d), charts.disciplines[d], el("small", {}, `  ${small(run)}`)), box) };
     });
     home.replaceChildren(...boxes.map((b) => b.part));
-    if (!boxes.length) home.replaceChildren(el("p", { class: "empty" }, `These results contain no TCP flow ${state.link}.`));
-    for (const { d, run, box } of boxes) put(box, careful(() => stack(d, run)), `Goodput per flow with ${charts.disciplines[d]} over time`);
+    if (!boxes.length) home.replaceChildren(el("p", { class: "empty" }, nothing));
+    for (const { d, run, box } of boxes) put(box, careful(() => option(d, run)), label(charts.disciplines[d]));
+  };
+
+  const multiples = () => {
+    const flows = (run) => run.goodput[state.link].length;
+    panels(
+      $("goodput"), "goodput", shown().filter(({ run }) => flows(run)), stack, (run) => `${flows(run)} flow${flows(run) === 1 ? "" : "s"}, Mbit/s`,
+      (name) => `Goodput per flow with ${name} over time`, `These results contain no TCP flow ${state.link}.`,
+    );
+    const queued = shown().filter(({ run }) => run[state.link].mean[0].some((v) => v !== null));
+    const values = queued.flatMap(({ run }) => [...run[state.link].mean[0], ...run[state.link].max[0]]);
+    const { ticks, ...limits } = queued.length ? timeScale(values) : {};
+    // Small panels have room for few labels.
+    if (ticks) limits.ticks = ticks.length > 5 ? ticks.filter((v) => Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6)) : ticks;
+    panels(
+      $("sojourn"), "sojourn", queued, (d, run) => sojourns(d, run, limits), () => "",
+      (name) => `Sojourn time with ${name} over time`, "These results contain no time series of sojourn times.",
+    );
   };
 
   const all = () => {
     rendered.clear();
-    for (const section of document.querySelectorAll(".point")) section.hidden = Number(section.dataset.point) !== state.point;
+    for (const section of document.querySelectorAll(".point")) section.hidden = !state.everyPoint && Number(section.dataset.point) !== state.point;
     for (const span of document.querySelectorAll(".direction")) span.textContent = state.link;
     for (const box of document.querySelectorAll("figure > [data-chart]")) {
       const figure = box.parentElement;
@@ -477,10 +660,12 @@
       }
       const title = figure.querySelector("h2").textContent;
       put(box, careful(draw[box.dataset.chart]), `${title}: ${cells().map(({ d }) => charts.disciplines[d]).join(", ")}. The values are in the tables above.`);
-      caption(figure, !["tradeoff", "sweep"].includes(box.dataset.chart));
+      caption(figure, !["overview", "tradeoff", "sweep"].includes(box.dataset.chart));
     }
     multiples();
     caption($("goodput").parentElement, true);
+    caption($("sojourn").parentElement, true);
+    link();
     if (charts.points.length > 1) {
       $("sweep-figure").querySelector("summary").textContent = `${charts.points.length} sweep points · ${point().seeds}`;
     }
@@ -528,6 +713,30 @@
     $("theme").textContent = dark() ? "Light" : "Dark";
     all();
   };
+  /** The scenario of the chosen point: the results' scenario with the swept keys set; null if a key is not found. */
+  const scenario = () => {
+    const { sweep: _, ...scenario } = structuredClone(results.scenario);
+    for (const [key, value] of Object.entries(point().sweep)) {
+      const path = key.split(".");
+      const last = path.pop();
+      const home = path.reduce((inside, name) => inside?.[name], scenario);
+      if (home === undefined || home === null || !(last in home)) return null;
+      home[last] = value;
+    }
+    return scenario;
+  };
+  /** The playground has no disk, so that it cannot read a trace from a file. */
+  const readsFiles = (scenario) => /"(file|trace|capture)":"[^"]/.test(JSON.stringify(scenario));
+  const link = () => {
+    const button = $("playground");
+    const one = playground && point() ? scenario() : null;
+    button.hidden = !one || readsFiles(one);
+    if (button.hidden) return;
+    const qdiscs = cells().slice(0, 3).map(({ d }) => results.scenario.qdiscs?.[d]?.label).filter(Boolean);
+    const parts = [["json", JSON.stringify(one)], ...qdiscs.map((line) => ["q", line]), ["seed", point().seed ?? 1], ["v", results.goodqueue]];
+    button.href = `${playground}#${parts.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&")}`;
+  };
+
   const download = () => offer(JSON.stringify(results, null, 1), "application/json", "goodqueue-results.json");
 
   fill($("point"), charts.points.map((p) => p.label), state.point);
@@ -536,19 +745,29 @@
   choose("metric", "metric", true);
   choose("link", "link");
   choose("scale", "scale");
-  choose("sojourn", "sojourn");
+  choose("pings", "pings");
   choose("seed", "seed", true);
   legend();
+  $("all-points").addEventListener("click", () => {
+    state.everyPoint = !state.everyPoint;
+    $("all-points").setAttribute("aria-pressed", String(state.everyPoint));
+    all();
+  });
   $("theme").addEventListener("click", () => setTheme(dark() ? "light" : "dark"));
   $("download").addEventListener("click", download);
-  for (const id of ["controls", "theme", "download"]) $(id).hidden = false;
+  for (const id of ["controls", "theme", "download", "all-points"]) $(id).hidden = false;
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(document.documentElement.dataset.theme));
   // Paper is white in either theme.
   let before;
   addEventListener("beforeprint", () => {
     before = document.documentElement.dataset.theme;
+    // Nobody can choose a point on paper.
+    state.everyPoint = true;
     setTheme("light");
   });
-  addEventListener("afterprint", () => setTheme(before));
+  addEventListener("afterprint", () => {
+    state.everyPoint = $("all-points").getAttribute("aria-pressed") === "true";
+    setTheme(before);
+  });
   setTheme(["dark", "light"].includes(hash.get("theme")) ? hash.get("theme") : undefined);
 })();

@@ -1,6 +1,8 @@
 //! The data of the charts that `assets/report.js` draws, in milliseconds and Mbit/s. Values are
 //! rounded and series are thinned, so that the file is small enough for an e-mail.
 
+use std::collections::BTreeMap;
+
 use goodqueue_scenario::metrics::SOJOURN;
 use goodqueue_scenario::results::{PerDirection, QueueSeries, Run, Series};
 use goodqueue_scenario::scenario::Direction;
@@ -12,12 +14,15 @@ use crate::escape::clip;
 use crate::group::{Grouped, Point};
 use crate::metric::{Column, Spread, columns};
 use crate::number::Short;
+use crate::style::Style;
 use crate::{thin, words};
 
 /// The data of all charts.
 #[derive(Serialize)]
 pub(crate) struct Charts {
     disciplines: Vec<String>,
+    /// Colour and dashes of each discipline.
+    styles: Vec<(usize, usize)>,
     link: &'static str,
     /// True if the latency axis of the latency-goodput plot is logarithmic. The ellipses are then
     /// computed from logarithms.
@@ -37,6 +42,10 @@ struct PointData {
     label: String,
     words: String,
     seeds: String,
+    /// Values of the swept keys of the scenario.
+    sweep: BTreeMap<String, serde_json::Value>,
+    /// First seed.
+    seed: Option<u64>,
     rate: PerDirection<Option<Short>>,
     cells: Vec<Option<Cell>>,
 }
@@ -45,6 +54,8 @@ struct PointData {
 #[derive(Serialize)]
 struct Cell {
     qdisc: PerDirection<String>,
+    /// Means of the ping in ms: without load, with it, and its 95th percentile.
+    ping: Option<(Short, Short, Short)>,
     down: Cloud,
     up: Cloud,
     /// Mean of each metric, and half the width of its 95 % confidence interval.
@@ -80,7 +91,15 @@ struct Shown {
     pings: Vec<(Short, Option<Short>, Option<Short>)>,
     /// True if the pings are those of one flow, or a mean, so that a line may connect them.
     joined: bool,
+    lost: Lost,
     quantiles: Quantiles,
+}
+
+/// The share of the pings that were lost, in percent per step; empty if none was lost.
+#[derive(Serialize)]
+struct Lost {
+    step_s: f64,
+    percent: Vec<Option<Short>>,
 }
 
 #[derive(Serialize)]
@@ -122,6 +141,8 @@ impl Charts {
             label: p.label.clone(),
             words: words::parameters(p),
             seeds: words::seeds(p),
+            sweep: p.first().map(|run| run.sweep.clone()).unwrap_or_default(),
+            seed: p.runs.iter().flatten().map(|run| run.seed).min(),
             rate: PerDirection {
                 down: p.first().and_then(|r| Short::new(r.bottleneck.down.rate_bps / 1e6)),
                 up: p.first().and_then(|r| Short::new(r.bottleneck.up.rate_bps / 1e6)),
@@ -130,6 +151,7 @@ impl Charts {
         };
         Self {
             disciplines: grouped.labels.clone(),
+            styles: Style::all(grouped).into_iter().map(|style| (style.colour, style.dash)).collect(),
             link: grouped.link.name(),
             log_latency,
             metrics: metrics.collect(),
@@ -154,11 +176,50 @@ fn cell(runs: &[&Run], main: Direction, columns: &[Column], log: bool, budget: B
             down: clip(&first.bottleneck.down.qdisc, 400),
             up: clip(&first.bottleneck.up.qdisc, 400),
         },
+        ping: ping(runs),
         down: Cloud::new(runs, log, |r| r.goodput.down),
         up: Cloud::new(runs, log, |r| r.goodput.up),
         metrics: columns.iter().map(mean).collect(),
         shown: pointwise.into_iter().chain(alone).collect(),
     })
+}
+
+fn ping(runs: &[&Run]) -> Option<(Short, Short, Short)> {
+    let mean_ms = |of: fn(&Run) -> Option<f64>| ms(Spread::of(runs.iter().map(|run| of(run)))?.mean);
+    Some((
+        mean_ms(|run| Some(run.probes.ping_s.mean? - run.induced_latency_s.mean?))?,
+        mean_ms(|run| run.probes.ping_s.mean)?,
+        mean_ms(|run| run.probes.ping_s.p95)?,
+    ))
+}
+
+/// Returns the pings without the last ones: those sent so late that a slow answer would have come
+/// after the end of the run.
+fn known_pings(series: &Series) -> &[(f64, Option<f64>)] {
+    let slowest = series.pings.iter().filter_map(|(_, time)| *time).fold(0.0, f64::max);
+    let Some((last, _)) = series.pings.last() else { return &[] };
+    let known = series.pings.iter().position(|(sent, _)| *sent > last - slowest);
+    &series.pings[..known.unwrap_or(series.pings.len())]
+}
+
+impl Lost {
+    fn of(runs: &[&Series]) -> Self {
+        let is_lost = |series: &&Series| known_pings(series).iter().any(|(_, time)| time.is_none());
+        let Some(first) = runs.first().filter(|_| runs.iter().any(is_lost)) else {
+            return Self { step_s: 0.0, percent: Vec::new() };
+        };
+        let merged = steps(first).div_ceil(LOST_STEPS).max(1);
+        let step_s = first.step_s * crate::metric::count(merged);
+        let share = |series: &&Series| {
+            let known = known_pings(series);
+            let lost: Vec<_> =
+                known.iter().map(|(sent, time)| (*sent, Some(f64::from(u8::from(time.is_none()))))).collect();
+            pings_per_step(&lost, step_s, steps(first).div_ceil(merged))
+        };
+        let mean = Band::of(&runs.iter().map(share).collect::<Vec<_>>()).mean;
+        let percent = |share: Option<f64>| share.and_then(|share| Short::new(100.0 * share));
+        Self { step_s, percent: mean.into_iter().map(percent).collect() }
+    }
 }
 
 impl Cloud {
@@ -201,6 +262,7 @@ impl Shown {
                 .filter_map(|(t, rtt)| Some((Short::with_digits(t, 7)?, rtt.and_then(ms), None)))
                 .collect(),
             joined: run.flows.iter().filter(|flow| flow.kind == "ping").count() < 2,
+            lost: Lost::of(&[series]),
             quantiles: Quantiles::new(&series.quantiles),
         }
     }
@@ -257,6 +319,7 @@ impl Shown {
                 })
                 .collect(),
             joined: true,
+            lost: Lost::of(&runs.iter().map(|(_, series)| *series).collect::<Vec<_>>()),
             quantiles: Quantiles::pooled(runs),
         }
     }
@@ -443,6 +506,9 @@ fn all_ms(seconds: &[f64]) -> Vec<Short> {
 /// Number of steps in a goodput chart, which takes a third of the page width.
 const MAX_GOODPUT_STEPS: usize = 75;
 
+/// Number of steps of the rate of lost pings: each has several pings.
+const LOST_STEPS: usize = 30;
+
 /// Number of steps in a mean over seeds. With more steps the confidence bands of several
 /// disciplines hide each other.
 const MAX_MEAN_STEPS: usize = 120;
@@ -503,6 +569,29 @@ mod tests {
         // All pings except the lost one, which is the same in every run.
         assert_eq!(shown[0].pings.len(), 7);
         assert_eq!(shown[0].pings[0].1, Short::new(54.0));
+    }
+
+    #[test]
+    fn lost_pings_are_a_rate_and_absent_if_none_was_lost() {
+        let mut some = series(300);
+        some.pings =
+            (0..300).map(|i| (f64::from(i) * 0.1, (i % 4 != 0 || i >= 100).then_some(0.05))).collect();
+        let lost = Lost::of(&[&some]);
+        assert!((lost.step_s - 1.0).abs() < 1e-9);
+        let ten: f64 = serde_json::to_value(&lost.percent[..10])
+            .unwrap()
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|v| v.as_f64().unwrap())
+            .sum();
+        assert!((ten / 10.0 - 25.0).abs() < 3.0, "{ten}");
+        assert_eq!(lost.percent[20], Short::new(0.0));
+        some.pings.retain(|(_, time)| time.is_some());
+        for (sent, time) in &mut some.pings {
+            *time = (*sent < 29.0).then_some(1.5);
+        }
+        assert!(Lost::of(&[&some]).percent.is_empty());
     }
 
     #[test]

@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 use goodqueue_scenario::results::Run;
 
 use crate::escape::{clip, html};
-use crate::group::Grouped;
+use crate::group::{Grouped, Point};
 use crate::metric::Spread;
+use crate::style::Style;
+use crate::swatch::swatch;
 
 /// A use of a line, and the bound of a metric up to which it works.
 struct Use {
@@ -46,15 +48,39 @@ const USES: &[Use] = &[
     },
 ];
 
-/// Returns a table of the uses at the first point of the sweep; empty without pings.
+/// Returns a table of the uses for each point of the sweep; empty without pings.
 pub(crate) fn everyday(grouped: &Grouped<'_>) -> String {
-    let Some(point) = grouped.points.first() else { return String::new() };
-    let has_pings = |runs: &Vec<&Run>| runs.iter().any(|run| run.probes.ping_s.mean.is_some());
-    if !point.runs.iter().any(has_pings) {
+    let has_pings = |run: &&Run| run.probes.ping_s.mean.is_some();
+    if !grouped
+        .points
+        .iter()
+        .flat_map(|point| point.runs.iter().flatten())
+        .copied()
+        .any(|run| has_pings(&run))
+    {
         return String::new();
     }
+    let mut out = String::from("<h2 id=\"everyday\">What works beside this load</h2>\n");
+    for (number, point) in grouped.points.iter().enumerate() {
+        out += &format!("<section class=\"point\" data-point=\"{number}\">\n");
+        if !point.label.is_empty() {
+            out += &format!("<h3>{}</h3>\n", html(&point.label));
+        }
+        out += &table(grouped, point);
+        out += "</section>\n";
+    }
+    let needs: Vec<String> =
+        USES.iter().map(|one| format!("<li><b>{}</b>: {}.</li>", html(one.name), html(one.needs))).collect();
+    out + &format!(
+        "<details><summary>What each of them needs</summary>\n<ul>\n{}\n</ul>\n</details>\n",
+        needs.join("\n")
+    )
+}
+
+fn table(grouped: &Grouped<'_>, point: &Point<'_>) -> String {
+    let styles = Style::all(grouped);
     let mut out = String::from(
-        "<h2 id=\"everyday\">What works beside this load</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What works\">\n<table class=\"more\"><thead><tr><th scope=\"col\">Discipline</th>",
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What works\">\n<table class=\"more\"><thead><tr><th scope=\"col\">Discipline</th>",
     );
     for one in USES {
         // Writing to a string cannot fail.
@@ -66,8 +92,8 @@ pub(crate) fn everyday(grouped: &Grouped<'_>) -> String {
         );
     }
     out += "</tr></thead>\n<tbody>\n";
-    for (runs, label) in point.runs.iter().zip(&grouped.labels) {
-        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", html(&clip(label, 60)));
+    for ((runs, label), style) in point.runs.iter().zip(&grouped.labels).zip(styles) {
+        let _ = write!(out, "<tr><th scope=\"row\">{}{}</th>", swatch(style), html(&clip(label, 60)));
         for one in USES {
             out += match (one.works)(runs) {
                 Some(true) => "<td class=\"grade\"><span class=\"g-a\">works</span></td>",
@@ -77,10 +103,7 @@ pub(crate) fn everyday(grouped: &Grouped<'_>) -> String {
         }
         out += "</tr>\n";
     }
-    out += "</tbody></table>\n</div>\n<p class=\"words\">";
-    let needs: Vec<String> = USES.iter().map(|one| format!("{}: {}", one.name, one.needs)).collect();
-    let _ = writeln!(out, "{}.</p>", html(&needs.join(". ")));
-    out
+    out + "</tbody></table>\n</div>\n"
 }
 
 /// Pings stand for both directions of a conversation: a round trip has twice the one-way bound.
@@ -139,6 +162,20 @@ mod tests {
     fn each_use_has_its_own_bound() {
         assert_eq!(words(run(150.0, 2, 9.0)), ["works", "works", "poor", "poor", "works"]);
         assert_eq!(words(run(250.0, 0, 9.0)), ["poor", "works", "works", "poor", "works"]);
+    }
+
+    #[test]
+    fn each_point_of_a_sweep_has_its_table() {
+        let at = |rate: &str, ping_ms| Run {
+            sweep: [("link.down".to_owned(), serde_json::json!(rate))].into(),
+            qdisc: "pie".to_owned(),
+            ..run(ping_ms, 0, 9.0)
+        };
+        let runs = [at("5mbit", 60.0), at("1mbit", 1900.0)];
+        let page = everyday(&Grouped::new(&runs));
+        let (first, second) = page.split_once("<h3>link.down = 1mbit</h3>").unwrap();
+        assert_eq!(first.matches(">works<").count(), 5);
+        assert_eq!(second.matches(">poor<").count(), 4, "HD video does not depend on the ping");
     }
 
     #[test]

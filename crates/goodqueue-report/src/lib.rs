@@ -28,6 +28,8 @@ mod options;
 mod page;
 mod papers;
 mod policy;
+mod style;
+mod swatch;
 mod table;
 pub mod terminal;
 mod thin;

@@ -8,6 +8,9 @@ pub struct Options {
     pub title: Option<String>,
     /// Command that reproduces the results; `None` for the scenario's `command`, if it has one.
     pub command: Option<String>,
+    /// Address of the playground in which the page offers to open its scenario; `None` for no such
+    /// offer.
+    pub playground: Option<String>,
 }
 
 impl Options {
@@ -22,6 +25,13 @@ impl Options {
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = Some(command.into());
+        self
+    }
+
+    /// Sets the address of the playground: its `index.html`, or the folder of it.
+    #[must_use]
+    pub fn playground(mut self, address: impl Into<String>) -> Self {
+        self.playground = Some(address.into());
         self
     }
 }

@@ -24,7 +24,8 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
     let js = format!("\n{}\n", js_in_script(JS));
     let css = format!("\n{CSS}\n");
     let policy = policy(&[&echarts, &js], &css);
-    let data = data(results, &grouped);
+    let data = data(results, &grouped, options);
+    let several = grouped.points.iter().flat_map(|point| &point.runs).any(|runs| runs.len() > 1);
     fill(TEMPLATE, |blank| match blank {
         "title" => escape(&clip(&title, 120)),
         // A line must not break between a number and its unit.
@@ -36,6 +37,11 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
         "everyday" => everyday(&grouped),
         "tables" => tables(&grouped, &results.summary) + &shared_queues(&grouped),
         "sweep" => (if grouped.points.len() > 1 { "" } else { "hidden" }).to_owned(),
+        "values" => (if several { VALUES_OF_SEEDS } else { VALUES_OF_A_SEED }).to_owned(),
+        "dots" => (if several { DOTS_OF_SEEDS } else { "" }).to_owned(),
+        "at-points" => (if several { AT_POINTS_OF_SEEDS } else { "" }).to_owned(),
+        "book" => BOOK.to_owned(),
+        "single" => (if grouped.points.len() > 1 { "hidden" } else { "" }).to_owned(),
         "mean" => (if has_means(&grouped) { MEAN } else { "" }).to_owned(),
         "link" => grouped.link.name().to_owned(),
         "policy" => policy.clone(),
@@ -62,11 +68,13 @@ fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
 
 /// Returns the data block: the results as `--json` writes them, without their series, and the data
 /// of the charts.
-fn data(results: &Results, grouped: &Grouped<'_>) -> String {
+fn data(results: &Results, grouped: &Grouped<'_>, options: &Options) -> String {
     #[derive(Serialize)]
     struct Data<'a> {
         results: &'a Results,
         charts: Charts,
+        command: Option<String>,
+        playground: Option<&'a str>,
     }
     let without_series = |r: &Run| Run { series: None, ..r.clone() };
     let results = Results {
@@ -75,7 +83,12 @@ fn data(results: &Results, grouped: &Grouped<'_>) -> String {
         runs: results.runs.iter().map(without_series).collect(),
         summary: results.summary.iter().map(|all| Aggregate { series: None, ..all.clone() }).collect(),
     };
-    let data = Data { results: &results, charts: Charts::new(grouped) };
+    let data = Data {
+        results: &results,
+        charts: Charts::new(grouped),
+        command: command(&results, options),
+        playground: options.playground.as_deref(),
+    };
     json_in_script(&serde_json::to_string(&data).unwrap_or_else(|_| "null".to_owned()))
 }
 
@@ -98,14 +111,17 @@ fn made(results: &Results, grouped: &Grouped<'_>) -> String {
 
 /// Formats the command and the scenario, from which the results can be reproduced.
 fn scenario(results: &Results, options: &Options) -> String {
-    let command = options.command.clone().or_else(|| text_of(results, &["command"]));
-    let command = command
+    let command = command(results, options)
         .map_or(String::new(), |c| format!("<pre class=\"command\"><code>{}</code></pre>\n", escape(&c)));
     let json = serde_json::to_string_pretty(&results.scenario).unwrap_or_default();
     format!(
         "{command}<details><summary>Scenario, every default filled in</summary>\n<pre><code>{}</code></pre>\n</details>",
         escape(&json)
     )
+}
+
+fn command(results: &Results, options: &Options) -> Option<String> {
+    options.command.clone().or_else(|| text_of(results, &["command"]))
 }
 
 /// Formats the notes about probes that shared a hashed queue with another flow.
@@ -124,6 +140,14 @@ fn text_of(results: &Results, keys: &[&str]) -> Option<String> {
     let text = |key: &&str| results.scenario.get(key)?.as_str().map(str::trim).filter(|t| !t.is_empty());
     keys.iter().find_map(text).map(str::to_owned)
 }
+
+const VALUES_OF_SEEDS: &str =
+    "Each value is a mean over seeds, ± half its 95 % confidence interval (Student's t).";
+const VALUES_OF_A_SEED: &str =
+    "Each value is of one seed. With <code>--seeds 5</code> it has a confidence interval.";
+const DOTS_OF_SEEDS: &str = " Each dot is a run, and a diamond is the median of all. The ellipse shows one standard deviation over the seeds.";
+const AT_POINTS_OF_SEEDS: &str = " Each value is a mean over seeds, ± half its 95 % confidence interval.";
+const BOOK: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs");
 
 const TEMPLATE: &str = include_str!("../assets/report.html");
 const CSS: &str = include_str!("../assets/report.css");

@@ -15,6 +15,8 @@ use crate::grade::Grades;
 use crate::group::{Grouped, Point};
 use crate::metric::{self, Spread, columns};
 use crate::number::{decimals, time};
+use crate::style::Style;
+use crate::swatch::swatch;
 use crate::words;
 
 /// Returns the tables of each sweep point. `summary` has the differences between disciplines.
@@ -45,14 +47,9 @@ pub(crate) fn tables(grouped: &Grouped<'_>, summary: &[Aggregate]) -> String {
     })
 }
 
-/// Returns the CSS classes of a discipline: its colour, and its line style once the palette of
-/// `report.css` is exhausted.
-fn colour(discipline: usize) -> String {
-    format!("d{} t{}", discipline % 8, discipline / 8 % 3)
-}
-
 fn table(grouped: &Grouped<'_>, point: &Point<'_>, metrics: &[&metric::Column], which: Table) -> String {
     let graded = which == Table::Main;
+    let styles = Style::all(grouped);
     let mut shown: Vec<Column<'_>> = Vec::new();
     for metric in metrics {
         let starts = shown.last().is_none_or(|before| before.metric.title != metric.title);
@@ -75,9 +72,9 @@ fn table(grouped: &Grouped<'_>, point: &Point<'_>, metrics: &[&metric::Column], 
         let Some(first) = runs.first() else { continue };
         let _ = write!(
             out,
-            "<tr><th scope=\"row\" class=\"{}\" title=\"{}\"><span class=\"swatch\" aria-hidden=\"true\"></span>{}</th>{}",
-            colour(d),
+            "<tr><th scope=\"row\" title=\"{}\">{}{}</th>{}",
             html(&clip(&first.qdisc_resolved, 400)),
+            swatch(styles[d]),
             html(&grouped.labels[d]),
             if graded { grade(runs) } else { String::new() }
         );

@@ -14,7 +14,7 @@ mod invented;
 #[test]
 fn six_disciplines_and_five_seeds_are_drawn() {
     let Some(root) = render(&invented::results(5, &[10.0]), "") else { return };
-    assert_drawn(&root, 6 + 6);
+    assert_drawn(&root, 6 + 6 + 6);
 }
 
 #[test]
@@ -23,13 +23,37 @@ fn dark_linear_and_the_other_link_are_drawn() {
         return;
     };
     assert!(root.contains("data-theme=\"dark\""), "{root}");
-    assert_drawn(&root, 6 + 6);
+    assert_drawn(&root, 6 + 6 + 6);
 }
 
 #[test]
 fn a_sweep_is_drawn() {
     let Some(root) = render(&invented::results(2, &[2.0, 50.0]), "#point=1") else { return };
-    assert_drawn(&root, 6 + 6);
+    assert_drawn(&root, 6 + 6 + 6);
+}
+
+#[test]
+fn the_scenario_opens_in_the_playground() {
+    let mut results = invented::results(1, &[10.0]);
+    results.scenario =
+        serde_json::json!({"name": "rrul", "link": {"down": "10mbit"}, "qdiscs": [{"label": "pfifo"}]});
+    let options = Options::default().playground("https://example.org/playground/");
+    let Some(dom) = dom(&results, &options, "") else { return };
+    let (_, link) = dom.split_once("id=\"playground\" href=\"").expect("a link");
+    let link = link.split('"').next().expect("its end").replace("&amp;", "&");
+    let (address, hash) = link.split_once('#').expect("a scenario");
+    assert_eq!(address, "https://example.org/playground/");
+    assert!(hash.starts_with("json=%7B%22name%22%3A%22rrul%22"), "{hash}");
+    assert!(hash.contains("&q=pfifo") && hash.contains("&seed="), "{hash}");
+}
+
+#[test]
+fn a_scenario_that_reads_a_file_does_not_open_in_the_playground() {
+    let mut results = invented::results(1, &[10.0]);
+    results.scenario = serde_json::json!({"link": {"down": {"trace": "lte.up"}}});
+    let options = Options::default().playground("https://example.org/playground/");
+    let Some(dom) = dom(&results, &options, "") else { return };
+    assert!(!dom.contains("https://example.org/playground/#"));
 }
 
 #[test]
@@ -61,7 +85,7 @@ fn hostile_names_run_nothing() {
         run.flows.iter_mut().for_each(|f| f.cc = Some(hostile.clone()));
     }
     let Some(root) = render(&results, "") else { return };
-    assert_drawn(&root, 6 + 6);
+    assert_drawn(&root, 6 + 6 + 6);
 }
 
 #[test]
@@ -83,17 +107,22 @@ fn the_page_of_papers_has_its_style() {
 
 /// Returns the start tag of the document after the page has settled.
 fn render(results: &Results, hash: &str) -> Option<String> {
+    let dom = dom(results, &Options::default(), hash)?;
+    let start = dom.find("<html").unwrap_or_else(|| panic!("no document: {dom:.2000}"));
+    let end = dom[start..].find('>').expect("a whole tag") + start;
+    Some(dom[start..=end].to_owned())
+}
+
+/// Returns the document after the page has settled.
+fn dom(results: &Results, options: &Options, hash: &str) -> Option<String> {
     let Some(chromium) = chromium() else {
         eprintln!("skipped: no chromium, chromium-browser, google-chrome or chrome in PATH");
         return None;
     };
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = dir.path().join("report.html");
-    std::fs::write(&file, html(results, &Options::default())).expect("to write the page");
-    let dom = dump_dom(&chromium, dir.path(), &format!("file://{}{hash}", file.display()));
-    let start = dom.find("<html").unwrap_or_else(|| panic!("no document: {dom:.2000}"));
-    let end = dom[start..].find('>').expect("a whole tag") + start;
-    Some(dom[start..=end].to_owned())
+    std::fs::write(&file, html(results, options)).expect("to write the page");
+    Some(dump_dom(&chromium, dir.path(), &format!("file://{}{hash}", file.display())))
 }
 
 fn dump_dom(chromium: &Path, profile: &Path, url: &str) -> String {

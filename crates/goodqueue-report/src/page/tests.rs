@@ -87,7 +87,7 @@ fn headline_of_a_sweep_takes_the_worst_point() {
     assert_eq!(answer(&runs), "a adds at most 20 ms to ping at any point of the sweep; b adds up to 900 ms");
     let page = html(&results(runs.to_vec()), &Options::default());
     assert_eq!(page.matches("<table>").count(), 2);
-    assert!(page.contains("<h3>rate = 1mbit</h3>"));
+    assert_eq!(page.matches("<h3>rate = 1mbit</h3>").count(), 2, "its metrics, and what works");
 }
 
 #[test]
@@ -115,8 +115,9 @@ fn nothing_is_loaded_from_elsewhere() {
     for load in [" src=", "<link", "@import", "url(", "fetch(", "XMLHttpRequest", "innerHTML"] {
         assert!(!page.contains(load), "{load}");
     }
+    // Links lead to parts of the page and to the book.
     for href in page.split("href=\"").skip(1) {
-        assert!(href.starts_with('#'), "{}", clip(href, 40));
+        assert!(href.starts_with('#') || href.starts_with(BOOK), "{}", clip(href, 40));
     }
     assert!(page.contains("default-src 'none'"));
 }
@@ -226,4 +227,41 @@ fn means_over_seeds_are_spoken_of_only_where_there_are_several() {
     assert!(!one.contains("pointwise mean"), "one seed");
     let two = [1, 2].map(|seed| run("pie", seed, Some(series(4)))).to_vec();
     assert!(html(&results(two), &Options::default()).contains("pointwise mean over 2 seeds"));
+}
+
+#[test]
+fn the_contents_lead_to_parts_of_the_page() {
+    let page = own(&html(&results(vec![run("pie", 1, Some(series(3)))]), &Options::default()));
+    let contents = between(&page, "<nav class=\"contents\"", "</nav>").next().unwrap();
+    let parts: Vec<&str> = between(contents, "href=\"#", "\"").collect();
+    assert!(parts.len() > 5);
+    for part in parts {
+        assert_eq!(page.matches(&format!("id=\"{part}\"")).count(), 1, "{part}");
+    }
+}
+
+#[test]
+fn a_single_seed_has_no_means_over_seeds() {
+    let one = own(&html(&results(vec![run("pie", 1, Some(series(4)))]), &Options::default()));
+    let text = one
+        .split("<footer")
+        .next()
+        .unwrap()
+        .replace(&between(&one, "<script", "</script>").collect::<String>(), "");
+    assert!(
+        !text.contains("mean over seeds")
+            && !text.contains("confidence interval (")
+            && !text.contains("ellipse")
+    );
+    let two = [1, 2].map(|seed| run("pie", seed, Some(series(4)))).to_vec();
+    let two = own(&html(&results(two), &Options::default()));
+    assert!(two.contains("mean over seeds") && two.contains("The ellipse shows"));
+}
+
+#[test]
+fn the_playground_is_offered_only_where_its_address_is_known() {
+    let all = results(vec![run("pie", 1, None)]);
+    assert_eq!(data_of(&html(&all, &Options::default()))["playground"], serde_json::Value::Null);
+    let known = Options::default().playground("https://example.org/playground/");
+    assert_eq!(data_of(&html(&all, &known))["playground"], "https://example.org/playground/");
 }

@@ -25,6 +25,7 @@ mod commands;
 mod live;
 mod messages;
 mod output;
+mod playground;
 mod progress;
 pub mod stores;
 mod typed;

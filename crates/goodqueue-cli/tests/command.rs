@@ -415,6 +415,23 @@ fn a_report_is_one_file_that_loads_nothing() {
 }
 
 #[test]
+fn a_report_leads_to_a_playground_but_not_to_a_script() {
+    let folder = folder();
+    let compare = |playground: &str| {
+        let args =
+            ["compare", "--time", "2s", "--qdisc", "pie", "--report", "r.html", "--playground", playground];
+        goodqueue(folder.path(), &args)
+    };
+    let refused = compare("javascript:alert(1)");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("not the address of a page"));
+    assert!(!folder.path().join("r.html").exists(), "it is refused before the runs");
+    assert!(compare("../playground/").status.success());
+    let page = std::fs::read_to_string(folder.path().join("r.html")).expect("written");
+    assert!(page.contains("\"playground\":\"../playground/\""));
+}
+
+#[test]
 fn a_mahimahi_trace_is_the_link() {
     let folder = folder();
     // One opportunity of 1504 bytes per millisecond is 12.032 Mbit/s.

@@ -14,8 +14,8 @@ use super::simulation::MOST_JOBS;
 use super::{Ending, Outcome, signed};
 use crate::messages::{self, note, say};
 use crate::output::{self, Outputs};
+use crate::playground;
 use crate::progress::Progress;
-use crate::typed;
 
 /// Find the setting of your router that keeps the line responsive under load.
 ///
@@ -112,7 +112,7 @@ pub(crate) fn main(args: &AdviseArgs) -> Outcome {
         return Ok(Ending::Interrupted);
     };
     if let Some(path) = &args.report {
-        let options = goodqueue_report::Options::default().command(typed::command_line());
+        let options = playground::report_options(None)?;
         output::write_file("--report", path, goodqueue_report::html(&advice.results, &options).as_bytes())?;
         note(format_args!("report: {}", path.display()));
     }

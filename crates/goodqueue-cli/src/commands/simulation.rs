@@ -22,8 +22,8 @@ use serde_json::Value;
 use super::{Ending, Outcome, judgement, signed};
 use crate::messages::{self, note};
 use crate::output::{self, Outputs};
+use crate::playground;
 use crate::progress::Progress;
-use crate::typed;
 
 /// Options that all simulating commands share.
 #[derive(Args, Clone, Debug)]
@@ -38,6 +38,10 @@ pub(crate) struct How {
     /// Write a report: one self-contained HTML file.
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
+    /// Address of a copy of the playground: the report then offers to open its scenario there
+    /// [default: the environment variable GOODQUEUE_PLAYGROUND].
+    #[arg(long, value_name = "URL")]
+    pub(crate) playground: Option<String>,
     /// Add time series with this step to the JSON, as in `--series 100ms`.
     #[arg(long, value_name = "STEP", allow_hyphen_values = true, value_parser = signed)]
     pub(crate) series: Option<String>,
@@ -97,6 +101,7 @@ impl How {
 
     /// Checks the values that no other check sees, and obeys `--quiet` from now on.
     pub(crate) fn begin(&self) -> Result<(), Diagnostic> {
+        playground::report_options(self.playground.as_deref())?;
         if self.quiet {
             messages::be_quiet();
         }
@@ -264,7 +269,7 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
     let mut results = results(scenario.to_json(), runs);
     let statistics = tc_stats(&mut results);
     if let Some(path) = &scenario.report {
-        let options = goodqueue_report::Options::default().command(typed::command_line());
+        let options = playground::report_options(how.playground.as_deref())?;
         output::write_file("--report", path, goodqueue_report::html(&results, &options).as_bytes())?;
     }
     for target in &how.export {

@@ -25,6 +25,7 @@ await mkdir(path.join(content, "public"), { recursive: true });
 await book();
 await disciplines();
 await paperPages();
+await exampleReport();
 await cp(path.join(import.meta.dirname, "home.md"), path.join(content, "index.md"));
 await elsewhere("playground", path.join(root, "playground/dist"), "make playground");
 await elsewhere("rustdoc", path.join(process.env.CARGO_TARGET_DIR ?? `${root}/target`, "doc"), "make docs");
@@ -87,6 +88,14 @@ async function paperPages() {
     "",
   ].join("\n");
   await writeFile(path.join(content, "papers.md"), text);
+}
+
+/** The report of the first command of the book, which opens in the playground. */
+async function exampleReport() {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "goodqueue-site-"));
+  execFileSync(goodqueue, ["compare", "--report", "report.html", "--playground", "./playground/index.html"], { cwd: folder, stdio: "ignore" });
+  await cp(path.join(folder, "report.html"), path.join(content, "public", "report.html"));
+  await rm(folder, { recursive: true });
 }
 
 /** Copies a folder that another target of the Makefile builds. */

@@ -12,7 +12,7 @@ export default {
   base: process.env.SITE_BASE ?? "/",
   cleanUrls: false,
   // What other tools build is not in the list of pages.
-  ignoreDeadLinks: [/^\/(playground|rustdoc|papers)\//],
+  ignoreDeadLinks: [/^\/(playground|rustdoc|papers)\//, /^\/report\.html$/],
   markdown: {
     // Words in angle brackets are placeholders, not elements.
     config: (markdown) => {

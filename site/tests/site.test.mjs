@@ -42,3 +42,15 @@ test("every page of the book is in the menu", () => {
   assert.deepEqual(pages.filter((page) => !menu.has(page)), []);
   assert.ok(readFileSync(path.join(import.meta.dirname, "../home.md"), "utf8").includes("/playground/index.html"));
 });
+
+test("the site has the colours of the other pages", () => {
+  const read = (file) => readFileSync(path.join(import.meta.dirname, "../..", file), "utf8");
+  const look = read("crates/goodqueue-report/assets/look.css");
+  const theme = read("site/.vitepress/theme/style.css");
+  const pairs = [["bg", "paper"], ["text-1", "ink"], ["text-2", "soft"], ["divider", "line"], ["brand-1", "link"]];
+  for (const [theirs, ours] of pairs) {
+    // The first is the light one, the second the dark one.
+    const values = (text, name) => [...text.matchAll(new RegExp(`${name}: (#[0-9a-f]{6})`, "g"))].map((match) => match[1]).slice(0, 2);
+    assert.deepEqual(values(theme, `--vp-c-${theirs}`), values(look, `--${ours}`), ours);
+  }
+});

@@ -150,7 +150,7 @@ const AT_POINTS_OF_SEEDS: &str = " Each value is a mean over seeds, ± half its 
 const BOOK: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs");
 
 const TEMPLATE: &str = include_str!("../assets/report.html");
-const CSS: &str = include_str!("../assets/report.css");
+const CSS: &str = concat!(include_str!("../assets/look.css"), include_str!("../assets/report.css"));
 const JS: &str = include_str!("../assets/report.js");
 const ECHARTS: &str = include_str!("../vendor/echarts/echarts.common.min.js");
 const NOTICE: &str = include_str!("../vendor/echarts/NOTICE");

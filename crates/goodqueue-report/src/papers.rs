@@ -63,7 +63,7 @@ fn section(number: usize, paper: &PaperResults) -> String {
     part + &claims::claims(&paper.claims, &figures) + "</section>\n"
 }
 
-const CSS: &str = include_str!("../assets/report.css");
+const CSS: &str = concat!(include_str!("../assets/look.css"), include_str!("../assets/report.css"));
 const OWN_CSS: &str = include_str!("../assets/papers.css");
 
 #[cfg(test)]

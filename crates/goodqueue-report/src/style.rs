@@ -2,7 +2,7 @@
 
 use crate::group::Grouped;
 
-/// The colour and the dashes of a discipline, as numbers of the palettes in `assets/report.css`.
+/// The colour and the dashes of a discipline, as numbers of the palettes in `assets/look.css`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Style {
     pub(crate) colour: usize,

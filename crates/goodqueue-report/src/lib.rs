@@ -22,6 +22,7 @@ mod fixtures;
 mod grade;
 mod group;
 mod headline;
+mod meaning;
 mod metric;
 mod number;
 mod options;
@@ -32,6 +33,7 @@ mod style;
 mod swatch;
 mod table;
 pub mod terminal;
+mod terms;
 mod thin;
 mod words;
 

@@ -31,6 +31,11 @@ impl Column {
         self.metric().unit
     }
 
+    /// Meaning, for the documentation.
+    pub(crate) fn doc(&self) -> &'static str {
+        self.metric().doc
+    }
+
     /// Which values are better.
     pub(crate) fn better(&self) -> Better {
         self.metric().better

@@ -13,6 +13,7 @@ use crate::headline::{headline, many};
 use crate::options::Options;
 use crate::policy::policy;
 use crate::table::tables;
+use crate::terms::terms;
 
 /// Implements [`crate::html`].
 pub(crate) fn html(results: &Results, options: &Options) -> String {
@@ -35,6 +36,7 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
         "made" => escape(&made(results, &grouped)),
         "scenario" => scenario(results, options),
         "everyday" => everyday(&grouped),
+        "terms" => terms(&grouped),
         "tables" => tables(&grouped, &results.summary) + &shared_queues(&grouped),
         "sweep" => (if grouped.points.len() > 1 { "" } else { "hidden" }).to_owned(),
         "values" => (if several { VALUES_OF_SEEDS } else { VALUES_OF_A_SEED }).to_owned(),

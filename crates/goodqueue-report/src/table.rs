@@ -13,6 +13,7 @@ use goodqueue_scenario::summary::Aggregate;
 use crate::escape::{clip, html};
 use crate::grade::Grades;
 use crate::group::{Grouped, Point};
+use crate::meaning::plain;
 use crate::metric::{self, Spread, columns};
 use crate::number::{decimals, time};
 use crate::style::Style;
@@ -120,8 +121,9 @@ fn head(link: Direction, columns: &[Column<'_>], graded: bool) -> String {
         let alike = columns.iter().filter(|c| c.metric.title == m.title).all(|c| c.metric.unit() == m.unit());
         let _ = write!(
             names,
-            "<th scope=\"col\"{}>{}{}</th>",
+            "<th scope=\"col\"{} title=\"{}\">{}{}</th>",
             if column.starts { " class=\"group\"" } else { "" },
+            html(&plain(m.doc())),
             html(m.name()),
             if alike { String::new() } else { unit(m) }
         );

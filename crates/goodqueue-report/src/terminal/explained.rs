@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_scenario::measure::GRADES;
 use goodqueue_scenario::metrics::{Group, catalogue};
 use goodqueue_scenario::results::{Results, Run};
 
 use super::line::value;
+use crate::meaning::{grades, plain};
 
 /// Returns a line for each number in the tables of these results: its column, name, unit and
 /// meaning.
@@ -42,29 +42,6 @@ fn is_shown(group: &Group, runs: &[&Run]) -> bool {
         && parts.any(|part| runs.iter().any(|run| value(run, part).is_some()))
 }
 
-/// Returns the text without the links of the book.
-fn plain(doc: &str) -> String {
-    let Some((before, link)) = doc.split_once('[') else { return doc.to_owned() };
-    match link.split_once("](") {
-        Some((name, rest)) => {
-            let after = rest.split_once(')').map_or("", |(_, after)| after);
-            format!("{before}the book's page {name}{after}")
-        }
-        None => doc.to_owned(),
-    }
-}
-
-fn grades() -> String {
-    let bounds = GRADES.iter().map(|(grade, bound)| {
-        if bound.is_finite() {
-            format!("{grade} below {:.0} ms", bound * 1e3)
-        } else {
-            format!("else {grade}")
-        }
-    });
-    format!("by the mean induced latency: {}", bounds.collect::<Vec<_>>().join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +58,5 @@ mod tests {
             assert_eq!(text.matches(line).count(), 1, "{text}");
         }
         assert!(!text.contains("Voice"), "no call, no column: {text}");
-        assert_eq!(plain("see [Concepts](concepts.md), too"), "see the book's page Concepts, too");
     }
 }

@@ -1,0 +1,37 @@
+//! What metrics mean, in the words of their catalogue.
+
+use goodqueue_scenario::measure::GRADES;
+
+/// Returns the text without the links of the book.
+pub(crate) fn plain(doc: &str) -> String {
+    let Some((before, link)) = doc.split_once('[') else { return doc.to_owned() };
+    match link.split_once("](") {
+        Some((name, rest)) => {
+            let after = rest.split_once(')').map_or("", |(_, after)| after);
+            format!("{before}the book's page {name}{after}")
+        }
+        None => doc.to_owned(),
+    }
+}
+
+/// Returns the bounds of the grades.
+pub(crate) fn grades() -> String {
+    let bounds = GRADES.iter().map(|(grade, bound)| {
+        if bound.is_finite() {
+            format!("{grade} below {:.0} ms", bound * 1e3)
+        } else {
+            format!("else {grade}")
+        }
+    });
+    format!("by the mean induced latency: {}", bounds.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_the_book_become_words() {
+        assert_eq!(plain("see [Concepts](concepts.md), too"), "see the book's page Concepts, too");
+    }
+}

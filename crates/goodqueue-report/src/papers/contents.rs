@@ -146,7 +146,16 @@ pub(super) fn of_figure(picture: &Picture, claims: &[ClaimResult]) -> String {
     if parts.is_empty() {
         return String::new();
     }
-    format!("<div class=\"of-figure\">{}</div>\n", parts.join("<br>"))
+    format!("<div class=\"of-figure\">{}{}</div>\n", parts.join("<br>"), command(&about))
+}
+
+/// Returns the command that runs what the figure shows: the claims about it.
+fn command(about: &[&ClaimResult]) -> String {
+    let ids: Vec<String> = about.iter().map(|claim| escape(&claim.id)).collect();
+    format!(
+        "<details><summary>The command behind this figure</summary><pre class=\"command\"><code>goodqueue reproduce {} --report figure.html</code></pre></details>",
+        ids.join(" ")
+    )
 }
 
 /// True if the place of a claim names the figure, and a check reads runs that the figure shows. A

@@ -162,6 +162,8 @@ fn the_page_begins_with_the_failures_and_leads_from_each_to_its_figure() {
     let listed = &page[failures..table];
     assert!(listed.matches(&link).count() > 2, "{listed}");
     assert!(page[table..].split("<svg").next().unwrap().contains("<a href=\"#jk-table2-"));
+    let command = page[table..].split("<svg").next().unwrap();
+    assert!(command.contains("<code>goodqueue reproduce jk-table2-"), "the command behind the figure");
 }
 
 #[test]

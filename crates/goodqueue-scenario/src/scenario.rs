@@ -89,6 +89,8 @@
 //! delayed_ack = "40ms"       # ACK every second segment, or after this time; "off"; or
 //!                            # { every = 2, timeout = "40ms" }
 //! ecn = false                # negotiate ECN (RFC 3168)
+//! l4s = false                # mark ECN-capable packets as L4S (RFC 9331): ECT(1) instead of
+//!                            # ECT(0). Needs a scalable congestion control: dctcp
 //! sack = true                # selective acknowledgements (RFC 2018, RFC 6675)
 //! rwnd = "64kb"              # the receiver's window; default: that of the profile. Only the
 //!                            # profile `linux` has a limit (3 MB).
@@ -171,6 +173,7 @@
 //! kind = "ping"              # requests that are answered at once
 //! interval = "200ms"         # time between requests
 //! packet = 64                # IP bytes of a packet
+//! l4s = false                # send packets as ECT(1), as L4S packets are
 //!
 //! kind = "cbr"               # datagrams at a constant bit rate
 //! rate = "64kbit"            # rate of IP bytes; required

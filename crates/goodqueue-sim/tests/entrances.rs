@@ -72,7 +72,7 @@ fn uploads_to_such_a_server_leave_there_too() {
 
 #[test]
 fn the_round_trip_time_is_the_same_wherever_a_server_joins() {
-    let traffic = Traffic::Ping(PingSettings { interval: Duration::from_millis(100), bytes: 64 });
+    let traffic = Traffic::Ping(PingSettings { interval: Duration::from_millis(100), bytes: 64, l4s: false });
     // An index beyond the last hop means the last hop.
     for joins in [0, 1, 2, 9] {
         let flow = FlowConfig { joins, ..FlowConfig::new(traffic.clone(), RTT) };

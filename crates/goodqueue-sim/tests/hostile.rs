@@ -37,7 +37,7 @@ fn download(size: Option<u64>) -> Traffic {
 }
 
 fn ping(interval: Duration) -> Traffic {
-    Traffic::Ping(PingSettings { interval, bytes: 84 })
+    Traffic::Ping(PingSettings { interval, bytes: 84, l4s: false })
 }
 
 // H29

@@ -37,7 +37,7 @@ fn crowded() -> Config {
         bytes: 1000,
         ecn: false,
     });
-    let ping = Traffic::Ping(PingSettings { interval: Duration::from_millis(70), bytes: 64 });
+    let ping = Traffic::Ping(PingSettings { interval: Duration::from_millis(70), bytes: 64, l4s: false });
     let flows = [cbr, ping].map(|traffic| FlowConfig::new(traffic, Duration::from_millis(10)));
     Config {
         warmup: Duration::from_millis(300),

@@ -63,7 +63,7 @@ fn simulate_after(warmup: u64, down: LinkConfig, flows: Vec<FlowConfig>, seconds
 
 #[test]
 fn a_ping_on_an_idle_line_takes_the_round_trip_and_two_serializations() {
-    let ping = Traffic::Ping(PingSettings { interval: Duration::from_millis(200), bytes: 84 });
+    let ping = Traffic::Ping(PingSettings { interval: Duration::from_millis(200), bytes: 84, l4s: false });
     let outcome = simulate(constant(1, 100), vec![flow(ping, 50, Instant::ZERO)], 2);
     let wire = 84 + FRAMING;
     let expected = Duration::from_millis(50)
@@ -285,7 +285,7 @@ fn a_hop_in_series_adds_its_serialization_and_the_slower_one_queues() {
     };
     let ping = || {
         flow(
-            Traffic::Ping(PingSettings { interval: Duration::from_millis(200), bytes: 84 }),
+            Traffic::Ping(PingSettings { interval: Duration::from_millis(200), bytes: 84, l4s: false }),
             50,
             Instant::ZERO,
         )

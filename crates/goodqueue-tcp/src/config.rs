@@ -6,7 +6,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use goodqueue::{ConfigError, Duration};
+use goodqueue::{ConfigError, Duration, Ecn};
 
 use crate::hystart::HyStart;
 use crate::segment::TIMESTAMPS;
@@ -280,6 +280,9 @@ pub struct Config {
     /// for controllers that need ECN, `tcp_ca_needs_ecn`, since 3.18). Default off: new data only
     /// (RFC 3168 §6.1.4, §6.1.5).
     pub ecn_on_all: bool,
+    /// ECN-capable segments carry ECT(1), the identifier of L4S (RFC 9331 §4.1), instead of ECT(0).
+    /// Needs `accurate_ecn_echo`. Default off.
+    pub l4s: bool,
     /// The timestamps of an ACK belong to the arrival of the newest segment. Their difference is
     /// that segment's one-way delay, even if the ACK waited (libutp's `reply_micro`). Default off:
     /// RFC 7323 §4.3.
@@ -306,6 +309,12 @@ impl Config {
     #[inline]
     pub(crate) const fn covers_all_by_ecn(&self) -> bool {
         self.ecn && self.accurate_ecn_echo && self.ecn_on_all
+    }
+
+    /// The ECN field of ECN-capable segments.
+    #[inline]
+    pub(crate) const fn capable(&self) -> Ecn {
+        if self.l4s { Ecn::Ect1 } else { Ecn::Ect0 }
     }
 
     /// Data carries the acknowledgement of data in the other direction, and a server closes when
@@ -338,6 +347,11 @@ impl Config {
             ("rwnd", self.rwnd <= MAX_WINDOW, "at most 1073725440 bytes"),
             ("initial_ssthresh", self.initial_ssthresh >= 1, "at least 1 byte"),
             ("tail_loss_probe", self.sack || !self.tail_loss_probe, "false without SACK"),
+            (
+                "l4s",
+                (self.ecn && self.accurate_ecn_echo) || !self.l4s,
+                "false without ECN and its accurate echo",
+            ),
             (
                 "remembered_rtt",
                 self.may_remember() || self.remembered_rtt.is_zero(),

@@ -334,7 +334,11 @@ impl Intake {
             ts_ecr: if self.config.timestamps { self.ts_recent } else { 0 },
             sack: SackBlocks::NONE,
             flags: Flags::ACK.and_if(self.echo, Flags::ECE),
-            ecn: if self.ecn && self.config.covers_all_by_ecn() { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: if self.ecn && self.config.covers_all_by_ecn() {
+                self.config.capable()
+            } else {
+                Ecn::NotEct
+            },
         };
         if self.state == State::SynReceived {
             segment.seq = 0;
@@ -369,7 +373,11 @@ impl Intake {
             ts_ecr: if self.config.timestamps { self.ts_recent } else { 0 },
             sack: SackBlocks::NONE,
             flags: Flags::ACK.and_if(self.echo, Flags::ECE),
-            ecn: if self.ecn && self.config.covers_all_by_ecn() { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: if self.ecn && self.config.covers_all_by_ecn() {
+                self.config.capable()
+            } else {
+                Ecn::NotEct
+            },
         }
     }
 

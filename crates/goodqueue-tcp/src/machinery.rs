@@ -387,7 +387,7 @@ impl<C: CongestionControl> Core<C> {
         self.note_sent(now, len);
         let mut segment = self.segment(now, seq, narrow(payload), flags);
         if self.ecn {
-            segment.ecn = Ecn::Ect0;
+            segment.ecn = self.config.capable();
         }
         segment
     }
@@ -419,7 +419,7 @@ impl<C: CongestionControl> Core<C> {
     /// The ECN field of segments other than new data: not ECN-capable (RFC 3168 §6.1.1, §6.1.4,
     /// §6.1.5), unless all segments are to be.
     fn ecn_of_rest(&self, agreed: bool) -> Ecn {
-        if agreed && self.config.covers_all_by_ecn() { Ecn::Ect0 } else { Ecn::NotEct }
+        if agreed && self.config.covers_all_by_ecn() { self.config.capable() } else { Ecn::NotEct }
     }
 
     /// Starts the persist timer, if no timer runs.

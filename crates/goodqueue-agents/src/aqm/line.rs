@@ -84,7 +84,7 @@ impl AqmLine {
                 FlowConfig { start: Instant::ZERO + start, stop: Some(Instant::ZERO + stop), ..flow }
             });
         }
-        let ping = PingSettings { interval: PING_INTERVAL, bytes: 64 };
+        let ping = PingSettings { interval: PING_INTERVAL, bytes: 64, l4s: false };
         traffic.push(FlowConfig::new(Traffic::Ping(ping), rtt));
         Ok(Self { rate, rtt, flows, ecn, traffic, seed: random.next_u64() })
     }

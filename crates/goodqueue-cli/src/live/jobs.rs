@@ -180,6 +180,9 @@ fn kind(
     number: u64,
     wishes: &mut Wishes,
 ) -> Result<FlowKind, Diagnostic> {
+    if is_l4s(traffic) {
+        return Err(Diagnostic::new("L4S packets can only be simulated").allowed("l4s = false in a live run"));
+    }
     let mut options = |tcp: &goodqueue_tcp::Config, cc: &str| {
         wishes.configs.push(*tcp);
         TcpOptions {
@@ -241,6 +244,18 @@ fn kind(
                 .allowed("tcp, ping, cbr, voip, transfers, web in a live run"));
         }
     })
+}
+
+/// Returns true if packets of a flow are to carry ECT(1). The kernels that this runs on cannot send
+/// such packets.
+fn is_l4s(traffic: &sim::Traffic) -> bool {
+    match traffic {
+        sim::Traffic::Tcp(tcp) => tcp.config.l4s,
+        sim::Traffic::Transfers(transfers) => transfers.config.l4s,
+        sim::Traffic::Web(web) => web.config.l4s,
+        sim::Traffic::Ping(ping) => ping.l4s,
+        _ => false,
+    }
 }
 
 /// Returns the kernel's name of a congestion control.

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use goodqueue::Duration;
 use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tcp::congestion::About;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value as ParameterValue};
+use goodqueue_tcp::congestion::{About, Needs};
 use goodqueue_tcp::registry::CONTROLLERS;
 use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Profile};
 use serde_json::{Value, json};
@@ -28,6 +28,8 @@ pub struct Tcp {
     pub delayed_ack: Option<DelayedAck>,
     /// ECN is negotiated.
     pub ecn: bool,
+    /// ECN-capable packets carry ECT(1), the identifier of L4S.
+    pub l4s: bool,
     /// Selective acknowledgements are used.
     pub sack: bool,
     /// Least retransmission timeout.
@@ -80,6 +82,9 @@ impl Tcp {
             "min_rto": self.min_rto.to_string(),
             "profile": self.profile,
         });
+        if is_scalable(&self.cc) {
+            table["l4s"] = json!(self.l4s);
+        }
         if let Some(rwnd) = self.rwnd {
             table["rwnd"] = json!(rwnd);
         }
@@ -124,6 +129,7 @@ impl Tcp {
             iw: self.iw,
             delayed_ack: self.delayed_ack.unwrap_or(DelayedAck::OFF),
             ecn: self.ecn,
+            l4s: self.l4s,
             sack: self.sack,
             min_rto: self.min_rto,
             // A least time-out above the first or the greatest one lifts these with it.
@@ -161,6 +167,7 @@ pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
         mss: link.mtu.saturating_sub(TCP_IP_HEADERS).max(1),
         delayed_ack: Some(DelayedAck { every: 2, timeout: Duration::from_millis(40) }),
         ecn: false,
+        l4s: false,
         sack: true,
         min_rto: Duration::from_millis(200),
         rwnd: None,
@@ -220,6 +227,7 @@ pub(super) fn read_tcp(
         mss,
         delayed_ack: read_delayed_ack(table, default.delayed_ack)?,
         ecn: table.flag("ecn", default.ecn)?,
+        l4s: read_l4s(table, default.l4s, cc)?,
         sack: table.flag("sack", default.sack)?,
         min_rto,
         rwnd: read_rwnd(table, mss)?.or(default.rwnd),
@@ -228,6 +236,23 @@ pub(super) fn read_tcp(
         tuning: read_tuning(table, default.tuning.as_ref(), cc, profile)?,
         profile: profile.to_owned(),
     })
+}
+
+/// A network gives L4S packets a short queue, and expects their senders to be scalable (RFC 9331
+/// §4.3). Classic flows of the same scenario keep ECT(0).
+fn read_l4s(table: &Reader<'_>, default: bool, cc: &str) -> Result<bool, Diagnostic> {
+    if table.flag("l4s", false)? && !is_scalable(cc) {
+        let scalable = CONTROLLERS.iter().filter(|about| about.needs == Needs::AccurateEcn);
+        let names: Vec<&str> = scalable.map(|about| about.name).collect();
+        let message = Diagnostic::new(format!("L4S needs a scalable congestion control, and `{cc}` is not"));
+        return Err(table.error("l4s", message.allowed(format!("with cc = {}", names.join(", ")))));
+    }
+    Ok(table.flag("l4s", default)? && is_scalable(cc))
+}
+
+/// Returns true if a congestion control reduces by the share of marked bytes.
+fn is_scalable(cc: &str) -> bool {
+    CONTROLLERS.iter().any(|about| about.name == cc && about.needs == Needs::AccurateEcn)
 }
 
 fn read_rwnd(table: &Reader<'_>, mss: u32) -> Result<Option<u32>, Diagnostic> {
@@ -393,7 +418,7 @@ pub(super) static TCP_KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     CONNECTION_KEYS.iter().copied().chain(tables).chain(["profile"]).collect()
 });
 const CONNECTION_KEYS: &[&str] =
-    &["cc", "iw", "mss", "delayed_ack", "ecn", "sack", "min_rto", "rwnd", "hystart", "remembers"];
+    &["cc", "iw", "mss", "delayed_ack", "ecn", "l4s", "sack", "min_rto", "rwnd", "hystart", "remembers"];
 /// 65535 bytes scaled by 2^14 (RFC 7323 §2.2).
 const MAX_RWND: u32 = 65_535 << 14;
 /// IPv4 and TCP headers without options.

@@ -15,6 +15,8 @@ pub struct PingSettings {
     pub interval: Duration,
     /// Length of the IP packet in bytes.
     pub bytes: u32,
+    /// The packets carry ECT(1), the identifier of L4S (RFC 9331 §4.1), in both directions.
+    pub l4s: bool,
 }
 
 impl Settings for PingSettings {
@@ -32,6 +34,7 @@ pub struct Ping {
     flow: u32,
     interval: Duration,
     bytes: u32,
+    ecn: Ecn,
     stopped: bool,
     round_trips: Vec<RoundTrip>,
     answered: u64,
@@ -46,7 +49,8 @@ impl Ping {
         // An interval of zero would stop time.
         let interval = settings.interval.max(Duration::from_micros(1));
         let bytes = settings.bytes;
-        Ok(Self { flow, interval, bytes, stopped: false, round_trips: Vec::new(), answered: 0 })
+        let ecn = if settings.l4s { Ecn::Ect1 } else { Ecn::NotEct };
+        Ok(Self { flow, interval, bytes, ecn, stopped: false, round_trips: Vec::new(), answered: 0 })
     }
 }
 
@@ -62,7 +66,9 @@ impl Source for Ping {
     fn on_packet(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network) {
         let Payload::Datagram { number, sent_at, .. } = packet.payload else { return };
         if direction == Direction::Up {
-            network.send(now, Direction::Down, self.flow, self.bytes, packet.payload);
+            // The answer does not carry the mark of the request.
+            let payload = Payload::Datagram { number, sent_at, ecn: self.ecn };
+            network.send(now, Direction::Down, self.flow, self.bytes, payload);
         } else if let Some(probe) =
             usize::try_from(number).ok().and_then(|number| self.round_trips.get_mut(number))
         {
@@ -77,7 +83,7 @@ impl Source for Ping {
         }
         let number = self.round_trips.len() as u64;
         self.round_trips.push(RoundTrip { sent_at: now, time: None });
-        let payload = Payload::Datagram { sent_at: now, number, ecn: Ecn::NotEct };
+        let payload = Payload::Datagram { sent_at: now, number, ecn: self.ecn };
         network.send(now, Direction::Up, self.flow, self.bytes, payload);
         network.wake(self.flow, now + self.interval);
     }

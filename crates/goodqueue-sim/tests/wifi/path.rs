@@ -30,7 +30,7 @@ fn path(access_point: MacConfig, mcs: [u8; 2], directions: &[Direction]) -> Conf
             local_congestion: false,
         })
     };
-    let ping = || Traffic::Ping(PingSettings { interval: Duration::from_millis(100), bytes: 84 });
+    let ping = || Traffic::Ping(PingSettings { interval: Duration::from_millis(100), bytes: 84, l4s: false });
     let flows: Vec<Traffic> = [ping()].into_iter().chain(directions.iter().copied().map(tcp)).collect();
     let flows = [0, 1].into_iter().flat_map(|client| {
         let flows = flows.clone().into_iter();

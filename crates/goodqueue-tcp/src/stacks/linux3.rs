@@ -127,6 +127,7 @@ const LINUX_314: Config = Config {
     quick_after_gap: true,
     sack_delay: Duration::ZERO,
     ecn_on_all: false,
+    l4s: false,
     ..linux::SETTINGS
 };
 

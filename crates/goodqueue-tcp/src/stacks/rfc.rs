@@ -91,6 +91,7 @@ impl Config {
         forget_on_timeout: false,
         accurate_ecn_echo: false,
         ecn_on_all: false,
+        l4s: false,
         stamps_arrival: false,
     };
 }

@@ -111,3 +111,25 @@ fn with_dctcp_linux_sends_everything_as_ecn_capable() {
     let older = Profile::by_name("linux314").expect("listed").settings.suited_to("dctcp");
     assert!(linux.ecn_on_all && !older.ecn_on_all);
 }
+
+#[test]
+fn l4s_data_carries_ect_1_and_its_marks_are_heard() {
+    let config = Config { l4s: true, iw: 20, initial_ssthresh: 20 * MSS, ..quick() }.suited_to("dctcp");
+    let mut pair = Pair::bulk_with(config, "dctcp");
+    for segment in [3, 4, 9] {
+        pair.fates.insert((segment, 1), Fate::Mark);
+    }
+    pair.run_until(at(400));
+    let data: Vec<_> = pair.data.iter().filter(|sent| sent.1.len > 0).collect();
+    assert!(!data.is_empty() && data.iter().all(|sent| sent.1.ecn == Ecn::Ect1));
+    assert!(pair.acks.iter().all(|sent| sent.1.ecn == Ecn::NotEct));
+    assert!(pair.sender.stats().ecn_reductions > 0);
+    assert_eq!(pair.sender.stats().retransmits, 0);
+}
+
+#[test]
+fn l4s_needs_an_accurate_echo() {
+    let config = Config { l4s: true, ecn: true, ..quick() };
+    assert!(config.check().expect_err("refused").to_string().contains("accurate echo"));
+    assert!(config.suited_to("dctcp").check().is_ok());
+}

@@ -24,6 +24,24 @@ fn flows_take_hystart_from_their_defaults_where_it_fits_their_congestion_control
 }
 
 #[test]
+fn only_flows_with_a_scalable_congestion_control_are_l4s() {
+    let names = Names { cc: &["cubic", "dctcp"], ..Names::default() };
+    let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
+    let text = "tcp.cc = \"dctcp\"\ntcp.l4s = true\n[[flows]]\n[[flows]]\ncc = \"cubic\"\n[[flows]]\nl4s = false\n\
+                [[flows]]\nkind = \"ping\"\nl4s = true";
+    let json = resolve(text).unwrap().to_json();
+    let told: Vec<_> = (0..4).map(|flow| json["flows"][flow]["l4s"].as_bool()).collect();
+    assert_eq!(told, [Some(true), None, Some(false), Some(true)]);
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&names).unwrap().to_json(), json);
+    insta::assert_snapshot!(resolve("[[flows]]\nl4s = true").unwrap_err().to_string(), @r#"
+    load.toml:2:7: `l4s`: L4S needs a scalable congestion control, and `cubic` is not
+      2 | l4s = true
+        |       ^^^^
+      allowed: with cc = dctcp
+    "#);
+}
+
+#[test]
 fn only_the_flows_of_a_congestion_control_take_its_parameters() {
     let names = Names { cc: &["cubic", "ledbat"], profiles: &["rfc", "libutp"] };
     let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);

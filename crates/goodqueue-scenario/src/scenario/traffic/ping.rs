@@ -19,18 +19,20 @@ pub struct Ping {
     pub interval: Duration,
     /// IP bytes of a packet.
     pub packet: u32,
+    /// The packets carry ECT(1), the identifier of L4S.
+    pub l4s: bool,
 }
 
 impl Ping {
     /// The one that measures a load if nothing else is said.
     pub(crate) fn usual(link: &BottleneckLink) -> Self {
-        Self { interval: DEFAULT_INTERVAL, packet: DEFAULT_BYTES.min(link.mtu) }
+        Self { interval: DEFAULT_INTERVAL, packet: DEFAULT_BYTES.min(link.mtu), l4s: false }
     }
 }
 
 impl Kind for Ping {
     const NAME: &'static str = "ping";
-    const KEYS: &'static [&'static str] = &["interval", "packet"];
+    const KEYS: &'static [&'static str] = &["interval", "packet", "l4s"];
     const DIRECTION: Direction = Direction::Up;
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
@@ -39,16 +41,20 @@ impl Kind for Ping {
             let message = Diagnostic::new(format!("a ping each {interval} is not possible"));
             return Err(table.error("interval", message.allowed(format!("at least {MIN_INTERVAL}"))));
         }
-        Ok(Self { interval, packet: read_packet(table, DEFAULT_BYTES, around)? })
+        let packet = read_packet(table, DEFAULT_BYTES, around)?;
+        Ok(Self { interval, packet, l4s: table.flag("l4s", false)? })
     }
 
     fn write(&self, flow: &mut Value) {
         flow["interval"] = json!(self.interval.to_string());
         flow["packet"] = json!(self.packet);
+        if self.l4s {
+            flow["l4s"] = json!(true);
+        }
     }
 
     fn to_sim(&self, _: Direction) -> Result<sim::Traffic, Diagnostic> {
-        Ok(sim::Traffic::Ping(PingSettings { interval: self.interval, bytes: self.packet }))
+        Ok(sim::Traffic::Ping(PingSettings { interval: self.interval, bytes: self.packet, l4s: self.l4s }))
     }
 }
 

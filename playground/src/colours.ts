@@ -5,14 +5,14 @@ import type { FlowInfo } from "./protocol.ts";
 const UPLOADS = ["#0072B2", "#56B4E9", "#004A73", "#8FD0F5", "#2F7FB5", "#A3C4E0", "#1B5E8C", "#6FA8D6"];
 const DOWNLOADS = ["#009E73", "#CC79A7", "#00664A", "#E3A9C9", "#4CB893", "#A65585", "#7BD0B2", "#F0CADF"];
 const OTHERS = ["#D55E00", "#999999", "#A64B00", "#C4C4C4"];
-export const PING = "#F0B400";
+export const PINGS = ["#F0B400", "#D55E00", "#F0E442", "#A64B00"];
 
 /** Returns a colour for each flow. */
 export function coloursOf(flows: FlowInfo[]): string[] {
-  const used = { up: 0, down: 0, other: 0 };
+  const used = { up: 0, down: 0, ping: 0, other: 0 };
   const next = (palette: string[], key: keyof typeof used) => palette[used[key]++ % palette.length] ?? "#999999";
   return flows.map((flow) => {
-    if (flow.kind === "ping") return PING;
+    if (flow.kind === "ping") return next(PINGS, "ping");
     if (flow.kind !== "tcp") return next(OTHERS, "other");
     return flow.direction === "up" ? next(UPLOADS, "up") : next(DOWNLOADS, "down");
   });

@@ -77,13 +77,14 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
         small, track.answersUntil(moment.now), moment.now, SPAN, moment.top, { width: wide, height: 44, ratio },
         style.getPropertyValue("--ping"), style.getPropertyValue("--faint"),
       );
-      numbers(track, moment.now, about, number.current, bars.current, losses.current);
+      numbers(track, moment, about, number.current, bars.current, losses.current);
     });
     return () => register(index, null);
   }, [about, index]);
 
   const told = asked === null ? null : facts(asked.packet, asked.now, names[asked.packet.flow] ?? "flow", reasons);
-  const flows = about.flows.map((flow, at) => ({ flow, at })).filter(({ flow }) => flow.kind !== "ping");
+  const probe = about.flows.findIndex((flow) => flow.kind === "ping");
+  const flows = about.flows.map((flow, at) => ({ flow, at })).filter(({ at }) => at !== probe);
   const label = about.columns[index]?.label ?? line;
   return (
     <section class="column" aria-label={`Queue ${index + 1}: ${label}`}>
@@ -100,7 +101,7 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
       </div>
       {error !== null && <pre class="error" id={`error-${index}`} role="alert">{error}</pre>}
       <div class="ping">
-        <p><span>ping</span> <strong ref={number} class="ms">–</strong></p>
+        <p><span>{names[probe] ?? "ping"}</span> <strong ref={number} class="ms">–</strong></p>
         <canvas ref={spark} class="spark" role="img" aria-label="Ping times of the last 12 seconds" />
       </div>
       <canvas
@@ -178,7 +179,7 @@ function look(canvas: HTMLCanvasElement, colours: string[]): Look {
 }
 
 function numbers(
-  track: Track, now: number, about: About, ping: HTMLElement | null, bars: HTMLElement | null, losses: HTMLElement | null,
+  track: Track, { now, top }: Moment, about: About, ping: HTMLElement | null, bars: HTMLElement | null, losses: HTMLElement | null,
 ): void {
   const seen = track.ping(now);
   if (ping !== null) {
@@ -189,12 +190,11 @@ function numbers(
   }
   for (const item of bars?.children ?? []) {
     const flow = Number((item as HTMLElement).dataset["flow"]);
-    const rate = track.goodput(flow, now);
-    const most = capacity(about, about.flows[flow]?.direction ?? "down");
+    const [value, most, text] = about.flows[flow]?.kind === "ping" ? answer(track, flow, now, top) : rate(track, flow, now, about);
     const [bar] = item.querySelectorAll<HTMLElement>(".bar > b");
-    if (bar !== undefined) bar.style.width = `${Math.min(100, (100 * rate) / most)}%`;
+    if (bar !== undefined) bar.style.width = `${Math.min(100, (100 * value) / most)}%`;
     const output = item.querySelector("output");
-    if (output !== null) output.textContent = `${rate < 10 ? rate.toFixed(2) : rate.toFixed(1)} Mbit/s`;
+    if (output !== null) output.textContent = text;
   }
   if (losses !== null) {
     const [drops, marks] = [track.drops[0] + track.drops[1], track.marks[0] + track.marks[1]];
@@ -204,6 +204,18 @@ function numbers(
       button.disabled = track.lastOf(button.dataset["kind"] as "ping" | "drop" | "mark", now) === undefined;
     }
   }
+}
+
+/** Goodput of a flow, the length of its bar at most, and the text. */
+function rate(track: Track, flow: number, now: number, about: About): [number, number, string] {
+  const rate = track.goodput(flow, now);
+  return [rate, capacity(about, about.flows[flow]?.direction ?? "down"), `${rate < 10 ? rate.toFixed(2) : rate.toFixed(1)} Mbit/s`];
+}
+
+/** The same of a further ping. */
+function answer(track: Track, flow: number, now: number, top: number): [number, number, string] {
+  const seen = track.ping(now, flow);
+  return seen === null ? [0, top, "–"] : [seen.time, Math.max(top, seen.time), ms(seen.time)];
 }
 
 /** Largest rate of the slowest link in Mbit/s. */

@@ -25,10 +25,10 @@ const SIDES = ["down", "up"] as const;
 export const CHARTS: ChartInfo[] = [
   {
     title: "Ping", unit: "ms",
-    curves: (track, now) => [{
-      name: "ping", flow: -1,
-      points: track.answersUntil(now).map((answer) => [answer.sentAt / 1e9, answer.time / 1e6]),
-    }],
+    curves: (track, now, names, flows) => flows.flatMap((flow, at) => flow.kind !== "ping" ? [] : [{
+      name: names[at] ?? "ping", flow: -1,
+      points: track.answersUntil(now, at).map((answer): [number, number] => [answer.sentAt / 1e9, answer.time / 1e6]),
+    }]),
   },
   {
     title: "Longest sojourn time", unit: "ms",

@@ -22,16 +22,44 @@ export interface Lesson {
   answer: string;
 }
 
+/** The file of the lesson on L4S: one classic and one scalable transfer, and a ping for each queue. */
+const L4S = `title = "A classic and a scalable transfer on one line"
+question = "What does a low-latency queue need, so that both kinds of traffic can live with it?"
+duration = "30s"
+qdiscs = ["pie ecn", "dualpi2"]
+link = { down = "20mbit", up = "20mbit", rtt = "20ms" }
+
+[[flows]]
+label = "CUBIC"
+direction = "up"
+start_jitter = "100ms"
+
+[[flows]]
+label = "L4S"
+direction = "up"
+cc = "dctcp"
+l4s = true
+start_jitter = "100ms"
+
+[[flows]]
+kind = "ping"
+
+[[flows]]
+kind = "ping"
+label = "L4S ping"
+l4s = true
+`;
+
 function lesson(
   id: string, title: string, speed: string, settings: Partial<Settings>, steps: LessonStep[], question: string, answer: string,
 ): Lesson {
-  const whole = "builtin" in settings ? ofScenario(settings) : { ...FIRST, time: "30s", ...settings };
+  const whole = "builtin" in settings || "toml" in settings ? ofScenario(settings) : { ...FIRST, time: "30s", ...settings };
   return { id, title, speed, settings: whole, steps, question, answer };
 }
 
-/** Pings of a column in the last four seconds, in ms. */
-function pings(track: Track | undefined, now: number): number[] {
-  return (track?.answersUntil(now) ?? []).filter((answer) => answer.sentAt > now - 4e9).map((answer) => answer.time / 1e6);
+/** Pings of a column in the last four seconds, in ms; those of the first ping flow, if no flow is given. */
+function pings(track: Track | undefined, now: number, flow = track?.probe): number[] {
+  return (track?.answersUntil(now, flow) ?? []).filter((answer) => answer.sentAt > now - 4e9).map((answer) => answer.time / 1e6);
 }
 
 /** True if there are pings in the last four seconds, and all satisfy the condition. */
@@ -43,6 +71,10 @@ function all(track: Track | undefined, now: number, is: (ms: number) => boolean)
 /** Sum of the goodput in Mbit/s. */
 function goodput(track: Track | undefined, now: number, flows: number): number {
   return Array.from({ length: flows }, (_, flow) => track?.goodput(flow, now) ?? 0).reduce((sum, rate) => sum + rate, 0);
+}
+
+function mean(values: number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
 function drops(track: Track | undefined, side: Side): number {
@@ -181,6 +213,31 @@ export const LESSONS: Lesson[] = [
     ],
     "You install a router with fq_codel, and the ping under load does not improve. What do you look at first?",
     "Where the bottleneck is. A queue can be managed only where packets wait. Shape the traffic in the router to a little less than the modem's rate, in both directions.",
+  ),
+  lesson(
+    "l4s", "L4S: a queue of one millisecond", "0.5",
+    { toml: L4S, qdiscs: ["pie ecn", "dualpi2"] },
+    [
+      {
+        say: "CUBIC gives up 30 % of its window at a mark, so it needs a queue to live from. The L4S transfer (DCTCP) slows down by the share of marked packets, and says so with the bits ECT(1) in each packet. On the left both share one queue, which marks. Watch the goodput: the L4S transfer takes most of the line.",
+        seen: ([left], now) => now > 6e9 && (left?.goodput(1, now) ?? 0) > 3 * (left?.goodput(0, now) ?? 0),
+      },
+      {
+        say: "DualPI2 on the right gives packets with ECT(1) a queue of their own, and marks them from one millisecond on. The other queue drops with the square of that probability, so that CUBIC keeps its share. Compare the two transfers again.",
+        seen: ([, right], now) => now > 6e9 && (right?.goodput(0, now) ?? 0) > 0.3 * goodput(right, now, 2),
+      },
+      {
+        say: "Each queue has its ping. On the right, the L4S ping takes hardly more than the 20 ms of the idle line. The other one waits behind CUBIC.",
+        seen: ([, right], now) => now > 6e9 && mean(pings(right, now, 3)) < 24 && mean(pings(right, now)) > mean(pings(right, now, 3)) + 8,
+      },
+      {
+        say: "Give the left queue fq_codel. It shares fairly too, because it tells the transfers apart by their addresses and ports. DualPI2 looks at two bits only.",
+        change: { qdiscs: ["fq_codel", "dualpi2"] },
+        seen: ([left], now) => now > 6e9 && (left?.goodput(0, now) ?? 0) > 0.35 * goodput(left, now, 2),
+      },
+    ],
+    "Why must a sender not use ECT(1) if it slows down at marks as CUBIC does?",
+    "The network marks L4S packets early and often, and expects each mark to mean a little less. CUBIC would slow down by 30 % at every one of them and get almost nothing. A sender that does not slow down at all would fill the queue for all others: RFC 9331 lists what a sender must do before it may use ECT(1).",
   ),
 ];
 

@@ -24,6 +24,7 @@ export class Sound {
     if (now <= since || now - since > 2e9) return;
     tracks.forEach((track, column) => {
       for (const answer of track.answers.slice(-20)) {
+        if (answer.flow !== track.probe) continue;
         const at = answer.sentAt + answer.time;
         if (at > since && at <= now) this.beep(tone(answer.time, base), tracks.length > 1 ? (2 * column) / (tracks.length - 1) - 1 : 0);
       }

@@ -79,6 +79,8 @@ export class Track {
   /** The packets in each queue, as far as the worker knows, in the order of their arrival. */
   private queued: [Map<number, Packet>, Map<number, Packet>] = [new Map(), new Map()];
   private history: Bin[] = [];
+  /** The flow whose pings the column shows in large, or -1. */
+  readonly probe: number;
   private readonly rtt: number[];
   /** Length of a step of the history. */
   private readonly step: number;
@@ -86,6 +88,7 @@ export class Track {
   private readonly window: number;
 
   constructor(about: About) {
+    this.probe = about.flows.findIndex((flow) => flow.kind === "ping");
     this.rtt = about.flows.map((flow) => flow.rtt);
     this.step = Math.max(MEGA, about.duration / 600);
     this.window = Math.min(1000 * MEGA, about.duration / 20);
@@ -195,22 +198,22 @@ export class Track {
     );
   }
 
-  /** Time that a ping takes at `now`: that of the last answer, or longer if one has been waiting. */
-  ping(now: number): { time: number; isWaiting: boolean } | null {
-    const answered = this.answersUntil(now);
+  /** Time that a ping of a flow takes at `now`: that of the last answer, or longer if one has been waiting. */
+  ping(now: number, flow = this.probe): { time: number; isWaiting: boolean } | null {
+    const answered = this.answersUntil(now, flow);
     const last = answered.at(-1);
     const since = last?.sentAt ?? -1;
     const open = this.packets.find(
-      (packet) => packet.kind === "ping" && packet.side === UP && packet.arrived > since && packet.arrived <= now && packet.fate === 0,
+      (packet) => packet.flow === flow && packet.kind === "ping" && packet.side === UP && packet.arrived > since && packet.arrived <= now && packet.fate === 0,
     );
     const age = open === undefined ? 0 : now - open.arrived;
     if (last === undefined) return open === undefined ? null : { time: age, isWaiting: true };
     return age > last.time ? { time: age, isWaiting: true } : { time: last.time, isWaiting: false };
   }
 
-  /** Answers that have arrived by `now`. */
-  answersUntil(now: number): Answer[] {
-    return this.answers.filter((answer) => answer.sentAt + answer.time <= now);
+  /** Answers to the pings of a flow that have arrived by `now`. */
+  answersUntil(now: number, flow = this.probe): Answer[] {
+    return this.answers.filter((answer) => answer.flow === flow && answer.sentAt + answer.time <= now);
   }
 
   /** Goodput of a flow in Mbit/s over the second before `now`, or over a 20th of a shorter run. */

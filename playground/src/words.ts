@@ -40,7 +40,7 @@ export function seenIn(track: Track, label: string, now: number): Seen | null {
 function waits(track: Track, now: number): { side: "up" | "down"; longest: number } {
   const spent = [0, 0];
   for (const packet of track.packets) {
-    if (packet.kind === "ping" && packet.arrived <= now) {
+    if (packet.flow === track.probe && packet.arrived <= now) {
       spent[packet.side] = Math.max(spent[packet.side] ?? 0, Math.min(packet.left, now) - packet.arrived);
     }
   }

@@ -208,11 +208,25 @@ test("a lesson ticks off what its reader has observed, and asks its question", {
   await done();
 });
 
+test("the lesson on L4S shows both pings, and its steps can be done", { skip }, async () => {
+  const { page, done } = await open();
+  await press(page, "L4S: a queue of one millisecond");
+  await page.waitForSelector(".lesson");
+  await page.select(".toolbar select", "16");
+  await page.waitForFunction(() => document.querySelectorAll(".lesson li.done").length === 3);
+  const rows = await page.$$eval(".column:last-child .flows li", (all) => all.map((row) => row.textContent));
+  assert.match(rows.join(), /CUBIC.*Mbit.*L4S.*Mbit.*L4S ping.* ms/);
+  await press(page, "Do it for me");
+  await page.waitForSelector(".question");
+  assert.match(await page.$eval(".question", (box) => box.textContent), /ECT\(1\)/);
+  await done();
+});
+
 test("every lesson opens by its address", { skip }, async () => {
   const page = await browser.newPage();
   await page.goto(`${site.address}teachers.html`);
   const links = await page.$$eval("section h2 a", (all) => all.map((link) => link.href));
-  assert.equal(links.length, 7);
+  assert.equal(links.length, 8);
   await page.close();
   for (const link of links) {
     const lesson = await open(link.slice(link.indexOf("#")));

@@ -59,6 +59,15 @@ test("a ping that waits counts up, and an answered one keeps its time", () => {
   assert.deepEqual(track.ping(520e6), { time: 500e6, isWaiting: false });
 });
 
+test("each flow of pings has its own time", () => {
+  const two = { ...about, flows: [...about.flows, flow("ping", "up")] };
+  const track = new Track(two);
+  track.take(frame([], [1, 10e6, 500e6, 2, 10e6, 60e6]), 600e6);
+  assert.deepEqual(track.ping(600e6), { time: 500e6, isWaiting: false });
+  assert.deepEqual(track.ping(600e6, 2), { time: 60e6, isWaiting: false });
+  assert.equal(track.answersUntil(600e6).length, 1);
+});
+
 test("the sentence names the queue in which the ping waits and the one that lets it pass", () => {
   const [slow, fast] = [new Track(about), new Track(about)];
   slow.take(frame([arrives(0, 10e6, 1, 78, 2, [40, 60_000]), leaves(0, 600e6), arrives(1, 650e6, 0, 1514, 0, [0, 0])], [1, 10e6, 640e6]), 700e6);

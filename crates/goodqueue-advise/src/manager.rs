@@ -22,6 +22,9 @@ pub(crate) trait Manager: Debug + Sync {
     /// Returns the options of OpenWrt's SQM that select it, with those of the line.
     fn sqm(&self, accounted: &Encapsulation) -> Vec<(&'static str, String)>;
 
+    /// Returns the rates that OpenWrt's SQM needs for shapers of these rates.
+    fn sqm_rates(&self, rates: [Rate; 2], accounted: &Encapsulation) -> [Rate; 2];
+
     /// Returns the sections of a `.network` file of systemd-networkd; `None` if networkd cannot set
     /// it.
     fn networkd(&self, rate: Rate, accounted: &Encapsulation) -> Option<String>;

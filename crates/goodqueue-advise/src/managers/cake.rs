@@ -55,6 +55,10 @@ impl Manager for Cake {
         options
     }
 
+    fn sqm_rates(&self, rates: [Rate; 2], _: &Encapsulation) -> [Rate; 2] {
+        rates
+    }
+
     fn networkd(&self, rate: Rate, accounted: &Encapsulation) -> Option<String> {
         let compensation = match accounted.framing {
             Framing::Whole => "none",

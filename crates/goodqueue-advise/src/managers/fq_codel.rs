@@ -26,7 +26,7 @@ impl FqCodel {
 
     /// Returns the shaper's line without the discipline inside.
     fn shaper(rate: Rate, accounted: Option<&Encapsulation>) -> String {
-        let usable = accounted.map_or(rate, |line| whole_kbit(line.usable(rate.as_bps())));
+        let usable = accounted.map_or(rate, |line| usable(rate, line));
         let line = accounted.map(Encapsulation::shaper).unwrap_or_default();
         // A millisecond at the rate, so that a kernel with a coarse timer keeps up, and at least
         // two packets.
@@ -55,7 +55,7 @@ impl Manager for FqCodel {
         let ecn = if self.marks { "ECN" } else { "NOECN" };
         let linklayer = match accounted.framing {
             Framing::Atm => "atm",
-            // SQM knows no PTM.
+            // SQM knows no PTM: the rates are lower instead.
             Framing::Whole | Framing::Ptm => "ethernet",
         };
         vec![
@@ -69,6 +69,10 @@ impl Manager for FqCodel {
         ]
     }
 
+    fn sqm_rates(&self, rates: [Rate; 2], accounted: &Encapsulation) -> [Rate; 2] {
+        rates.map(|rate| usable(rate, accounted))
+    }
+
     fn networkd(&self, _: Rate, _: &Encapsulation) -> Option<String> {
         // networkd's token bucket has no link layer, and its rate would be wrong for ATM.
         None
@@ -79,9 +83,27 @@ impl Manager for FqCodel {
     }
 }
 
-fn whole_kbit(bps: u64) -> Rate {
-    Rate::from_bps(bps / 1000 * 1000)
+/// Returns the rate for a shaper that does not know PTM, in whole kbit/s.
+fn usable(rate: Rate, accounted: &Encapsulation) -> Rate {
+    Rate::from_bps(accounted.usable(rate.as_bps()) / 1000 * 1000)
 }
 
 /// A full packet with its Ethernet header.
 const LARGEST: u64 = 1514;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapers_that_do_not_know_ptm_get_a_lower_rate() {
+        let vdsl = Encapsulation { overhead: 34, mpu: 0, framing: Framing::Ptm };
+        let rates = [Rate::from_bps(65_000_000), Rate::from_bps(13_000_000)];
+        let lower = [Rate::from_bps(64_000_000), Rate::from_bps(12_800_000)];
+        assert_eq!(FqCodel::default().sqm_rates(rates, &vdsl), lower);
+        let line = FqCodel::default().line(Side::Egress, rates[0], Some(&vdsl));
+        assert!(line.starts_with("tbf rate 64mbit "), "{line}");
+        let cells = Encapsulation { framing: Framing::Atm, ..vdsl };
+        assert_eq!(FqCodel::default().sqm_rates(rates, &cells), rates);
+    }
+}

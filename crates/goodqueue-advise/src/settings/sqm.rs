@@ -8,7 +8,8 @@ use crate::setup::Setup;
 pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Setting {
     let device = &question.device;
     // In kbit/s.
-    let [down, up] = setup.rates(question).map(|rate| rate.as_bps() / 1000);
+    let rates = setup.manager.sqm_rates(setup.rates(question), &question.kind.accounted);
+    let [down, up] = rates.map(|rate| rate.as_bps() / 1000);
     let mut lines = vec![
         "config queue 'wan'".to_owned(),
         option("enabled", "1"),

@@ -29,6 +29,9 @@ pub struct Advice {
     pub today: Measured,
     /// With the advice.
     pub advised: Measured,
+    /// With other equipment and no shaper, if the kind of line knows some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead: Option<Instead>,
     /// Name of the discipline.
     pub discipline: String,
     /// Rates of the shapers in bit/s, towards the home and the Internet.
@@ -85,6 +88,22 @@ pub struct InMix {
     pub today_s: Spread,
     /// Added latency with the advice.
     pub advised_s: Spread,
+    /// Added latency with other equipment and no shaper.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead_s: Option<Spread>,
+    /// Goodput of TCP today, towards the home and the Internet.
+    pub today_goodput_bps: [f64; 2],
+    /// Goodput of TCP with the advice, towards the home and the Internet.
+    pub advised_goodput_bps: [f64; 2],
+}
+
+/// Other equipment instead of a shaper.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct Instead {
+    /// What to get.
+    pub equipment: &'static str,
+    /// With it, and without a shaper.
+    pub measured: Measured,
 }
 
 /// A setting that the search tried with one seed.
@@ -123,11 +142,17 @@ impl Measured {
         let mean = |of: &dyn Fn(&Run) -> f64| Spread::of(searched.iter().map(|run| of(run))).mean;
         Self {
             latency_s: latency(all),
-            goodput_bps: [mean(&|run| run.goodput.down), mean(&|run| run.goodput.up)],
+            goodput_bps: goodput(searched.iter().copied()),
             grade: grade(latency(searched).mean).to_owned(),
             ping_s: mean(&|run| run.probes.ping_s.mean.unwrap_or(f64::INFINITY)),
         }
     }
+}
+
+/// Returns the mean goodput of TCP, towards the home and the Internet.
+pub(crate) fn goodput<'r>(runs: impl IntoIterator<Item = &'r Run> + Clone) -> [f64; 2] {
+    let mean = |of: fn(&Run) -> f64| Spread::of(runs.clone().into_iter().map(of)).mean;
+    [mean(|run| run.goodput.down), mean(|run| run.goodput.up)]
 }
 
 /// Ping beyond the idle ping. A run in which no ping was answered is as bad as it gets.

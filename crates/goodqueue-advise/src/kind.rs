@@ -3,6 +3,8 @@
 use goodqueue::{Duration, Rate};
 
 use crate::encapsulation::Encapsulation;
+use crate::place::Place;
+use crate::shares::Shares;
 use crate::variation::Variation;
 
 /// A kind of access line.
@@ -29,8 +31,21 @@ pub struct LinkKind {
     pub real: u64,
     /// How the rate changes.
     pub variation: Variation,
-    /// Rates of the shaper to try, in thousandths of the rate of the line.
-    pub shares: &'static [u64],
+    /// Rates of the shapers to try.
+    pub shares: Shares,
+    /// Where the bottleneck is, and where the router can manage its queue.
+    pub(crate) place: &'static dyn Place,
+    /// The same line with other equipment, which the advice is compared with.
+    pub(crate) instead: Option<Equipment>,
+}
+
+/// Other equipment for a line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Equipment {
+    /// The line with it.
+    pub(crate) kind: &'static LinkKind,
+    /// What to get, for people.
+    pub(crate) how: &'static str,
 }
 
 impl LinkKind {
@@ -39,12 +54,13 @@ impl LinkKind {
     pub fn varies(&self) -> bool {
         self.variation != Variation::Steady
     }
-}
 
-/// Shares for a line whose rate is known and constant.
-pub(crate) const STEADY_SHARES: &[u64] = &[1000, 980, 950, 920, 900, 850];
-/// Shares for a line whose rate changes.
-pub(crate) const VARYING_SHARES: &[u64] = &[950, 900, 800, 700, 600, 500];
+    /// Name of the router's interface, unless given.
+    #[must_use]
+    pub fn device(&self) -> &'static str {
+        self.place.device()
+    }
+}
 
 /// Returns the bytes that a line sends in this time, within bounds.
 pub(crate) fn bytes_of(rate: Rate, milliseconds: u64, [least, most]: [u64; 2]) -> u64 {

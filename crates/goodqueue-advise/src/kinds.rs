@@ -7,6 +7,8 @@ mod leo;
 mod lte;
 mod satellite;
 mod vdsl;
+mod wifi;
+mod wifi_fq;
 
 use goodqueue::Rate;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -14,8 +16,17 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use crate::kind::LinkKind;
 
 /// All kinds of lines.
-pub const KINDS: &[&LinkKind] =
-    &[&adsl::ADSL, &vdsl::VDSL, &cable::CABLE, &fibre::FIBRE, &lte::LTE, &leo::LEO, &satellite::SATELLITE];
+pub const KINDS: &[&LinkKind] = &[
+    &adsl::ADSL,
+    &vdsl::VDSL,
+    &cable::CABLE,
+    &fibre::FIBRE,
+    &lte::LTE,
+    &leo::LEO,
+    &satellite::SATELLITE,
+    &wifi::WIFI,
+    &wifi_fq::WIFI_FQ,
+];
 
 /// Returns the kind of this name. `dsl` is ADSL up to the highest rate of ADSL2+, and VDSL above.
 ///

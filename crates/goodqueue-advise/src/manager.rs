@@ -36,8 +36,16 @@ pub(crate) trait Manager: Debug + Sync {
 /// The direction that a router shapes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
-    /// Towards the home: packets have passed the line already.
+    /// Into the router: packets have passed the bottleneck already.
     Ingress,
-    /// Towards the Internet.
+    /// Out of the router, towards the bottleneck.
     Egress,
+}
+
+impl Side {
+    /// Returns the sides of the packets towards the home and the Internet. `egress`: the direction
+    /// that leaves the router towards the bottleneck.
+    pub(crate) const fn both(egress: usize) -> [Self; 2] {
+        if egress == 0 { [Self::Egress, Self::Ingress] } else { [Self::Ingress, Self::Egress] }
+    }
 }

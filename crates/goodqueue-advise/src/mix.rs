@@ -35,11 +35,58 @@ interval = '50ms'
 ",
 };
 
+/// The same with ECN, which decides whether marks are better than drops.
+pub(crate) const MARKED: Mix = Mix {
+    name: "the same with ECN",
+    flows: "
+[[flows]]
+count = 4
+start_jitter = '100ms'
+ecn = true
+
+[[flows]]
+direction = 'up'
+count = 4
+start_jitter = '100ms'
+ecn = true
+
+[[flows]]
+kind = 'ping'
+interval = '50ms'
+",
+};
+
 /// The mixes with which the advice is verified.
 pub(crate) const VERIFIED: &[Mix] = &[
     SEARCHED,
+    MARKED,
     Mix {
-        name: "an evening: video, two downloads, web pages, a call",
+        name: "a call, and another device loads the line",
+        flows: "
+[[flows]]
+client = 2
+count = 2
+start_jitter = '100ms'
+
+[[flows]]
+client = 2
+direction = 'up'
+start_jitter = '100ms'
+
+[[flows]]
+kind = 'voip'
+direction = 'up'
+
+[[flows]]
+kind = 'voip'
+
+[[flows]]
+kind = 'ping'
+interval = '50ms'
+",
+    },
+    Mix {
+        name: "an evening: video, downloads, web, call",
         flows: "
 [[flows]]
 count = 2

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use goodqueue::Rate;
 use goodqueue_scenario::scenario::Document;
 use goodqueue_tc::diagnostic::Diagnostic;
 
@@ -69,59 +68,10 @@ impl<'q> Model<'q> {
             // Writing to a string cannot fail. Labels and lines have no quotes.
             let _ = writeln!(text, "  {{ label = '{}', down = '{down}', up = '{up}' }},", router.label);
         }
-        let port = if question.rates[0] > FAST { FASTER_PORT } else { PORT };
-        let _ = write!(
-            text,
-            "]\n\n[link]\ndown = '{port}'\nup = '{port}'\nrtt = '{}ns'\nmtu = {}\n\n[[hops]]\nname = 'modem'\nside = 'server'\n",
-            question.rtt.as_nanos(),
-            question.kind.mtu
-        );
-        self.write_line(&mut text, seconds, seed);
+        text += "]\n\n";
+        text += &question.kind.place.links(self, seed);
         text += mix.flows();
         text
-    }
-
-    /// Writes the rates and buffers of the line.
-    fn write_line(&self, text: &mut String, seconds: f64, seed: u64) {
-        let question = self.question;
-        let fifo = |side: usize| format!("bfifo limit {}", self.buffers[side]);
-        if let Some(traces) = &question.traces {
-            let path = |path: &Path| toml_text(&path.display().to_string());
-            let _ = writeln!(
-                text,
-                "down = {{ trace = {} }}\nup = {{ trace = {} }}\nqdisc = {{ down = '{}', up = '{}' }}",
-                path(&traces.down),
-                path(&traces.up),
-                fifo(0),
-                fifo(1)
-            );
-        } else if question.kind.varies() {
-            let rate = |side: usize| {
-                let mean = question.rates[side].as_bps();
-                question.kind.variation.rate(mean, seconds, seed * 2 + side as u64)
-            };
-            let _ = writeln!(
-                text,
-                "down = {}\nup = {}\nqdisc = {{ down = '{}', up = '{}' }}",
-                rate(0),
-                rate(1),
-                fifo(0),
-                fifo(1)
-            );
-        } else {
-            let line = |side: usize| {
-                let encapsulation = &question.kind.encapsulation;
-                let real = question.rates[side].as_bps() / 1000 * question.kind.real;
-                let rate = Rate::from_bps(encapsulation.usable(real));
-                format!(
-                    "tbf rate {}bit burst 1600 limit {}{}",
-                    rate.as_bps(),
-                    self.buffers[side],
-                    encapsulation.shaper()
-                )
-            };
-            let _ = writeln!(text, "qdisc = {{ down = '{}', up = '{}' }}", line(0), line(1));
-        }
     }
 
     /// Simulated time of a run: as many packets for each line, but at least 20 round trips.
@@ -139,11 +89,6 @@ impl<'q> Model<'q> {
     }
 }
 
-/// Returns text as a value in a scenario file.
-fn toml_text(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
 /// How results call a router that does nothing.
 pub(crate) const TODAY: &str = "today";
 
@@ -153,8 +98,3 @@ const SHORTEST_S: f64 = 3.0;
 const LONGEST_S: f64 = 20.0;
 /// Bits of a run: 60,000 packets of 1250 bytes.
 const BITS: f64 = 600e6;
-
-/// The router's port towards the modem.
-const PORT: &str = "1gbit";
-const FASTER_PORT: &str = "10gbit";
-const FAST: Rate = Rate::from_bps(900_000_000);

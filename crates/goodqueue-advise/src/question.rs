@@ -23,7 +23,7 @@ pub struct Question {
     pub traces: Option<Traces>,
     /// Round-trip times on the real line; its buffers follow from them.
     pub measured: Option<Measurement>,
-    /// Network interface of the router towards the modem.
+    /// Network interface of the router towards the bottleneck.
     pub device: String,
     /// How much to simulate.
     pub effort: Effort,
@@ -71,15 +71,17 @@ impl Question {
     pub fn new(rates: &str, link: &str) -> Result<Self, Diagnostic> {
         let rates = read_rates(rates)?;
         let kind = kind(link, rates[0])?;
-        Ok(Self {
+        let question = Self {
             kind,
             rates,
             rtt: kind.rtt,
             traces: None,
             measured: None,
-            device: "eth0".to_owned(),
+            device: kind.device().to_owned(),
             effort: Effort::default(),
-        })
+        };
+        kind.place.check(&question).map_err(|error| error.in_argument("--link", link))?;
+        Ok(question)
     }
 
     /// Asks about a recorded line: its rates are the means of the recordings.
@@ -89,7 +91,9 @@ impl Question {
     pub fn recorded(traces: Traces, link: &str) -> Result<Self, Diagnostic> {
         let mean = |path: &PathBuf| Ok::<_, Diagnostic>(Trace::load(path)?.mean_rate().to_string());
         let rates = format!("{}/{}", mean(&traces.down)?, mean(&traces.up)?);
-        Ok(Self { traces: Some(traces), ..Self::new(&rates, link)? })
+        let question = Self { traces: Some(traces), ..Self::new(&rates, link)? };
+        question.kind.place.check(&question).map_err(|error| error.in_argument("--link", link))?;
+        Ok(question)
     }
 
     /// Sets the round-trip times that were measured, and the base round-trip time with them.

@@ -9,11 +9,12 @@ use goodqueue_scenario::scenario::Names;
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use crate::advice::{Advice, InMix, Measured, Spread, Tried, added};
+use crate::advice::{Advice, InMix, Instead, Measured, Spread, Tried, added, goodput};
 use crate::fitted::fitted;
+use crate::kind::Equipment;
 use crate::manager::Manager;
 use crate::managers::managers;
-use crate::mix::{Mix, SEARCHED, VERIFIED};
+use crate::mix::{MARKED, Mix, SEARCHED, VERIFIED};
 use crate::model::{Model, Router};
 use crate::question::Question;
 use crate::settings::settings;
@@ -38,7 +39,7 @@ pub fn advise(question: &Question, threads: usize, watch: &dyn Watch) -> Result<
     let variants: Vec<Box<dyn Manager>> =
         managers.iter().flat_map(|manager| manager.variants(question)).collect();
     let all = managers.iter().chain(&variants).map(|manager| Setup { manager: &**manager, ..best });
-    let Some(choice) = search.best(all.collect())? else { return Ok(None) };
+    let Some(choice) = search.best(all.collect(), &[SEARCHED, MARKED])? else { return Ok(None) };
     best = choice;
     let Some(checked) = verified(&model, &best, threads, watch)? else { return Ok(None) };
     let mut tried = search.tried;
@@ -54,51 +55,66 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Finds the rates of the shapers, first towards the Internet, then towards the home.
+    /// Finds the rates of the shapers.
     fn rates<'m>(&mut self, manager: &'m dyn Manager) -> Result<Option<Setup<'m>>, Diagnostic> {
-        let shares = self.model.question.kind.shares;
-        let careful = shares.last().copied().unwrap_or(1000);
         let with = |shares: [u64; 2]| Setup { manager, shares, accounts: true };
-        let up = shares.iter().map(|up| with([careful, *up])).collect();
-        let Some(best) = self.best(up)? else { return Ok(None) };
-        let [_, up] = best.shares;
-        self.best(shares.iter().map(|down| with([*down, up])).collect())
+        let mut best: Option<Setup<'_>> = None;
+        for number in 0.. {
+            let round = self.model.question.kind.shares.round(number, best.map(|best| best.shares));
+            if round.is_empty() {
+                break;
+            }
+            best = self.best(round.into_iter().map(with).collect(), &[SEARCHED])?;
+            if best.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(best)
     }
 
     /// Simulates some settings and returns the best: of those that add hardly more latency than the
-    /// one that adds least, the one with the most goodput. Among equals the first wins.
-    fn best<'m>(&mut self, setups: Vec<Setup<'m>>) -> Result<Option<Setup<'m>>, Diagnostic> {
+    /// one that adds least, the one with the most goodput. Both are means over the mixes. Among
+    /// equals the first wins.
+    fn best<'m>(&mut self, setups: Vec<Setup<'m>>, mixes: &[Mix]) -> Result<Option<Setup<'m>>, Diagnostic> {
         let question = self.model.question;
         let routers: Vec<Router> =
             setups.iter().enumerate().map(|(n, setup)| router(n, setup, question)).collect();
-        let document = self.model.scenario(&SEARCHED, &routers, SEARCH_SEED)?;
-        let Some(runs) = simulated(&[document], None, self.threads, self.watch)? else { return Ok(None) };
-        for (router, run) in routers.iter().zip(&runs) {
-            self.tried.push(Tried {
-                lines: router.lines.clone(),
-                latency_s: added(run),
-                goodput_bps: [run.goodput.down, run.goodput.up],
-            });
-        }
-        let least = runs.iter().map(added).fold(f64::INFINITY, f64::min);
+        let documents = mixes.iter().map(|mix| self.model.scenario(mix, &routers, SEARCH_SEED));
+        let documents = documents.collect::<Result<Vec<_>, _>>()?;
+        let Some(runs) = simulated(&documents, None, self.threads, self.watch)? else { return Ok(None) };
+        let results: Vec<Tried> = routers
+            .iter()
+            .enumerate()
+            .map(|(number, router)| {
+                let runs = runs.iter().skip(number).step_by(routers.len());
+                let mean = |of: &dyn Fn(&Run) -> f64| Spread::of(runs.clone().map(of)).mean;
+                Tried {
+                    lines: router.lines.clone(),
+                    latency_s: mean(&added),
+                    goodput_bps: [mean(&|run| run.goodput.down), mean(&|run| run.goodput.up)],
+                }
+            })
+            .collect();
+        let least = results.iter().map(|tried| tried.latency_s).fold(f64::INFINITY, f64::min);
         let rtt_s = seconds(question.rtt);
         let mut best: Option<(usize, f64)> = None;
-        for (number, run) in runs.iter().enumerate() {
-            let used = use_of_line(run, question);
-            let hardly_more = added(run) <= least * (1.0 + SHARE) + SECONDS + RTT_SHARE * rtt_s;
+        for (number, tried) in results.iter().enumerate() {
+            let used = use_of_line(tried, question);
+            let hardly_more = tried.latency_s <= least * (1.0 + SHARE) + SECONDS + RTT_SHARE * rtt_s;
             if hardly_more && best.is_none_or(|(_, most)| used > most + SAME_USE) {
                 best = Some((number, used));
             }
         }
+        self.tried.extend(results);
         Ok(best.map(|(number, _)| setups[number]))
     }
 }
 
 /// Returns the goodput relative to the rates of the line, mean of both directions.
-fn use_of_line(run: &Run, question: &Question) -> f64 {
+fn use_of_line(tried: &Tried, question: &Question) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a rate of a line")]
     let [down, up] = question.rates.map(|rate| rate.as_bps() as f64);
-    (run.goodput.down / down + run.goodput.up / up) / 2.0
+    (tried.goodput_bps[0] / down + tried.goodput_bps[1] / up) / 2.0
 }
 
 fn router(number: usize, setup: &Setup<'_>, question: &Question) -> Router {
@@ -111,6 +127,8 @@ struct Verified {
     mixes: Vec<(&'static Mix, [Vec<Run>; 2])>,
     /// With the first mix: the runs without the line's encapsulation.
     without: Vec<Run>,
+    /// With other equipment and no shaper: the runs of each mix.
+    instead: Option<(Equipment, Vec<Vec<Run>>)>,
     /// The first mix as a result.
     results: Results,
 }
@@ -140,11 +158,20 @@ fn verified(
             documents.push(model.scenario(mix, routers, *seed)?);
         }
     }
+    let other_equipment =
+        question.kind.instead.map(|other| Question { kind: other.kind, ..question.clone() });
+    if let Some(other) = &other_equipment {
+        let model = Model { question: other, buffers: model.buffers };
+        for (mix, seed) in VERIFIED.iter().flat_map(|mix| seeds.iter().map(move |seed| (mix, seed))) {
+            documents.push(model.scenario(mix, &[Router::unmanaged()], *seed)?);
+        }
+    }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds of a run")]
     let step = default_step(Duration::from_millis((model.seconds() * 1e3) as u64));
     let series = question.effort.series.then_some(step);
     let Some(runs) = simulated(&documents, series, threads, watch)? else { return Ok(None) };
     let (first, rest) = runs.split_at(seeds.len() * searched.len());
+    let (rest, instead) = rest.split_at((VERIFIED.len() - 1) * seeds.len() * other.len());
     let of = |runs: &[Run], routers: &[Router], router: usize| {
         runs.iter().skip(router).step_by(routers.len()).cloned().collect::<Vec<_>>()
     };
@@ -155,7 +182,13 @@ fn verified(
     let last = searched.len() - 1;
     let scenario = Sweep::new(&documents[0], &Names::default())?.point(0)?.1.to_json();
     let in_order = (0..searched.len()).flat_map(|router| of(first, &searched, router)).collect();
-    Ok(Some(Verified { mixes, without: of(first, &searched, last), results: results(scenario, in_order) }))
+    let instead = instead.chunks(seeds.len()).map(<[Run]>::to_vec).collect();
+    Ok(Some(Verified {
+        mixes,
+        without: of(first, &searched, last),
+        instead: question.kind.instead.map(|equipment| (equipment, instead)),
+        results: results(scenario, in_order),
+    }))
 }
 
 fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tried: Vec<Tried>) -> Advice {
@@ -166,13 +199,23 @@ fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tried: Vec<Tri
     };
     let (today, advised) = (measured(0), measured(1));
     let without = Spread::of(checked.without.iter().map(added)).mean;
-    let mixes = checked.mixes.iter().map(|(mix, runs)| InMix {
+    let mixes = checked.mixes.iter().enumerate().map(|(number, (mix, runs))| InMix {
         name: mix.name,
         today_s: Spread::of(runs[0].iter().map(added)),
         advised_s: Spread::of(runs[1].iter().map(added)),
+        instead_s: checked.instead.as_ref().map(|(_, mixes)| Spread::of(mixes[number].iter().map(added))),
+        today_goodput_bps: goodput(&runs[0]),
+        advised_goodput_bps: goodput(&runs[1]),
+    });
+    let instead = checked.instead.as_ref().map(|(equipment, mixes)| Instead {
+        equipment: equipment.how,
+        measured: Measured::of(
+            &mixes[0].iter().collect::<Vec<_>>(),
+            &mixes.iter().flatten().collect::<Vec<_>>(),
+        ),
     });
     let routers = [Router::unmanaged(), Router { label: best.manager.name(), lines: best.lines(question) }];
-    Advice {
+    let mut advice = Advice {
         line: words::line(question),
         sources: question.kind.source.to_owned(),
         rate_bps: question.rates.map(|rate| rate.as_bps()),
@@ -180,7 +223,7 @@ fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tried: Vec<Tri
         buffer_bytes: model.buffers,
         is_measured: question.measured.is_some(),
         keep: today.latency_s.mean - advised.latency_s.mean < WORTH_S,
-        reason: words::reason(question, &today, &advised, without),
+        reason: String::new(),
         mixes: mixes.collect(),
         discipline: best.manager.name(),
         shaped_bps: best.rates(question).map(|rate| rate.as_bps()),
@@ -188,10 +231,13 @@ fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tried: Vec<Tri
         settings: settings(question, best),
         today,
         advised,
+        instead,
         tried,
         scenario: model.text(&SEARCHED, &routers, SEARCH_SEED),
         results: checked.results,
-    }
+    };
+    advice.reason = question.kind.place.reason(question, &advice, without);
+    advice
 }
 
 /// Returns a time in seconds.

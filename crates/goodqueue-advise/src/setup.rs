@@ -36,6 +36,7 @@ impl Setup<'_> {
     pub(crate) fn lines(&self, question: &Question) -> [String; 2] {
         let [down, up] = self.rates(question);
         let accounted = self.accounted(question);
-        [self.manager.line(Side::Ingress, down, accounted), self.manager.line(Side::Egress, up, accounted)]
+        let [of_down, of_up] = Side::both(question.kind.place.egress());
+        [self.manager.line(of_down, down, accounted), self.manager.line(of_up, up, accounted)]
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use goodqueue_tc::units;
 
-use crate::advice::{Advice, Measured, Spread};
+use crate::advice::{Advice, Spread};
 use crate::question::Question;
 
 /// Returns the first output: that the search begins.
@@ -18,28 +18,6 @@ pub(crate) fn line(question: &Question) -> String {
     let [down, up] = question.rates.map(units::show_rate);
     let kind = if question.traces.is_some() { "a recorded line" } else { question.kind.title };
     format!("{down} down, {up} up, {kind}, base RTT {}", units::show_time(question.rtt))
-}
-
-/// Returns the reason in one sentence.
-pub(crate) fn reason(question: &Question, today: &Measured, advised: &Measured, without: f64) -> String {
-    if question.kind.varies() || question.traces.is_some() {
-        return "The rate of this line changes, so a fixed shaper is too slow most of the time. A shaper that follows \
-                the line, such as cake-autorate, wastes less."
-            .to_owned();
-    }
-    if without > advised.latency_s.max + CLEAR_S {
-        return format!(
-            "The shaper moves the queue from the modem, which does not manage it, to the router, which does. Without \
-             the overhead of the line in the settings, the modem's queue fills again: pings take {} longer.",
-            milliseconds(without)
-        );
-    }
-    if today.latency_s.mean - advised.latency_s.mean > 0.0 {
-        "The shaper moves the queue from the modem, which does not manage it, to the router, which does."
-            .to_owned()
-    } else {
-        "The buffers of this line are small.".to_owned()
-    }
 }
 
 /// Returns the advice as text of at most 100 columns, except for the settings.
@@ -60,6 +38,7 @@ pub fn words(advice: &Advice) -> String {
         today.grade
     );
     if advice.keep {
+        text += &instead(advice);
         let _ = writeln!(
             text,
             "\nLeave the router as it is: no setting that was tried makes pings clearly shorter.\n\n{}",
@@ -70,41 +49,58 @@ pub fn words(advice: &Advice) -> String {
     let advised = &advice.advised;
     let _ = writeln!(
         text,
-        "Advice: pings take {} under load, {} longer: grade {}.\n        Downloads get {}, uploads {}.\n",
+        "Advice: pings take {} under load, {} longer: grade {}.\n        Downloads get {}, uploads {}.",
         milliseconds(advised.ping_s),
         milliseconds(advised.ping_s - idle(advice)),
         advised.grade,
         change(today.goodput_bps[0], advised.goodput_bps[0]),
         change(today.goodput_bps[1], advised.goodput_bps[1]),
     );
+    text += &instead(advice);
+    text.push('\n');
     for setting in &advice.settings {
         let _ = writeln!(text, "# {}\n{}", setting.place, setting.text);
     }
-    let _ = writeln!(text, "{}\n{}", wrapped(&format!("Why: {}", advice.reason)), confidence(advice));
+    let _ = writeln!(text, "{}\n{}", wrapped(&format!("Why: {}", advice.reason), 5), confidence(advice));
     text
+}
+
+/// Says what other equipment would change.
+fn instead(advice: &Advice) -> String {
+    let Some(other) = &advice.instead else { return String::new() };
+    let (today, measured) = (&advice.today, &other.measured);
+    format!(
+        "{}        Pings take {} under load, {} longer: grade {}.\n        Downloads get {}, uploads {}.\n",
+        wrapped(&format!("Or:     {}:", other.equipment), 8),
+        milliseconds(measured.ping_s),
+        milliseconds(measured.ping_s - idle(advice)),
+        measured.grade,
+        change(today.goodput_bps[0], measured.goodput_bps[0]),
+        change(today.goodput_bps[1], measured.goodput_bps[1]),
+    )
 }
 
 /// Says how sure the result is.
 fn confidence(advice: &Advice) -> String {
     let mut text = format!(
-        "Verified with {} traffic mixes and {} that the search had not seen. Pings took longer by:\n",
+        "Verified with {} traffic mixes and {} that the search had not seen. Pings took longer by (ms):\n",
         advice.mixes.len(),
         seeds(advice.mixes.first().map_or(0, |mix| mix.today_s.runs))
     );
     let widest = advice.mixes.iter().map(|mix| mix.name.len()).max().unwrap_or_default();
-    let _ = writeln!(text, "  {:widest$}  {:>16}  {:>16}", "", "today", "advice");
+    let range = |spread: &Spread| {
+        let (least, most) = (plain(spread.min), plain(spread.max));
+        if least == most { most } else { format!("{least} to {most}") }
+    };
+    let mut line = |name: &str, columns: [String; 3]| {
+        let columns: String = columns.iter().map(|column| format!(" {column:>12}")).collect();
+        let _ = writeln!(text, "{}", format!("  {name:widest$}{columns}").trim_end());
+    };
+    let instead = if advice.instead.is_some() { "or" } else { "" };
+    line("", ["today", "advice", instead].map(str::to_owned));
     for mix in &advice.mixes {
-        let range = |spread: &Spread| {
-            let (least, most) = (plain(spread.min), plain(spread.max));
-            if least == most { format!("{most} ms") } else { format!("{least} to {most} ms") }
-        };
-        let _ = writeln!(
-            text,
-            "  {:widest$}  {:>16}  {:>16}",
-            mix.name,
-            range(&mix.today_s),
-            range(&mix.advised_s)
-        );
+        let instead = mix.instead_s.as_ref().map(range).unwrap_or_default();
+        line(mix.name, [range(&mix.today_s), range(&mix.advised_s), instead]);
     }
     text
 }
@@ -115,22 +111,29 @@ fn idle(advice: &Advice) -> f64 {
     advice.today.ping_s - first
 }
 
-fn change(before: f64, after: f64) -> String {
+/// Says a rate, and by how much it differs from the one before.
+pub(crate) fn change(before: f64, after: f64) -> String {
     let rate = units_rate(after);
     if before <= 0.0 {
         return rate;
     }
-    let percent = (after / before - 1.0) * 100.0;
+    let percent = percent(before, after);
     if percent.abs() < 1.0 { format!("{rate} as today") } else { format!("{rate} ({percent:+.0} %)") }
 }
 
-/// Breaks lines at spaces.
-fn wrapped(text: &str) -> String {
+/// Returns the change in percent.
+pub(crate) fn percent(before: f64, after: f64) -> f64 {
+    (after / before - 1.0) * 100.0
+}
+
+/// Breaks lines at spaces, and indents all but the first.
+fn wrapped(text: &str, indent: usize) -> String {
     let (mut lines, mut width) = (String::new(), 0);
     for word in text.split(' ') {
         if width + word.len() >= COLUMNS {
-            lines.push_str("\n     ");
-            width = 5;
+            lines.push('\n');
+            lines.extend(std::iter::repeat_n(' ', indent));
+            width = indent;
         } else if width > 0 {
             lines.push(' ');
             width += 1;
@@ -143,9 +146,6 @@ fn wrapped(text: &str) -> String {
 
 /// Width of a terminal.
 const COLUMNS: usize = 80;
-/// A difference that somebody feels.
-const CLEAR_S: f64 = 0.020;
-
 /// Returns a size in kB or MB of 1000.
 fn size(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a size for people")]
@@ -161,7 +161,7 @@ fn units_rate(bps: f64) -> String {
     format!("{} Mbit/s", three(bps / 1e6))
 }
 
-fn milliseconds(seconds: f64) -> String {
+pub(crate) fn milliseconds(seconds: f64) -> String {
     format!("{} ms", plain(seconds))
 }
 

@@ -48,7 +48,7 @@ fn a_dsl_line_with_cells_needs_a_shaper_that_knows_them() {
     assert_eq!(Sweep::new(&scenario, &Names::default()).unwrap().count(), 1);
     let text = words(&advice);
     assert!(
-        text.contains("Today:") && text.contains("Advice:") && text.contains("Verified with 3 traffic mixes")
+        text.contains("Today:") && text.contains("Advice:") && text.contains("Verified with 5 traffic mixes")
     );
 }
 
@@ -135,4 +135,30 @@ fn bad_questions_are_refused_with_what_is_allowed() {
     let refused = advise(&question, 0, &Unwatched).unwrap_err().to_string();
     assert!(refused.contains("no buffer of this line"), "{refused}");
     assert_eq!(kind("dsl", goodqueue::Rate::from_bps(30_000_000)).unwrap().name, "vdsl");
+}
+
+#[test]
+fn on_wifi_a_shaper_leaves_room_for_both_directions_and_its_price_is_told() {
+    let advice = advised(&asked("20mbit/20mbit", "wifi"));
+    assert!(advice.advised.latency_s.mean < advice.today.latency_s.mean / 2.0);
+    assert!(advice.shaped_bps.iter().sum::<u64>() <= 22_000_000, "{:?}", advice.shaped_bps);
+    assert!(advice.reason.contains("Without uploads, downloads get"), "{}", advice.reason);
+    // The download leaves through the interface, the upload enters by it.
+    assert!(setting(&advice, "tc").contains("dev wlan0 root"), "{}", setting(&advice, "tc"));
+    assert!(setting(&advice, "openwrt").contains(&format!("upload '{}'", advice.shaped_bps[0] / 1000)));
+    // Fair queueing in the access point protects other devices, not the one that uploads.
+    let mix = |name: &str| advice.mixes.iter().find(|mix| mix.name.contains(name)).unwrap();
+    let instead = |name: &str| mix(name).instead_s.unwrap().mean;
+    assert!(instead("another device") < mix("another device").today_s.mean / 10.0);
+    assert!(instead("a backup") > mix("a backup").today_s.mean / 2.0);
+    assert!(words(&advice).contains("Or:     an access point that queues per flow"));
+}
+
+#[test]
+fn the_search_tries_marks_and_drops_on_flows_with_ecn() {
+    let advice = advised(&asked("6mbit/1mbit", "cable"));
+    let tried = |part: &str| {
+        advice.tried.iter().find(|tried| tried.lines[1].contains(part)).map(|tried| tried.latency_s).unwrap()
+    };
+    assert!((tried("[ fq_codel ]") - tried("[ fq_codel noecn ]")).abs() > 0.0, "the mix decides");
 }

@@ -42,7 +42,7 @@ fn the_answer_has_today_the_lines_to_set_and_the_improvement() {
         "dev ifb4wan0",
         "option interface 'wan0'",
         "[CAKE]\nBandwidth=",
-        "Verified with 3 traffic mixes and 1 seed",
+        "Verified with 5 traffic mixes and 1 seed",
     ] {
         assert!(said.contains(part), "`{part}` is not in:\n{said}");
     }

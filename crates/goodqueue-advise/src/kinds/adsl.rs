@@ -3,7 +3,9 @@
 use goodqueue::{Duration, Rate};
 
 use crate::encapsulation::{Encapsulation, Framing};
-use crate::kind::{LinkKind, STEADY_SHARES};
+use crate::kind::LinkKind;
+use crate::places::Modem;
+use crate::shares::Shares;
 use crate::variation::Variation;
 
 /// The rates are those at which the modem synchronised, cells included.
@@ -20,7 +22,9 @@ pub(super) const ADSL: LinkKind = LinkKind {
     buffers: |_| [128 * 1024, 128 * 1024],
     real: 990,
     variation: Variation::Steady,
-    shares: STEADY_SHARES,
+    shares: Shares::STEADY,
+    place: &Modem,
+    instead: None,
 };
 
 /// Highest rate of ADSL2+ towards the home (ITU-T G.992.5).

@@ -3,7 +3,9 @@
 use goodqueue::Duration;
 
 use crate::encapsulation::Encapsulation;
-use crate::kind::{LinkKind, VARYING_SHARES, bytes_of};
+use crate::kind::{LinkKind, bytes_of};
+use crate::places::Modem;
+use crate::shares::Shares;
 use crate::variation::Variation;
 
 /// The rates are means over some minutes.
@@ -20,5 +22,7 @@ pub(super) const LEO: LinkKind = LinkKind {
     buffers: |rates| rates.map(|rate| bytes_of(rate, 200, [256 * 1024, 8 * 1024 * 1024])),
     real: 1000,
     variation: Variation::Steps { every_s: 15.0, bounds: [0.5, 1.5] },
-    shares: VARYING_SHARES,
+    shares: Shares::VARYING,
+    place: &Modem,
+    instead: None,
 };

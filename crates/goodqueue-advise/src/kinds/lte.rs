@@ -3,7 +3,9 @@
 use goodqueue::Duration;
 
 use crate::encapsulation::Encapsulation;
-use crate::kind::{LinkKind, VARYING_SHARES, bytes_of};
+use crate::kind::{LinkKind, bytes_of};
+use crate::places::Modem;
+use crate::shares::Shares;
 use crate::variation::Variation;
 
 /// The rates are means over some minutes.
@@ -21,5 +23,7 @@ pub(super) const LTE: LinkKind = LinkKind {
     buffers: |rates| rates.map(|rate| bytes_of(rate, 1000, [256 * 1024, 16 * 1024 * 1024])),
     real: 1000,
     variation: Variation::Walk { per_second: 0.2, bounds: [0.25, 2.0] },
-    shares: VARYING_SHARES,
+    shares: Shares::VARYING,
+    place: &Modem,
+    instead: None,
 };

@@ -3,7 +3,9 @@
 use goodqueue::Duration;
 
 use crate::encapsulation::{Encapsulation, Framing};
-use crate::kind::{LinkKind, STEADY_SHARES, bytes_of};
+use crate::kind::{LinkKind, bytes_of};
+use crate::places::Modem;
+use crate::shares::Shares;
 use crate::variation::Variation;
 
 /// The rates are those of the contract.
@@ -19,5 +21,7 @@ pub(super) const SATELLITE: LinkKind = LinkKind {
     buffers: |rates| rates.map(|rate| bytes_of(rate, 1000, [256 * 1024, 16 * 1024 * 1024])),
     real: 970,
     variation: Variation::Steady,
-    shares: STEADY_SHARES,
+    shares: Shares::STEADY,
+    place: &Modem,
+    instead: None,
 };

@@ -3,7 +3,9 @@
 use goodqueue::Duration;
 
 use crate::encapsulation::{Encapsulation, Framing};
-use crate::kind::{LinkKind, STEADY_SHARES, bytes_of};
+use crate::kind::{LinkKind, bytes_of};
+use crate::places::Modem;
+use crate::shares::Shares;
 use crate::variation::Variation;
 
 /// The rates are those at which the modem synchronised.
@@ -20,5 +22,7 @@ pub(super) const VDSL: LinkKind = LinkKind {
     buffers: |rates| rates.map(|rate| bytes_of(rate, 200, [128 * 1024, 1024 * 1024])),
     real: 990,
     variation: Variation::Steady,
-    shares: STEADY_SHARES,
+    shares: Shares::STEADY,
+    place: &Modem,
+    instead: None,
 };

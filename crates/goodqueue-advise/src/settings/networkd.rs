@@ -4,16 +4,17 @@ use crate::question::Question;
 use crate::setting::Setting;
 use crate::setup::Setup;
 
-/// Returns the sections of the `.network` file. networkd sets the upload only: it cannot redirect
-/// packets from the Internet to another device.
+/// Returns the sections of the `.network` file. networkd sets one direction only: it cannot redirect
+/// packets that enter to another device.
 pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
-    let [_, up] = setup.rates(question);
-    let text = setup.manager.networkd(up, &question.kind.accounted)?;
+    let egress = question.kind.place.egress();
+    let text = setup.manager.networkd(setup.rates(question)[egress], &question.kind.accounted)?;
     let device = &question.device;
     Some(Setting {
         name: "networkd",
         place: format!(
-            "systemd-networkd, upload only: add to the .network file of {device}, then `networkctl reload`"
+            "systemd-networkd, {} only: add to the .network file of {device}, then `networkctl reload`",
+            ["download", "upload"][egress]
         ),
         text,
     })

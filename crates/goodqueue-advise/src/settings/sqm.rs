@@ -7,9 +7,10 @@ use crate::setup::Setup;
 /// Returns the section of `/etc/config/sqm`.
 pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Setting {
     let device = &question.device;
-    // In kbit/s.
+    let egress = question.kind.place.egress();
+    // In kbit/s. SQM calls the packets that enter by an interface its download.
     let rates = setup.manager.sqm_rates(setup.rates(question), &question.kind.accounted);
-    let [down, up] = rates.map(|rate| rate.as_bps() / 1000);
+    let [down, up] = [rates[1 - egress], rates[egress]].map(|rate| rate.as_bps() / 1000);
     let mut lines = vec![
         "config queue 'wan'".to_owned(),
         option("enabled", "1"),

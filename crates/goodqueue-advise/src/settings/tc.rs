@@ -5,19 +5,20 @@ use crate::question::Question;
 use crate::setting::Setting;
 use crate::setup::Setup;
 
-/// Returns the commands. Linux shapes on egress only, so packets towards the home pass through an
-/// intermediate device (`ifb`).
+/// Returns the commands. Linux shapes on egress only, so packets that enter pass through an intermediate
+/// device (`ifb`).
 pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Setting {
     let device = &question.device;
-    let [down, up] = setup.rates(question);
+    let place = question.kind.place;
+    let (rates, egress) = (setup.rates(question), place.egress());
     let accounted = setup.accounted(question);
     let before = "ifb4";
     // A name of a device has at most 15 bytes.
     let shortened: String = device.chars().take(15 - before.len()).collect();
     let ifb = format!("{before}{shortened}");
-    let mut commands = setup.manager.tc(device, Side::Egress, up, accounted);
+    let mut commands = setup.manager.tc(device, Side::Egress, rates[egress], accounted);
     commands.extend([format!("ip link add name {ifb} type ifb"), format!("ip link set {ifb} up")]);
-    commands.extend(setup.manager.tc(&ifb, Side::Ingress, down, accounted));
+    commands.extend(setup.manager.tc(&ifb, Side::Ingress, rates[1 - egress], accounted));
     commands.extend([
         format!("tc qdisc replace dev {device} handle ffff: ingress"),
         format!(
@@ -26,7 +27,7 @@ pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Setting {
     ]);
     Setting {
         name: "tc",
-        place: format!("any Linux router, as root; {device} is its port to the modem"),
+        place: format!("any Linux router, as root; {device} is {}", place.port()),
         text: commands.join("\n") + "\n",
     }
 }

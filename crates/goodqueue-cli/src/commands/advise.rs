@@ -24,7 +24,8 @@ use crate::progress::Progress;
 /// systemd-networkd, with the latency before and after.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Kinds of lines: dsl (adsl up to 24 Mbit/s down, vdsl above), adsl, vdsl, cable, fibre, lte, leo (Starlink), satellite.
+    after_help = "Kinds of lines: dsl (adsl up to 24 Mbit/s down, vdsl above), adsl, vdsl, cable, fibre, lte, leo (Starlink), satellite,
+wifi (slower than the line behind it), wifi-fq (the same with fair queueing in the access point).
 `goodqueue list links` shows what is assumed about each, with sources.
 
 Examples:
@@ -33,14 +34,16 @@ Examples:
   goodqueue advise --link fibre --flent rrul-2026-11-01.flent.gz     rates and pings that Flent measured
   goodqueue advise --link lte --trace-down lte.down --trace-up lte.up
   goodqueue advise 16mbit/1mbit --link adsl --device pppoe-wan --only openwrt
+  goodqueue advise 60mbit/50mbit --link wifi                         WiFi that is slower than the line
   goodqueue advise 100mbit/20mbit --link cable --report line.html"
 )]
 pub(crate) struct AdviseArgs {
     /// Rates of the line, down and up, such as 40mbit/10mbit. For DSL those at which the modem
-    /// synchronised, otherwise those of the contract or of a speed test.
+    /// synchronised, for WiFi those of a speed test in one direction at a time, otherwise those of
+    /// the contract or of a speed test.
     rates: Option<String>,
     /// Kind of line, which determines overhead, buffers and round-trip time: dsl, cable, fibre,
-    /// lte, leo or satellite.
+    /// lte, leo, satellite or wifi.
     #[arg(long, value_name = "KIND")]
     link: Option<String>,
     /// Base round-trip time to the servers that you use [default: that of the kind of line].
@@ -60,9 +63,10 @@ pub(crate) struct AdviseArgs {
     /// Mahimahi trace of the line from you.
     #[arg(long, value_name = "FILE", requires = "trace_down")]
     trace_up: Option<PathBuf>,
-    /// Network interface of the router towards the modem, for the settings.
-    #[arg(long, value_name = "NAME", default_value = "eth0")]
-    device: String,
+    /// Network interface of the router towards the modem, or its WiFi interface, for the settings
+    /// [default: eth0, for WiFi wlan0].
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
     /// Print the setting for one kind of router only, ready for a file: tc, openwrt or networkd.
     #[arg(long, value_name = "ROUTER")]
     only: Option<String>,
@@ -147,7 +151,9 @@ pub(crate) fn main(args: &AdviseArgs) -> Outcome {
 
 /// Returns the question that the options ask.
 fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
-    check_device(&args.device)?;
+    if let Some(device) = &args.device {
+        check_device(device)?;
+    }
     let link = match (&args.link, &args.trace_down) {
         (Some(link), _) => link.as_str(),
         (None, Some(_)) => RECORDED,
@@ -180,7 +186,9 @@ fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
     if let Some(text) = &args.rtt {
         question.rtt = units::time(text).map_err(|error| error.in_argument("--rtt", text))?;
     }
-    question.device.clone_from(&args.device);
+    if let Some(device) = &args.device {
+        question.device.clone_from(device);
+    }
     question.effort.seeds = args.seeds;
     question.effort.series = args.report.is_some();
     Ok(question)

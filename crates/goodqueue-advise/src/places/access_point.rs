@@ -1,0 +1,230 @@
+//! WiFi that is slower than the line behind it: the access point and the devices hold the queues,
+//! both directions share the air, and the access point shapes at its WiFi interface.
+
+use goodqueue::{Duration, Rate};
+use goodqueue_sim::wifi::contention::AccessCategory;
+use goodqueue_sim::wifi::phy::{MAX_AMPDU_BYTES, Modulation, SIFS, SLOT, Width, mpdu_bytes, subframe_bytes};
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units::show_rate;
+
+use crate::advice::{Advice, InMix};
+use crate::model::Model;
+use crate::place::Place;
+use crate::question::Question;
+use crate::words::{change, percent};
+
+/// An access point, a device near it, and a device far from it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AccessPoint {
+    /// The queue of the access point, as `wifi.mac` in scenarios.
+    pub(crate) mac: &'static str,
+}
+
+impl Place for AccessPoint {
+    fn device(&self) -> &'static str {
+        "wlan0"
+    }
+
+    fn port(&self) -> &'static str {
+        "its WiFi interface"
+    }
+
+    fn egress(&self) -> usize {
+        0
+    }
+
+    fn check(&self, question: &Question) -> Result<(), Diagnostic> {
+        if question.traces.is_some() {
+            return Err(Diagnostic::new(
+                "recordings are for lines, and the rate of WiFi follows from its air",
+            )
+            .help("give the rates of a speed test over WiFi, such as 60mbit/50mbit"));
+        }
+        let fastest = Rate::from_bps(modulations(|_, _| true).map(goodput_bps).max().unwrap_or_default());
+        match question.rates.iter().find(|rate| **rate > fastest) {
+            None => Ok(()),
+            Some(rate) => {
+                Err(Diagnostic::new(format!("the model of WiFi does not reach {}", show_rate(*rate)))
+                    .allowed(format!("up to {}, as 802.11n carries at most", show_rate(fastest)))
+                    .help("with WiFi this fast the line behind it is usually slower: give its kind"))
+            }
+        }
+    }
+
+    fn links(&self, model: &Model<'_>, _: u64) -> String {
+        let question = model.question;
+        let Air { width, short_gi, mcs, far } = Air::of(question.rates);
+        let [down, up] = model.buffers.map(|bytes| format!("bfifo limit {bytes}"));
+        format!(
+            "[link]\ndown = '{WIRE}'\nup = '{WIRE}'\nrtt = '{}ns'\nmtu = {}\n\n\
+             [wifi]\nmac = '{}'\nqdisc = {{ down = '{down}', up = '{up}' }}\ndriver = {DRIVER}\n\
+             driver_up = {DEVICE_DRIVER}\nwidth = {}\nshort_gi = {short_gi}\n\
+             stations = [{{ mcs = {}, mcs_up = {} }}, {{ mcs = {}, mcs_up = {} }}]\n",
+            question.rtt.as_nanos(),
+            question.kind.mtu,
+            self.mac,
+            width.mhz(),
+            mcs[0],
+            mcs[1],
+            far[0],
+            far[1],
+        )
+    }
+
+    fn reason(&self, _: &Question, advice: &Advice, _: f64) -> String {
+        let mut text =
+            "Both directions share the air, and the queue is also in the devices, so the shapers must be \
+                        slow enough for both directions at once."
+                .to_owned();
+        let alone = [(0, "Without uploads, downloads get"), (1, "Without downloads, an upload gets")];
+        for (side, what) in alone {
+            // The mix in which this direction has the air for itself.
+            let quiet = |mix: &&InMix| mix.today_goodput_bps[1 - side];
+            let Some(mix) = advice.mixes.iter().min_by(|one, other| quiet(one).total_cmp(&quiet(other)))
+            else {
+                continue;
+            };
+            let (today, advised) = (mix.today_goodput_bps[side], mix.advised_goodput_bps[side]);
+            if percent(today, advised) <= -1.0 {
+                text += &format!(" {what} {}.", change(today, advised));
+            }
+        }
+        let better = |mix: &&InMix| mix.instead_s.is_some_and(|instead| instead.max < mix.advised_s.min);
+        let better: Vec<String> =
+            advice.mixes.iter().filter(better).map(|mix| format!("\"{}\"", mix.name)).collect();
+        if !better.is_empty() {
+            text += &format!(
+                " An access point that queues per flow is better in: {}. A shaper does not know that a far device makes \
+                 the air slower.",
+                better.join(", ")
+            );
+        }
+        text
+    }
+}
+
+/// How the devices send.
+struct Air {
+    width: Width,
+    short_gi: bool,
+    /// Modulation of the near device: down, up.
+    mcs: [u8; 2],
+    /// Modulation of the far device.
+    far: [u8; 2],
+}
+
+impl Air {
+    /// Returns the modulations with which TCP reaches about these rates, one direction at a time.
+    fn of(rates: [Rate; 2]) -> Self {
+        let mut best: Option<(f64, Self)> = None;
+        for width in [Width::Mhz20, Width::Mhz40] {
+            for short_gi in [false, true] {
+                let nearest = |bps: u64| {
+                    modulations(|of, gi| of == width && gi == short_gi)
+                        .map(|modulation| (distance(goodput_bps(modulation), bps), modulation.mcs()))
+                        .min_by(|one, other| one.0.total_cmp(&other.0))
+                        .unwrap_or_default()
+                };
+                let [down, up] = rates.map(|rate| nearest(rate.as_bps()));
+                let apart = down.0 + up.0;
+                if best.as_ref().is_none_or(|(least, _)| apart < *least) {
+                    let far = rates.map(|rate| nearest(rate.as_bps() / FAR).1);
+                    best = Some((apart, Self { width, short_gi, mcs: [down.1, up.1], far }));
+                }
+            }
+        }
+        best.map_or(Self { width: Width::Mhz20, short_gi: false, mcs: [0; 2], far: [0; 2] }, |(_, air)| air)
+    }
+}
+
+fn modulations(wanted: impl Fn(Width, bool) -> bool) -> impl Iterator<Item = Modulation> {
+    let air = [Width::Mhz20, Width::Mhz40].into_iter().flat_map(|width| [(width, false), (width, true)]);
+    air.filter(move |(width, short_gi)| wanted(*width, *short_gi)).flat_map(|(width, short_gi)| {
+        (0..=Modulation::MAX_MCS).filter_map(move |mcs| Modulation::new(mcs, width, short_gi))
+    })
+}
+
+/// Returns how far apart two rates are.
+fn distance(one: u64, other: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "rates of a link")]
+    let ratio = one as f64 / other as f64;
+    ratio.ln().abs()
+}
+
+/// Returns what TCP gets in one direction: aggregates of data take turns with aggregates of
+/// acknowledgements, one for two packets. Nothing is lost, and nobody else sends.
+fn goodput_bps(modulation: Modulation) -> u64 {
+    let data = subframe_bytes(mpdu_bytes(PACKET));
+    let fitting = modulation.bytes_within(LONGEST).min(MAX_AMPDU_BYTES) / data;
+    let packets = fitting.clamp(1, AGGREGATE);
+    let acks = packets.div_ceil(2);
+    let airtime = exchange(modulation, packets, data)
+        + exchange(modulation, acks, subframe_bytes(mpdu_bytes(ACKNOWLEDGEMENT)));
+    u64::from(packets) * PAYLOAD_BITS * 1_000_000_000 / airtime.as_nanos()
+}
+
+/// Returns the airtime of an aggregate with its channel access and its answer.
+fn exchange(modulation: Modulation, frames: u32, bytes: u32) -> Duration {
+    let edca = AccessCategory::Be.edca();
+    let slots = u64::from(edca.aifsn) * 2 + u64::from(edca.cw_min);
+    let access = SIFS + Duration::from_nanos(SLOT.as_nanos() * slots / 2);
+    access + modulation.ppdu(frames * bytes) + SIFS + modulation.answer(frames > 1)
+}
+
+/// The wire behind the access point.
+const WIRE: &str = "1gbit";
+/// Packets in the driver of the access point: ath9k.
+const DRIVER: u32 = 123;
+/// Packets in the driver of a device: iwlwifi stops at 7/8 of a ring of 256.
+const DEVICE_DRIVER: u32 = 224;
+/// The far device has the rate of the near one divided by this.
+const FAR: u64 = 2;
+/// IP bytes of a full packet and of an acknowledgement, with timestamps.
+const PACKET: u32 = 1500;
+const ACKNOWLEDGEMENT: u32 = 52;
+const PAYLOAD_BITS: u64 = 1448 * 8;
+/// The defaults of `[wifi]` in scenarios.
+const LONGEST: Duration = Duration::from_millis(4);
+const AGGREGATE: u32 = 32;
+
+#[cfg(test)]
+mod tests {
+    use goodqueue_scenario::results::Run;
+    use goodqueue_scenario::run::{Unwatched, execute, jobs};
+    use goodqueue_scenario::scenario::{Document, Names};
+    use goodqueue_scenario::sweep::Sweep;
+
+    use super::*;
+
+    /// What a speed test shows in this model: downloads on the near device.
+    fn downloaded(rates: [Rate; 2]) -> f64 {
+        let Air { width, short_gi, mcs, .. } = Air::of(rates);
+        let text = format!(
+            "duration = '25s'\nwarmup = '5s'\nqdiscs = ['pfifo limit 1000']\nlink = {{ down = '1gbit', rtt = '20ms' }}\n\
+             wifi = {{ width = {}, short_gi = {short_gi}, mcs = {}, mcs_up = {} }}\n[[flows]]\ncount = 4\n",
+            width.mhz(),
+            mcs[0],
+            mcs[1]
+        );
+        let document = Document::parse("test.toml", &text, std::path::Path::new("")).unwrap();
+        let point = Sweep::new(&document, &Names::default()).unwrap().point(0).unwrap();
+        let runs = execute::<Run>(&jobs(&[point], None).unwrap(), 1, None, &Unwatched).unwrap();
+        runs[0].as_ref().unwrap().goodput.down
+    }
+
+    #[test]
+    fn a_speed_test_in_the_model_shows_the_rate_that_was_given() {
+        for bps in [10_000_000, 60_000_000, 250_000_000] {
+            let goodput = downloaded([Rate::from_bps(bps); 2]);
+            #[expect(clippy::cast_precision_loss, reason = "a rate of a link")]
+            let ratio = goodput / bps as f64;
+            assert!((0.85..1.15).contains(&ratio), "{bps} bit/s: {goodput}");
+        }
+    }
+
+    #[test]
+    fn wifi_faster_than_the_model_is_refused() {
+        let refused = Question::new("900mbit/400mbit", "wifi").unwrap_err().to_string();
+        assert!(refused.contains("does not reach 900 Mbit/s"), "{refused}");
+    }
+}

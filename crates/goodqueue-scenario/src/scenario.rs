@@ -24,6 +24,13 @@
 //!   { label = "mixed", down = "fq_codel", up = "pfifo limit 50" },    # `up` defaults to `down`
 //! ]
 //!
+//! [line]                     # rates that percentages refer to: "95%" in [link], in [[hops]] and in
+//!                            # tc lines (`cake bandwidth 95%`); `--rate` and `--up` then set them
+//!                            # instead of those of [link]. Default: none. Percentages in tc lines
+//!                            # then refer to the rate of the discipline's link.
+//! down = "16mbit"            # towards the clients; required
+//! up = "1mbit"               # default: the value of `down`
+//!
 //! [link]                     # the bottleneck
 //! down = "10mbit"            # rate towards the clients, or a table, see below
 //! up = "1mbit"               # rate towards the servers; default: the value of `down`, if given

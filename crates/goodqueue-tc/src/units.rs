@@ -118,6 +118,29 @@ pub fn tc_probability(text: &str) -> Result<f64, Diagnostic> {
         })
 }
 
+/// A rate as a percentage of that of a link: `95%`.
+///
+/// # Errors
+/// Not a percentage, or 0.
+pub fn share(text: &str, link: Rate) -> Result<Rate, Diagnostic> {
+    let digits = text.trim().strip_suffix('%').unwrap_or_default();
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let are_digits = |text: &str| text.chars().all(|digit| digit.is_ascii_digit());
+    let refused = || {
+        Diagnostic::new(format!("`{}` is not a share of the line", shortened(text)))
+            .allowed("a percentage above 0 and up to 1000, such as `95%`")
+    };
+    if whole.is_empty() || fraction.len() > 3 || !are_digits(whole) || !are_digits(fraction) {
+        return Err(refused());
+    }
+    let thousandths = format!("{whole}{fraction:0<3}").parse::<u32>().map_err(|_| refused())?;
+    if thousandths == 0 || thousandths > LARGEST_SHARE {
+        return Err(refused());
+    }
+    let bps = u128::from(link.as_bps()) * u128::from(thousandths) / 100_000;
+    u64::try_from(bps).map(Rate::from_bps).map_err(|_| refused())
+}
+
 /// A rate outside a tc line.
 ///
 /// # Errors
@@ -391,6 +414,8 @@ fn show(value: u64, units: &[(u64, &str)]) -> String {
     format!("{whole}.{} {name}", decimals.trim_end_matches('0'))
 }
 
+/// In thousandths of a percent.
+const LARGEST_SHARE: u32 = 1_000_000;
 const TC_RATE_UNITS: &[(&str, Scale)] = &[
     ("", (1, 1)),
     ("bit", (1, 1)),

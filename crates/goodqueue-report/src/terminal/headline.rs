@@ -7,7 +7,7 @@ use goodqueue_tc::units;
 /// as "simulated".
 #[must_use]
 pub fn headline(scenario: &serde_json::Value, means: &str) -> String {
-    let link = &scenario["link"];
+    let link = if scenario["line"].is_object() { &scenario["line"] } else { &scenario["link"] };
     let rate = |side: &serde_json::Value| match side {
         serde_json::Value::String(rate) => rate.clone(),
         other => {

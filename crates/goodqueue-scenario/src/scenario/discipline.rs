@@ -1,6 +1,6 @@
 //! `qdiscs`: the disciplines that a scenario compares.
 
-use goodqueue::{AnyConfig, Link};
+use goodqueue::{AnyConfig, Direction, Link};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 
@@ -34,11 +34,14 @@ pub(super) fn read_qdiscs(root: &Reader<'_>, link: &BottleneckLink) -> Result<Ve
     let listed = match root.node("qdiscs") {
         None => {
             let default = |line: &&str| {
-                let discipline = |rate: &LinkRate| {
-                    let config = tc::parse(line, &link.as_seen_by_qdisc(rate))?;
+                let discipline = |direction: Direction, rate: &LinkRate| {
+                    let config = tc::parse(line, &link.as_seen_by_qdisc(direction, rate))?;
                     Ok(Discipline { given: (*line).to_owned(), config })
                 };
-                let (down, up) = (discipline(&link.down.rate)?, discipline(&link.up.rate)?);
+                let (down, up) = (
+                    discipline(Direction::Down, &link.down.rate)?,
+                    discipline(Direction::Up, &link.up.rate)?,
+                );
                 Ok(QdiscChoice { label: (*line).to_owned(), down, up })
             };
             return DEFAULT_QDISCS.iter().map(default).collect();
@@ -74,8 +77,9 @@ fn read_line(
     link: &BottleneckLink,
 ) -> Result<QdiscChoice, Diagnostic> {
     let (down_line, up_line) = line.split_once(BOTH).unwrap_or((line, line));
-    let down = read_discipline(document, node, down_line, &link.as_seen_by_qdisc(&link.down.rate))?;
-    let link = link.as_seen_by_qdisc(&link.up.rate);
+    let down =
+        read_discipline(document, node, down_line, &link.as_seen_by_qdisc(Direction::Down, &link.down.rate))?;
+    let link = link.as_seen_by_qdisc(Direction::Up, &link.up.rate);
     let config = document.files().discipline(up_line, &link, document.disciplines()).map_err(|error| {
         let begins = line.len() - up_line.len();
         document.at(error.shifted(begins), node)
@@ -116,8 +120,14 @@ fn read_qdisc_table(
         None if down_line == up_line => down_line.to_owned(),
         None => format!("{down_line}{BOTH}{up_line}"),
     };
-    let down = read_discipline(document, down_node, down_line, &link.as_seen_by_qdisc(&link.down.rate))?;
-    let up = read_discipline(document, up_node, up_line, &link.as_seen_by_qdisc(&link.up.rate))?;
+    let down = read_discipline(
+        document,
+        down_node,
+        down_line,
+        &link.as_seen_by_qdisc(Direction::Down, &link.down.rate),
+    )?;
+    let up =
+        read_discipline(document, up_node, up_line, &link.as_seen_by_qdisc(Direction::Up, &link.up.rate))?;
     Ok(QdiscChoice { label, down, up })
 }
 

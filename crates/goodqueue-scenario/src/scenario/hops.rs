@@ -1,6 +1,6 @@
 //! `[[hops]]`: further links in series with the bottleneck, each with disciplines of its own.
 
-use goodqueue::{Duration, Link};
+use goodqueue::{Direction, Duration, Link};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
@@ -85,8 +85,10 @@ fn read_hop(
 ) -> Result<Hop, Diagnostic> {
     table.only(&["name", "side", "down", "up", "delay", "qdisc"])?;
     let unlimited = || LinkEnd { rate: LinkRate::Unlimited, driver: None };
-    let down = read_link_end(table, "down", duration)?.unwrap_or_else(unlimited);
-    let up = read_link_end(table, "up", duration)?.unwrap_or_else(|| down.clone());
+    let down =
+        read_link_end(table, "down", duration, link.line_rate(Direction::Down))?.unwrap_or_else(unlimited);
+    let up =
+        read_link_end(table, "up", duration, link.line_rate(Direction::Up))?.unwrap_or_else(|| down.clone());
     let name = match table.text("name")? {
         None => format!("hop {}", index + 1),
         Some(name) if name.is_empty() || name.len() > MAX_NAME => {
@@ -99,7 +101,8 @@ fn read_hop(
         "server" => Side::Server,
         _ => Side::Client,
     };
-    let seen = [&down, &up].map(|end| as_seen_by_qdisc(link, &end.rate));
+    let seen = [(Direction::Down, &down), (Direction::Up, &up)]
+        .map(|(direction, end)| as_seen_by_qdisc(link, direction, &end.rate));
     Ok(Hop {
         name,
         side,
@@ -142,11 +145,13 @@ pub(super) fn read_qdisc(table: &Reader<'_>, seen: &[Link; 2]) -> Result<HopQdis
 }
 
 /// Returns the properties of its link from which a discipline of a hop derives its defaults.
-fn as_seen_by_qdisc(link: &BottleneckLink, rate: &LinkRate) -> Link {
+fn as_seen_by_qdisc(link: &BottleneckLink, direction: Direction, rate: &LinkRate) -> Link {
+    let seen = link.as_seen_by_qdisc(direction, rate);
     match rate {
-        // On a link without a rate a discipline derives its defaults from tc's default rate.
-        LinkRate::Unlimited => Link { rate: Link::default().rate, ..link.as_seen_by_qdisc(rate) },
-        _ => link.as_seen_by_qdisc(rate),
+        // On a link without a rate a discipline derives its defaults from the line, or from tc's
+        // default rate.
+        LinkRate::Unlimited if link.line.is_none() => Link { rate: Link::default().rate, ..seen },
+        _ => seen,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use goodqueue::{Duration, Link, Rate};
+use goodqueue::{Direction, Duration, Link, Rate};
 use goodqueue_sim::Driver;
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use goodqueue_tc::units;
@@ -24,6 +24,9 @@ pub struct BottleneckLink {
     pub rtt: Duration,
     /// Clock tick of the emulator that adds the round-trip time; `None`: exact to the nanosecond.
     pub delay_tick: Option<Duration>,
+    /// Rates of the line (down, up), if they are given beside those of its links: percentages refer
+    /// to them.
+    pub line: Option<[Rate; 2]>,
     /// Largest IP packet in bytes.
     pub mtu: u32,
     /// Bytes that queues and links count on top of each IP packet.
@@ -59,12 +62,22 @@ pub enum LinkRate {
 }
 
 impl BottleneckLink {
-    /// Returns the properties of a link of this `rate` from which a discipline derives its
-    /// defaults.
+    /// Returns the properties of a link of this `rate` from which a discipline in this direction
+    /// derives its defaults: with a line those of the line.
     #[must_use]
-    pub fn as_seen_by_qdisc(&self, rate: &LinkRate) -> Link {
+    pub fn as_seen_by_qdisc(&self, direction: Direction, rate: &LinkRate) -> Link {
         let delay = Duration::from_nanos(self.rtt.as_nanos() / 2);
-        Link { rate: rate.nominal(), mtu: self.mtu.saturating_add(self.framing), delay }
+        let rate = self.line_rate(direction).unwrap_or_else(|| rate.nominal());
+        Link { rate, mtu: self.mtu.saturating_add(self.framing), delay }
+    }
+
+    /// Returns the rate of the line in this direction, if there is a line.
+    pub(super) fn line_rate(&self, direction: Direction) -> Option<Rate> {
+        let [down, up] = self.line?;
+        Some(match direction {
+            Direction::Down => down,
+            Direction::Up => up,
+        })
     }
 }
 
@@ -117,8 +130,10 @@ impl LinkEnd {
 pub(super) fn read_link(root: &Reader<'_>, duration: Duration) -> Result<BottleneckLink, Diagnostic> {
     let table = root.table("link", "[link]")?;
     table.only(&["down", "up", "rtt", "delay_tick", "mtu", "framing"])?;
-    let down = read_link_end(&table, "down", duration)?;
-    let up = read_link_end(&table, "up", duration)?;
+    let line = read_line(root)?;
+    let of_line = |side: usize| line.map(|rates| rates[side]);
+    let down = read_link_end(&table, "down", duration, of_line(0))?;
+    let up = read_link_end(&table, "up", duration, of_line(1))?;
     for (key, end) in [("down", &down), ("up", &up)] {
         if end.as_ref().is_some_and(|end| end.rate == LinkRate::Unlimited) {
             let message =
@@ -133,10 +148,24 @@ pub(super) fn read_link(root: &Reader<'_>, duration: Duration) -> Result<Bottlen
         down: down.unwrap_or_else(|| fixed(DEFAULT_DOWN)),
         up: up.unwrap_or(default_up),
         rtt: read_rtt(&table, DEFAULT_RTT)?,
+        line,
         delay_tick: table.time("delay_tick")?.filter(|tick| !tick.is_zero()),
         mtu: table.small("mtu", 1500, 68, 65_535)?,
         framing: table.small("framing", 14, 0, 1000)?,
     })
+}
+
+/// Reads `[line]`.
+fn read_line(root: &Reader<'_>) -> Result<Option<[Rate; 2]>, Diagnostic> {
+    if root.node("line").is_none() {
+        return Ok(None);
+    }
+    let table = root.table("line", "[line]")?;
+    table.only(&["down", "up"])?;
+    let Some(down) = read_rate_above_0(&table, "down")? else {
+        return Err(table.error("down", Diagnostic::new("the line has no `down`").allowed("a rate above 0")));
+    };
+    Ok(Some([down, read_rate_above_0(&table, "up")?.unwrap_or(down)]))
 }
 
 pub(super) fn read_rtt(table: &Reader<'_>, default: Duration) -> Result<Duration, Diagnostic> {
@@ -152,10 +181,11 @@ pub(super) fn read_link_end(
     table: &Reader<'_>,
     key: &str,
     duration: Duration,
+    line: Option<Rate>,
 ) -> Result<Option<LinkEnd>, Diagnostic> {
     let Some(node) = table.node(key) else { return Ok(None) };
     let Raw::Table(_) = node.raw else {
-        let rate = read_rate_or_unlimited(table, key)?;
+        let rate = read_rate_or_unlimited(table, key, line)?;
         return Ok(rate.map(|rate| LinkEnd { rate, driver: None }));
     };
     let name = format!("`{key}`");
@@ -168,7 +198,7 @@ pub(super) fn read_link_end(
         return Err(inner.error("repeat", Diagnostic::new("only a schedule can repeat")));
     }
     match forms.as_slice() {
-        ["rate"] => Ok(read_rate_or_unlimited(&inner, "rate")?.map(|rate| LinkEnd { rate, driver })),
+        ["rate"] => Ok(read_rate_or_unlimited(&inner, "rate", line)?.map(|rate| LinkEnd { rate, driver })),
         ["trace"] => Ok(Some(LinkEnd { rate: read_trace(&inner)?, driver })),
         ["schedule"] => {
             let mut steps = read_schedule(&inner)?;
@@ -183,11 +213,24 @@ pub(super) fn read_link_end(
     }
 }
 
-fn read_rate_or_unlimited(table: &Reader<'_>, key: &str) -> Result<Option<LinkRate>, Diagnostic> {
-    if let Some(Node { raw: Raw::Text(word), .. }) = table.node(key)
-        && word == "unlimited"
-    {
-        return Ok(Some(LinkRate::Unlimited));
+fn read_rate_or_unlimited(
+    table: &Reader<'_>,
+    key: &str,
+    line: Option<Rate>,
+) -> Result<Option<LinkRate>, Diagnostic> {
+    if let Some(Node { raw: Raw::Text(word), .. }) = table.node(key) {
+        if word == "unlimited" {
+            return Ok(Some(LinkRate::Unlimited));
+        }
+        if word.ends_with('%') {
+            let Some(line) = line else {
+                let message = Diagnostic::new(format!("`{}` of which line?", shortened(word)));
+                let help = "give the rates of the line in [line], or a rate such as \"10mbit\"";
+                return Err(table.error(key, message.help(help)));
+            };
+            let rate = units::share(word, line).map_err(|error| table.error(key, error))?;
+            return Ok(Some(LinkRate::Fixed(rate)));
+        }
     }
     read_rate_above_0(table, key).map(|rate| rate.map(LinkRate::Fixed))
 }

@@ -9,9 +9,9 @@ use super::document::Document;
 /// The options of `compare` and `run` that stand for keys of the scenario, as text as given.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Overrides {
-    /// `--rate`: `link.down`.
+    /// `--rate`: `line.down` in a scenario with `[line]`, otherwise `link.down`.
     pub rate: Option<String>,
-    /// `--up`: `link.up`.
+    /// `--up`: `line.up` in a scenario with `[line]`, otherwise `link.up`.
     pub up: Option<String>,
     /// `--rtt`: `link.rtt`.
     pub rtt: Option<String>,
@@ -46,17 +46,25 @@ impl Document {
     /// # Errors
     /// Two options for the same key, or as [`Document::assign`].
     pub fn apply(&mut self, overrides: &Overrides) -> Result<(), Diagnostic> {
-        overrides.check()?;
+        let links = if self.node("line").is_some() { "line" } else { "link" };
+        overrides.check(links)?;
         if overrides.qdiscs.is_empty()
             && let Some(up) = overrides.qdiscs_up.first()
         {
             return Err(Diagnostic::new("`--qdisc-up` needs a discipline for the other direction")
                 .help(format!("add `--qdisc TC`, or give `{up}` for both directions with `--qdisc`")));
         }
-        for (argument, key, value) in overrides.words() {
+        for (argument, key, value) in overrides.words(links) {
             if let Some(value) = value {
-                self.set(argument, key, value)?;
+                self.set(argument, &key, value)?;
             }
+        }
+        if links == "line"
+            && let Some(path) = overrides.trace_down.as_ref().or(overrides.trace_up.as_ref())
+        {
+            let message =
+                Diagnostic::new(format!("this scenario takes no trace, such as `{}`", shortened(path)));
+            return Err(message.help("its links have shares of the rates in [line]: give rates"));
         }
         if let Some(path) = &overrides.trace_down {
             self.put_trace("--trace-down", "link.down", path)?;
@@ -73,15 +81,16 @@ impl Document {
 
 impl Overrides {
     /// The options that set a key to one word.
-    fn words(&self) -> [(&'static str, &'static str, Option<&String>); 7] {
+    /// `links`: the table with the rates.
+    fn words(&self, links: &str) -> [(&'static str, String, Option<&String>); 7] {
         [
-            ("--rate", "link.down", self.rate.as_ref()),
-            ("--up", "link.up", self.up.as_ref()),
-            ("--rtt", "link.rtt", self.rtt.as_ref()),
-            ("--flows", "flows", self.flows.as_ref()),
-            ("--time", "duration", self.time.as_ref()),
-            ("--seed", "seed", self.seed.as_ref()),
-            ("--seeds", "seeds", self.seeds.as_ref()),
+            ("--rate", format!("{links}.down"), self.rate.as_ref()),
+            ("--up", format!("{links}.up"), self.up.as_ref()),
+            ("--rtt", "link.rtt".to_owned(), self.rtt.as_ref()),
+            ("--flows", "flows".to_owned(), self.flows.as_ref()),
+            ("--time", "duration".to_owned(), self.time.as_ref()),
+            ("--seed", "seed".to_owned(), self.seed.as_ref()),
+            ("--seeds", "seeds".to_owned(), self.seeds.as_ref()),
         ]
     }
 
@@ -102,7 +111,7 @@ impl Overrides {
     }
 
     /// Refuses two options for the same key: one of them would have no effect.
-    fn check(&self) -> Result<(), Diagnostic> {
+    fn check(&self, links: &str) -> Result<(), Diagnostic> {
         for (rate, trace, names) in [
             (&self.rate, &self.trace_down, "--rate and --trace-down"),
             (&self.up, &self.trace_up, "--up and --trace-up"),
@@ -114,8 +123,10 @@ impl Overrides {
                 .help("leave one of the two out"));
             }
         }
-        let given = self.words().into_iter().filter(|option| option.2.is_some());
-        let mut taken: Vec<(&str, String)> = given.map(|(option, key, _)| (key, option.to_owned())).collect();
+        let words = self.words(links);
+        let given = words.iter().filter(|option| option.2.is_some());
+        let mut taken: Vec<(&str, String)> =
+            given.map(|(option, key, _)| (key.as_str(), (*option).to_owned())).collect();
         for (key, option, is_given) in [
             ("link.down.trace", "--trace-down", self.trace_down.is_some()),
             ("link.up.trace", "--trace-up", self.trace_up.is_some()),

@@ -184,8 +184,8 @@ fn read_spikes(table: &Reader<'_>) -> Result<Vec<u64>, Diagnostic> {
 }
 
 const ROOT_KEYS: &[&str] = &[
-    "name", "title", "question", "expect", "source", "duration", "warmup", "seed", "seeds", "qdiscs", "link",
-    "hops", "wifi", "tcp", "flows", "sweep", "output",
+    "name", "title", "question", "expect", "source", "duration", "warmup", "seed", "seeds", "qdiscs", "line",
+    "link", "hops", "wifi", "tcp", "flows", "sweep", "output",
 ];
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(60);

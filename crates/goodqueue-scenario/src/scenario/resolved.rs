@@ -147,6 +147,9 @@ impl Scenario {
             })
         };
         scenario["qdiscs"] = self.qdiscs.iter().map(qdisc).collect();
+        if let Some([down, up]) = self.link.line {
+            scenario["line"] = json!({ "down": down.to_string(), "up": up.to_string() });
+        }
         scenario["link"] = json!({
             "down": self.link.down.to_json(),
             "up": self.link.up.to_json(),

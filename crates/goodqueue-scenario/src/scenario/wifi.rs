@@ -1,6 +1,6 @@
 //! `[wifi]`: a channel of 802.11n between the last link and the clients.
 
-use goodqueue::Duration;
+use goodqueue::{Direction, Duration};
 use goodqueue_sim::wifi::RadioConfig;
 use goodqueue_sim::wifi::airtime::DEFAULT_WEIGHT;
 use goodqueue_sim::wifi::block_ack::WINDOW;
@@ -73,7 +73,11 @@ pub(super) fn read_wifi(
     let driver = table.small("driver", DRIVER, 1, MAX_DRIVER)?;
     let qdisc = match table.node("qdisc") {
         None => HopQdisc::Compared,
-        Some(_) => read_qdisc(&table, &[&link.down, &link.up].map(|end| link.as_seen_by_qdisc(&end.rate)))?,
+        Some(_) => read_qdisc(
+            &table,
+            &[(Direction::Down, &link.down), (Direction::Up, &link.up)]
+                .map(|(direction, end)| link.as_seen_by_qdisc(direction, &end.rate)),
+        )?,
     };
     let needed = flows.iter().map(|group| group.client).max().unwrap_or(1);
     let stations = read_stations(&table, needed)?;

@@ -6,9 +6,9 @@
 use std::iter::Peekable;
 use std::slice::Iter;
 
-use goodqueue::Disciplines;
 use goodqueue::config::{Child, Children, Kind, Link, Settings, Value};
 use goodqueue::registry::{self, AnyConfig, Preset, find_preset};
+use goodqueue::{Disciplines, Rate};
 
 use super::commands::Command;
 use super::settings::{
@@ -54,13 +54,15 @@ struct Place<'a> {
     class: Option<Word<'a>>,
 }
 
-/// The tree that `commands`, from a text of `length` bytes, build of `disciplines`.
+/// The tree that `commands`, from a text of `length` bytes, build of `disciplines` for a link of this
+/// `rate`.
 pub(super) fn tree<'a>(
     commands: &'a [Command],
     length: usize,
     disciplines: &'a Disciplines,
+    rate: Rate,
 ) -> Result<Tree<'a>, Diagnostic> {
-    let mut builder = Builder { disciplines, nodes: Vec::new(), root: None, shown: false };
+    let mut builder = Builder { disciplines, rate, nodes: Vec::new(), root: None, shown: false };
     for (index, command) in commands.iter().enumerate() {
         let words: Vec<Word<'_>> = command
             .iter()
@@ -78,6 +80,8 @@ pub(super) fn tree<'a>(
 
 struct Builder<'a> {
     disciplines: &'a Disciplines,
+    /// Of the link, for percentages.
+    rate: Rate,
     nodes: Vec<Node<'a>>,
     root: Option<usize>,
     /// The text is what `tc qdisc show` printed.
@@ -219,7 +223,7 @@ impl<'a> Builder<'a> {
             .at(name.span())
             .help("a discipline takes the place of another one with `tc qdisc replace`"));
         }
-        let changed = read_settings(node.kind, given)?;
+        let changed = read_settings(node.kind, given, self.rate)?;
         let settings = overlaid(node.kind, &node.settings, &changed);
         if let (Children::Bands, Some(Value::Integer(bands))) = (node.kind.children, settings.get("bands")) {
             node.children.retain(|slot| u64::from(slot.class) <= bands);
@@ -270,7 +274,7 @@ impl<'a> Builder<'a> {
             None => return Err(lacks("kind")),
         };
         let kind = Kind { parameters, variants: &[], ..*owner.kind };
-        let settings = read_settings(&kind, given)?;
+        let settings = read_settings(&kind, given, self.rate)?;
         let given = given.to_vec();
         match owner.children.iter_mut().find(|slot| slot.class == minor) {
             Some(slot) if replace => {
@@ -340,7 +344,7 @@ impl<'a> Builder<'a> {
         let kind = find_kind(meant, self.disciplines.kinds())
             .map_err(|_| no_such_discipline(name, &all_names(self.disciplines)))?;
         let given = cursor.until_mark();
-        let settings = read_settings(kind, &given)?;
+        let settings = read_settings(kind, &given, self.rate)?;
         let mut node = Node { name, kind, preset, settings, given, handle: None, children: Vec::new() };
         while let Some(&&open) = cursor.words.peek().filter(|word| word.text == "[") {
             match kind.children {
@@ -393,7 +397,7 @@ impl<'a> Builder<'a> {
         let parameters =
             if let Children::Classes(parameters) = node.kind.children { parameters } else { &[] };
         let kind = Kind { parameters, variants: &[], ..*node.kind };
-        let settings = read_settings(&kind, &given)?;
+        let settings = read_settings(&kind, &given, self.rate)?;
         node.children.push(Slot { class, parent, settings, given, at, node: None });
         let slot = node.children.len() - 1;
         while let Some(&&inner) = cursor.words.peek().filter(|word| word.text == "[") {

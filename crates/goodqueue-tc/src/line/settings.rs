@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use goodqueue::Disciplines;
 use goodqueue::config::{ConfigError, Keyword, Kind, Parameter, Settings, Unit, Value};
 use goodqueue::prio::DEFAULT_PRIOMAP;
 use goodqueue::registry::{self, PRESETS};
+use goodqueue::{Disciplines, Rate};
 
 use crate::diagnostic::{Diagnostic, shortened, unknown};
 use crate::table;
@@ -48,7 +48,7 @@ pub(super) fn all_names(disciplines: &Disciplines) -> Vec<&'static str> {
     disciplines.kinds().map(|kind| kind.name).chain(PRESETS.iter().map(|preset| preset.name)).collect()
 }
 
-pub(super) fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Settings, Diagnostic> {
+pub(super) fn read_settings(kind: &Kind, mut words: &[Word<'_>], link: Rate) -> Result<Settings, Diagnostic> {
     let mut settings = Settings::new();
     // A later word may override the settings of an earlier keyword, as in tc.
     let mut implied = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Setti
             words = after;
             continue;
         }
-        let (name, value, rest) = read_setting(kind, word, after)?;
+        let (name, value, rest) = read_setting(kind, word, after, link)?;
         if let Some(earlier) = settings.get(name).filter(|_| !implied.contains(&name)) {
             let how = if earlier == value { "" } else { ", with another value" };
             return Err(Diagnostic::new(format!("`{name}` of {} is given twice{how}", kind.name))
@@ -69,7 +69,7 @@ pub(super) fn read_settings(kind: &Kind, mut words: &[Word<'_>]) -> Result<Setti
                 .help("remove one of the two"));
         }
         settings = replaced(kind, &settings, &implied, &Settings::new().with(name, value));
-        words = read_followers(kind, name, rest, &mut settings)?;
+        words = read_followers(kind, name, rest, &mut settings, link)?;
     }
     Ok(settings)
 }
@@ -103,6 +103,7 @@ fn read_followers<'a, 'w>(
     name: &str,
     mut words: &'w [Word<'a>],
     settings: &mut Settings,
+    link: Rate,
 ) -> Result<&'w [Word<'a>], Diagnostic> {
     let follows =
         |parameter: &&Parameter| parameter.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
@@ -113,7 +114,7 @@ fn read_followers<'a, 'w>(
             digits.starts_with(|c: char| c.is_ascii_digit())
         });
         let Some((word, rest)) = number else { break };
-        settings.set(parameter.name, read_value(kind, parameter, *word)?);
+        settings.set(parameter.name, read_value(kind, parameter, *word, link)?);
         words = rest;
     }
     Ok(words)
@@ -134,6 +135,7 @@ fn read_setting<'a, 'w>(
     kind: &Kind,
     word: Word<'a>,
     after: &'w [Word<'a>],
+    link: Rate,
 ) -> Result<(&'static str, Value, &'w [Word<'a>]), Diagnostic> {
     if word.text == VARIANT && !kind.variants.is_empty() {
         let names: Vec<&'static str> = kind.variants.iter().map(|variant| variant.name).collect();
@@ -165,10 +167,10 @@ fn read_setting<'a, 'w>(
         return read_priomap(word, values).map(|(map, rest)| (parameter.name, Value::Priomap(map), rest));
     }
     let (value, rest) = values.split_first().ok_or_else(|| without_value(word, &written(parameter)))?;
-    Ok((parameter.name, read_value(kind, parameter, *value)?, rest))
+    Ok((parameter.name, read_value(kind, parameter, *value, link)?, rest))
 }
 
-fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Value, Diagnostic> {
+fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>, link: Rate) -> Result<Value, Diagnostic> {
     if is_parameter(kind, word.text) && !word.text.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(Diagnostic::new(format!(
             "`{}` has no value: `{}` follows it",
@@ -192,6 +194,7 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>) -> Result<Valu
         }
         Unit::Time => units::tc_time(word.text).map(Value::Time),
         Unit::Seconds => units::tc_seconds(word.text).map(Value::Time),
+        Unit::Rate if word.text.ends_with('%') => units::share(word.text, link).map(Value::Rate),
         Unit::Rate => units::tc_rate(word.text).map(Value::Rate),
         Unit::Integer => units::tc_integer(word.text).map(Value::Integer),
         Unit::Signed => units::tc_signed(word.text).map(Value::Signed),

@@ -49,7 +49,8 @@ fn split_words(line: &str) -> Vec<Word<'_>> {
 }
 
 fn settings(line: &str) -> Result<Settings, Diagnostic> {
-    read_settings(&EVERYTHING, &split_words(line)).map_err(|error| error.in_argument("--qdisc", line))
+    read_settings(&EVERYTHING, &split_words(line), Link::default().rate)
+        .map_err(|error| error.in_argument("--qdisc", line))
 }
 
 #[test]
@@ -536,5 +537,18 @@ fn the_bounds_of_a_time_are_shown_with_their_units() {
     {
         let refused = parse(line, &Link::default()).unwrap_err().to_string();
         assert!(refused.ends_with(&format!("allowed: a value from {bounds}")), "{refused}");
+    }
+}
+
+#[test]
+fn a_rate_may_be_a_share_of_the_links_rate() {
+    let link = Link { rate: Rate::from_bps(20_000_000), ..Link::default() };
+    let read = |line: &str| to_tc(&parse(line, &link).unwrap());
+    assert!(read("tbf rate 95% burst 5000 limit 9000").starts_with("tbf rate 19mbit "));
+    assert!(read("cake bandwidth 47.5%").starts_with("cake bandwidth 9500kbit "));
+    assert!(read("htb default 1 [1 rate 10% ceil 50%]").contains("rate 2mbit ceil 10mbit"));
+    for bad in ["0%", "-1%", "%", "1.2345%", "1001%", "1e1%"] {
+        let refused = parse(&format!("cake bandwidth {bad}"), &link).unwrap_err().to_string();
+        assert!(refused.contains("a percentage above 0"), "{refused}");
     }
 }

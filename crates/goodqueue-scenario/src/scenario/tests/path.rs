@@ -118,3 +118,53 @@ fn impossible_hops_are_refused_with_their_place() {
         assert!(error.contains(expected), "{text}: {error}");
     }
 }
+
+#[test]
+fn links_shapers_and_the_options_of_the_command_line_refer_to_the_line() {
+    let text = "
+        qdiscs = ['cake bandwidth 95%', 'tbf rate 50% burst 3028 latency 100ms']
+        line = { down = '20mbit', up = '2mbit' }
+        link = { down = '1gbit' }
+        hops = [{ name = 'modem', down = '100%', up = '100%', qdisc = 'tbf rate 90% burst 1600 latency 1s' }]";
+    let mut document = Document::parse("test.toml", text, Path::new("")).unwrap();
+    let rates = |document: &Document| {
+        let scenario = document.resolve(&Names::default()).unwrap();
+        let hop = &scenario.hops[0];
+        let HopQdisc::Fixed(in_modem) = &hop.qdisc else { panic!("a fixed discipline") };
+        let of = |config: &goodqueue::AnyConfig, name| config.to_settings().rate(name).unwrap().to_string();
+        [
+            of(&scenario.qdiscs[0].down.config, "bandwidth"),
+            of(&scenario.qdiscs[1].up.config, "rate"),
+            hop.down.rate.nominal().to_string(),
+            of(&in_modem[1].config, "rate"),
+        ]
+    };
+    assert_eq!(rates(&document), ["19mbit", "1mbit", "20mbit", "1800kbit"]);
+    let line = Overrides { rate: Some("40mbit".into()), up: Some("10mbit".into()), ..Overrides::default() };
+    document.apply(&line).unwrap();
+    assert_eq!(rates(&document), ["38mbit", "5mbit", "40mbit", "9mbit"]);
+    // What a result file says of the scenario gives the same runs.
+    let scenario = document.resolve(&Names::default()).unwrap();
+    let again = Document::from_json(&scenario.to_json()).unwrap().resolve(&Names::default()).unwrap();
+    assert_eq!(scenario.to_json(), again.to_json());
+}
+
+#[test]
+fn a_share_needs_a_line_and_a_trace_has_no_shares() {
+    let refused = |text: &str, overrides: &Overrides| {
+        let mut document = Document::parse("test.toml", text, Path::new("")).unwrap();
+        let resolved =
+            document.apply(overrides).and_then(|()| document.resolve(&Names::default()).map(|_| ()));
+        resolved.unwrap_err().to_string()
+    };
+    let none = Overrides::default();
+    let without = refused("hops = [{ down = '95%' }]", &none);
+    assert!(without.contains("`95%` of which line?") && without.contains("[line]"), "{without}");
+    let nothing = refused("qdiscs = ['cake bandwidth 0%']", &none);
+    assert!(nothing.contains("a percentage above 0"), "{nothing}");
+    let trace = Overrides { trace_down: Some("lte.down".into()), ..Overrides::default() };
+    let message = refused("line.down = '1mbit'", &trace);
+    assert!(message.contains("takes no trace"), "{message}");
+    let missing = refused("line.up = '1mbit'", &none);
+    assert!(missing.contains("the line has no `down`"), "{missing}");
+}

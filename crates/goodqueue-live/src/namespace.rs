@@ -226,12 +226,7 @@ impl End {
     pub fn create(&self) -> Result<(Tun, Netlink, u32), LiveError> {
         let tun = Tun::create(&self.interface)?;
         let index = netlink::index_of(&self.interface)?;
-        let conf = format!("ipv6/conf/{}", self.interface);
-        // The link must carry the programs' packets only: no router solicitations, no announcement
-        // of a link-local address.
-        for (key, value) in [("router_solicitations", "0"), ("accept_ra", "0"), ("addr_gen_mode", "1")] {
-            let _ = settings::set(&format!("{conf}/{key}"), value);
-        }
+        be_silent(&self.interface);
         // Any group may `ping`, and any program may use ports below 1024: there is nobody to
         // protect.
         let _ = settings::set("ipv4/ping_group_range", "0 4294967294");
@@ -259,6 +254,14 @@ impl End {
             netlink.add_default_route(index, ANY_V6, self.tcp)?;
         }
         Ok((tun, netlink, index))
+    }
+}
+
+/// Keeps IPv6 of this interface silent. The link must carry the programs' packets only: no router
+/// solicitations, no announcement of a link-local address.
+pub(crate) fn be_silent(interface: &str) {
+    for (key, value) in [("router_solicitations", "0"), ("accept_ra", "0"), ("addr_gen_mode", "1")] {
+        let _ = settings::set(&format!("ipv6/conf/{interface}/{key}"), value);
     }
 }
 

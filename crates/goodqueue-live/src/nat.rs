@@ -11,7 +11,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use std::time::Duration;
 use nix::net::if_::if_indextoname;
 
 use crate::error::LiveError;
-use crate::namespace::{End, TUN_QUEUE};
+use crate::namespace::{End, TUN_QUEUE, be_silent};
 use crate::netlink::{self, Netlink, Restorable, attributes};
 use crate::nftables::{Chain, Family, HOOK_FORWARD, HOOK_POSTROUTING, PRIORITY_SOURCE_NAT, Rule, Rules};
 use crate::tun::Tun;
@@ -41,7 +41,7 @@ pub(crate) struct Nat {
 /// Changes to the host's network. Dropping this restores it.
 #[derive(Debug)]
 pub(crate) struct Hold {
-    _rules: Rules,
+    _rules: Vec<Rules>,
     _guardian: Option<Guardian>,
     _turn: Option<UnixListener>,
 }
@@ -55,18 +55,23 @@ impl Nat {
     /// This process lacks the privilege, or the kernel lacks a feature. Nothing is left behind.
     pub(crate) fn open(ends: &mut [End; 2], undo_file: Option<&std::path::Path>) -> Result<Self, LiveError> {
         let mut netlink = Netlink::open()?;
+        let has_v6 = forwards_v6(&mut netlink)?;
         let addresses = addresses(&mut netlink)?;
         let (number, tun) = free_device(&addresses)?;
         let [client, host] = ends;
         client.v4 = Ipv4Addr::new(198, 18, number, 1);
         host.v4 = Ipv4Addr::new(198, 18, number, 2);
-        // A host that forwards IPv6 would lose the settings that it learned from its routers (RFC
-        // 4861 §6.2.2).
-        client.v6 = None;
-        host.v6 = None;
+        // A host that begins to forward IPv6 loses the settings that it learned from its routers (RFC
+        // 4861 §6.2.2), so IPv6 is for hosts that forward it already.
+        let v6 = |end| has_v6.then(|| Ipv6Addr::new(0x2001, 2, 0, u16::from(number), 0, 0, 0, end));
+        (client.v6, host.v6) = (v6(1), v6(2));
         let index = netlink::index_of(tun.name())?;
+        be_silent(tun.name());
         netlink.set_up(index, Some(host.mtu), Some(TUN_QUEUE))?;
         netlink.add_address(index, IpAddr::V4(host.v4), 24)?;
+        if let Some(v6) = host.v6 {
+            netlink.add_address(index, IpAddr::V6(v6), 64)?;
+        }
         write_setting(&forwarding(tun.name()), "1")?;
 
         // Only one process at a time may change forwarding, because it will restore the old
@@ -78,7 +83,10 @@ impl Nat {
                 closed.push((of, name));
             }
         }
-        let rules = rules(tun.name(), index, [198, 18, number, 0], &closed)?;
+        let mut all = vec![rules(tun.name(), index, IpAddr::V4(host.v4), &closed)?];
+        if let Some(v6) = host.v6 {
+            all.push(rules(tun.name(), index, IpAddr::V6(v6), &[])?);
+        }
         let (guardian, turn) = if closed.is_empty() {
             (None, None)
         } else {
@@ -94,14 +102,15 @@ impl Nat {
         for (_, name) in &closed {
             write_setting(&forwarding(name), "1")?;
         }
-        Ok(Self { tun, netlink, index, hold: Hold { _rules: rules, _guardian: guardian, _turn: turn } })
+        Ok(Self { tun, netlink, index, hold: Hold { _rules: all, _guardian: guardian, _turn: turn } })
     }
 }
 
-/// Creates the rules: masquerading for `network`, only answers to the program, and no other
-/// forwarding from the interfaces in `closed`, whose forwarding this process switches on.
-fn rules(table: &str, index: u32, network: [u8; 4], closed: &[(u32, String)]) -> Result<Rules, LiveError> {
-    let out = [Rule::default().source_in(network, [255, 255, 255, 0]).masquerade()];
+/// Creates the rules: masquerading for the network of an address, only answers to the program, and
+/// no other forwarding from the interfaces in `closed`, whose forwarding this process switches on.
+fn rules(table: &str, index: u32, network: IpAddr, closed: &[(u32, String)]) -> Result<Rules, LiveError> {
+    let family = if network.is_ipv4() { Family::Ipv4 } else { Family::Ipv6 };
+    let out = [Rule::default().source_in(network).masquerade()];
     let mut forward = vec![Rule::default().to(index).answers().accept(), Rule::default().to(index).drop()];
     forward.extend(closed.iter().map(|(of, _)| Rule::default().from(*of).drop()));
     let chains = [
@@ -122,7 +131,7 @@ fn rules(table: &str, index: u32, network: [u8; 4], closed: &[(u32, String)]) ->
             rules: &forward,
         },
     ];
-    Rules::create(Family::Ipv4, table, &chains)
+    Rules::create(family, table, &chains)
 }
 
 /// Returns the IPv4 addresses of this network namespace, each with the index of its interface.
@@ -136,6 +145,20 @@ fn addresses(netlink: &mut Netlink) -> Result<Vec<(u32, Ipv4Addr)>, LiveError> {
         (i32::from(header[0]) == libc::AF_INET).then(|| (index, Ipv4Addr::from(address)))
     });
     Ok(v4.collect())
+}
+
+/// Returns true if this host forwards IPv6 and has an address that its networks know.
+fn forwards_v6(netlink: &mut Netlink) -> Result<bool, LiveError> {
+    if !fs::read_to_string(FORWARDING_V6).is_ok_and(|value| value.trim() == "1") {
+        return Ok(false);
+    }
+    Ok(netlink.list(Restorable::Address)?.iter().any(|message| {
+        let Some(header) = message.first_chunk::<8>() else { return false };
+        let is_global = i32::from(header[0]) == libc::AF_INET6 && header[3] == libc::RT_SCOPE_UNIVERSE;
+        let address = attributes(message, header.len()).find(|attribute| attribute.0 == IFA_ADDRESS);
+        // Those of this program lead nowhere else.
+        is_global && address.is_some_and(|(_, address)| !address.starts_with(&BENCHMARKS))
+    }))
 }
 
 /// Returns the interfaces by which packets of other hosts can arrive.
@@ -214,7 +237,12 @@ fn write_setting(path: &str, value: &str) -> Result<(), LiveError> {
 
 const TURN: &[u8] = b"goodqueue forwards";
 
+/// Of all interfaces: IPv6 packets are forwarded only if it is 1.
+const FORWARDING_V6: &str = "/proc/sys/net/ipv6/conf/all/forwarding";
+/// 2001:2::/48 (RFC 5180).
+const BENCHMARKS: [u8; 6] = [0x20, 0x01, 0, 2, 0, 0];
 /// `linux/if_addr.h`.
+const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 
 /// Returns the host's name server configuration, if it names a server other than the host itself. A

@@ -5,6 +5,8 @@
 //! messages (`linux/netfilter/nf_tables.h`) are built here, so neither the `nft` program nor a
 //! library is needed.
 
+use std::net::IpAddr;
+
 use netlink_sys::protocols::NETLINK_NETFILTER;
 use netlink_sys::{Socket, SocketAddr};
 
@@ -24,6 +26,8 @@ pub(crate) enum Family {
     Ipv4 = 2,
     /// All frames that arrive at one device.
     Netdev = 5,
+    /// IPv6 packets.
+    Ipv6 = 10,
 }
 
 /// One rule: conditions in order, then an action.
@@ -116,15 +120,20 @@ impl Rule {
         self.expression("meta", &load).compare(&index.to_ne_bytes(), EQUAL)
     }
 
-    /// Matches IPv4 packets from this network.
-    pub(crate) fn source_in(self, network: [u8; 4], mask: [u8; 4]) -> Self {
+    /// Matches packets from the network of this address: /24 with IPv4, /64 with IPv6.
+    pub(crate) fn source_in(self, network: IpAddr) -> Self {
+        let (at, prefix) = match network {
+            IpAddr::V4(network) => (SOURCE_ADDRESS, network.octets()[..3].to_vec()),
+            IpAddr::V6(network) => (SOURCE_ADDRESS_V6, network.octets()[..8].to_vec()),
+        };
+        let length = u32::try_from(prefix.len()).unwrap_or_default();
         let load = [
             attribute(1, &REGISTER.to_be_bytes()),
             attribute(2, &NETWORK_HEADER.to_be_bytes()),
-            attribute(3, &SOURCE_ADDRESS.to_be_bytes()),
-            attribute(4, &4_u32.to_be_bytes()),
+            attribute(3, &at.to_be_bytes()),
+            attribute(4, &length.to_be_bytes()),
         ];
-        self.expression("payload", &load.concat()).masked(&mask).compare(&network, EQUAL)
+        self.expression("payload", &load.concat()).compare(&prefix, EQUAL)
     }
 
     /// Matches packets of existing connections: answers and related errors.
@@ -146,7 +155,7 @@ impl Rule {
         self.expression("bitwise", &and.concat())
     }
 
-    fn compare(self, value: &[u8; 4], how: u32) -> Self {
+    fn compare(self, value: &[u8], how: u32) -> Self {
         let with = [
             attribute(1, &REGISTER.to_be_bytes()),
             attribute(2, &how.to_be_bytes()),
@@ -254,6 +263,8 @@ const META_OIF: u32 = 5;
 const NETWORK_HEADER: u32 = 1;
 /// RFC 791 §3.1.
 const SOURCE_ADDRESS: u32 = 12;
+/// RFC 8200 §3.
+const SOURCE_ADDRESS_V6: u32 = 8;
 const CT_STATE: u32 = 0;
 // `NF_CT_STATE_BIT`.
 const CT_ESTABLISHED: u32 = 2;

@@ -16,6 +16,8 @@ const HOST: &str = r#"set -e
     nsenter -t $server --net env GOODQUEUE_TEST_ROLE='serve-all 203.0.113.1' $this --exact inside --quiet & serving=$!
     state() { ip -o addr | grep -v -e goodqueue -e fe80; ip route; ip -o -d link show wan0 | sed 's/ state [A-Z]*//; s/^[0-9]*: //'; \
         cat /proc/sys/net/ipv4/conf/wan0/forwarding; ls /sys/class/net; }
+    # `set -e` ignores `! command`.
+    no() { if eval "$@"; then return 1; fi; }
     state > $folder/before
 "#;
 
@@ -57,9 +59,9 @@ fn nat_leads_to_the_host_s_network_and_leaves_the_host_as_it_was() {
         nsenter -t $server --net ip route add 198.18.0.0/16 via 203.0.113.2
         connect="timeout 1 bash -c 'echo > /dev/tcp/$(cat $folder/client)/5001'"
         tries=0; while ! eval "$connect"; do sleep 0.02; tries=$((tries + 1)); [ $tries -lt 1000 ]; done
-        ! eval "nsenter -t $server --net $connect"
+        no "nsenter -t $server --net $connect"
         # Forwarding ends with the first: a second one would lose it. Where the host forwards anyway, there can be many.
-        ! $goodqueue shell --nat --quiet -- true 2>$folder/said
+        no "$goodqueue shell --nat --quiet -- true 2>$folder/said"
         grep -q 'another run with --nat has enabled forwarding' $folder/said
         # Killed, the host is as before; so it is at any moment of the beginning.
         restored() { tries=0; while ! state | diff $folder/before - >/dev/null || [ -e $folder/undo ]; do
@@ -79,6 +81,66 @@ fn nat_leads_to_the_host_s_network_and_leaves_the_host_as_it_was() {
         packets["dequeued"].as_u64() > Some(690),
         "a million bytes came through the bottleneck: {packets}"
     );
+}
+
+/// Addresses of IPv6 on such a host; `$take6` fetches a million bytes from 2001:db8::1.
+const HOST_V6: &str = r#"
+    nsenter -t $server --net ip addr add 2001:db8::1/64 dev peer0 nodad; ip addr add 2001:db8::2/64 dev wan0 nodad
+    nsenter -t $server --net env GOODQUEUE_TEST_ROLE='serve-all 2001:db8::1' $this --exact inside --quiet & serving6=$!
+    trap 'kill $serving6' EXIT
+    printf '%s' "GOODQUEUE_TEST_ROLE='take 2001:db8::1' exec $this --exact inside --quiet --nocapture" > $folder/take6
+    take6="sh $folder/take6"
+"#;
+
+#[test]
+fn nat_carries_ipv6_where_the_host_forwards_it() {
+    if !root_with_ip("nat_carries_ipv6_where_the_host_forwards_it") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let script = r#"
+        nat="$goodqueue shell --nat --rate 20mbit --rtt 10ms --undo-file $folder/undo"
+        # A host that does not forward IPv6 stays so.
+        $nat --quiet -- sh -c 'ip -6 -o addr show scope global' | no 'grep -q inet6'
+        [ $(cat /proc/sys/net/ipv6/conf/all/forwarding) = 0 ]
+        umount /proc/sys; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
+        tries=0; while ! $take6 >/dev/null 2>&1; do sleep 0.02; tries=$((tries + 1)); [ $tries -lt 1000 ]; done
+        $nat --quiet --json $folder/stats -- $take6
+        no 'ip -6 -o addr | grep 2001:2:0'
+        # From outside nobody begins a connection to the program.
+        $nat --quiet -- sh -c "ip -6 -o addr show scope global | grep -o '2001:2:0:[0-9a-f]*::1' > $folder/client; \
+            GOODQUEUE_TEST_ROLE='serve-all ::' exec $this --exact inside --quiet" & first=$!
+        while [ ! -s $folder/client ]; do sleep 0.02; done
+        nsenter -t $server --net ip -6 route add 2001:2::/48 via 2001:db8::2
+        connect="timeout 1 bash -c 'echo > /dev/tcp/$(cat $folder/client)/5001'"
+        tries=0; while ! eval "$connect"; do sleep 0.02; tries=$((tries + 1)); [ $tries -lt 1000 ]; done
+        no "nsenter -t $server --net $connect"
+        kill -9 $first"#;
+    good(&on_a_host(&folder, &format!("{HOST_V6}\n{script}")));
+    let packets = &json(&folder.path().join("stats"))["down"]["packets"];
+    assert!(packets["dequeued"].as_u64() > Some(690), "a million bytes came through: {packets}");
+}
+
+#[test]
+fn shape_carries_the_ipv6_of_a_host() {
+    if !root_with_ip("shape_carries_the_ipv6_of_a_host") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let script = r#"
+        tries=0; while ! $take6 >/dev/null 2>&1; do sleep 0.02; tries=$((tries + 1)); [ $tries -lt 1000 ]; done
+        ip -6 -o addr show dev wan0 | grep -v fe80 > $folder/before6
+        $goodqueue shape --before wan0 --made gq0 --take-over --undo-file $folder/undo --rate 30mbit --up 20mbit \
+            --qdisc fq_codel --control $folder/control --quiet --json $folder/stats & pid=$!
+        tries=0; while ! $goodqueue stats --control $folder/control >/dev/null 2>&1; do
+            sleep 0.02; tries=$((tries + 1)); [ $tries -lt 1000 ]; done
+        ip -6 -o addr show dev gq0 | grep -q '2001:db8::2/64'; no 'ip -6 -o addr show dev wan0 | grep -q 2001:db8'
+        $take6
+        kill $pid; wait $pid
+        ip -6 -o addr show dev wan0 | grep -v fe80 | diff $folder/before6 -; $take6"#;
+    good(&on_a_host(&folder, &format!("{HOST_V6}\n{script}")));
+    let packets = &json(&folder.path().join("stats"))["down"]["packets"];
+    assert!(packets["dequeued"].as_u64() > Some(690), "a million bytes came through: {packets}");
 }
 
 #[test]
@@ -121,7 +183,7 @@ fn shape_takes_over_an_interface_and_gives_it_back_however_it_ends() {
         # The host's own traffic goes through it.
         $shape --json $folder/stats & pid=$!
         up; ip route | grep -q 'default via 203.0.113.1 dev gq0'; ip -o addr show dev gq0 | grep -q 203.0.113.77
-        ! ip -o addr show dev wan0 | grep -q '203.0.113'
+        no "ip -o addr show dev wan0 | grep -q '203.0.113'"
         grep -q '# address 203.0.113.2/24 of wan0' $folder/undo
         grep -q 'CapPrm:.*0000000000000000' /proc/$pid/status
         # Who watches has CAP_NET_ADMIN (bit 12) and nothing else.
@@ -136,7 +198,7 @@ fn shape_takes_over_an_interface_and_gives_it_back_however_it_ends() {
         # Both killed, the undo file does.
         $shape & pid=$!
         up; guardian=$(pgrep -x gq-undo); kill -9 $guardian $pid; sleep 0.2
-        ! ip route | grep -q default; [ -e $folder/undo ]
+        no 'ip route | grep -q default'; [ -e $folder/undo ]
         $goodqueue shape --undo $folder/undo > $folder/undone
         grep -q 'restored: route default via 203.0.113.1 of wan0' $folder/undone
         restored; $take

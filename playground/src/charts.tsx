@@ -3,7 +3,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { coloursOf, namesOf } from "./colours.ts";
-import { CHARTS } from "./history.ts";
+import { CHARTS, queueNames } from "./history.ts";
 import type { Player } from "./player.ts";
 import type { About } from "./protocol.ts";
 
@@ -95,7 +95,7 @@ function option(index: number, player: Player, about: About): object {
   const [ink, faint] = [style.getPropertyValue("--muted"), style.getPropertyValue("--faint")];
   const [names, colours] = [namesOf(about.flows), coloursOf(about.flows)];
   const series = player.tracks.flatMap((track, column) => {
-    const curves = info.curves(track, player.now, names, about.flows);
+    const curves = info.curves(track, player.now, names, about.flows, queueNames(about.places));
     return curves.map((curve, at) => ({
       type: "line", showSymbol: false, animation: false,
       name: `${about.columns[column]?.label ?? ""}${curves.length > 1 ? `, ${curve.name}` : ""}`,

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { facts } from "./facts.ts";
 import { coloursOf, namesOf } from "./colours.ts";
 import type { About, Story } from "./protocol.ts";
-import { Scene, heightOf, type Look } from "./scene.ts";
+import { Scene, rowsOf, type Look } from "./scene.ts";
 import { sparkline } from "./sparkline.ts";
 import type { Packet, Track } from "./track.ts";
 import { grade, ms } from "./words.ts";
@@ -13,8 +13,8 @@ import { grade, ms } from "./words.ts";
 export interface Moment {
   now: number;
   speed: number;
-  /** Largest backlog in bytes of any column, per direction: all columns have the same scale. */
-  room: [number, number];
+  /** Largest backlog in bytes of any column, for each queue: all columns have the same scale. */
+  room: number[];
   /** Longest ping of any column. */
   top: number;
   /** True a few times per second, when the numbers change. */
@@ -52,7 +52,7 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
   const losses = useRef<HTMLParagraphElement>(null);
   const scenes = useRef<Scene | null>(null);
   const pointed = useRef<number | null>(null);
-  pointed.current = asked?.packet.number ?? null;
+  pointed.current = asked?.packet.id ?? null;
   const names = namesOf(about.flows);
   const colours = coloursOf(about.flows);
 
@@ -60,7 +60,7 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
     const context = canvas.current?.getContext("2d");
     const small = spark.current?.getContext("2d");
     if (!context || !small) return;
-    const scene = new Scene(context);
+    const scene = new Scene(context, rowsOf(about, index));
     scenes.current = scene;
     let seen = look(context.canvas, colours);
     register(index, (track, moment) => {
@@ -68,7 +68,7 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
       // Reading styles in every frame would be slow.
       if (moment.changesNumbers) seen = look(context.canvas, colours);
       seen.asked = pointed.current;
-      const width = fit(context.canvas, heightOf(seen.isNarrow), ratio);
+      const width = fit(context.canvas, scene.height(seen.isNarrow), ratio);
       scene.draw(track, moment.now, seen, { width, ratio }, moment.room, moment.speed);
       if (!moment.changesNumbers) return;
       const wide = fit(small.canvas, 44, ratio);
@@ -82,7 +82,7 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
     return () => register(index, null);
   }, [about, index]);
 
-  const told = asked === null ? null : facts(asked.packet, asked.now, names[asked.packet.flow] ?? "flow", reasons);
+  const told = asked === null ? null : facts(asked.packet, about.places[asked.packet.queue >> 1]?.name ?? null, asked.now, names[asked.packet.flow] ?? "flow", reasons);
   const probe = about.flows.findIndex((flow) => flow.kind === "ping");
   const flows = about.flows.map((flow, at) => ({ flow, at })).filter(({ at }) => at !== probe);
   const label = about.columns[index]?.label ?? line;
@@ -197,7 +197,8 @@ function numbers(
     if (output !== null) output.textContent = text;
   }
   if (losses !== null) {
-    const [drops, marks] = [track.drops[0] + track.drops[1], track.marks[0] + track.marks[1]];
+    const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0);
+    const [drops, marks] = [sum(track.drops), sum(track.marks)];
     const [words] = losses.getElementsByTagName("span");
     if (words !== undefined) words.textContent = `${drops === 0 ? "no" : drops} drop${drops === 1 ? "" : "s"}${marks > 0 ? `, ${marks} marks` : ""}`;
     for (const button of losses.getElementsByTagName("button")) {

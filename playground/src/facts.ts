@@ -24,9 +24,9 @@ function count(packets: number, bytes: number): string {
 }
 
 /** Returns the title and the sentences of a packet at `now`. */
-export function facts(packet: Packet, now: number, flow: string, reasons: string[]): { title: string; lines: string[] } {
+export function facts(packet: Packet, place: string | null, now: number, flow: string, reasons: string[]): { title: string; lines: string[] } {
   const kind = packet.kind === "ack" ? `acknowledgement of the ${flow}` : packet.kind === "ping" ? "ping" : `packet of the ${flow}`;
-  const title = `Packet ${packet.number}: ${kind}, ${packet.bytes} bytes ${packet.side === DOWN ? "to the client" : "to the Internet"}`;
+  const title = `Packet ${packet.number}: ${kind}, ${packet.bytes} bytes ${packet.side === DOWN ? "to the client" : "to the Internet"}${place === null ? "" : `, at the ${place}`}`;
   const lines = [`It arrived at ${seconds(packet.arrived)} and found ${count(...packet.found)}.`];
   const waited = ms(Math.min(packet.left, now) - packet.arrived);
   if (packet.left > now) {

@@ -1,6 +1,6 @@
 // What charts need of a column: one value per step of time.
 
-import type { FlowInfo } from "./protocol.ts";
+import type { FlowInfo, PlaceInfo } from "./protocol.ts";
 import type { Track } from "./track.ts";
 
 /** A curve: time in seconds and value. */
@@ -17,10 +17,13 @@ export interface Curve {
 export interface ChartInfo {
   title: string;
   unit: string;
-  curves(track: Track, now: number, names: string[], flows: FlowInfo[]): Curve[];
+  curves(track: Track, now: number, names: string[], flows: FlowInfo[], queues: string[]): Curve[];
 }
 
-const SIDES = ["down", "up"] as const;
+/** The names of the queues, by their numbers: `down`, `up`, `modem down`, `modem up`. */
+export function queueNames(places: PlaceInfo[]): string[] {
+  return places.flatMap(({ name }) => ["down", "up"].map((side) => (name === null ? side : `${name} ${side}`)));
+}
 
 export const CHARTS: ChartInfo[] = [
   {
@@ -32,15 +35,15 @@ export const CHARTS: ChartInfo[] = [
   },
   {
     title: "Longest sojourn time", unit: "ms",
-    curves: (track, now) => SIDES.map((side, index) => ({
-      name: side, flow: -1,
-      points: track.bins(now).map((bin) => [bin.at / 1e9, (bin.sojourn[index as 0 | 1] ?? 0) / 1e6]),
+    curves: (track, now, _names, _flows, queues) => queues.map((name, queue) => ({
+      name, flow: -1,
+      points: track.bins(now).map((bin): [number, number] => [bin.at / 1e9, (bin.sojourn[queue] ?? 0) / 1e6]),
     })),
   },
   {
     title: "Backlog", unit: "packets",
-    curves: (track, now) => SIDES.map((side, index) => ({
-      name: side, flow: -1, points: track.bins(now).map((bin) => [bin.at / 1e9, bin.backlog[index as 0 | 1]]),
+    curves: (track, now, _names, _flows, queues) => queues.map((name, queue) => ({
+      name, flow: -1, points: track.bins(now).map((bin): [number, number] => [bin.at / 1e9, bin.backlog[queue] ?? 0]),
     })),
   },
   {

@@ -1,7 +1,7 @@
 // Lessons of about five minutes: something to do, something to observe, and a question.
 
 import { FIRST, ofScenario, type Settings } from "./settings.ts";
-import { DOWN, UP, type Side, type Track } from "./track.ts";
+import { DOWN, UP, queueOf, type Side, type Track } from "./track.ts";
 
 export interface LessonStep {
   /** The text of the step. */
@@ -75,6 +75,11 @@ function goodput(track: Track | undefined, now: number, flows: number): number {
 
 function mean(values: number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+/** Packets in the queue of the place behind the router, to the Internet. */
+function inModem(track: Track | undefined, now: number): number {
+  return track?.held(queueOf(1, UP), now).packets ?? 0;
 }
 
 function drops(track: Track | undefined, side: Side): number {
@@ -203,12 +208,12 @@ export const LESSONS: Lesson[] = [
     },
     [
       {
-        say: "The picture shows the queues of a home router. Both use fq_codel, but on the left the modem behind the router is slower than the router's port. The router's queue is empty, and yet the ping is slow: it waits in the modem.",
-        seen: ([left], now) => now > 4e9 && all(left, now, (ms) => ms > 250) && (left?.held(UP, now).packets ?? 9) < 3,
+        say: "The picture shows two queues each way: that of a home router, and that of the modem behind it. Both routers use fq_codel. On the left the modem is slower than the router's port, so the router's queue is empty, and the ping waits in the modem, which has a plain buffer.",
+        seen: ([left], now) => now > 4e9 && all(left, now, (ms) => ms > 250) && (left?.held(UP, now).packets ?? 9) < 3 && inModem(left, now) > 20,
       },
       {
-        say: "On the right the router sends 5 % slower than the modem. Now the queue is in the router, and fq_codel can manage it.",
-        seen: ([, right], now) => now > 4e9 && all(right, now, (ms) => ms < 150) && (right?.held(UP, now).packets ?? 0) > 0,
+        say: "On the right the router sends 5 % slower than the modem. The modem's queue is empty: now the packets wait in the router, and fq_codel can manage them.",
+        seen: ([, right], now) => now > 4e9 && all(right, now, (ms) => ms < 150) && (right?.held(UP, now).packets ?? 0) > 0 && inModem(right, now) < 3,
       },
     ],
     "You install a router with fq_codel, and the ping under load does not improve. What do you look at first?",

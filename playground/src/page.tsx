@@ -13,7 +13,7 @@ import { ScenarioText } from "./scenario.tsx";
 import {
   command, file, fromHash, isScenario, ofScenario, python, rateSteps, request, toHash, withRateFrom, type Settings,
 } from "./settings.ts";
-import type { Packet } from "./track.ts";
+import { MOST_PLACES, type Packet } from "./track.ts";
 import { Results } from "./results.tsx";
 import { Sound } from "./sound.ts";
 import { tomlOfJson } from "./toml.ts";
@@ -88,7 +88,7 @@ export function Page() {
       refused: setError,
       drawn: (now) => draw(made, now),
       told: (column, number, story) =>
-        setAsked((before) => (before?.column === column && before.packet.number === number ? { ...before, story } : before)),
+        setAsked((before) => (before?.column === column && before.packet.id === number * MOST_PLACES ? { ...before, story } : before)),
       over: (text) => {
         setJson(text);
         setPlaying(false);
@@ -102,7 +102,7 @@ export function Page() {
     const changesNumbers = at - times.current.numbers >= NUMBERS;
     if (changesNumbers) times.current.numbers = at;
     const { tracks } = source;
-    const room: [number, number] = [0, 1].map((side) => Math.max(...tracks.map((track) => track.peak[side] ?? 0))) as [number, number];
+    const room = (tracks[0]?.peak ?? []).map((_, queue) => Math.max(...tracks.map((track) => track.peak[queue] ?? 0)));
     const top = changesNumbers ? Math.max(1, ...tracks.flatMap((track) => track.answersUntil(now).map((answer) => answer.time))) : 1;
     const moment = { now, speed: source.isPlaying ? source.speed : 0, room, top, changesNumbers };
     tracks.forEach((track, index) => draws.current[index]?.(track, moment));
@@ -116,8 +116,9 @@ export function Page() {
     }
     if (at - times.current.sentence >= SENTENCE && spoken.current !== null && source.about !== null) {
       times.current.sentence = at;
-      const { columns } = source.about;
-      const text = sentence(source.about, tracks.map((track, index) => seenIn(track, nameOf(columns[index]?.label ?? "", index), now)));
+      const info = source.about;
+      const { columns } = info;
+      const text = sentence(info, tracks.map((track, index) => seenIn(info, track, nameOf(columns[index]?.label ?? "", index), now)));
       if (spoken.current.textContent !== text) spoken.current.textContent = text;
       if (aloud.current !== null && source.isPlaying && at - times.current.aloud >= READ_ALOUD) {
         times.current.aloud = at;
@@ -189,7 +190,8 @@ export function Page() {
     player.isPlaying = false;
     setPlaying(false);
     setAsked({ column, packet, now: player.now, story: null });
-    if (packet.left <= player.now) player.tell(column, packet.number);
+    // The command tells stories of the compared disciplines only.
+    if (packet.left <= player.now && packet.queue < 2) player.tell(column, packet.number);
   }
 
   function step(): void {

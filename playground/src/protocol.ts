@@ -11,6 +11,14 @@ export interface FlowInfo {
   rtt: number;
 }
 
+/** A place with a queue in each direction. */
+export interface PlaceInfo {
+  /** Null for the place of the compared disciplines. */
+  name: string | null;
+  /** True if the delay of the path follows: down, up. */
+  before_the_delay: [boolean, boolean];
+}
+
 export interface About {
   scenario: Record<string, unknown>;
   /** Simulated time in nanoseconds. */
@@ -18,6 +26,10 @@ export interface About {
   /** `line` is the discipline as `--qdisc` takes it; `label` is its name in results. */
   columns: { label: string; line: string; kinds: [string, string] }[];
   flows: FlowInfo[];
+  /** The places at which packets wait, by their numbers in records. The first one has the compared disciplines. */
+  places: PlaceInfo[];
+  /** Numbers of the places from the servers to the clients. */
+  order: number[];
   /** True if the command makes more runs of this scenario than the page shows. */
   is_part: boolean;
 }

@@ -1,10 +1,12 @@
-// The picture of one column: two pipes, each with its queue, its link and the way behind it.
+// The picture of one column: a pipe for each queue, with its link and the way behind it, in the order
+// in which packets pass them.
 //
 // Packets of a queue lie on a belt that moves at the rate of the link, so their place is the number
 // of bytes ahead of them. A queue that separates flows has a belt for each flow.
 
 import { FALL } from "./player.ts";
-import { DOWN, UP, type Packet, type Side, type Track } from "./track.ts";
+import type { About } from "./protocol.ts";
+import { DOWN, UP, queueOf, type Packet, type QueueId, type Track } from "./track.ts";
 
 export interface Look {
   ink: string;
@@ -14,7 +16,7 @@ export interface Look {
   alarm: string;
   colours: string[];
   isNarrow: boolean;
-  /** Number of the packet that the user asks, or null. */
+  /** The packet that the user asks, or null. */
   asked: number | null;
 }
 
@@ -25,6 +27,25 @@ export interface Place {
   radius: number;
 }
 
+/** A pipe of the picture. */
+export interface Row {
+  queue: QueueId;
+  /** What waits there, such as `modem`. */
+  name: string;
+}
+
+/** Returns the pipes of a column from the top down: the way to the Internet, and the way back. */
+export function rowsOf(about: About, column: number): Row[] {
+  const kinds = about.columns[column]?.kinds ?? ["", ""];
+  const name = (place: number, side: 0 | 1) => {
+    const given = about.places[place]?.name ?? null;
+    return given ?? (about.places.length > 1 ? `queue (${kinds[side]})` : "queue");
+  };
+  const up = [...about.order].reverse().map((place) => ({ queue: queueOf(place, UP), name: name(place, UP) }));
+  const down = about.order.map((place) => ({ queue: queueOf(place, DOWN), name: name(place, DOWN) }));
+  return [...up, ...down];
+}
+
 /** Heights in CSS pixels. */
 interface Heights {
   head: number;
@@ -32,56 +53,58 @@ interface Heights {
   gap: number;
 }
 
-function heights(isNarrow: boolean): Heights {
+function heights(isNarrow: boolean, rows: number): Heights {
+  if (rows > 2) return isNarrow ? { head: 18, pipe: 34, gap: 10 } : { head: 20, pipe: 48, gap: 16 };
   return isNarrow ? { head: 18, pipe: 42, gap: 14 } : { head: 22, pipe: 64, gap: 26 };
-}
-
-/** Returns the height of the picture. */
-export function heightOf(isNarrow: boolean): number {
-  const { head, pipe, gap } = heights(isNarrow);
-  return 2 * (head + pipe) + gap + 8;
 }
 
 /** Parts of the width: the end of the queue, and the end of the link. */
 const EXIT = 0.66;
 const WIRE = 0.76;
 
+/** What a picture shows. */
+interface Frame {
+  track: Track;
+  now: number;
+  look: Look;
+  size: { width: number; ratio: number };
+  room: number[];
+  speed: number;
+}
+
 export class Scene {
-  /** What was drawn where, for the pointer and the keyboard. */
-  places: Place[] = [];
-  private seen = new Map<number, number>();
-  private scale: [number, number] = [30_000, 30_000];
+  /** What is drawn where; null if nobody has asked since the last frame. */
+  private known: Place[] | null = null;
+  private places: Place[] | null = null;
+  private frame: Frame | null = null;
+  private asked: { x: number; y: number; radius: number } | null = null;
+  private readonly scale: number[];
 
-  constructor(private readonly context: CanvasRenderingContext2D) {}
+  constructor(private readonly context: CanvasRenderingContext2D, private readonly rows: Row[]) {
+    this.scale = rows.map(() => 30_000);
+  }
 
-  /** Draws the column at `now`. `room` is the number of bytes that the queue has place for. */
-  draw(track: Track, now: number, look: Look, size: { width: number; ratio: number }, room: [number, number], speed: number): void {
-    const { context } = this;
-    context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
-    const { head, pipe, gap } = heights(look.isNarrow);
-    context.clearRect(0, 0, size.width, heightOf(look.isNarrow));
-    this.places = [];
-    const kept = new Map<number, number>();
-    for (const side of [UP, DOWN] as const) {
-      const top = side === UP ? head : head * 2 + pipe + gap;
-      this.scale[side] += (Math.max(30_000, room[side]) - this.scale[side]) * 0.1;
-      this.pipe(track, now, look, size.width, side, [top, pipe], speed, kept);
-    }
-    this.seen = kept;
-    const asked = this.places.find(({ packet }) => packet.number === look.asked);
-    if (asked !== undefined) {
-      context.beginPath();
-      context.arc(asked.x, asked.y, Math.max(12, asked.radius + 4), 0, 7);
-      context.lineWidth = 3;
-      context.strokeStyle = look.ink;
-      context.stroke();
-    }
+  /** The height of the picture. */
+  height(isNarrow: boolean): number {
+    const { head, pipe, gap } = heights(isNarrow, this.rows.length);
+    return this.rows.length * (head + pipe + gap) - gap + 8;
+  }
+
+  /** Draws the column at `now`. `room` is the number of bytes that each queue has place for. */
+  draw(track: Track, now: number, look: Look, size: { width: number; ratio: number }, room: number[], speed: number): void {
+    this.frame = { track, now, look, size, room, speed };
+    this.known = null;
+    this.rows.forEach((row, index) => {
+      const scale = this.scale[index] ?? 30_000;
+      this.scale[index] = scale + (Math.max(30_000, room[row.queue] ?? 0) - scale) * 0.1;
+    });
+    this.paint(this.frame);
   }
 
   /** The packet at this point, or the nearest one within a finger's width. */
   at(x: number, y: number): Packet | null {
     let [best, least] = [null as Packet | null, 22];
-    for (const place of this.places) {
+    for (const place of this.all()) {
       const beyond = Math.max(0, Math.hypot((place.x - x) * 1, (place.y - y) * 0.35) - Math.min(place.radius, 12) * 0.3);
       // A ping lies above the others.
       const distance = place.packet.kind === "ping" ? beyond - 6 : beyond;
@@ -91,38 +114,74 @@ export class Scene {
   }
 
   /** The packet beside this one in the picture, from the left to the right and from the top down. */
-  beside(number: number | null, step: 1 | -1): Packet | null {
-    const order = [...this.places].sort((a, b) => a.packet.side === b.packet.side ? a.x - b.x : b.packet.side - a.packet.side);
+  beside(id: number | null, step: 1 | -1): Packet | null {
+    const row = (packet: Packet) => this.rows.findIndex(({ queue }) => queue === packet.queue);
+    const order = [...this.all()].sort((a, b) => row(a.packet) - row(b.packet) || a.x - b.x);
     if (order.length === 0) return null;
-    const found = order.findIndex(({ packet }) => packet.number === number);
+    const found = order.findIndex(({ packet }) => packet.id === id);
     const next = found < 0 ? (step > 0 ? 0 : order.length - 1) : (found + step + order.length) % order.length;
     return order[next]?.packet ?? null;
   }
 
-  private pipe(
-    track: Track, now: number, look: Look, width: number, side: Side, [top, high]: [number, number], speed: number, kept: Map<number, number>,
-  ): void {
+  /** What is drawn where. The same picture is drawn once more, so that other frames need no list. */
+  private all(): Place[] {
+    if (this.known === null && this.frame !== null) {
+      this.places = [];
+      this.paint(this.frame);
+      this.known = this.places;
+      this.places = null;
+    }
+    return this.known ?? [];
+  }
+
+  private paint(frame: Frame): void {
     const { context } = this;
-    const turned = side === DOWN;
+    const { look, size } = frame;
+    const { head, pipe, gap } = heights(look.isNarrow, this.rows.length);
+    context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
+    context.clearRect(0, 0, size.width, this.height(look.isNarrow));
+    this.asked = null;
+    this.rows.forEach((row, index) => this.pipe(frame, row, this.scale[index] ?? 30_000, head + index * (head + pipe + gap), pipe));
+    if (this.asked === null) return;
+    const { x, y, radius } = this.asked as Omit<Place, "packet">;
+    context.beginPath();
+    context.arc(x, y, Math.max(12, radius + 4), 0, 7);
+    context.lineWidth = 3;
+    context.strokeStyle = look.ink;
+    context.stroke();
+  }
+
+  /** Notes where a packet is drawn, if somebody wants to know. */
+  private put(packet: Packet, x: number, y: number, radius: number): void {
+    if (packet.id === this.frame?.look.asked) this.asked = { x, y, radius };
+    this.places?.push({ packet, x, y, radius });
+  }
+
+  private pipe(frame: Frame, { queue, name }: Row, scale: number, top: number, high: number): void {
+    const { context } = this;
+    const { track, now, look, size: { width, ratio }, speed } = frame;
+    const turned = queue % 2 === DOWN;
     const place = (x: number) => (turned ? width - x : x);
     const [edge, exit, wire] = [10, width * EXIT, width * WIRE];
     const middle = top + high / 2;
 
-    const waiting: Packet[] = [];
-    const away: Packet[] = [];
-    let wired: Packet | undefined;
-    for (const packet of track.packets) {
-      if (packet.side !== side || packet.arrived > now) continue;
-      if (packet.left > now) waiting.push(packet);
-      else away.push(packet);
-      if (packet.left <= now && packet.sent > now) wired = packet;
+    const all = track.lanes[queue] ?? [];
+    let [waiting, wired] = [0, undefined as Packet | undefined];
+    const separates = track.separates[queue] === true;
+    const present: boolean[] = [];
+    for (const packet of all) {
+      if (packet.arrived > now) break;
+      if (packet.left > now) {
+        waiting += 1;
+        present[packet.flow] = true;
+      } else if (packet.sent > now) wired = packet;
     }
     context.font = "12px system-ui, sans-serif";
     context.fillStyle = look.faint;
     context.textBaseline = "alphabetic";
     context.textAlign = turned ? "right" : "left";
-    const name = turned ? "to the client" : "to the Internet";
-    context.fillText(`${turned ? "← " : ""}queue ${name}: ${waiting.length} packet${waiting.length === 1 ? "" : "s"}${turned ? "" : " →"}`, place(edge), top - 7);
+    const where = turned ? "to the client" : "to the Internet";
+    context.fillText(`${turned ? "← " : ""}${name} ${where}: ${waiting} packet${waiting === 1 ? "" : "s"}${turned ? "" : " →"}`, place(edge), top - 7);
 
     // The pipe narrows where the queue ends.
     context.beginPath();
@@ -138,59 +197,74 @@ export class Scene {
     context.fillStyle = look.pipe;
     context.fill();
 
-    const lanes = track.separates[side] ? [...new Set(waiting.map((packet) => packet.flow))].sort((a, b) => a - b) : [];
-    const lane = (packet: Packet) => Math.max(0, lanes.indexOf(packet.flow));
-    const count = Math.max(1, lanes.length);
+    // The row of each flow.
+    const rows: number[] = [];
+    let count = 0;
+    if (separates) present.forEach((_, flow) => { rows[flow] = count++; });
+    count = Math.max(1, count);
     const laneHeight = (high - 8) / count;
     const ahead = new Array<number>(count).fill(0);
-    const perByte = (exit - edge - 6) / this.scale[side];
+    const painted = new Array<number>(count).fill(Infinity);
+    const perByte = (exit - edge - 6) / scale;
     // On a single belt the packet that is being sent still pushes those behind it.
     if (wired !== undefined && count === 1) {
       ahead[0] = wired.bytes * ((wired.sent - now) / Math.max(1, wired.sent - wired.left));
     }
     const pings: [Packet, number, number][] = [];
-    for (const packet of waiting) {
-      const row = lane(packet);
+    for (const packet of all) {
+      if (packet.arrived > now) break;
+      if (packet.left <= now) continue;
+      const row = rows[packet.flow] ?? 0;
       const before = ahead[row] ?? 0;
       ahead[row] = before + packet.bytes;
       const aim = exit - 3 - before * perByte;
-      const last = this.seen.get(packet.number);
-      const x = last === undefined || speed === 0 ? aim : last + (aim - last) * 0.4;
-      kept.set(packet.number, x);
-      const length = Math.max(1.2, packet.bytes * perByte - (packet.bytes * perByte > 3 ? 1 : 0));
+      if (this.places === null) packet.x = Number.isNaN(packet.x) || speed === 0 ? aim : packet.x + (aim - packet.x) * 0.4;
+      const { x } = packet;
+      const exact = packet.bytes * perByte;
+      const length = Math.max(1.2, exact - (exact > 3 ? 1 : 0));
       const y = top + 4 + row * laneHeight;
       if (packet.kind === "ping") {
         pings.push([packet, x, y + laneHeight / 2]);
         continue;
       }
       if (x - length < edge - 40) continue;
+      this.put(packet, place(x - length / 2), y + laneHeight / 2, Math.max(5, length / 2));
+      // Of several packets within one pixel of the screen only one can be seen.
+      const left = Math.floor((x - length) * ratio);
+      if (left >= (painted[row] ?? Infinity)) continue;
+      painted[row] = left;
       context.fillStyle = look.colours[packet.flow] ?? look.faint;
       const tall = packet.kind === "ack" ? laneHeight * 0.4 : laneHeight - 2;
-      const low = y + (laneHeight - tall) / 2;
-      context.fillRect(turned ? place(x) : x - length, low, length, tall);
-      this.places.push({ packet, x: place(x - length / 2), y: y + laneHeight / 2, radius: Math.max(5, length / 2) });
+      context.fillRect(turned ? place(x) : x - length, y + (laneHeight - tall) / 2, length, tall);
     }
 
-    for (const packet of away) {
+    let drawn = -1;
+    for (const packet of all) {
+      if (packet.arrived > now) break;
+      if (packet.left > now) continue;
       if (packet.fate > 0) this.falling(packet, now, look, place, top + high, speed, exit - 3 - packet.found[1] * perByte);
-      else this.travelling(packet, now, track, look, place, { exit, wire, end: width - 4, middle }, pings);
+      else drawn = this.travelling(packet, frame, place, { exit, wire, end: width - 4, middle }, pings, drawn);
     }
     for (const [packet, x, y] of pings) this.ping(packet, place(Math.max(edge, x)), y, look);
   }
 
+  /** Draws a packet on the line, unless another one of its look has just been drawn at that pixel. */
   private travelling(
-    packet: Packet, now: number, track: Track, look: Look, place: (x: number) => number,
-    at: { exit: number; wire: number; end: number; middle: number }, pings: [Packet, number, number][],
-  ): void {
+    packet: Packet, { track, now, look, size }: Frame, place: (x: number) => number,
+    at: { exit: number; wire: number; end: number; middle: number }, pings: [Packet, number, number][], drawn: number,
+  ): number {
     const way = track.wayBehind(packet);
     let x: number;
     if (now < packet.sent) x = at.exit + (at.wire - at.exit) * ((now - packet.left) / (packet.sent - packet.left));
     else if (way > 0 && now < packet.sent + way) x = at.wire + (at.end - at.wire) * ((now - packet.sent) / way);
-    else return;
+    else return drawn;
     if (packet.kind === "ping") {
       pings.push([packet, x, at.middle]);
-      return;
+      return drawn;
     }
+    this.put(packet, place(x), at.middle, 7);
+    const pixel = (Math.round(x * size.ratio) * look.colours.length + packet.flow) * 2 + (packet.kind === "ack" ? 1 : 0);
+    if (pixel === drawn && !packet.isMarked) return drawn;
     const { context } = this;
     context.fillStyle = look.colours[packet.flow] ?? look.faint;
     const [wide, high] = packet.kind === "ack" ? [3, 6] : [7, 12];
@@ -200,7 +274,7 @@ export class Scene {
       context.lineWidth = 2;
       context.strokeRect(place(x) - wide / 2 - 1, at.middle - high / 2 - 1, wide + 2, high + 2);
     }
-    this.places.push({ packet, x: place(x), y: at.middle, radius: 7 });
+    return pixel;
   }
 
   /** A dropped packet falls out of the pipe. */
@@ -210,7 +284,7 @@ export class Scene {
     const { context } = this;
     const part = since / FALL;
     const y = bottom + 2 + part * 20;
-    const at = place(Math.max(14, this.seen.get(packet.number) ?? x));
+    const at = place(Math.max(14, Number.isNaN(packet.x) ? x : packet.x));
     context.globalAlpha = 1 - part;
     context.strokeStyle = look.alarm;
     context.lineWidth = 2.5;
@@ -221,7 +295,7 @@ export class Scene {
     context.lineTo(at - 5, y + 5);
     context.stroke();
     context.globalAlpha = 1;
-    this.places.push({ packet, x: at, y, radius: 8 });
+    this.put(packet, at, y, 8);
   }
 
   /** A ping is a diamond that nothing hides. */
@@ -239,6 +313,6 @@ export class Scene {
     context.lineWidth = 2;
     context.strokeStyle = look.ink;
     context.stroke();
-    this.places.push({ packet, x, y, radius: radius + 2 });
+    this.put(packet, x, y, radius + 2);
   }
 }

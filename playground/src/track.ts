@@ -7,9 +7,20 @@ export type Side = 0 | 1;
 export const DOWN: Side = 0;
 export const UP: Side = 1;
 
+/** Number of a queue: that of its place, with its side. The queues of the compared disciplines are 0 and 1. */
+export type QueueId = number;
+
+export function queueOf(place: number, side: Side): QueueId {
+  return 2 * place + side;
+}
+
 /** A packet at a queue. Times are nanoseconds; Infinity: not yet. */
 export interface Packet {
+  /** Running number at its place. */
   number: number;
+  /** Place and number in one. */
+  id: number;
+  queue: QueueId;
   side: Side;
   flow: number;
   bytes: number;
@@ -25,6 +36,8 @@ export interface Packet {
   /** 0: sent; otherwise the number of the drop reason plus 1. */
   fate: number;
   isMarked: boolean;
+  /** Where the picture has drawn it in its queue; NaN: nowhere yet. */
+  x: number;
 }
 
 export interface Answer {
@@ -44,14 +57,16 @@ export interface FlowState {
 /** The queues in one step of time. */
 export interface Bin {
   at: number;
-  /** Longest sojourn time of the packets that left: down, up. */
-  sojourn: [number, number];
-  /** Packets queued after the last event of the step: down, up. */
-  backlog: [number, number];
+  /** Longest sojourn time of the packets that left each queue. */
+  sojourn: number[];
+  /** Packets in each queue after the last event of the step. */
+  backlog: number[];
 }
 
 const RECORD = 8;
 const FLOW = 5;
+/** More places than a path has. */
+export const MOST_PLACES = 64;
 const KINDS = ["data", "ack", "ping"] as const;
 const MEGA = 1e6;
 
@@ -62,22 +77,24 @@ export interface Sample {
 }
 
 export class Track {
-  /** Packets by the order of their arrival, as long as they may be drawn. */
-  packets: Packet[] = [];
+  /** The packets of each queue by the order of their arrival, as long as they may be drawn. */
+  lanes: Packet[][];
   /** Answered pings in the order of their sending. */
   answers: Answer[] = [];
   /** States of the flows, at most one for each step of the history. */
   samples: Sample[] = [];
-  /** Whether the queue of a side separates flows: a packet has overtaken one of another flow. */
-  separates: [boolean, boolean] = [false, false];
-  /** Most bytes ever held by the queue of a side. */
-  peak: [number, number] = [0, 0];
-  drops: [number, number] = [0, 0];
-  marks: [number, number] = [0, 0];
+  /** Whether a queue separates flows: a packet has overtaken one of another flow. */
+  separates: boolean[];
+  /** Most bytes ever held by a queue. */
+  peak: number[];
+  drops: number[];
+  marks: number[];
   /** The packets that the page offers to explain without a pointer. */
   private recent: Record<"ping" | "drop" | "mark", Packet[]> = { ping: [], drop: [], mark: [] };
   /** The packets in each queue, as far as the worker knows, in the order of their arrival. */
-  private queued: [Map<number, Packet>, Map<number, Packet>] = [new Map(), new Map()];
+  private queued: Map<number, Packet>[];
+  /** Whether the delay of the path follows a queue. */
+  private readonly isLast: boolean[];
   private history: Bin[] = [];
   /** The flow whose pings the column shows in large, or -1. */
   readonly probe: number;
@@ -88,6 +105,12 @@ export class Track {
   private readonly window: number;
 
   constructor(about: About) {
+    this.isLast = about.places.flatMap((place) => place.before_the_delay);
+    const ofQueues = <T>(value: () => T) => this.isLast.map(value);
+    this.lanes = ofQueues(() => []);
+    this.separates = ofQueues(() => false);
+    [this.peak, this.drops, this.marks] = [ofQueues(() => 0), ofQueues(() => 0), ofQueues(() => 0)];
+    this.queued = ofQueues(() => new Map());
     this.probe = about.flows.findIndex((flow) => flow.kind === "ping");
     this.rtt = about.flows.map((flow) => flow.rtt);
     this.step = Math.max(MEGA, about.duration / 600);
@@ -96,7 +119,7 @@ export class Track {
 
   /** Takes in what happened up to `now`. */
   take(frame: ColumnFrame, now: number): void {
-    for (let at = 0; at < frame.packets.length; at += RECORD) this.record(frame.packets.subarray(at, at + RECORD));
+    for (let at = 0; at < frame.packets.length; at += RECORD) this.record(frame.packets, at);
     for (let at = 0; at < frame.answers.length; at += 3) {
       const [flow, sentAt, time] = frame.answers.subarray(at, at + 3) as unknown as [number, number, number];
       this.answers.push({ flow, sentAt, time });
@@ -114,43 +137,48 @@ export class Track {
     }
   }
 
-  private record(record: Float64Array): void {
-    const [type, number, time, a, b, c, d, e] = record as unknown as [
-      number, number, number, number, number, number, number, number,
-    ];
-    const side: Side = type >= 2 ? UP : DOWN;
+  private record(records: Float64Array, from: number): void {
+    const read = (offset: number) => records[from + offset] ?? 0;
+    const [type, number, time] = [read(0), read(1), read(2)];
+    const queue: QueueId = type >> 1;
+    const queued = this.queued[queue];
+    const lane = this.lanes[queue];
+    if (queued === undefined || lane === undefined) return;
+    const [a, b, c, d] = [read(3), read(4), read(5), read(6)];
     if (type % 2 === 0) {
+      const e = read(7);
+      const side: Side = queue % 2 === 0 ? DOWN : UP;
       const packet: Packet = {
-        number, side, flow: a, bytes: b, kind: KINDS[(c % 4) as 0 | 1 | 2] ?? "data", isCapable: c >= 8,
-        arrived: time, found: [d, e], left: Infinity, sent: Infinity, fate: 0, isMarked: false,
+        number, id: number * MOST_PLACES + (queue >> 1), queue, side, flow: a, bytes: b, kind: KINDS[(c % 4) as 0 | 1 | 2] ?? "data", isCapable: c >= 8,
+        arrived: time, found: [d, e], left: Infinity, sent: Infinity, fate: 0, isMarked: false, x: NaN,
       };
-      this.packets.push(packet);
+      lane.push(packet);
       if (packet.kind === "ping") this.remember("ping", packet);
-      this.queued[side].set(number, packet);
-      this.peak[side] = Math.max(this.peak[side], e + b);
-      this.bin(time).backlog[side] = d + 1;
+      queued.set(number, packet);
+      this.peak[queue] = Math.max(this.peak[queue] ?? 0, e + b);
+      this.bin(time).backlog[queue] = d + 1;
       return;
     }
-    const packet = this.queued[side].get(number);
+    const packet = queued.get(number);
     if (packet === undefined) return;
-    if (a === 0 && !this.separates[side]) {
-      const [first] = this.queued[side].values();
-      this.separates[side] = first !== undefined && first !== packet && first.flow !== packet.flow;
+    if (a === 0 && this.separates[queue] === false) {
+      const [first] = queued.values();
+      this.separates[queue] = first !== undefined && first !== packet && first.flow !== packet.flow;
     }
-    this.queued[side].delete(number);
+    queued.delete(number);
     const bin = this.bin(time);
-    bin.backlog[side] = d;
-    if (a === 0) bin.sojourn[side] = Math.max(bin.sojourn[side], time - packet.arrived);
+    bin.backlog[queue] = d;
+    if (a === 0) bin.sojourn[queue] = Math.max(bin.sojourn[queue] ?? 0, time - packet.arrived);
     packet.left = time;
     packet.sent = b;
     packet.fate = a;
     packet.isMarked = c === 1;
     if (a > 0) {
-      this.drops[side] += 1;
+      this.drops[queue] = (this.drops[queue] ?? 0) + 1;
       this.remember("drop", packet);
     }
     if (c === 1) {
-      this.marks[side] += 1;
+      this.marks[queue] = (this.marks[queue] ?? 0) + 1;
       this.remember("mark", packet);
     }
   }
@@ -160,7 +188,8 @@ export class Track {
     const at = Math.floor(time / this.step) * this.step;
     const last = this.history.at(-1);
     if (last !== undefined && last.at >= at) return last;
-    const next: Bin = { at, sojourn: [0, 0], backlog: last === undefined ? [0, 0] : [...last.backlog] };
+    const nothing = this.isLast.map(() => 0);
+    const next: Bin = { at, sojourn: nothing, backlog: [...(last?.backlog ?? nothing)] };
     this.history.push(next);
     return next;
   }
@@ -186,16 +215,25 @@ export class Track {
     return this.recent[kind].findLast((packet) => (kind === "ping" ? packet.arrived : packet.left) <= now);
   }
 
-  /** Time that a sent packet takes from the link to its host. */
+  /** Time that a sent packet takes from the link to its host, or to the next queue. */
   wayBehind(packet: Packet): number {
-    return (this.rtt[packet.flow] ?? 0) / 2;
+    return this.isLast[packet.queue] === true ? (this.rtt[packet.flow] ?? 0) / 2 : 0;
+  }
+
+  /** The packets of all queues that may be drawn. */
+  *packets(): Generator<Packet> {
+    for (const lane of this.lanes) yield* lane;
   }
 
   /** Forgets packets that can no longer be seen at `now`. A dropped packet falls for some time. */
   forget(now: number, fall: number): void {
-    this.packets = this.packets.filter(
-      (packet) => packet.sent + (packet.fate === 0 ? this.wayBehind(packet) : fall) > now,
-    );
+    const isSeen = (packet: Packet) => packet.sent + (packet.fate === 0 ? this.wayBehind(packet) : fall) > now;
+    // In place: a new list for every frame of the screen would be garbage.
+    for (const lane of this.lanes) {
+      let kept = 0;
+      for (const packet of lane) if (isSeen(packet)) lane[kept++] = packet;
+      lane.length = kept;
+    }
   }
 
   /** Time that a ping of a flow takes at `now`: that of the last answer, or longer if one has been waiting. */
@@ -203,10 +241,12 @@ export class Track {
     const answered = this.answersUntil(now, flow);
     const last = answered.at(-1);
     const since = last?.sentAt ?? -1;
-    const open = this.packets.find(
-      (packet) => packet.flow === flow && packet.kind === "ping" && packet.side === UP && packet.arrived > since && packet.arrived <= now && packet.fate === 0,
-    );
-    const age = open === undefined ? 0 : now - open.arrived;
+    let begun = now;
+    for (const packet of this.packets()) {
+      if (packet.flow === flow && packet.side === UP && packet.arrived > since && packet.fate === 0) begun = Math.min(begun, packet.arrived);
+    }
+    const open = begun < now ? begun : undefined;
+    const age = now - begun;
     if (last === undefined) return open === undefined ? null : { time: age, isWaiting: true };
     return age > last.time ? { time: age, isWaiting: true } : { time: last.time, isWaiting: false };
   }
@@ -236,11 +276,11 @@ export class Track {
     return this.samples[low - 1];
   }
 
-  /** Packets and bytes in the queue of a side at `now`. */
-  held(side: Side, now: number): { packets: number; bytes: number } {
+  /** Packets and bytes in a queue at `now`. */
+  held(queue: QueueId, now: number): { packets: number; bytes: number } {
     const held = { packets: 0, bytes: 0 };
-    for (const packet of this.packets) {
-      if (packet.side === side && packet.arrived <= now && packet.left > now) {
+    for (const packet of this.lanes[queue] ?? []) {
+      if (packet.arrived <= now && packet.left > now) {
         held.packets += 1;
         held.bytes += packet.bytes;
       }
@@ -248,16 +288,16 @@ export class Track {
     return held;
   }
 
-  /** Number of flows that have data in the queue of a side at `now`. */
-  flowsIn(side: Side, now: number): number {
-    const there = (packet: Packet) => packet.side === side && packet.kind === "data" && packet.arrived <= now && packet.left > now;
-    return new Set(this.packets.filter(there).map((packet) => packet.flow)).size;
+  /** Number of flows that have data in a queue at `now`. */
+  flowsIn(queue: QueueId, now: number): number {
+    const there = (packet: Packet) => packet.kind === "data" && packet.arrived <= now && packet.left > now;
+    return new Set((this.lanes[queue] ?? []).filter(there).map((packet) => packet.flow)).size;
   }
 
   /** The next time after `now` at which a packet leaves a queue, as far as it is known. */
   nextEnd(now: number): number {
     let next = Infinity;
-    for (const packet of this.packets) if (packet.left > now && packet.left < next) next = packet.left;
+    for (const packet of this.packets()) if (packet.left > now && packet.left < next) next = packet.left;
     return next;
   }
 }

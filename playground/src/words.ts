@@ -1,7 +1,7 @@
 // The sentence that tells what happens.
 
 import type { About } from "./protocol.ts";
-import { DOWN, UP, type Track } from "./track.ts";
+import { UP, type QueueId, type Track } from "./track.ts";
 
 /** Shows nanoseconds as milliseconds. */
 export function ms(nanos: number): string {
@@ -22,30 +22,31 @@ export interface Seen {
   /** Flows whose packets are in the queue at which pings wait longer, and that side. */
   flows: number;
   side: "up" | "down";
+  /** Name of the place of that queue; null for that of the compared disciplines. */
+  place: string | null;
   /** True if pings hardly wait in the queues of the picture. */
   isElsewhere: boolean;
 }
 
-export function seenIn(track: Track, label: string, now: number): Seen | null {
+export function seenIn(about: About, track: Track, label: string, now: number): Seen | null {
   const ping = track.ping(now);
   if (ping === null) return null;
-  const { side, longest } = waits(track, now);
+  const { queue, longest } = waits(track, now);
   return {
-    label, time: ping.time,
-    flows: track.flowsIn(side === "up" ? UP : DOWN, now), side, isElsewhere: longest < ping.time / 10,
+    label, time: ping.time, flows: track.flowsIn(queue, now), side: queue % 2 === UP ? "up" : "down",
+    place: about.places[queue >> 1]?.name ?? null, isElsewhere: longest < ping.time / 10,
   };
 }
 
-/** The side at which the present pings wait longer, and how long. */
-function waits(track: Track, now: number): { side: "up" | "down"; longest: number } {
-  const spent = [0, 0];
-  for (const packet of track.packets) {
-    if (packet.flow === track.probe && packet.arrived <= now) {
-      spent[packet.side] = Math.max(spent[packet.side] ?? 0, Math.min(packet.left, now) - packet.arrived);
-    }
+/** The queue in which the present pings wait longest, and how long. */
+function waits(track: Track, now: number): { queue: QueueId; longest: number } {
+  let [queue, longest]: [QueueId, number] = [UP, 0];
+  for (const packet of track.packets()) {
+    if (packet.flow !== track.probe || packet.arrived > now) continue;
+    const spent = Math.min(packet.left, now) - packet.arrived;
+    if (spent > longest) [queue, longest] = [packet.queue, spent];
   }
-  const [down = 0, up = 0] = spent;
-  return up >= down ? { side: "up", longest: up } : { side: "down", longest: down };
+  return { queue, longest };
 }
 
 /** The name of a column in a sentence: its discipline, or its place if that is long. */
@@ -81,12 +82,12 @@ export function sentence(about: About, columns: (Seen | null)[]): string {
 /** Where packets can wait that the picture does not show. */
 function place(about: About): string {
   const hops = (about.scenario["hops"] as { name: string }[] | undefined) ?? [];
-  if (about.scenario["wifi"] !== undefined) return "for the WiFi";
   return hops.length > 0 ? `at another hop (${hops.map((hop) => hop.name).join(", ")})` : "in the sender or the device";
 }
 
-function behind({ flows, side }: Seen): string {
+function behind({ flows, side, place }: Seen): string {
   const word = side === "up" ? "upload" : "download";
-  if (flows === 0) return "the queued packets";
-  return flows === 1 ? `the ${word}` : `${flows} ${word}s`;
+  const where = place === null ? "" : place === "WiFi" ? " on the WiFi" : ` in the ${place}`;
+  if (flows === 0) return `the queued packets${where}`;
+  return `${flows === 1 ? `the ${word}` : `${flows} ${word}s`}${where}`;
 }

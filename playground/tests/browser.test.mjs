@@ -208,6 +208,33 @@ test("a lesson ticks off what its reader has observed, and asks its question", {
   await done();
 });
 
+test("the lesson on the modem shows the packets that wait in the modem", { skip }, async () => {
+  const { page, done } = await open();
+  const flat = await page.$eval(".scene", (canvas) => canvas.clientHeight);
+  await press(page, "The modem behind the router");
+  await page.waitForSelector(".lesson");
+  await page.select(".toolbar select", "16");
+  await page.waitForFunction(() => /waits behind .* in the modem/.test(document.querySelector(".sentence").textContent));
+  assert.ok((await page.$eval(".scene", (canvas) => canvas.clientHeight)) > 1.4 * flat, "four pipes instead of two");
+  await page.waitForSelector(".question");
+  await press(page, "Pause");
+  // The second pipe from above is that of the modem, to the Internet.
+  const scene = await page.$(".scene");
+  const box = await scene.boundingBox();
+  await page.mouse.click(box.x + box.width * 0.6, box.y + 20 + 48 + 16 + 20 + 24);
+  await page.waitForSelector(".story");
+  assert.match(await page.$eval(".story", (aside) => aside.textContent), /to the Internet, at the modem.*It arrived at/);
+  await done();
+});
+
+test("the WiFi scenario shows the packets that wait for the air", { skip }, async () => {
+  const { page, done } = await open("#builtin=wifi&q=pfifo+limit+1000&q=fq_codel");
+  await page.select(".toolbar select", "4");
+  await page.waitForFunction(() => /on the WiFi/.test(document.querySelector(".sentence").textContent));
+  assert.equal(await page.$$eval(".scene", (all) => all.length), 2);
+  await done();
+});
+
 test("the lesson on L4S shows both pings, and its steps can be done", { skip }, async () => {
   const { page, done } = await open();
   await press(page, "L4S: a queue of one millisecond");

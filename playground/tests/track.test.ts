@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { About } from "../src/protocol.ts";
-import { Track, UP } from "../src/track.ts";
+import { rowsOf } from "../src/scene.ts";
+import { queueNames } from "../src/history.ts";
+import { Track, UP, queueOf } from "../src/track.ts";
 import { tone } from "../src/sound.ts";
 import { facts } from "../src/facts.ts";
 import { nameOf, seenIn, sentence } from "../src/words.ts";
@@ -12,6 +14,11 @@ const flow = (kind: string, direction: "up" | "down") => ({ kind, direction, lab
 const about: About = {
   scenario: {}, duration: 60e9, columns: [{ label: "pfifo", line: "pfifo", kinds: ["pfifo", "pfifo"] }],
   flows: [flow("tcp", "up"), flow("ping", "up")], is_part: false,
+  places: [{ name: null, before_the_delay: [true, true] }], order: [0],
+};
+/** The same behind a modem: its queues have the numbers 2 and 3. */
+const behindModem: About = {
+  ...about, places: [{ name: null, before_the_delay: [true, false] }, { name: "modem", before_the_delay: [false, true] }], order: [1, 0],
 };
 
 const arrives = (number: number, time: number, flow: number, bytes: number, kind: number, found: [number, number]) =>
@@ -31,14 +38,14 @@ test("a packet is queued from its arrival until it leaves", () => {
   assert.deepEqual(track.held(UP, 3e6), { packets: 0, bytes: 0 });
   assert.equal(track.nextEnd(1e6), 3e6);
   track.forget(40e6, 0);
-  assert.equal(track.packets.length, 0, "it is at its host");
+  assert.equal([...track.packets()].length, 0, "it is at its host");
 });
 
 test("a dropped packet is counted and never arrives", () => {
   const track = new Track(about);
   track.take(frame([arrives(0, 1e6, 0, 1514, 0, [0, 0]), leaves(0, 1e6, 2)]), 2e6);
   assert.equal(track.drops[UP], 1);
-  assert.equal(track.packets[0]?.fate, 2);
+  assert.equal([...track.packets()][0]?.fate, 2);
 });
 
 test("a queue in which a packet overtakes another flow separates flows", () => {
@@ -72,11 +79,11 @@ test("the sentence names the queue in which the ping waits and the one that lets
   const [slow, fast] = [new Track(about), new Track(about)];
   slow.take(frame([arrives(0, 10e6, 1, 78, 2, [40, 60_000]), leaves(0, 600e6), arrives(1, 650e6, 0, 1514, 0, [0, 0])], [1, 10e6, 640e6]), 700e6);
   fast.take(frame([arrives(0, 10e6, 1, 78, 2, [40, 60_000]), leaves(0, 12e6)], [1, 10e6, 54e6]), 700e6);
-  const text = sentence(about, [seenIn(slow, "pfifo limit 100", 700e6), seenIn(fast, "fq_codel", 700e6)]);
+  const text = sentence(about, [seenIn(about, slow, "pfifo limit 100", 700e6), seenIn(about, fast, "fq_codel", 700e6)]);
   assert.equal(
     text, "In pfifo limit 100 the ping takes 640 ms, since it waits behind the upload. fq_codel lets it pass: 54 ms.",
   );
-  assert.match(sentence(about, [seenIn(fast, "fq_codel", 700e6)]), /^No queue is long/);
+  assert.match(sentence(about, [seenIn(about, fast, "fq_codel", 700e6)]), /^No queue is long/);
 });
 
 test("a long line is named by its place", () => {
@@ -88,7 +95,26 @@ test("a ping that waits in none of the queues waits elsewhere, and the sentence 
   const slow = new Track(about);
   slow.take(frame([arrives(0, 10e6, 1, 78, 2, [0, 0]), leaves(0, 10e6)], [1, 10e6, 440e6]), 700e6);
   const other = { ...about, scenario: { hops: [{ name: "modem" }] } };
-  assert.match(sentence(other, [seenIn(slow, "fq_codel", 700e6)]), /takes 440 ms, but not in these queues: it waits at another hop \(modem\)\./);
+  assert.match(sentence(other, [seenIn(about, slow, "fq_codel", 700e6)]), /takes 440 ms, but not in these queues: it waits at another hop \(modem\)\./);
+});
+
+test("a ping that waits in the modem is found there", () => {
+  const track = new Track(behindModem);
+  const inModem = (record: number[]) => [(record[0] ?? 0) + 4, ...record.slice(1)];
+  track.take(frame([
+    arrives(7, 10e6, 1, 78, 2, [0, 0]), leaves(7, 10e6), inModem(arrives(3, 9e6, 0, 1514, 0, [0, 0])),
+    inModem(arrives(4, 10e6, 1, 78, 2, [1, 1514])),
+  ], [1, 0, 40e6]), 600e6);
+  assert.equal(track.held(UP, 500e6).packets, 0);
+  assert.equal(track.held(queueOf(1, UP), 500e6).packets, 2);
+  track.forget(500e6, 0);
+  assert.deepEqual(track.ping(500e6), { time: 490e6, isWaiting: true }, "the ping is known by its packet in the modem");
+  const text = sentence(behindModem, [seenIn(behindModem, track, "fq_codel", 500e6)]);
+  assert.match(text, /^In fq_codel the ping takes 490 ms, since it waits behind the upload in the modem\./);
+  assert.deepEqual(queueNames(behindModem.places), ["down", "up", "modem down", "modem up"]);
+  assert.deepEqual(rowsOf(behindModem, 0).map(({ queue, name }) => [queue, name]), [
+    [1, "queue (pfifo)"], [3, "modem"], [2, "modem"], [0, "queue (pfifo)"],
+  ]);
 });
 
 test("goodput is that of the last second", () => {
@@ -103,9 +129,9 @@ test("goodput is that of the last second", () => {
 test("a packet tells when it came, what it found, how long it waited, and why it was dropped", () => {
   const track = new Track(about);
   track.take(frame([arrives(7, 10e6, 0, 1514, 0, [40, 60_000]), leaves(7, 110e6, 1)]), 200e6);
-  const [packet] = track.packets;
+  const [packet] = track.packets();
   assert.ok(packet !== undefined);
-  const at = (now: number) => facts(packet, now, "upload", ["congested", "overlimit"]);
+  const at = (now: number) => facts(packet, null, now, "upload", ["congested", "overlimit"]);
   assert.equal(at(60e6).title, "Packet 7: packet of the upload, 1514 bytes to the Internet");
   assert.deepEqual(at(60e6).lines, [
     "It arrived at 0.010000 s and found 40 packets with 60,000 bytes in the queue.", "It has waited for 50 ms.",

@@ -1,4 +1,5 @@
-//! Observation of single packets at the bottleneck.
+//! Observation of single packets at the bottleneck, and in a [`Playback`](crate::Playback) at all
+//! queues of the path.
 //!
 //! A link notes its events, and the run reports them to the observer after each event. A run
 //! without an observer pays one comparison per event. The observer's register identifies a packet
@@ -22,10 +23,32 @@ pub trait Observer {
     /// packet as it left.
     fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate);
 
+    /// Reports that a packet has arrived at a queue beside the bottleneck. Only a
+    /// [`Playback`](crate::Playback) reports these queues. [`Visit::number`] counts the packets of
+    /// this place.
+    fn arrived_at(&mut self, place: Place, visit: &Visit) {
+        let _ = (place, visit);
+    }
+
+    /// Reports the fate of a packet at a queue beside the bottleneck, and the time.
+    fn ended_at(&mut self, place: Place, visit: &Visit, at: Instant, fate: Fate) {
+        let _ = (place, visit, at, fate);
+    }
+
     /// Returns false to end the run soon, when no further reports are needed.
     fn goes_on(&self) -> bool {
         true
     }
+}
+
+/// A place beside the bottleneck at which packets wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// A hop, by its index among [`Config::before`](crate::Config::before) and
+    /// [`Config::after`](crate::Config::after) together.
+    Hop(usize),
+    /// The WiFi channel: disciplines, drivers and the air. Packets leave it when they are received.
+    Wifi,
 }
 
 /// The stay of a packet at a queue.
@@ -139,6 +162,14 @@ fn all_of(qdisc: &AnyQdisc<Packet>) -> u64 {
 pub(crate) struct Register<'a> {
     observer: &'a mut dyn Observer,
     visits: &'a mut Visits,
+    elsewhere: &'a mut Elsewhere,
+}
+
+/// The visits to the queues beside the bottleneck.
+#[derive(Default, Debug)]
+pub(crate) struct Elsewhere {
+    hops: Vec<Visits>,
+    wifi: Visits,
 }
 
 /// The visits that have begun and not ended.
@@ -155,23 +186,47 @@ pub(crate) struct Visits {
 pub(crate) type Mark = (Instant, u32, u32, u32, bool, [u64; 2]);
 
 impl<'a> Register<'a> {
-    pub(crate) fn new(observer: &'a mut dyn Observer, visits: &'a mut Visits) -> Self {
-        Self { observer, visits }
+    pub(crate) fn new(
+        observer: &'a mut dyn Observer,
+        visits: &'a mut Visits,
+        elsewhere: &'a mut Elsewhere,
+    ) -> Self {
+        Self { observer, visits, elsewhere }
     }
 
     pub(crate) fn goes_on(&self) -> bool {
         self.observer.goes_on()
     }
 
-    /// Reports the notes that the link of `direction` made at `now`.
-    pub(crate) fn take(&mut self, now: Instant, direction: Direction, notes: &mut Vec<Note>) {
-        let Self { observer, visits } = self;
-        for note in notes.drain(..) {
+    /// Reports the notes that a queue of `direction` made at `now`. Without a place it is that of
+    /// the bottleneck.
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        place: Option<Place>,
+        direction: Direction,
+        notes: impl Iterator<Item = Note>,
+    ) {
+        let Self { observer, visits, elsewhere } = self;
+        let visits = match place {
+            None => &mut **visits,
+            Some(Place::Wifi) => &mut elsewhere.wifi,
+            Some(Place::Hop(hop)) => {
+                if elsewhere.hops.len() <= hop {
+                    elsewhere.hops.resize_with(hop + 1, Visits::default);
+                }
+                &mut elsewhere.hops[hop]
+            }
+        };
+        for note in notes {
             match note {
                 Note::Arrived(packet) => {
                     let visit = visits.begin(direction, packet, None);
                     visits.last = Some(visit);
-                    observer.arrived(&visit);
+                    match place {
+                        None => observer.arrived(&visit),
+                        Some(place) => observer.arrived_at(place, &visit),
+                    }
                 }
                 Note::Copied(copies) => {
                     let Some(original) = visits.last else { continue };
@@ -188,7 +243,11 @@ impl<'a> Register<'a> {
                     }
                     debug_assert!(visit.is_some(), "what ends has begun");
                     if let Some(visit) = visit {
-                        observer.ended(&Visit { packet, ..visit }, now, fate);
+                        let visit = Visit { packet, ..visit };
+                        match place {
+                            None => observer.ended(&visit, now, fate),
+                            Some(place) => observer.ended_at(place, &visit, now, fate),
+                        }
                     }
                 }
             }

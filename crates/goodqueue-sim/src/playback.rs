@@ -9,7 +9,7 @@ use goodqueue::gauge::Observation;
 use goodqueue::{ConfigError, Direction, Instant};
 
 use crate::config::Config;
-use crate::observer::{Observer, Register, Visits};
+use crate::observer::{Elsewhere, Observer, Register, Visits};
 use crate::outcome::{Outcome, RunError};
 use crate::simulation::{Course, Simulation};
 use crate::stepper::SenderView;
@@ -20,6 +20,7 @@ pub struct Playback {
     simulation: Simulation<'static>,
     course: Course,
     visits: Visits,
+    elsewhere: Elsewhere,
 }
 
 impl Playback {
@@ -30,10 +31,13 @@ impl Playback {
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let course = Course::of(&config);
         let mut simulation = Simulation::new(Cow::Owned(config))?;
-        for link in simulation.bottleneck() {
+        for link in simulation.network.links_mut() {
             link.notes = Some(Box::default());
         }
-        Ok(Self { simulation, course, visits: Visits::default() })
+        if let Some(wifi) = simulation.network.wifi_mut() {
+            wifi.note();
+        }
+        Ok(Self { simulation, course, visits: Visits::default(), elsewhere: Elsewhere::default() })
     }
 
     /// Returns the time up to which the run has been played.
@@ -53,7 +57,7 @@ impl Playback {
     /// # Errors
     /// The run holds more than [`MAX_PACKETS`](crate::MAX_PACKETS).
     pub fn advance(&mut self, to: Instant, observer: &mut dyn Observer) -> Result<(), RunError> {
-        let mut register = Register::new(observer, &mut self.visits);
+        let mut register = Register::new(observer, &mut self.visits, &mut self.elsewhere);
         self.simulation.run_along(&mut self.course, to, Some(&mut register))
     }
 

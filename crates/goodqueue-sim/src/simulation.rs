@@ -15,7 +15,7 @@ use crate::link::{Link, LinkConfig};
 use crate::losses::Watched;
 use crate::monitor::LinkMonitor;
 use crate::network::{Event, Fates, Hosts, MAX_FLOWS, Network, Ticks};
-use crate::observer::{Notes, Observer, Register, Visits};
+use crate::observer::{Elsewhere, Notes, Observer, Place, Register, Visits};
 use crate::outcome::{FlowOutcome, MAX_PACKETS, Outcome, RunError, Series, SharedQueue};
 use crate::packet::{Ends, Packet};
 use crate::traffic::{AnySource, Source, Tally, Traffic};
@@ -57,8 +57,8 @@ pub fn run_observed(
     for link in simulation.bottleneck() {
         link.notes = Some(Box::default());
     }
-    let mut visits = Visits::default();
-    simulation.run(watch, Some(&mut Register::new(observer, &mut visits)))?;
+    let (mut visits, mut elsewhere) = (Visits::default(), Elsewhere::default());
+    simulation.run(watch, Some(&mut Register::new(observer, &mut visits, &mut elsewhere)))?;
     visits.finish(simulation.end, observer);
     Ok(simulation.finish())
 }
@@ -77,7 +77,8 @@ pub(crate) fn run_with_witness(
         let witness = if of == direction { witness.take() } else { None };
         link.notes = Some(Box::new(Notes { witness, ..Notes::default() }));
     }
-    simulation.run(|_| true, Some(&mut Register::new(observer, &mut Visits::default())))?;
+    let (mut visits, mut elsewhere) = (Visits::default(), Elsewhere::default());
+    simulation.run(|_| true, Some(&mut Register::new(observer, &mut visits, &mut elsewhere)))?;
     let links = simulation.bottleneck();
     Ok(links[direction.index()].notes.take().and_then(|notes| notes.witness))
 }
@@ -422,15 +423,25 @@ fn fetch_ahead(network: &Network, sources: &[AnySource], line: u32) {
     }
 }
 
-/// Reports the notes of the bottleneck's links. Kept out of line, for runs without an observer.
+/// Reports the notes of the queues that make some. Kept out of line, for runs without an observer.
 #[cold]
 #[inline(never)]
 fn hand_on(now: Instant, network: &mut Network, bottleneck: usize, register: &mut Register<'_>) {
-    let links = &mut network.links_mut()[bottleneck..bottleneck + 2];
-    for (direction, link) in Direction::BOTH.into_iter().zip(links) {
-        if let Some(notes) = &mut link.notes {
-            register.take(now, direction, &mut notes.events);
+    for (index, link) in network.links_mut().iter_mut().enumerate() {
+        let Some(notes) = &mut link.notes else { continue };
+        if notes.events.is_empty() {
+            continue;
         }
+        let hop = index / 2;
+        let place = match hop.cmp(&(bottleneck / 2)) {
+            core::cmp::Ordering::Less => Some(Place::Hop(hop)),
+            core::cmp::Ordering::Equal => None,
+            core::cmp::Ordering::Greater => Some(Place::Hop(hop - 1)),
+        };
+        register.take(now, place, Direction::BOTH[index % 2], notes.events.drain(..));
+    }
+    for (direction, note) in network.wifi_mut().into_iter().flat_map(WifiHop::take_notes) {
+        register.take(now, Some(Place::Wifi), direction, core::iter::once(note));
     }
 }
 

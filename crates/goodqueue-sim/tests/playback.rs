@@ -2,10 +2,11 @@
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
-use goodqueue_sim::observer::{Fate, Visit};
+use goodqueue_sim::observer::{Fate, Place, Visit};
 use goodqueue_sim::traffic::{CbrSettings, PingSettings};
 use goodqueue_sim::{
-    Capacity, Config, Direction, FlowConfig, LinkConfig, Observer, Playback, Traffic, run, run_observed,
+    Capacity, Config, Direction, FlowConfig, HopConfig, LinkConfig, Observer, Playback, Traffic, run,
+    run_observed,
 };
 
 /// The reports of all packets as text.
@@ -73,4 +74,58 @@ fn a_run_shows_its_state_on_its_way() {
     assert!(played.delivered(0) > 40_000, "{}", played.delivered(0));
     assert!(played.sender(0).is_none(), "datagrams have no window");
     assert_eq!(played.round_trips(1).len(), 8);
+}
+
+/// Packets that arrived, were sent and were dropped at each other hop, and at the bottleneck.
+#[derive(Default)]
+struct Counts {
+    hop: [[u64; 3]; 2],
+    bottleneck: [u64; 3],
+    longest: Duration,
+}
+
+impl Observer for Counts {
+    fn arrived(&mut self, _: &Visit) {
+        self.bottleneck[0] += 1;
+    }
+
+    fn ended(&mut self, _: &Visit, _: Instant, fate: Fate) {
+        self.bottleneck[if fate == Fate::Sent { 1 } else { 2 }] += 1;
+    }
+
+    fn arrived_at(&mut self, place: Place, visit: &Visit) {
+        assert_eq!(place, Place::Hop(0));
+        self.hop[visit.direction.index()][0] += 1;
+    }
+
+    fn ended_at(&mut self, _: Place, visit: &Visit, at: Instant, fate: Fate) {
+        self.hop[visit.direction.index()][if fate == Fate::Sent { 1 } else { 2 }] += 1;
+        self.longest = self.longest.max(at.since(visit.packet.queued_at));
+    }
+}
+
+#[test]
+fn a_playback_reports_the_packets_of_other_hops_apart_from_those_of_the_bottleneck() {
+    // The links of the router are fast, so the queue is in the modem behind it.
+    let slow = crowded();
+    let fast = slow
+        .links
+        .clone()
+        .map(|link| LinkConfig { capacity: Capacity::Constant(Rate::from_bps(1_000_000_000)), ..link });
+    let modem = HopConfig { links: slow.links.clone(), delay: Duration::ZERO };
+    let config = Config { links: fast, before: vec![modem], ..slow };
+    let whole = run(&config).expect("valid");
+    let mut played = Playback::new(config).expect("valid");
+    let mut counts = Counts::default();
+    while !played.is_over() {
+        played.advance(played.now() + Duration::from_millis(13), &mut counts).expect("runs");
+    }
+    assert_eq!(format!("{:?}", played.finish()), format!("{whole:?}"));
+    let [down, up] = counts.hop;
+    assert_eq!(counts.bottleneck[2], 0, "the router drops nothing");
+    assert!(up[0] > 400 && up[2] > 200, "{up:?}");
+    assert!(up[0] >= up[1] + up[2] && up[0] <= up[1] + up[2] + 5);
+    assert!(down[0] > 0 && down[2] == 0, "{down:?}");
+    assert_eq!(counts.bottleneck[0], up[0] + down[1], "each packet passes both");
+    assert!(counts.longest > Duration::from_millis(30), "{:?}", counts.longest);
 }

@@ -10,6 +10,7 @@ use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::log::{Log, exact, nanos};
+use crate::path::Path;
 use crate::results::{measure, refused};
 
 /// Numbers for each flow in [`Column::flows`].
@@ -34,13 +35,13 @@ struct Probe {
 }
 
 impl Column {
-    pub(crate) fn new(job: Job) -> Result<Self, Diagnostic> {
+    pub(crate) fn new(job: Job, path: &Path) -> Result<Self, Diagnostic> {
         let playback =
             Playback::new(job.config.clone()).map_err(|error| Diagnostic::new(error.to_string()))?;
         let is_probe: Vec<bool> = job.config.flows.iter().map(|flow| flow.traffic.is_probe()).collect();
         let probes = is_probe.iter().enumerate().filter(|(_, probe)| **probe);
         let probes = probes.map(|(flow, _)| Probe { flow, ..Probe::default() }).collect();
-        let log = Log::new(job.config.links.clone().map(|link| link.capacity), is_probe);
+        let log = Log::new(path.capacity.clone(), path.hops.clone(), is_probe);
         Ok(Self { job, playback, log, probes })
     }
 

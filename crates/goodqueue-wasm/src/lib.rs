@@ -9,6 +9,7 @@
 mod catalogue;
 mod column;
 mod log;
+mod path;
 mod request;
 mod results;
 mod show;

@@ -1,14 +1,14 @@
-//! The packets of a queue as numbers.
+//! The packets of the queues as numbers.
 
 use goodqueue::{DropReason, Ecn, Instant, Packet as _};
-use goodqueue_sim::observer::{Fate, Visit};
+use goodqueue_sim::observer::{Fate, Place, Visit};
 use goodqueue_sim::packet::Payload;
 use goodqueue_sim::{Capacity, Observer, UNLIMITED};
 
 /// Writes what happens to packets into records.
 ///
-/// A record is eight numbers. The first one is 0 for an arrival and 1 for an end, plus 2 for the
-/// queue towards the servers.
+/// A record is eight numbers. The first one is 0 for an arrival and 1 for an end, plus 2 for a
+/// queue towards the servers, plus 4 times the number of the place. Each place numbers its packets.
 ///
 /// | | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
 /// |---|---|---|---|---|---|---|---|
@@ -21,9 +21,12 @@ use goodqueue_sim::{Capacity, Observer, UNLIMITED};
 #[derive(Debug)]
 pub(crate) struct Log {
     records: Vec<f64>,
-    held: [Held; 2],
-    /// Capacities of the two links, for the ends of transmissions.
-    capacity: [Capacity; 2],
+    /// For each place: down, up.
+    held: Vec<[Held; 2]>,
+    /// Capacities of the links, for the ends of transmissions.
+    capacity: Vec<[Capacity; 2]>,
+    /// Number of each other hop's place; `None` for a hop that is not shown.
+    hops: Vec<Option<usize>>,
     /// Whether each flow is a probe.
     probes: Vec<bool>,
 }
@@ -36,8 +39,16 @@ struct Held {
 }
 
 impl Log {
-    pub(crate) fn new(capacity: [Capacity; 2], probes: Vec<bool>) -> Self {
-        Self { records: Vec::new(), held: [Held::default(); 2], capacity, probes }
+    pub(crate) fn new(capacity: Vec<[Capacity; 2]>, hops: Vec<Option<usize>>, probes: Vec<bool>) -> Self {
+        Self { records: Vec::new(), held: vec![[Held::default(); 2]; capacity.len()], capacity, hops, probes }
+    }
+
+    /// Returns the number of a place, if it is shown. The WiFi channel is the last one.
+    fn number(&self, place: Place) -> Option<usize> {
+        match place {
+            Place::Hop(hop) => self.hops.get(hop).copied().flatten(),
+            Place::Wifi => self.held.len().checked_sub(1),
+        }
     }
 
     /// Returns the records since the last call.
@@ -56,8 +67,8 @@ impl Log {
     }
 
     /// Returns the time at which a packet that leaves its queue now is on the wire.
-    fn transmitted(&self, visit: &Visit, at: Instant) -> Instant {
-        let rate = match &self.capacity[visit.direction.index()] {
+    fn transmitted(&self, place: usize, visit: &Visit, at: Instant) -> Instant {
+        let rate = match &self.capacity[place][visit.direction.index()] {
             Capacity::Constant(rate) => *rate,
             Capacity::Schedule(changes) => {
                 let due = changes.iter().rev().find(|change| change.0 <= at).or_else(|| changes.first());
@@ -70,14 +81,12 @@ impl Log {
         }
         at + rate.serialization(visit.packet.len)
     }
-}
 
-impl Observer for Log {
-    fn arrived(&mut self, visit: &Visit) {
-        let found = self.held[visit.direction.index()];
+    fn begin(&mut self, place: usize, visit: &Visit) {
+        let found = self.held[place][visit.direction.index()];
         let packet = &visit.packet;
         self.records.extend([
-            if visit.direction.index() == 0 { 0.0 } else { 2.0 },
+            kind_of_record(place, visit, false),
             exact(visit.number),
             nanos(packet.queued_at),
             f64::from(packet.flow),
@@ -86,18 +95,18 @@ impl Observer for Log {
             exact(found.packets),
             exact(found.bytes),
         ]);
-        let held = &mut self.held[visit.direction.index()];
+        let held = &mut self.held[place][visit.direction.index()];
         held.packets += 1;
         held.bytes += u64::from(packet.len);
     }
 
-    fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) {
+    fn end(&mut self, place: usize, visit: &Visit, at: Instant, fate: Fate) {
         let code = match fate {
             Fate::Sent => 0,
             Fate::Dropped(why) => 1 + why.index(),
             Fate::Queued => return,
         };
-        let held = &mut self.held[visit.direction.index()];
+        let held = &mut self.held[place][visit.direction.index()];
         if visit.copy_of.is_none() {
             held.packets = held.packets.saturating_sub(1);
             held.bytes = held.bytes.saturating_sub(u64::from(visit.packet.len));
@@ -106,16 +115,43 @@ impl Observer for Log {
         let sent = fate == Fate::Sent;
         let is_marked = visit.packet.ecn() == Ecn::Ce && visit.tos & 3 != Ecn::Ce.bits();
         self.records.extend([
-            if visit.direction.index() == 0 { 1.0 } else { 3.0 },
+            kind_of_record(place, visit, true),
             exact(visit.number),
             nanos(at),
             exact(code as u64),
-            nanos(if sent { self.transmitted(visit, at) } else { at }),
+            nanos(if sent { self.transmitted(place, visit, at) } else { at }),
             f64::from(u8::from(is_marked)),
             exact(left.packets),
             exact(left.bytes),
         ]);
     }
+}
+
+impl Observer for Log {
+    fn arrived(&mut self, visit: &Visit) {
+        self.begin(0, visit);
+    }
+
+    fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) {
+        self.end(0, visit, at, fate);
+    }
+
+    fn arrived_at(&mut self, place: Place, visit: &Visit) {
+        if let Some(place) = self.number(place) {
+            self.begin(place, visit);
+        }
+    }
+
+    fn ended_at(&mut self, place: Place, visit: &Visit, at: Instant, fate: Fate) {
+        if let Some(place) = self.number(place) {
+            self.end(place, visit, at, fate);
+        }
+    }
+}
+
+/// Returns the first number of a record.
+fn kind_of_record(place: usize, visit: &Visit, is_end: bool) -> f64 {
+    exact((4 * place + 2 * visit.direction.index() + usize::from(is_end)) as u64)
 }
 
 /// Returns the names of the drop reasons, in the order of their indexes.

@@ -11,6 +11,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::column::Column;
 use crate::log::nanos;
+use crate::path::{Path, Place};
 use crate::request::Request;
 use crate::results::written;
 
@@ -33,6 +34,10 @@ struct About<'s> {
     duration: u64,
     columns: Vec<ColumnInfo<'s>>,
     flows: Vec<FlowInfo<'s>>,
+    /// The places at which packets wait, by their numbers in records.
+    places: &'s [Place],
+    /// Numbers of the places from the servers to the clients.
+    order: &'s [usize],
     /// True if the results of the command have runs that no column shows.
     is_part: bool,
 }
@@ -91,10 +96,12 @@ impl Show {
             return Err(Diagnostic::new(format!("{disciplines} disciplines are too many to show"))
                 .allowed(format!("1 to {MOST_COLUMNS}")));
         }
-        let columns: Result<Vec<Column>, Diagnostic> =
-            (0..disciplines).map(|number| Column::new(runs.job(number * seeds)?.into_owned())).collect();
+        let path = Path::of(&first, runs.job(0)?.as_ref());
+        let columns: Result<Vec<Column>, Diagnostic> = (0..disciplines)
+            .map(|number| Column::new(runs.job(number * seeds)?.into_owned(), &path))
+            .collect();
         let columns = columns?;
-        let about = about(&request, &runs, &columns)?;
+        let about = about(&request, &runs, &columns, &path)?;
         Ok(Self { runs, columns, about })
     }
 
@@ -200,7 +207,7 @@ impl Show {
     }
 }
 
-fn about(request: &Request, runs: &Runs<'_>, columns: &[Column]) -> Result<String, Diagnostic> {
+fn about(request: &Request, runs: &Runs<'_>, columns: &[Column], path: &Path) -> Result<String, Diagnostic> {
     let Some(job) = columns.first().map(Column::job) else {
         return Err(Diagnostic::new("there is no discipline to show"));
     };
@@ -227,6 +234,8 @@ fn about(request: &Request, runs: &Runs<'_>, columns: &[Column]) -> Result<Strin
                 rtt: flow.rtt.as_nanos(),
             })
             .collect(),
+        places: &path.places,
+        order: &path.order,
         is_part: columns.len() < runs.count(),
     };
     serde_json::to_string(&about)

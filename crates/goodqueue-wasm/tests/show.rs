@@ -104,6 +104,48 @@ flows = [{ kind = 'ping' }]
 }
 
 #[test]
+fn the_queue_of_the_modem_behind_the_router_is_in_the_records() {
+    let mut show = Show::of(r#"{"builtin": "modem", "qdiscs": ["fq_codel"]}"#).expect("valid");
+    let about: serde_json::Value = serde_json::from_str(&show.about()).expect("JSON");
+    assert_eq!(about["places"][1]["name"], "modem");
+    assert_eq!(about["order"], serde_json::json!([1, 0]));
+    assert_eq!(about["places"][1]["before_the_delay"], serde_json::json!([false, true]));
+    assert_eq!(about["places"][0]["before_the_delay"], serde_json::json!([true, false]));
+    show.play(Instant::ZERO + Duration::from_secs(5)).expect("runs");
+    let records = show.packets(0);
+    let found = |kind: f64| {
+        let there = records.chunks(8).filter(|record| record[0] == kind);
+        there.map(|record| record[6]).fold(0.0, f64::max)
+    };
+    assert!(found(2.0) < 10.0, "the router holds the initial windows at most: {}", found(2.0));
+    assert!(found(6.0) > 200.0, "the modem's does not: {}", found(6.0));
+    assert_eq!(records.chunks(8).map(|record| record[0]).fold(0.0, f64::max), 7.0);
+}
+
+#[test]
+fn the_queues_of_a_wifi_channel_are_in_the_records() {
+    let mut show = Show::of(r#"{"builtin": "wifi", "qdiscs": ["pfifo"]}"#).expect("valid");
+    let about: serde_json::Value = serde_json::from_str(&show.about()).expect("JSON");
+    assert_eq!(about["places"][1]["name"], "WiFi");
+    assert_eq!(about["order"], serde_json::json!([0, 1]));
+    show.play(Instant::ZERO + Duration::from_secs(3)).expect("runs");
+    let records = show.packets(0);
+    let count = |kind: f64| records.chunks(8).filter(|record| record[0] == kind).count();
+    for (arrivals, ends) in [(4.0, 5.0), (6.0, 7.0)] {
+        assert!(count(arrivals) > 500 && count(ends) > 500 && count(ends) <= count(arrivals));
+    }
+}
+
+#[test]
+fn a_hop_that_only_loses_packets_is_not_a_queue() {
+    let request =
+        r#"{"qdiscs": ["pfifo"], "set": ["hops=[{name='path',side='server',qdisc='netem loss 1%'}]"]}"#;
+    let about: serde_json::Value =
+        serde_json::from_str(&Show::of(request).expect("valid").about()).expect("JSON");
+    assert_eq!(about["places"].as_array().expect("a list").len(), 1);
+}
+
+#[test]
 fn a_dropped_packet_has_the_story_that_the_command_tells() {
     let mut show = Show::of(REQUEST).expect("valid");
     show.play(Instant::ZERO + Duration::from_secs(3)).expect("runs");

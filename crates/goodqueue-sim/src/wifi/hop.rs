@@ -7,6 +7,7 @@ use super::config::MediumConfig;
 use super::medium::Medium;
 use super::sink::{Node, RadioStats, Sink};
 use crate::monitor::{LinkMonitor, LinkOutcome};
+use crate::observer::{Fate, Note};
 use crate::packet::Packet;
 use crate::work::Progress;
 
@@ -34,6 +35,8 @@ struct Seen {
     arrived: Vec<(Direction, Packet)>,
     /// Packets that were dropped and not collected yet.
     dropped: Vec<Packet>,
+    /// Events noted since they were last collected; `None` without an observer.
+    notes: Option<Vec<(Direction, Note)>>,
 }
 
 #[derive(Clone, Default, Debug)]
@@ -63,6 +66,7 @@ impl WifiHop {
                 length: 0,
                 arrived: Vec::new(),
                 dropped: Vec::new(),
+                notes: None,
             },
             clients,
             entered: Count::default(),
@@ -73,6 +77,9 @@ impl WifiHop {
     pub(crate) fn enqueue(&mut self, now: Instant, direction: Direction, mut packet: Packet) {
         packet.queued_at = now;
         self.entered.add(packet.len);
+        if let Some(notes) = &mut self.seen.notes {
+            notes.push((direction, Note::Arrived(packet)));
+        }
         let client = usize::from(packet.ends.client);
         self.medium.enqueue(now, direction, client, packet, &client_of, &mut self.seen);
     }
@@ -88,6 +95,16 @@ impl WifiHop {
     /// Returns the packets that arrived and those that were dropped since the last call.
     pub(crate) fn take(&mut self) -> (Vec<(Direction, Packet)>, Vec<Packet>) {
         (std::mem::take(&mut self.seen.arrived), std::mem::take(&mut self.seen.dropped))
+    }
+
+    /// Notes events from now on.
+    pub(crate) fn note(&mut self) {
+        self.seen.notes = Some(Vec::new());
+    }
+
+    /// Returns the events noted since the last call.
+    pub(crate) fn take_notes(&mut self) -> Vec<(Direction, Note)> {
+        self.seen.notes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Returns the packets in the queues and in the air.
@@ -155,11 +172,18 @@ impl Seen {
 impl Sink<Packet> for Seen {
     fn delivered(&mut self, _now: Instant, direction: Direction, _client: usize, packet: Packet) {
         self.monitors[direction.index()].sent(packet.len);
+        if let Some(notes) = &mut self.notes {
+            notes.push((direction, Note::Ended(packet, Fate::Sent)));
+        }
         self.arrived.push((direction, packet));
     }
 
     fn dropped(&mut self, _now: Instant, node: Node, packet: Packet, why: DropReason) {
         self.monitor(node).dropped(why);
+        if let Some(notes) = &mut self.notes {
+            let direction = if node == Node::AccessPoint { Direction::Down } else { Direction::Up };
+            notes.push((direction, Note::Ended(packet, Fate::Dropped(why))));
+        }
         self.dropped.push(packet);
     }
 

@@ -946,3 +946,25 @@ fn help_wraps_at_the_terminal_but_leaves_examples_whole() {
     assert!(examples.lines().any(|line| line.len() > 60), "{examples}");
     assert!(!help.contains('\u{a0}'), "examples can be pasted");
 }
+
+#[test]
+fn the_help_of_commands_with_many_options_is_in_groups() {
+    for (command, group) in [
+        ("compare", "Real packets"),
+        ("run", "Runs and results"),
+        ("advise", "Your line"),
+        ("replay", "Results"),
+        ("reproduce", "Experiments"),
+        ("shell", "While it runs"),
+        ("shape", "Taking over an interface"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_goodqueue")).args([command, "--help"]).output();
+        let help = String::from_utf8(output.expect("it starts").stdout).expect("text");
+        assert!(help.contains(&format!("\n{group}:\n")), "{command}:\n{help}");
+        let ungrouped = help.split_once("\nOptions:\n").map_or("", |(_, rest)| rest);
+        let ungrouped = ungrouped.split("\n\n\n").next().unwrap_or_default();
+        let first = ungrouped.lines().take_while(|line| line.is_empty() || line.starts_with(' '));
+        let count = first.filter(|line| line.trim_start().starts_with('-')).count();
+        assert!(count <= 5, "{command} has {count} options in no group:\n{help}");
+    }
+}

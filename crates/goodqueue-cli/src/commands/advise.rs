@@ -24,8 +24,7 @@ use crate::progress::Progress;
 /// systemd-networkd, with the latency before and after.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Kinds of lines: dsl (adsl up to 24 Mbit/s down, vdsl above), adsl, vdsl, cable, fibre, lte, leo (Starlink), satellite,
-wifi (slower than the line behind it), wifi-fq (the same with fair queueing in the access point).
+    after_help = "Kinds of lines: dsl (adsl up to 24 Mbit/s down, vdsl above), adsl, vdsl, cable, fibre, lte, leo (Starlink), satellite, wifi (slower than the line behind it), wifi-fq (the same with fair queueing in the access point).
 `goodqueue list links` shows what is assumed about each, with sources.
 
 Examples:
@@ -44,47 +43,47 @@ pub(crate) struct AdviseArgs {
     rates: Option<String>,
     /// Kind of line, which determines overhead, buffers and round-trip time: dsl, cable, fibre,
     /// lte, leo, satellite or wifi.
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", help_heading = "Your line")]
     link: Option<String>,
     /// Base round-trip time to the servers that you use [default: that of the kind of line].
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed, conflicts_with_all = ["ping", "flent"])]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed, conflicts_with_all = ["ping", "flent"], help_heading = "Your line")]
     rtt: Option<String>,
     /// Pings that you measured: without load, and with downloads and uploads. The buffers of the
     /// line follow from them.
-    #[arg(long, value_name = "IDLE,LOADED", conflicts_with = "flent")]
+    #[arg(long, value_name = "IDLE,LOADED", conflicts_with = "flent", help_heading = "Your line")]
     ping: Option<String>,
     /// Measurement of your line by Flent, for pings and rates: a .flent or .flent.gz file of a test
     /// such as rrul.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Your line")]
     flent: Option<PathBuf>,
     /// Mahimahi trace of the line towards you, instead of rates.
-    #[arg(long, value_name = "FILE", requires = "trace_up", conflicts_with_all = ["rates", "flent"])]
+    #[arg(long, value_name = "FILE", requires = "trace_up", conflicts_with_all = ["rates", "flent"], help_heading = "Your line")]
     trace_down: Option<PathBuf>,
     /// Mahimahi trace of the line from you.
-    #[arg(long, value_name = "FILE", requires = "trace_down")]
+    #[arg(long, value_name = "FILE", requires = "trace_down", help_heading = "Your line")]
     trace_up: Option<PathBuf>,
     /// Network interface of the router towards the modem, or its WiFi interface, for the settings
     /// [default: eth0, for WiFi wlan0].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Router")]
     device: Option<String>,
     /// Print the setting for one kind of router only, ready for a file: tc, openwrt or networkd.
-    #[arg(long, value_name = "ROUTER")]
+    #[arg(long, value_name = "ROUTER", help_heading = "Router")]
     only: Option<String>,
     /// Number of seeds with which the advice is verified, for each traffic mix.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=100), help_heading = "Simulation")]
     seeds: u64,
     /// Number of parallel runs, at most 1024 [default: the number of processors].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS), help_heading = "Simulation")]
     jobs: Option<u16>,
     /// Write the advice with everything that was tried as JSON to a file, or to standard output
     /// (-).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
     /// Write a report of today, the advice, and the advice without the overhead of the line.
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", help_heading = "Results")]
     report: Option<PathBuf>,
     /// Write the model of the line as a scenario file, to change it and run it again.
-    #[arg(long, value_name = "FILE.toml")]
+    #[arg(long, value_name = "FILE.toml", help_heading = "Results")]
     scenario: Option<PathBuf>,
     /// Print the advice and errors only.
     #[arg(long)]

@@ -39,24 +39,24 @@ pub(crate) struct ReplayArgs {
     files: Vec<PathBuf>,
     /// Discipline in tc's grammar; several are compared in a table [default: the recording's, in
     /// its `variant linux` if there is one].
-    #[arg(long, value_name = "TC")]
+    #[arg(long, value_name = "TC", help_heading = "Discipline")]
     qdisc: Vec<String>,
     /// Rate of the link [default: the recording's].
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed, help_heading = "Discipline")]
     rate: Option<String>,
     /// Compare with the recorded fates. The exit code is 1 if they differ.
-    #[arg(long)]
+    #[arg(long, help_heading = "Results")]
     compare: bool,
     /// Tell the story of one packet: what it found, what happened to it, and the rule that decided.
     /// The packet's number, or `drop` or `mark` for the first packet with this fate.
-    #[arg(long, value_name = "PACKET", conflicts_with_all = ["compare", "tc_stats"])]
+    #[arg(long, value_name = "PACKET", conflicts_with_all = ["compare", "tc_stats"], help_heading = "Results")]
     explain: Option<String>,
     /// Write the result as JSON to a file, or to standard output (-).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
     /// Write the final statistics of each recording's discipline to a file, or to standard output
     /// (-), in the format of `tc -s -j qdisc show`.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     tc_stats: Option<PathBuf>,
 }
 

@@ -39,42 +39,42 @@ pub(crate) struct ReproduceArgs {
     what: Vec<String>,
     /// Test this discipline (in tc's grammar) instead of the AQMs that the paper lists; only for
     /// rfc7928. Repeat for several.
-    #[arg(long = "qdisc", value_name = "QDISC")]
+    #[arg(long = "qdisc", value_name = "QDISC", help_heading = "Experiments")]
     qdiscs: Vec<String>,
     /// Folder of your own papers, each a folder with claims.toml and scenario files, instead of the
     /// built-in papers.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Experiments")]
     papers: Option<PathBuf>,
     /// Use fewer repetitions and shorter runs than the papers (default). All papers together take
     /// about 20 minutes of one processor, of which nj takes 11 and gbw 7.
-    #[arg(long, conflicts_with = "full")]
+    #[arg(long, conflicts_with = "full", help_heading = "Experiments")]
     quick: bool,
     /// Use the papers' own repetitions and durations.
     ///
     /// gong and jk have the papers' own by default. The others have several times as many runs, and
     /// longer ones: expect hours for nj and gbw. An interrupted command resumes.
-    #[arg(long)]
+    #[arg(long, help_heading = "Experiments")]
     full: bool,
     /// Folder for finished runs.
-    #[arg(long, value_name = "DIR", default_value = "goodqueue-results")]
+    #[arg(long, value_name = "DIR", default_value = "goodqueue-results", help_heading = "Experiments")]
     out: PathBuf,
     /// Number of parallel runs, at most 1024 [default: the number of processors].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS), help_heading = "Experiments")]
     jobs: Option<u16>,
     /// Write an HTML report with the verdicts, the paper's figures in their original form, and
     /// every claim.
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", help_heading = "Results")]
     report: Option<PathBuf>,
     /// Show current disciplines, such as cake, beside the paper's in the figures of --report.
     ///
     /// Takes up to four times as long.
-    #[arg(long, requires = "report")]
+    #[arg(long, requires = "report", help_heading = "Results")]
     beyond: bool,
     /// Run nothing, but read verdicts that --json wrote earlier.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "report", "papers", "qdiscs"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "report", "papers", "qdiscs"], help_heading = "Results")]
     verdicts: Option<PathBuf>,
     /// Write the verdicts as JSON to a file, or to standard output (-).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
 }
 

@@ -42,21 +42,21 @@ pub(crate) struct RunArgs {
     #[arg(required = true, value_name = "SCENARIO")]
     scenarios: Vec<String>,
     /// Folder for results and finished runs.
-    #[arg(long, value_name = "DIR", default_value = "goodqueue-results")]
+    #[arg(long, value_name = "DIR", default_value = "goodqueue-results", help_heading = "Runs and results")]
     out: PathBuf,
     /// Where finished runs are kept: a folder, or an object store by its URL, such as
     /// s3://bucket/sweep (also gs:// and az://) [default: `runs` in the folder of --out].
-    #[arg(long, value_name = "PLACE", value_parser = signed)]
+    #[arg(long, value_name = "PLACE", value_parser = signed, help_heading = "Runs and results")]
     store: Option<String>,
     /// Simulated time of each run, such as 30s [default: from the scenario].
-    #[arg(long, alias = "duration", value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, alias = "duration", value_name = "TIME", allow_hyphen_values = true, value_parser = signed, help_heading = "Scenario")]
     time: Option<String>,
     /// Number of repetitions, with consecutive seeds [default: from the scenario].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Scenario")]
     seeds: Option<String>,
     /// Set a key of the scenario, as in `--set link.up=1mbit`; repeat for several. `goodqueue
     /// explain scenario` lists all keys.
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Scenario")]
     set: Vec<String>,
     #[command(flatten)]
     machines: Machines,

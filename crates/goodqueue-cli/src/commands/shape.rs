@@ -51,45 +51,57 @@ Examples:
 )]
 pub(crate) struct ShapeArgs {
     /// Interface towards the clients, and interface towards the servers.
-    #[arg(long, num_args = 2, value_names = ["CLIENTS", "SERVERS"], conflicts_with = "before")]
+    #[arg(long, num_args = 2, value_names = ["CLIENTS", "SERVERS"], conflicts_with = "before", help_heading = "Interfaces")]
     between: Option<Vec<String>>,
     /// Interface towards the servers. A new interface is created for this host itself.
-    #[arg(long, value_name = "SERVERS")]
+    #[arg(long, value_name = "SERVERS", help_heading = "Interfaces")]
     before: Option<String>,
     /// Name of the new interface.
-    #[arg(long, value_name = "NAME", default_value = "goodqueue0", requires = "before")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "goodqueue0",
+        requires = "before",
+        help_heading = "Interfaces"
+    )]
     made: String,
     /// Move the addresses and routes of SERVERS to the new interface, so that this host's own
     /// traffic passes through the bottleneck at once. Undone at the end, in whatever way this
     /// process ends.
-    #[arg(long, requires = "before")]
+    #[arg(long, requires = "before", help_heading = "Taking over an interface")]
     take_over: bool,
     /// With --take-over: end and undo it unless `goodqueue stats --control SOCKET confirm` is run
     /// within this time, such as 60s. Use it when you are logged in through that interface.
-    #[arg(long, value_name = "TIME", requires = "take_over", requires = "control")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "take_over",
+        requires = "control",
+        help_heading = "Taking over an interface"
+    )]
     confirm_within: Option<String>,
     /// Undo file of --take-over, with the previous state of the host [default:
     /// /run/goodqueue-SERVERS.undo].
-    #[arg(long, value_name = "FILE", requires = "take_over")]
+    #[arg(long, value_name = "FILE", requires = "take_over", help_heading = "Taking over an interface")]
     undo_file: Option<PathBuf>,
     /// Restore the host from an undo file, remove the file, and do nothing else. Needed only if
     /// both this process and its second process were killed.
-    #[arg(long, value_name = "FILE", exclusive = true)]
+    #[arg(long, value_name = "FILE", exclusive = true, help_heading = "Taking over an interface")]
     undo: Option<PathBuf>,
     /// Rate towards the clients, such as 95mbit [default: no limit].
-    #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
     rate: Option<String>,
     /// Rate from the clients, such as 19mbit [default: the value of --rate].
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
     up: Option<String>,
     /// Discipline in tc's grammar, such as cake.
-    #[arg(long, value_name = "TC", default_value = "fq_codel")]
+    #[arg(long, value_name = "TC", default_value = "fq_codel", help_heading = "Line and disciplines")]
     qdisc: String,
     /// Discipline from the clients [default: the value of --qdisc].
-    #[arg(long, value_name = "TC")]
+    #[arg(long, value_name = "TC", help_heading = "Line and disciplines")]
     qdisc_up: Option<String>,
     /// File with changes, read at the start and at each SIGHUP.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Line and disciplines")]
     config: Option<PathBuf>,
     #[command(flatten)]
     watch: Watching,

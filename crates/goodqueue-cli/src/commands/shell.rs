@@ -64,61 +64,61 @@ Examples:
 )]
 pub(crate) struct ShellArgs {
     /// Rate towards the program, such as 10mbit [default: no limit].
-    #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
     rate: Option<String>,
     /// Rate from the program, such as 1mbit [default: the value of --rate].
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
     up: Option<String>,
     /// Round-trip time without queueing, such as 50ms [default: 0].
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
     rtt: Option<String>,
     /// Discipline in tc's grammar, such as 'codel target 10ms' [default: fq_codel, as systemd sets
     /// it].
-    #[arg(long, value_name = "TC")]
+    #[arg(long, value_name = "TC", help_heading = "Line and disciplines")]
     qdisc: Option<String>,
     /// Discipline from the program [default: the value of --qdisc].
-    #[arg(long, value_name = "TC")]
+    #[arg(long, value_name = "TC", help_heading = "Line and disciplines")]
     qdisc_up: Option<String>,
     /// Mahimahi trace to use as the link towards the program.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Line and disciplines")]
     trace_down: Option<String>,
     /// Mahimahi trace to use as the link from the program.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Line and disciplines")]
     trace_up: Option<String>,
     /// Packet loss on the path behind the queue, in each direction: `1%`, or a loss model of netem,
     /// as in `gemodel 1% 10%` [default: none].
-    #[arg(long, value_name = "LOSS", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, value_name = "LOSS", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
     loss: Option<String>,
     /// The same towards the program only [default: the value of --loss].
-    #[arg(long, value_name = "LOSS", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, value_name = "LOSS", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
     loss_down: Option<String>,
     /// The same from the program only [default: the value of --loss].
-    #[arg(long, value_name = "LOSS", allow_hyphen_values = true, value_parser = signed)]
+    #[arg(long, value_name = "LOSS", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
     loss_up: Option<String>,
     /// Take the link from a scenario, a file or a built-in name. The options above override it.
-    #[arg(long, value_name = "SCENARIO")]
+    #[arg(long, value_name = "SCENARIO", help_heading = "Line and disciplines")]
     scenario: Option<String>,
     /// Set a key of the scenario, as in `--set link.mtu=9000`; repeat for several.
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Line and disciplines")]
     set: Vec<String>,
     /// Seed of the random numbers of disciplines and of losses.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Line and disciplines")]
     seed: u64,
     /// Shell command that serves, in the server's namespace, as in `--serve 'iperf3 -s'` [default:
     /// the built-in server].
-    #[arg(long, value_name = "CMD")]
+    #[arg(long, value_name = "CMD", help_heading = "Other side")]
     serve: Option<String>,
     /// Connect the program to this host and its networks instead of to a server: with IPv4, and with
     /// IPv6 if the host forwards IPv6. Needs CAP_NET_ADMIN.
-    #[arg(long, conflicts_with = "serve")]
+    #[arg(long, conflicts_with = "serve", help_heading = "Other side")]
     nat: bool,
     /// Undo file of --nat, if it changes the host [default: /run/goodqueue-NAME.undo].
-    #[arg(long, value_name = "FILE", requires = "nat")]
+    #[arg(long, value_name = "FILE", requires = "nat", help_heading = "Other side")]
     undo_file: Option<PathBuf>,
     /// Exit with code 1 and print the value if this holds at the end, such as
     /// 'bottleneck.down.sojourn_s.p99 > 20ms'; repeat for several. A machine that was too busy for
     /// a live test is code 3. The code of a program that failed comes first.
-    #[arg(long, value_name = "CONDITION")]
+    #[arg(long, value_name = "CONDITION", help_heading = "Results")]
     fail_if: Vec<String>,
     /// Allow sudo, although it is not needed.
     #[arg(long)]
@@ -134,22 +134,22 @@ pub(crate) struct ShellArgs {
 #[derive(Args, Debug)]
 pub(crate) struct Watching {
     /// Write the final statistics as JSON to a file, or to standard output (-).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
     /// Record arrivals and fates for `goodqueue replay`: FILE.jsonl stands for FILE.down.jsonl and
     /// FILE.up.jsonl.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) record: Option<PathBuf>,
     /// Write all packets and their fates as pcapng, for Wireshark.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) pcap: Option<PathBuf>,
     /// Create a socket for `goodqueue top`, `goodqueue stats` and changes. Only the same user can
     /// connect.
-    #[arg(long, value_name = "SOCKET")]
+    #[arg(long, value_name = "SOCKET", help_heading = "While it runs")]
     pub(crate) control: Option<PathBuf>,
     /// Serve metrics for Prometheus at an address (`127.0.0.1:9817`) or a socket
     /// (`/run/goodqueue.metrics`, for the same user only).
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", help_heading = "While it runs")]
     pub(crate) metrics: Option<String>,
     /// Print no messages to standard error.
     #[arg(long)]

@@ -16,6 +16,7 @@ use crate::typed;
 
 /// Options for a sweep on several machines.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Several machines")]
 pub(crate) struct Machines {
     /// Run the i-th of n shards of the sweep, such as 3/16. All shards keep their runs in the
     /// folder given with --out, which the machines share, or in the place given with --store.

@@ -3,7 +3,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import { facts } from "./facts.ts";
 import { coloursOf, namesOf } from "./colours.ts";
-import type { About, Story } from "./protocol.ts";
+import { Parameters } from "./parameters.tsx";
+import type { About, Catalogue, Story } from "./protocol.ts";
 import { Scene, rowsOf, type Look } from "./scene.ts";
 import { sparkline } from "./sparkline.ts";
 import type { Packet, Track } from "./track.ts";
@@ -34,6 +35,8 @@ interface Props {
   /** The packet that the user asks, and the time at which it is asked. */
   asked: { packet: Packet; now: number; story: Story | null } | null;
   reasons: string[];
+  /** Null where parameters are not offered. */
+  catalogue: Catalogue | null;
   onAsk(packet: Packet | null): void;
   /** The last packet of a kind, for users without a pointer. */
   lastOf(kind: "ping" | "drop" | "mark"): Packet | undefined;
@@ -44,7 +47,7 @@ interface Props {
 /** Simulated time that a sparkline covers. */
 const SPAN = 12e9;
 
-export function Column({ about, index, line, error, isRemovable, onLine, onRemove, asked, reasons, onAsk, lastOf, register }: Props) {
+export function Column({ about, index, line, error, isRemovable, onLine, onRemove, asked, reasons, catalogue, onAsk, lastOf, register }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const spark = useRef<HTMLCanvasElement>(null);
   const number = useRef<HTMLElement>(null);
@@ -100,6 +103,7 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
         {isRemovable && <button class="quiet" onClick={onRemove} aria-label={`Remove queue ${index + 1}`}>×</button>}
       </div>
       {error !== null && <pre class="error" id={`error-${index}`} role="alert">{error}</pre>}
+      {catalogue !== null && <Parameters line={line} catalogue={catalogue} onLine={onLine} />}
       <div class="ping">
         <p><span>{names[probe] ?? "ping"}</span> <strong ref={number} class="ms">–</strong></p>
         <canvas ref={spark} class="spark" role="img" aria-label="Ping times of the last 12 seconds" />

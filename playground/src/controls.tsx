@@ -13,6 +13,11 @@ interface Props {
   onRate(direction: "down" | "up", rate: string): void;
 }
 
+/** Rate indexes of 802.11n, from near to far. */
+const WIFI: [string, string][] = [
+  ["", "no WiFi"], ["15", "near: MCS 15"], ["4", "in the next room: MCS 4"], ["0", "far away: MCS 0"],
+];
+
 export function Controls({ settings, catalogue, onChange, onRate }: Props) {
   const last = (text: string) => rateSteps(text).at(-1)?.rate ?? text;
   const varies = (text: string) => (rateSteps(text).length > 1 ? ", which varies; at last" : "");
@@ -41,6 +46,13 @@ export function Controls({ settings, catalogue, onChange, onRate }: Props) {
         </select>
       </label>
       <Text label="Random loss in %" value={settings.loss} onChange={(loss) => onChange({ loss })} />
+      <label>
+        WiFi between line and client
+        <select value={settings.wifi} onChange={(event) => onChange({ wifi: event.currentTarget.value })}>
+          {WIFI.map(([mcs, text]) => <option value={mcs}>{text}</option>)}
+          {!WIFI.some(([mcs]) => mcs === settings.wifi) && <option value={settings.wifi}>MCS {settings.wifi}</option>}
+        </select>
+      </label>
       <label class="check">
         <input type="checkbox" checked={settings.ecn} onChange={(event) => onChange({ ecn: event.currentTarget.checked })} />
         ECN: mark instead of drop

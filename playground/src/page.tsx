@@ -66,9 +66,12 @@ export function Page() {
   const present = useRef({ settings, lesson, done });
   present.current = { settings, lesson, done };
   const [json, setJson] = useState<string | null>(null);
+  /** The results of the run so far, and the time up to which it was measured. */
+  const [partial, setPartial] = useState<{ json: string; at: number } | null>(null);
   const [copied, setCopied] = useState("");
   const [asked, setAsked] = useState<{ column: number; packet: Packet; now: number; story: Story | null } | null>(null);
   const sound = useRef<Sound | null>(null);
+  const loads = useRef(0);
   const draws = useRef<(Draw | null)[]>([]);
   const clock = useRef<HTMLOutputElement>(null);
   const progress = useRef<HTMLProgressElement>(null);
@@ -80,8 +83,10 @@ export function Page() {
     const made: Player = new Player({
       ready: setCatalogue,
       loaded: (info) => {
+        loads.current += 1;
         setError(null);
         setJson(null);
+        setPartial(null);
         setAsked(null);
         setAbout(info);
       },
@@ -89,6 +94,7 @@ export function Page() {
       drawn: (now) => draw(made, now),
       told: (column, number, story) =>
         setAsked((before) => (before?.column === column && before.packet.id === number * MOST_PLACES ? { ...before, story } : before)),
+      measured: (text, at) => setPartial({ json: text, at }),
       over: (text) => {
         setJson(text);
         setPlaying(false);
@@ -296,7 +302,7 @@ export function Page() {
         )}
         {error !== null && placed < 0 && <pre class="error" role="alert">{error}</pre>}
         {about !== null && (
-          <div class="columns" data-count={lines.length}>
+          <div class="columns" data-count={lines.length} data-loads={loads.current}>
             {about.columns.map((_, index) => (
               <Column
                 key={index} about={about} index={index} line={lines[index] ?? ""} error={placed === index ? error : null}
@@ -304,6 +310,7 @@ export function Page() {
                 onLine={(line) => setLine(index, line)}
                 onRemove={() => show({ ...settings, qdiscs: lines.filter((_, at) => at !== index) })}
                 asked={asked?.column === index ? asked : null} reasons={catalogue?.drop_reasons ?? []}
+                catalogue={IS_EMBEDDED ? null : catalogue}
                 onAsk={(packet) => ask(index, packet)}
                 lastOf={(kind) => player.tracks[index]?.lastOf(kind, player.now)}
                 register={(at, draw) => { draws.current[at] = draw; }}
@@ -314,7 +321,15 @@ export function Page() {
         {about !== null && !IS_EMBEDDED && lines.length < MOST_COLUMNS && (
           <button class="add" onClick={() => show({ ...settings, qdiscs: [...lines, "codel"] })}>Add a queue</button>
         )}
-        {json !== null && about !== null && !IS_EMBEDDED && <Results json={json} labels={about.columns.map((column) => column.label)} />}
+        {about !== null && !IS_EMBEDDED && json === null && (
+          <button class="add" onClick={() => player.measure()}>Table of the run so far</button>
+        )}
+        {about !== null && !IS_EMBEDDED && (json !== null || partial !== null) && (
+          <Results
+            json={json ?? partial?.json ?? ""} until={json === null ? (partial?.at ?? null) : null}
+            labels={about.columns.map((column) => column.label)}
+          />
+        )}
         {about !== null && !IS_EMBEDDED && <Charts player={player} about={about} />}
         <datalist id="disciplines">
           {catalogue?.qdiscs.map((qdisc) => <option value={qdisc.name}>{qdisc.summary}</option>)}

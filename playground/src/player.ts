@@ -11,6 +11,8 @@ export interface Listener {
   refused(message: string): void;
   /** Once per frame of the screen. */
   drawn(now: number): void;
+  /** The results of the run up to a time, which was asked for. */
+  measured(json: string, to: number): void;
   over(json: string): void;
   told(column: number, packet: number, story: Story): void;
 }
@@ -71,6 +73,11 @@ export class Player {
     this.send({ type: "story", show: this.show, column, packet });
   }
 
+  /** Asks for the results of the run so far. */
+  measure(): void {
+    this.send({ type: "measure", show: this.show, to: Math.max(1, this.now) });
+  }
+
   private send(message: ToWorker): void {
     this.worker.postMessage(message);
   }
@@ -90,6 +97,8 @@ export class Player {
       this.isAtEnd = message.isOver;
     } else if (message.type === "story") {
       this.listener.told(message.column, message.packet, message.story);
+    } else if (message.type === "measured") {
+      this.listener.measured(message.json, message.to);
     } else if (message.type === "results") {
       this.listener.over(message.json);
     } else {

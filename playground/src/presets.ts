@@ -43,6 +43,15 @@ export const PRESETS: Preset[] = [
     speed: "0.25",
   },
   {
+    name: "WiFi, a laptop in the next room",
+    about: "The line is fast, and the packets wait for the air: in the disciplines, and in the drivers below them.",
+    settings: {
+      down: "100mbit", up: "100mbit", rtt: "20ms", downloads: 2, uploads: 2, wifi: "4", time: "30s",
+      qdiscs: ["pfifo limit 1000", "fq_codel"],
+    },
+    speed: "0.25",
+  },
+  {
     name: "Data centre, 1 Gbit/s",
     about: "A round-trip time of 100 µs. On the right DCTCP's packets are marked from a queue of 65 µs on.",
     settings: {

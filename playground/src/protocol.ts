@@ -67,6 +67,7 @@ export type ToWorker =
   | { type: "load"; show: number; request: Request }
   | { type: "advance"; show: number; to: number }
   | { type: "story"; show: number; column: number; packet: number }
+  | { type: "measure"; show: number; to: number }
   | { type: "finish"; show: number };
 
 export type FromWorker =
@@ -74,5 +75,6 @@ export type FromWorker =
   | { type: "loaded"; show: number; about: About }
   | { type: "frame"; show: number; now: number; isOver: boolean; columns: ColumnFrame[]; spent: number }
   | { type: "story"; show: number; column: number; packet: number; story: Story }
+  | { type: "measured"; show: number; json: string; to: number }
   | { type: "results"; show: number; json: string }
   | { type: "refused"; show: number; message: string };

@@ -28,12 +28,13 @@ export function row(run: Run): string[] {
   ];
 }
 
-export function Results({ json, labels }: { json: string; labels: string[] }) {
+/** `until` is the time in nanoseconds up to which a run that is not over was measured. */
+export function Results({ json, until, labels }: { json: string; until: number | null; labels: string[] }) {
   const { runs } = JSON.parse(json) as { runs: Run[] };
   return (
     <div class="wide results">
       <table>
-        <caption>The run, as <code>goodqueue compare</code> tells it</caption>
+        <caption>{until === null ? "The run" : `The first ${(until / 1e9).toFixed(1)} s`}, as <code>goodqueue compare</code> tells it</caption>
         <thead>
           <tr>
             <th>qdisc</th><th>goodput down / up in Mbit/s</th><th>induced latency mean / p95 / p99 in ms</th>

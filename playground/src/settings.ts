@@ -19,6 +19,8 @@ export interface Settings {
   ecn: boolean;
   /** Random loss on the path in percent. */
   loss: string;
+  /** Rate index (MCS) of a WiFi channel between the line and the client; empty: no WiFi. */
+  wifi: string;
   /** Time between two pings. */
   ping: string;
   time: string;
@@ -50,6 +52,7 @@ export const FIRST: Settings = {
   cc: "cubic",
   ecn: false,
   loss: "0",
+  wifi: "",
   ping: "200ms",
   time: "60s",
   seed: "1",
@@ -119,6 +122,7 @@ function keys(settings: Settings): [string, Json][] {
   keys.push(["flows", flows(settings)], ["tcp.cc", settings.cc]);
   if (settings.ecn) keys.push(["tcp.ecn", true]);
   if (parseFloat(settings.loss) > 0) keys.push(["hops", [{ name: "path", side: "server", qdisc: `netem loss ${settings.loss}%` }]]);
+  if (/^\d+$/.test(settings.wifi)) keys.push(["wifi.mcs", Number(settings.wifi)]);
   return keys;
 }
 
@@ -252,6 +256,7 @@ export function fromHash(hash: string): Settings {
     cc: text("cc", base.cc),
     ecn: query.get("ecn") === "true",
     loss: text("loss", base.loss),
+    wifi: text("wifi", base.wifi),
     ping: text("ping", base.ping),
     time: text("time", base.time),
     seed: text("seed", base.seed),

@@ -47,6 +47,12 @@ function handle(message: ToWorker): void {
     const { column, packet } = message;
     return post({ type: "story", show: number, column, packet, story: JSON.parse(show.story(column, packet)) });
   }
+  if (message.type === "measure") {
+    // The show goes on, so another one is measured.
+    const other = new Show(request);
+    other.advance(message.to);
+    return post({ type: "measured", show: number, json: other.finish(), to: message.to });
+  }
   const json = show.finish();
   // Stories are still told: they make the run again.
   show = new Show(request);

@@ -285,6 +285,106 @@ test("a rate that is changed on the way goes on from the same moment, and the li
   await done();
 });
 
+test("the parameters of a discipline come from the catalogue and change its line", { skip }, async () => {
+  const { page, done } = await open();
+  await page.waitForSelector(".column:last-child .parameters summary");
+  await page.click(".column:last-child .parameters summary");
+  assert.ok(await page.$$eval(".column:last-child .parameters label", (all) => all.length) >= 10);
+  await page.evaluate(() => {
+    const field = [...document.querySelectorAll(".column:last-child .parameters label")].find((label) => label.textContent.startsWith("target"));
+    const input = field.querySelector("input");
+    input.value = "13ms";
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  await page.waitForFunction(() => document.querySelector("#line-1").value === "fq_codel target 13ms");
+  await page.waitForFunction(() => decodeURIComponent(location.hash).includes("q=fq_codel+target+13ms"));
+  await done();
+});
+
+test("the table of the run so far is that of the command", { skip }, async () => {
+  const { page, done } = await open();
+  await page.waitForFunction(() => parseFloat(document.querySelector(".clock").textContent) > 1);
+  await press(page, "Table of the run so far");
+  await page.waitForSelector(".results tbody tr");
+  assert.match(await page.$eval(".results caption", (caption) => caption.textContent), /^The first [\d.]+ s, as goodqueue compare tells it/);
+  assert.equal(await page.$$eval(".results tbody tr", (rows) => rows.length), 2);
+  assert.equal(await page.$eval("button.main", (button) => button.textContent), "Pause", "the run goes on");
+  await done();
+});
+
+test("every line of the list and every built-in scenario can be chosen", { skip }, async () => {
+  const { page, done } = await open();
+  await page.waitForFunction(() => document.querySelectorAll("optgroup[label='Built-in scenarios'] option").length > 10);
+  const names = await page.$$eval("optgroup option", (all) => all.map((option) => option.value));
+  assert.match(names.join(), /DSL.*Cable.*Mobile.*Satellite.*WiFi.*Data centre.*modem/);
+  for (const name of names) {
+    const loads = await page.$eval(".columns", (columns) => Number(columns.dataset.loads));
+    await page.evaluate((value) => {
+      const select = document.querySelector("optgroup").parentElement;
+      select.value = value;
+      select.dispatchEvent(new Event("change", { bubbles: true }));
+    }, name);
+    await page.waitForFunction(
+      (before) => Number(document.querySelector(".columns").dataset.loads) > before || document.querySelector(".error") !== null, {}, loads,
+    );
+    assert.equal(await page.$(".error"), null, name);
+  }
+  await done();
+});
+
+test("the run can be copied as a command, as TOML, as Python, as a link and as a line of HTML", { skip }, async () => {
+  const { page, done } = await open("#up=2mbit&q=pie");
+  await page.evaluate(() => {
+    window.copied = [];
+    Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied.push(text); } } });
+  });
+  for (const name of ["Copy link", "Copy command", "Copy TOML", "Copy Python", "Copy embed code"]) await press(page, name);
+  const [link, command, toml, python, frame] = await page.evaluate(() => window.copied);
+  assert.match(link, /#up=2mbit&q=pie/);
+  assert.match(command, /^goodqueue compare --rate 10mbit --up 2mbit .*--qdisc pie/);
+  assert.match(toml, /link.up = "2mbit"/);
+  assert.match(python, /gq\.compare\(\n/);
+  assert.match(frame, /^<iframe src="[^"]*\?embed#up=2mbit&amp;q=pie[^\n]*<\/iframe>$/);
+  await done();
+});
+
+test("loss, ECN and congestion control change the run", { skip }, async () => {
+  const { page, done } = await open();
+  const set = (label, value) => page.evaluate((text, to) => {
+    const field = [...document.querySelectorAll(".controls label")].find((one) => one.textContent.trim().startsWith(text)).querySelector("input, select");
+    if (field.type === "checkbox") return field.click();
+    field.value = to;
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+  }, label, value);
+  await set("Random loss", "2");
+  await set("ECN");
+  await set("Congestion control", "reno");
+  await set("RTT", "80ms");
+  await set("WiFi", "0");
+  await page.waitForFunction(() => ["loss=2", "ecn=true", "cc=reno", "rtt=80ms", "wifi=0"].every((part) => location.hash.includes(part)));
+  await page.waitForFunction(() => parseFloat(document.querySelector(".clock").textContent) > 0.1);
+  assert.equal(await page.$(".error"), null);
+  await done();
+});
+
+test("a packet per second is slow, and a sound plays pings", { skip }, async () => {
+  const { page, done } = await open();
+  await page.evaluate(() => {
+    window.tones = 0;
+    const start = OscillatorNode.prototype.start;
+    OscillatorNode.prototype.start = function (...given) { window.tones += 1; return start.apply(this, given); };
+  });
+  await page.evaluate(() => [...document.querySelectorAll("label.check")].find((one) => one.textContent.trim() === "Sound").querySelector("input").click());
+  await page.select(".toolbar select", "1");
+  await page.waitForFunction(() => window.tones > 2);
+  await page.select(".toolbar select", "packet");
+  const before = await seconds(page);
+  await new Promise((wait) => setTimeout(wait, 1500));
+  // A packet of 1514 bytes takes 12 ms at 1 Mbit/s.
+  assert.ok((await seconds(page)) - before < 0.3);
+  await done();
+});
+
 test("a third queue can be added and removed", { skip }, async () => {
   const { page, done } = await open();
   await press(page, "Add a queue");

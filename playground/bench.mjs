@@ -57,7 +57,15 @@ if (browserPath() === null) {
 } else {
   const site = await serve(new URL("dist", import.meta.url).pathname);
   const browser = await launch();
-  console.log(`\n${"in the browser, real time".padEnd(44)} ${"first".padStart(8)} ${"frames/s".padStart(9)} ${"worst frame".padStart(12)}`);
+  const root = await browser.target().createCDPSession();
+  /** CPU time in seconds of the browser's processes: the page with its worker, and all of them. */
+  const processor = async () => {
+    const { processInfo } = await root.send("SystemInfo.getProcessInfo");
+    const sum = (all) => all.reduce((time, { cpuTime }) => time + cpuTime, 0);
+    return [sum(processInfo.filter(({ type }) => type === "renderer")), sum(processInfo)];
+  };
+  const heads = [["first", 8], ["frames/s", 9], ["worst frame", 12], ["CPU/frame: page", 16], ["all", 9]];
+  console.log(`\n${"in the browser, real time".padEnd(44)} ${heads.map(([head, width]) => head.padStart(width)).join(" ")}`);
   for (const [name, hash] of [
     ["10/1 Mbit/s, 3 flows", ""],
     ["100 Mbit/s, 8 flows", "#down=100mbit&up=100mbit&rtt=20ms&downloads=4&uploads=4&q=pfifo+limit+500&q=fq_codel"],
@@ -69,16 +77,20 @@ if (browserPath() === null) {
     await page.waitForFunction(() => parseFloat(document.querySelector(".clock")?.textContent ?? "0") > 0);
     const first = performance.now() - begun;
     await page.select(".toolbar select", "1");
-    const { frames, worst } = await page.evaluate(() => new Promise((done) => {
+    const before = await processor();
+    const { count, frames, worst } = await page.evaluate(() => new Promise((done) => {
       const times = [];
       const tick = (time) => {
         times.push(time);
         if (time - times[0] < 5000) requestAnimationFrame(tick);
-        else done({ frames: ((times.length - 1) * 1000) / (time - times[0]), worst: Math.max(...times.slice(1).map((at, index) => at - times[index])) });
+        else done({ count: times.length - 1, frames: ((times.length - 1) * 1000) / (time - times[0]), worst: Math.max(...times.slice(1).map((at, index) => at - times[index])) });
       };
       requestAnimationFrame(tick);
     }));
-    console.log(`${name.padEnd(44)} ${`${first.toFixed(0)} ms`.padStart(8)} ${frames.toFixed(1).padStart(9)} ${`${worst.toFixed(0)} ms`.padStart(12)}`);
+    const after = await processor();
+    const [own, all] = after.map((time, index) => `${((1000 * (time - before[index])) / count).toFixed(1)} ms`);
+    const cells = [`${first.toFixed(0)} ms`, frames.toFixed(1), `${worst.toFixed(0)} ms`, own, all];
+    console.log(`${name.padEnd(44)} ${cells.map((cell, index) => cell.padStart(heads[index][1])).join(" ")}`);
     await page.close();
   }
   await browser.close();

@@ -76,6 +76,13 @@ export function Charts({ player, about }: { player: Player; about: About }) {
   return (
     <details class="charts" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Charts of the run so far</summary>
+      <p class="key">
+        {about.columns.map((column, index) => (
+          <span><i style={{ background: COLUMNS[index % COLUMNS.length] }} /> {column.label}</span>
+        ))}
+        <span>Solid, dashed, dotted: {queueNames(about.places).slice(0, 3).join(", ")}.</span>
+        <span>Per flow: colour of the flow, solid for the first queue and dashed for the second.</span>
+      </p>
       <div class="grid">
         {CHARTS.map(({ title, unit }, index) => (
           <figure>

@@ -60,7 +60,7 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
   const colours = coloursOf(about.flows);
 
   useEffect(() => {
-    const context = canvas.current?.getContext("2d");
+    const context = canvas.current?.getContext("2d", { alpha: false });
     const small = spark.current?.getContext("2d");
     if (!context || !small) return;
     const scene = new Scene(context, rowsOf(about, index));
@@ -226,7 +226,7 @@ function answer(track: Track, flow: number, now: number, top: number): [number, 
 /** Largest rate of the slowest link in Mbit/s. */
 function capacity(about: About, direction: "down" | "up"): number {
   type Ends = Partial<Record<"down" | "up", unknown>>;
-  const links = [about.scenario["link"] as Ends, ...((about.scenario["hops"] as Ends[] | undefined) ?? [])];
+  const links = [about.scenario["link"] as Ends, (about.scenario["line"] as Ends | undefined) ?? {}, ...((about.scenario["hops"] as Ends[] | undefined) ?? [])];
   const rates = links.map((link) => (JSON.stringify(link[direction] ?? "").match(/[\d.]+[kmgt]?bit/g) ?? []).map(megabits));
   return Math.max(0.1, Math.min(...rates.filter((all) => all.length > 0).map((all) => Math.max(...all))));
 }

@@ -19,8 +19,11 @@ export interface Listener {
 
 /** Time for which a dropped packet is seen falling, in ms of the viewer. */
 export const FALL = 700;
-/** Simulated nanoseconds that the worker is ahead of the picture, beside one frame of the screen. */
-const AHEAD = 20e6;
+/** Simulated nanoseconds that the worker is ahead of the picture at least, beside two frames of the screen. */
+const AHEAD = 10e6;
+/** Frames of the screen that an answer covers, so that not every frame needs one. */
+const FRAMES = 3;
+const FRAME = 16.7e6;
 /** Simulated time of one question to the worker, so that an answer never takes long. */
 const STRIDE = 500e6;
 
@@ -129,8 +132,9 @@ export class Player {
 
   private ask(): void {
     if (this.isAsking || this.isAtEnd || this.about === null) return;
-    const wanted = Math.min(this.about.duration, this.now + AHEAD + 33e6 * this.speed);
-    if (wanted <= this.known) return;
+    const needed = Math.min(this.about.duration, this.now + AHEAD + 2 * FRAME * this.speed);
+    if (needed <= this.known) return;
+    const wanted = Math.min(this.about.duration, needed + FRAMES * FRAME * this.speed);
     this.asked = Math.min(wanted, this.known + STRIDE);
     this.isAsking = true;
     this.send({ type: "advance", show: this.show, to: this.asked });

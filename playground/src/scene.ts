@@ -139,7 +139,9 @@ export class Scene {
     const { look, size } = frame;
     const { head, pipe, gap } = heights(look.isNarrow, this.rows.length);
     context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
-    context.clearRect(0, 0, size.width, this.height(look.isNarrow));
+    // The canvas is opaque, so that the browser need not blend it with the page.
+    context.fillStyle = look.paper;
+    context.fillRect(0, 0, size.width, this.height(look.isNarrow));
     this.asked = null;
     this.rows.forEach((row, index) => this.pipe(frame, row, this.scale[index] ?? 30_000, head + index * (head + pipe + gap), pipe));
     if (this.asked === null) return;

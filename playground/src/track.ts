@@ -36,6 +36,8 @@ export interface Packet {
   /** 0: sent; otherwise the number of the drop reason plus 1. */
   fate: number;
   isMarked: boolean;
+  /** Time at which it is at its host, at the next queue, or dropped. */
+  until: number;
   /** Where the picture has drawn it in its queue; NaN: nowhere yet. */
   x: number;
 }
@@ -150,7 +152,7 @@ export class Track {
       const side: Side = queue % 2 === 0 ? DOWN : UP;
       const packet: Packet = {
         number, id: number * MOST_PLACES + (queue >> 1), queue, side, flow: a, bytes: b, kind: KINDS[(c % 4) as 0 | 1 | 2] ?? "data", isCapable: c >= 8,
-        arrived: time, found: [d, e], left: Infinity, sent: Infinity, fate: 0, isMarked: false, x: NaN,
+        arrived: time, found: [d, e], left: Infinity, sent: Infinity, fate: 0, isMarked: false, until: Infinity, x: NaN,
       };
       lane.push(packet);
       if (packet.kind === "ping") this.remember("ping", packet);
@@ -173,6 +175,7 @@ export class Track {
     packet.sent = b;
     packet.fate = a;
     packet.isMarked = c === 1;
+    packet.until = a > 0 ? b : b + this.wayBehind(packet);
     if (a > 0) {
       this.drops[queue] = (this.drops[queue] ?? 0) + 1;
       this.remember("drop", packet);
@@ -227,11 +230,10 @@ export class Track {
 
   /** Forgets packets that can no longer be seen at `now`. A dropped packet falls for some time. */
   forget(now: number, fall: number): void {
-    const isSeen = (packet: Packet) => packet.sent + (packet.fate === 0 ? this.wayBehind(packet) : fall) > now;
     // In place: a new list for every frame of the screen would be garbage.
     for (const lane of this.lanes) {
       let kept = 0;
-      for (const packet of lane) if (isSeen(packet)) lane[kept++] = packet;
+      for (const packet of lane) if (packet.until + (packet.fate === 0 ? 0 : fall) > now) lane[kept++] = packet;
       lane.length = kept;
     }
   }

@@ -189,6 +189,18 @@ test("charts of the run open below the columns", { skip }, async () => {
   await page.click(".charts summary");
   await page.waitForSelector(".chart canvas");
   assert.equal(await page.$$eval(".chart canvas", (all) => all.length), 5);
+  // The cursor in one chart is in all of them.
+  await page.waitForFunction(() => parseFloat(document.querySelector(".clock").textContent) > 2);
+  await press(page, "Pause");
+  const chart = await page.$(".chart");
+  await chart.scrollIntoView();
+  const box = await chart.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.4);
+  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.5);
+  await page.waitForFunction(() => {
+    const shown = (chart) => [...chart.querySelectorAll("div")].some((box) => /pfifo/.test(box.textContent) && getComputedStyle(box).visibility !== "hidden");
+    return [...document.querySelectorAll(".chart")].filter(shown).length === 5;
+  });
   await done();
 });
 

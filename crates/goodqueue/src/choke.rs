@@ -577,19 +577,31 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
         );
         if about.is_signal() && (about.is_end() || about.fate == Fate::Marked) {
             let text = match about.moment {
+                Moment::Arrival if average >= f64::from(self.config.max) => {
+                    "The average queue was not below max: every packet that arrives is dropped, and with it a packet \
+                     drawn from the queue if it is of the same flow."
+                }
                 Moment::Arrival => {
-                    "The average queue was not below min. Either a packet drawn from the queue was of the same \
-                     flow, which costs both, or RED's draw hit the packet."
+                    "The average queue was between min and max. A packet drawn from the queue was of the same flow, \
+                     which costs both (`matched` rises), or RED's own draw hit the packet (`matched` stays)."
                 }
                 Moment::Waiting | Moment::Departure => {
                     "A packet of the same flow arrived and drew this one from the queue: CHOKe drops both."
                 }
             };
-            account.rule(text.into(), KIND.reference);
+            account.rule(text.into(), SOURCE);
+        }
+        if about.moment == Moment::Arrival && about.fate == Fate::Sent {
+            let text = if average < f64::from(self.config.min) {
+                "The average queue was below min: no packet is compared."
+            } else {
+                "A packet drawn from the queue was of another flow, and RED's own draw missed the packet."
+            };
+            account.rule(text.into(), SOURCE);
         }
         let both = (Quantity::Packets(packets), Quantity::Packets(u64::from(self.config.limit)));
         let who = "A full queue drops the packet that arrives.";
-        account.limit(about, DropReason::Overlimit, both, (who, KIND.reference));
+        account.limit(about, DropReason::Overlimit, both, (who, SOURCE));
         account
     }
 }
@@ -606,6 +618,9 @@ impl<P: Packet + Flow, R: Random> Observe for Choke<P, R> {
 }
 
 impl<P: Packet + Flow> Inner<P> for Choke<P, crate::random::Source> {}
+
+/// Source of the rules in stories.
+const SOURCE: &str = "tc-choke(8), ALGORITHM";
 
 const KIND: Kind = Kind {
     name: "choke",

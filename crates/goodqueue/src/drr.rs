@@ -47,10 +47,11 @@
 //! ```
 
 use alloc::collections::VecDeque;
+use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::account::{Account, Quantity, Question};
+use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::ClassLeaf;
@@ -453,6 +454,25 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Drr<P, Q> {
         let minor = self.minors.get(self.classify(question.packet) as usize).copied().unwrap_or(0);
         account.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");
         account.fact("deficit", Quantity::Bytes(class.deficit), "bytes that the class may still send");
+        account.given("quantum", Quantity::Bytes(class.quantum.into()), "bytes that each round adds");
+        account.fact("active", Quantity::Number(self.active.len() as u64), "classes that have packets");
+        let about = &question.about;
+        if about.moment == Moment::Departure && about.is_end() && !matches!(about.fate, Fate::Dropped(_)) {
+            let bytes = charge(question.packet.len());
+            let text = if class.deficit >= bytes {
+                format!(
+                    "Its class had a deficit of {} bytes, which covers the packet's {bytes}.",
+                    class.deficit
+                )
+            } else {
+                format!(
+                    "Its class had a deficit of {} bytes. Each round that ended with too few for the packet's {bytes} \
+                     added the quantum of {}.",
+                    class.deficit, class.quantum
+                )
+            };
+            account.rule(text, "Shreedhar & Varghese 1995; tc-drr(8), ALGORITHM");
+        }
         account.with_inner(Some(class.leaf.account(question)))
     }
 }

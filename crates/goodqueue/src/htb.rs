@@ -69,7 +69,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use crate::account::{Account, Quantity, Question};
+use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::bucket::{ByteCost, Framing};
 use crate::config::{Build, Configure as _};
 use crate::gauge::{Gauge, Observation, Observe, Part};
@@ -759,16 +759,36 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
         let class = index.and_then(|index| self.config.classes.get(index));
         if let Some(class) = class {
             account.given("class", Quantity::Number(u64::from(class.minor)), "the class of this packet");
+            account.given("rate", Quantity::Rate(class.rate), "rate that it is guaranteed");
+            account.given("ceil", Quantity::Rate(class.ceil), "rate up to which it may borrow");
         } else {
-            account.rule(
-                "No class takes it: it goes through the direct queue.".into(),
-                HtbConfig::<Q::Config>::KIND.reference,
-            );
+            account.rule("No class takes it: it goes through the direct queue.".into(), SOURCE);
+        }
+        let about = &question.about;
+        if let Some(state) = index.and_then(|index| self.classes.get(index)) {
+            let elapsed = state.elapsed(about.now.as_nanos());
+            let seconds = |tokens: i64| Quantity::Difference(tokens.saturating_add(elapsed) as f64 / 1e9);
+            account.fact("tokens", seconds(state.tokens), "time at its rate that it has saved, or owes");
+            account.fact("ctokens", seconds(state.ctokens), "the same at its ceil");
+            let is_sent = about.is_end() && !matches!(about.fate, Fate::Dropped(_));
+            if about.moment == Moment::Departure && is_sent {
+                let text = match state.mode_after(elapsed).0 {
+                    Mode::CanSend => "Its class owed no tokens: it sent at its own rate.",
+                    Mode::MayBorrow => {
+                        "Its class owed tokens but no ctokens: it borrowed from a class above."
+                    }
+                    Mode::CannotSend => "Its class was above its ceil until this moment.",
+                };
+                account.rule(text.into(), SOURCE);
+            }
         }
         let leaf = index.and_then(|index| self.leaves.get(index)?.as_ref());
         account.with_inner(leaf.map(|leaf| leaf.account(question)))
     }
 }
+
+/// Source of the rules in stories.
+const SOURCE: &str = "tc-htb(8), LINK SHARING ALGORITHM";
 
 impl<P: Packet + Flow, Q: Inner<P>> Observe for Htb<P, Q> {
     fn observe(&self, now: Instant, seen: &mut Observation) {

@@ -57,7 +57,7 @@ use config::MAX_LONGEST;
 pub use config::{QfqClass, QfqConfig};
 use scheduler::Scheduler;
 
-use crate::account::{Account, Quantity, Question};
+use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Configure as _};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::ClassLeaf;
@@ -465,6 +465,24 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Qfq<P, Q> {
         let minor = class.minor;
         account.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");
         account.fact("deficit", Quantity::Credit(class.deficit), "bytes that the class may still send");
+        if let Some((time, weight, [start, finish], budget)) = self.scheduler.times(class.aggregate) {
+            account.given("weight", Quantity::Number(weight), "share of the class");
+            account.fact("virtual_time", Quantity::Number(time), "V, which the sum of the weights advances");
+            account.fact("start", Quantity::Number(start), "virtual start time of its aggregate");
+            account.fact("finish", Quantity::Number(finish), "virtual finish time of its aggregate");
+            account.fact("budget", Quantity::Bytes(budget), "bytes that its aggregate may still send");
+            let about = &question.about;
+            if about.moment == Moment::Departure && about.is_end() && !matches!(about.fate, Fate::Dropped(_))
+            {
+                let text = if self.scheduler.serving == Some(class.aggregate) {
+                    "Its aggregate of classes was in service and had budget for it."
+                } else {
+                    "The aggregate in service had spent its budget. Of those whose virtual start time had come, that \
+                     of this packet had about the earliest virtual finish time."
+                };
+                account.rule(text.into(), QfqConfig::<Q::Config>::KIND.reference);
+            }
+        }
         account.with_inner(Some(class.leaf.account(question)))
     }
 }

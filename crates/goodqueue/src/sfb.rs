@@ -59,6 +59,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 
+use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::codel::LIMIT;
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::gauge::{Observation, Observe};
@@ -133,6 +134,18 @@ pub struct SfbConfig {
 struct Verdict {
     fewest: u16,
     probability: u16,
+}
+
+impl Bin {
+    /// Learns from an arrival.
+    #[inline]
+    const fn learn(&mut self, config: &SfbConfig) {
+        if self.packets == 0 {
+            self.probability = self.probability.saturating_sub(config.decrement);
+        } else if self.packets as u32 >= config.target {
+            self.probability = self.probability.saturating_add(config.increment);
+        }
+    }
 }
 
 impl SfbConfig {
@@ -327,11 +340,7 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
         let Some(bins) = self.bins.get_mut(slot) else { return verdict };
         for place in places(hash) {
             let Some(bin) = bins.get_mut(place) else { continue };
-            if bin.packets == 0 {
-                bin.probability = bin.probability.saturating_sub(self.config.decrement);
-            } else if u32::from(bin.packets) >= self.config.target {
-                bin.probability = bin.probability.saturating_add(self.config.increment);
-            }
+            bin.learn(&self.config);
             verdict.fewest = verdict.fewest.min(bin.packets);
             verdict.probability = verdict.probability.min(bin.probability);
         }
@@ -508,6 +517,62 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfb<P, R> {
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
     }
+
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        let (mut account, about) = (Account::of(KIND.name), &question.about);
+        let hash = self.hash(question.packet, self.slot);
+        let bins = self.bins.get(self.slot);
+        let least = |of: &dyn Fn(&Bin) -> u16| {
+            places(hash).filter_map(|place| bins?.get(place)).map(of).min().unwrap_or(0)
+        };
+        let fraction = |units: u16| Quantity::Fraction(f64::from(units) / f64::from(u16::MAX));
+        let packets = |count: u64| Quantity::Packets(count);
+        let fewest = least(&|bin| bin.packets);
+        let learned = least(&|bin| {
+            let mut after = *bin;
+            after.learn(&self.config);
+            after.probability
+        });
+        account.fact("shortest_bin", packets(fewest.into()), "packets in the shortest of the flow's bins");
+        account.fact("probability", fraction(least(&|bin| bin.probability)), "the smallest of its bins");
+        let target = packets(self.config.target.into());
+        account.given("target", target, "length from which on the probability of a bin rises");
+        account.fact("tokens", packets(self.tokens), "packets that unresponsive flows may still send");
+        account.fact("queued", packets(self.queue.len() as u64), "packets in the queue");
+        let unresponsive = learned == u16::MAX;
+        let is_decided = about.moment == Moment::Arrival && (about.is_signal() || about.fate == Fate::Sent);
+        if is_decided && unresponsive {
+            let effect = if about.is_signal() { "had no token left" } else { "had a token for it" };
+            let rate = self.config.penalty_rate;
+            account.rule(
+                format!(
+                    "The probability of each of its {LEVELS} bins was 1: its flow does not respond. The penalty box \
+                     {effect}; all such flows together may send {rate} packets per second."
+                ),
+                SOURCE,
+            );
+        } else if is_decided {
+            let hit = if about.is_signal() { "hit" } else { "missed" };
+            account.rule(
+                format!(
+                    "The smallest of the probabilities of its {LEVELS} bins was {}, and a draw with it {hit} the packet.",
+                    fraction(learned)
+                ),
+                SOURCE,
+            );
+        }
+        let flow = (packets(fewest.into()), packets(self.config.max.into()));
+        let who = "Each of its bins was that long, so the packet that arrives is dropped.";
+        account.limit(about, DropReason::FlowLimit, flow, (who, SOURCE));
+        let queue = (packets(self.queue.len() as u64), packets(self.config.limit.into()));
+        account.limit(
+            about,
+            DropReason::Overlimit,
+            queue,
+            ("A full queue drops the packet that arrives.", SOURCE),
+        );
+        account
+    }
 }
 
 impl<P: Packet + Flow, R: Random> Observe for Sfb<P, R> {
@@ -532,6 +597,9 @@ impl<P: Packet + Flow, R: Random> Observe for Sfb<P, R> {
 }
 
 impl<P: Packet + Flow> Inner<P> for Sfb<P, crate::random::Source> {}
+
+/// Source of the rules in stories.
+const SOURCE: &str = "tc-sfb(8), ALGORITHM";
 
 const KIND: Kind = Kind {
     name: "sfb",

@@ -110,6 +110,7 @@ fn every_aqm_explains_a_signal_with_the_state_that_its_rule_looks_at() {
         ("sfq_pie", &["bin", "probability", "burst_allowance"]),
         ("red", &["average", "min", "max", "probability", "count"]),
         ("choke", &["average", "min", "max"]),
+        ("sfb", &["shortest_bin", "probability", "target", "tokens"]),
         ("blue", &["probability"]),
         ("dualpi2", &["p'", "p_CL = k p'", "k", "credit"]),
     ] {
@@ -179,6 +180,40 @@ fn the_parent_and_the_discipline_in_it_both_tell_their_part() {
     let kinds: Vec<&str> = story.decision().before.levels().map(|level| level.kind).collect();
     assert_eq!(kinds, ["tbf", "codel"]);
     assert!(story.values().iter().any(|value| value.name == "tokens"));
+}
+
+#[test]
+fn a_scheduler_tells_why_the_turn_came() {
+    let sent = |kind: &str, settings: &Settings| {
+        story(kind, settings, Ecn::NotEct, |fate| fate == Fate::Sent).expect(kind).sentences().join("\n")
+    };
+    let none = Settings::new();
+    assert!(sent("drr", &none).contains("Its class had a deficit of"), "{}", sent("drr", &none));
+    assert!(sent("drr", &none).contains("tc-drr(8), ALGORITHM"), "{}", sent("drr", &none));
+    assert!(sent("qfq", &none).contains("aggregate"), "{}", sent("qfq", &none));
+    let class = goodqueue::config::Child {
+        class: 1,
+        parent: 0,
+        settings: Settings::new().with("rate", Value::Rate(Rate::from_bps(50_000_000))),
+        qdisc: Some(("pfifo", Settings::new())),
+    };
+    let htb = Settings::new().with("default", Value::Class(1)).with_child(class);
+    assert!(sent("htb", &htb).contains("it sent at its own rate"), "{}", sent("htb", &htb));
+}
+
+#[test]
+fn sfb_tells_a_draw_from_a_full_bin_and_from_the_penalty_box() {
+    let dropped = |settings: &Settings, why| {
+        let story = story("sfb", settings, Ecn::NotEct, |fate| fate == Fate::Dropped(why)).expect("a drop");
+        story.sentences().join("\n")
+    };
+    let draw = dropped(&Settings::new(), DropReason::Congested);
+    assert!(draw.contains("a draw with it hit the packet"), "{draw}");
+    let full = dropped(&Settings::new().with("increment", Value::Probability(0.0)), DropReason::FlowLimit);
+    assert!(full.contains("the limit is 25 packets. Each of its bins was that long"), "{full}");
+    let steep = Settings::new().with("increment", Value::Probability(1.0));
+    let penalty = dropped(&steep, DropReason::Congested);
+    assert!(penalty.contains("The penalty box had no token left"), "{penalty}");
 }
 
 #[test]

@@ -64,6 +64,13 @@ impl Scheduler {
         self.aggregates.get_mut(index as usize)
     }
 
+    /// Returns the virtual time, and of an aggregate its weight, its virtual start and finish time,
+    /// and its budget.
+    pub(super) fn times(&self, index: u32) -> Option<(u64, u64, [u64; 2], u64)> {
+        let aggregate = self.aggregates.get(index as usize)?;
+        Some((self.time, aggregate.weight, [aggregate.start, aggregate.finish], aggregate.budget))
+    }
+
     /// The numbers of all active classes.
     pub(super) fn listed(&mut self) -> impl Iterator<Item = &mut u32> {
         self.aggregates.iter_mut().flat_map(|aggregate| &mut aggregate.active)

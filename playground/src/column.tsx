@@ -103,7 +103,6 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
         {isRemovable && <button class="quiet" onClick={onRemove} aria-label={`Remove queue ${index + 1}`}>×</button>}
       </div>
       {error !== null && <pre class="error" id={`error-${index}`} role="alert">{error}</pre>}
-      {catalogue !== null && <Parameters line={line} catalogue={catalogue} onLine={onLine} />}
       <div class="ping">
         <p><span>{names[probe] ?? "ping"}</span> <strong ref={number} class="ms">–</strong></p>
         <canvas ref={spark} class="spark" role="img" aria-label="Ping times of the last 12 seconds" />
@@ -158,6 +157,7 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
           </button>
         ))}
       </p>
+      {catalogue !== null && <Parameters line={line} catalogue={catalogue} onLine={onLine} />}
     </section>
   );
 }

@@ -46,6 +46,13 @@ function lessonOf(hash: string): Lesson | null {
   return LESSONS.find((lesson) => lesson.id === id) ?? null;
 }
 
+/** The settings that the address names: those of its lesson, if it has nothing else. */
+function settingsAt(hash: string): Settings {
+  const lesson = lessonOf(hash);
+  const others = [...new URLSearchParams(hash.replace(/^#/, "")).keys()].filter((key) => key !== "lesson" && key !== "v");
+  return lesson !== null && others.length === 0 ? lesson.settings : fromHash(hash);
+}
+
 /** True in a frame of another page: only the sentence, the clock and the columns are shown. */
 const IS_EMBEDDED = new URLSearchParams(location.search).has("embed");
 
@@ -54,12 +61,12 @@ function wantsCalm(): boolean {
 }
 
 export function Page() {
-  const [settings, setSettings] = useState<Settings>(() => fromHash(location.hash));
+  const [settings, setSettings] = useState<Settings>(() => settingsAt(location.hash));
   const [catalogue, setCatalogue] = useState<Catalogue | null>(null);
   const [about, setAbout] = useState<About | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [isPlaying, setPlaying] = useState(() => !wantsCalm());
-  const [speed, setSpeed] = useState(() => lessonOf(location.hash)?.speed ?? presetOf(fromHash(location.hash))?.speed ?? "0.5");
+  const [speed, setSpeed] = useState(() => lessonOf(location.hash)?.speed ?? presetOf(settingsAt(location.hash))?.speed ?? "0.5");
   const [lesson, setLesson] = useState<Lesson | null>(() => lessonOf(location.hash));
   const [done, setDone] = useState<boolean[]>(() => lessonOf(location.hash)?.steps.map(() => false) ?? []);
   // The clock's callback reads these.
@@ -167,7 +174,7 @@ export function Page() {
   useEffect(() => player.load(request(settings)), []);
   useEffect(() => {
     const changed = () => {
-      const next = fromHash(location.hash);
+      const next = settingsAt(location.hash);
       setLesson(lessonOf(location.hash));
       setDone(lessonOf(location.hash)?.steps.map(() => false) ?? []);
       setSettings(next);

@@ -276,6 +276,13 @@ test("every lesson opens by its address", { skip }, async () => {
   }
 });
 
+test("a short address opens a lesson with its line", { skip }, async () => {
+  const { page, done } = await open("#lesson=l4s");
+  assert.deepEqual(await page.$$eval(".line input", (all) => all.map((input) => input.value)), ["pie ecn", "dualpi2"]);
+  assert.match(await page.$eval(".lesson h2", (title) => title.textContent), /Lesson 8 of 8/);
+  await done();
+});
+
 test("an embedded page shows the queues and no controls", { skip }, async () => {
   const { page, done } = await open("?embed#uploads=1&downloads=0");
   assert.equal(await page.$(".controls"), null);

@@ -91,8 +91,8 @@ export class Track {
   peak: number[];
   drops: number[];
   marks: number[];
-  /** The packets that the page offers to explain without a pointer. */
-  private recent: Record<"ping" | "drop" | "mark", Packet[]> = { ping: [], drop: [], mark: [] };
+  /** The last packets that are pings, and those that were dropped or marked, also after they are out of sight. */
+  readonly recent: Record<"ping" | "drop" | "mark", Packet[]> = { ping: [], drop: [], mark: [] };
   /** The packets in each queue, as far as the worker knows, in the order of their arrival. */
   private queued: Map<number, Packet>[];
   /** Whether the delay of the path follows a queue. */

@@ -38,11 +38,12 @@ export function seenIn(about: About, track: Track, label: string, now: number): 
   };
 }
 
-/** The queue in which the present pings wait longest, and how long. */
+/** The queue in which the last answered ping and those behind it wait longest, and how long. */
 function waits(track: Track, now: number): { queue: QueueId; longest: number } {
   let [queue, longest]: [QueueId, number] = [UP, 0];
-  for (const packet of track.packets()) {
-    if (packet.flow !== track.probe || packet.arrived > now) continue;
+  const since = track.answersUntil(now).at(-1)?.sentAt ?? 0;
+  for (const packet of track.recent.ping) {
+    if (packet.flow !== track.probe || packet.arrived > now || packet.arrived < since) continue;
     const spent = Math.min(packet.left, now) - packet.arrived;
     if (spent > longest) [queue, longest] = [packet.queue, spent];
   }

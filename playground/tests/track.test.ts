@@ -98,6 +98,14 @@ test("a ping that waits in none of the queues waits elsewhere, and the sentence 
   assert.match(sentence(other, [seenIn(about, slow, "fq_codel", 700e6)]), /takes 440 ms, but not in these queues: it waits at another hop \(modem\)\./);
 });
 
+test("the sentence still knows where a ping has waited when the ping is out of sight", () => {
+  const track = new Track(about);
+  track.take(frame([arrives(0, 10e6, 1, 78, 2, [40, 60_000]), leaves(0, 600e6), arrives(1, 650e6, 0, 1514, 0, [0, 0])], [1, 10e6, 640e6]), 700e6);
+  track.forget(700e6, 0);
+  assert.equal([...track.packets()].some((packet) => packet.kind === "ping"), false);
+  assert.match(sentence(about, [seenIn(about, track, "pie", 700e6)]), /since it waits behind the upload/);
+});
+
 test("a ping that waits in the modem is found there", () => {
   const track = new Track(behindModem);
   const inModem = (record: number[]) => [(record[0] ?? 0) + 4, ...record.slice(1)];

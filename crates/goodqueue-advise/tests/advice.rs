@@ -146,6 +146,8 @@ fn on_wifi_a_shaper_leaves_room_for_both_directions_and_its_price_is_told() {
     // The download leaves through the interface, the upload enters by it.
     assert!(setting(&advice, "tc").contains("dev wlan0 root"), "{}", setting(&advice, "tc"));
     assert!(setting(&advice, "openwrt").contains(&format!("upload '{}'", advice.shaped_bps[0] / 1000)));
+    let openwrt = advice.settings.iter().find(|setting| setting.name == "openwrt").unwrap();
+    assert!(openwrt.place.contains("its download is what enters there"), "{}", openwrt.place);
     // Fair queueing in the access point protects other devices, not the one that uploads.
     let mix = |name: &str| advice.mixes.iter().find(|mix| mix.name.contains(name)).unwrap();
     let instead = |name: &str| mix(name).instead_s.unwrap().mean;

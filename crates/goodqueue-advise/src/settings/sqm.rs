@@ -21,10 +21,16 @@ pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Setting {
     lines.extend(setup.manager.sqm(&question.kind.accounted).iter().map(|(name, value)| option(name, value)));
     Setting {
         name: "openwrt",
-        place: "OpenWrt with sqm-scripts: /etc/config/sqm, then `service sqm restart`".to_owned(),
+        place: format!(
+            "OpenWrt with sqm-scripts: /etc/config/sqm, then `service sqm restart`{}",
+            REMARKS[egress]
+        ),
         text: lines.join("\n") + "\n",
     }
 }
+
+/// About the names of SQM, for interfaces by which downloads leave, and by which uploads do.
+const REMARKS: [&str; 2] = ["; its download is what enters there: your uploads", ""];
 
 fn option(name: &str, value: &str) -> String {
     format!("\toption {name} '{value}'")

@@ -54,3 +54,13 @@ test("the site has the colours of the other pages", () => {
     assert.deepEqual(values(theme, `--vp-c-${theirs}`), values(look, `--${ours}`), ours);
   }
 });
+
+test("the lock file has every package of every platform, without which npm installs nothing", () => {
+  const { packages } = JSON.parse(readFileSync(path.join(import.meta.dirname, "../package-lock.json"), "utf8"));
+  const known = Object.keys(packages);
+  for (const [name, { optionalDependencies = {} }] of Object.entries(packages)) {
+    for (const needed of Object.keys(optionalDependencies)) {
+      assert.ok(known.some((known) => known.endsWith(`node_modules/${needed}`)), `${name} needs ${needed}`);
+    }
+  }
+});

@@ -61,8 +61,8 @@ impl Nat {
         let [client, host] = ends;
         client.v4 = Ipv4Addr::new(198, 18, number, 1);
         host.v4 = Ipv4Addr::new(198, 18, number, 2);
-        // A host that begins to forward IPv6 loses the settings that it learned from its routers (RFC
-        // 4861 §6.2.2), so IPv6 is for hosts that forward it already.
+        // A host that begins to forward IPv6 loses the settings that it learned from its routers
+        // (RFC 4861 §6.2.2), so IPv6 is for hosts that forward it already.
         let v6 = |end| has_v6.then(|| Ipv6Addr::new(0x2001, 2, 0, u16::from(number), 0, 0, 0, end));
         (client.v6, host.v6) = (v6(1), v6(2));
         let index = netlink::index_of(tun.name())?;

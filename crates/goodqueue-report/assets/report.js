@@ -732,7 +732,10 @@
     const one = playground && point() ? scenario() : null;
     button.hidden = !one || readsFiles(one);
     if (button.hidden) return;
-    const qdiscs = cells().slice(0, 3).map(({ d }) => results.scenario.qdiscs?.[d]?.label).filter(Boolean);
+    // The first discipline beside the one with the shortest ping.
+    const [first, ...others] = cells();
+    const best = others.reduce((a, b) => ((b.cell.ping?.[1] ?? Infinity) < (a.cell.ping?.[1] ?? Infinity) ? b : a), others[0]);
+    const qdiscs = [first, best].filter(Boolean).map(({ d }) => results.scenario.qdiscs?.[d]?.label).filter(Boolean);
     const parts = [["json", JSON.stringify(one)], ...qdiscs.map((line) => ["q", line]), ["seed", point().seed ?? 1], ["v", results.goodqueue]];
     button.href = `${playground}#${parts.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&")}`;
   };

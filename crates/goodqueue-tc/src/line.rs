@@ -14,8 +14,8 @@
 //! Names, units and words come from the tables of `goodqueue::registry`: nothing here knows a
 //! discipline. [`parse_among`] also reads disciplines of other crates. One word is ours: `variant
 //! NAME` chooses whose decisions a discipline reproduces, where it has variants. The name of a
-//! preset may stand for that of a discipline; parameters behind it replace those of the preset. A rate
-//! may be a percentage of the link's rate, as in `tbf rate 95%`.
+//! preset may stand for that of a discipline; parameters behind it replace those of the preset. A
+//! rate may be a percentage of the link's rate, as in `tbf rate 95%`.
 
 use goodqueue::Disciplines;
 use goodqueue::config::Link;

@@ -5,8 +5,8 @@ use crate::question::Question;
 use crate::setting::Setting;
 use crate::setup::Setup;
 
-/// Returns the commands. Linux shapes on egress only, so packets that enter pass through an intermediate
-/// device (`ifb`).
+/// Returns the commands. Linux shapes on egress only, so packets that enter pass through an
+/// intermediate device (`ifb`).
 pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Setting {
     let device = &question.device;
     let place = question.kind.place;

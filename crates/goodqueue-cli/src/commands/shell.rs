@@ -108,8 +108,8 @@ pub(crate) struct ShellArgs {
     /// the built-in server].
     #[arg(long, value_name = "CMD", help_heading = "Other side")]
     serve: Option<String>,
-    /// Connect the program to this host and its networks instead of to a server: with IPv4, and with
-    /// IPv6 if the host forwards IPv6. Needs CAP_NET_ADMIN.
+    /// Connect the program to this host and its networks instead of to a server: with IPv4, and
+    /// with IPv6 if the host forwards IPv6. Needs CAP_NET_ADMIN.
     #[arg(long, conflicts_with = "serve", help_heading = "Other side")]
     nat: bool,
     /// Undo file of --nat, if it changes the host [default: /run/goodqueue-NAME.undo].

@@ -54,8 +54,8 @@ struct Place<'a> {
     class: Option<Word<'a>>,
 }
 
-/// The tree that `commands`, from a text of `length` bytes, build of `disciplines` for a link of this
-/// `rate`.
+/// The tree that `commands`, from a text of `length` bytes, build of `disciplines` for a link of
+/// this `rate`.
 pub(super) fn tree<'a>(
     commands: &'a [Command],
     length: usize,

@@ -454,7 +454,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Drr<P, Q> {
         let minor = self.minors.get(self.classify(question.packet) as usize).copied().unwrap_or(0);
         account.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");
         account.fact("deficit", Quantity::Bytes(class.deficit), "bytes that the class may still send");
-        account.given("quantum", Quantity::Bytes(class.quantum.into()), "bytes that each round adds");
+        account.given(QUANTUM.name, Quantity::Bytes(class.quantum.into()), "bytes that each round adds");
         account.fact("active", Quantity::Number(self.active.len() as u64), "classes that have packets");
         let about = &question.about;
         if about.moment == Moment::Departure && about.is_end() && !matches!(about.fate, Fate::Dropped(_)) {

@@ -759,8 +759,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
         let class = index.and_then(|index| self.config.classes.get(index));
         if let Some(class) = class {
             account.given("class", Quantity::Number(u64::from(class.minor)), "the class of this packet");
-            account.given("rate", Quantity::Rate(class.rate), "rate that it is guaranteed");
-            account.given("ceil", Quantity::Rate(class.ceil), "rate up to which it may borrow");
+            account.given(config::RATE.name, Quantity::Rate(class.rate), "rate that it is guaranteed");
+            account.given(config::CEIL.name, Quantity::Rate(class.ceil), "rate up to which it may borrow");
         } else {
             account.rule("No class takes it: it goes through the direct queue.".into(), SOURCE);
         }

@@ -238,7 +238,7 @@ const DEFAULT_BURST: u32 = 1600;
 const MIN_QUANTUM: u64 = 1000;
 const MAX_QUANTUM: u64 = 200_000;
 
-const RATE: Parameter = Parameter {
+pub(super) const RATE: Parameter = Parameter {
     name: "rate",
     unit: Unit::Rate,
     default: "none",
@@ -247,7 +247,7 @@ const RATE: Parameter = Parameter {
     doc: "rate that the class is guaranteed",
 };
 
-const CEIL: Parameter = Parameter {
+pub(super) const CEIL: Parameter = Parameter {
     name: "ceil",
     unit: Unit::Rate,
     default: "rate",

@@ -69,8 +69,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
+use config::{CEIL, DIRECT_PACKETS, Index, LEVELS, RATE, Terms};
+pub use config::{HtbClass, HtbConfig};
+
 use crate::account::{Account, Fate, Moment, Quantity, Question};
-use crate::bucket::{ByteCost, Framing};
 use crate::config::{Build, Configure as _};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::Leaf;
@@ -79,7 +81,7 @@ use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::random::Source;
-use crate::time::{Duration, Instant, Rate};
+use crate::time::{Duration, Instant};
 
 /// Hierarchical token bucket.
 #[derive(Clone, Debug)]
@@ -107,8 +109,6 @@ pub struct Htb<P, Q: Qdisc<P>> {
     /// Packets of no class.
     direct_packets: u64,
 }
-
-type Index = u32;
 
 /// Classes served in turn.
 #[derive(Clone, Default, Debug)]
@@ -146,44 +146,6 @@ struct Class {
     borrowed: u64,
     deficit: [i64; LEVELS],
     feed: [Turn; PRIOS],
-}
-
-/// Guarantees of a class, in the units of the buckets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Terms {
-    rate: ByteCost,
-    ceil: ByteCost,
-    depth: i64,
-    cdepth: i64,
-    prio: usize,
-    quantum: u32,
-}
-
-/// Configuration of [`Htb`].
-#[derive(Clone, PartialEq, Debug)]
-pub struct HtbConfig<C> {
-    default: u32,
-    r2q: u32,
-    direct_qlen: u32,
-    /// In the order of their numbers.
-    classes: Vec<HtbClass<C>>,
-}
-
-/// One class of an [`HtbConfig`].
-#[derive(Clone, PartialEq, Debug)]
-pub struct HtbClass<C> {
-    minor: u32,
-    parent: u32,
-    rate: Rate,
-    ceil: Rate,
-    burst: u32,
-    cburst: u32,
-    prio: u32,
-    quantum: u32,
-    framing: Framing,
-    terms: Terms,
-    /// `None`: it has classes below it.
-    leaf: Option<C>,
 }
 
 impl Turn {
@@ -759,8 +721,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
         let class = index.and_then(|index| self.config.classes.get(index));
         if let Some(class) = class {
             account.given("class", Quantity::Number(u64::from(class.minor)), "the class of this packet");
-            account.given(config::RATE.name, Quantity::Rate(class.rate), "rate that it is guaranteed");
-            account.given(config::CEIL.name, Quantity::Rate(class.ceil), "rate up to which it may borrow");
+            account.given(RATE.name, Quantity::Rate(class.rate), "rate that it is guaranteed");
+            account.given(CEIL.name, Quantity::Rate(class.ceil), "rate up to which it may borrow");
         } else {
             account.rule("No class takes it: it goes through the direct queue.".into(), SOURCE);
         }
@@ -811,10 +773,6 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Htb<P, Q> {
 
 impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Htb<P, Q> {}
 
-/// Gauge of the packets that bypassed all classes.
-const DIRECT_PACKETS: &str = "direct_packets_stat";
-/// Linux `TC_HTB_MAXDEPTH`.
-const LEVELS: usize = 8;
 /// Linux `TC_HTB_NUMPRIO`.
 const PRIOS: usize = 8;
 /// Nanoseconds beyond which debts are forgotten.

@@ -3,13 +3,53 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::{DIRECT_PACKETS, HtbClass, HtbConfig, Index, LEVELS, Terms};
 use crate::bucket::{ByteCost, Framing};
 use crate::config::{Child, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::nesting::{self, InnerConfig};
 use crate::shown::{Show, Shown};
 use crate::time::Rate;
 use crate::typed::{self, setters};
+
+/// Place of a class in the order of the numbers.
+pub(super) type Index = u32;
+
+/// Guarantees of a class, in the units of the buckets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Terms {
+    pub(super) rate: ByteCost,
+    pub(super) ceil: ByteCost,
+    pub(super) depth: i64,
+    pub(super) cdepth: i64,
+    pub(super) prio: usize,
+    pub(super) quantum: u32,
+}
+
+/// Configuration of [`Htb`](super::Htb).
+#[derive(Clone, PartialEq, Debug)]
+pub struct HtbConfig<C> {
+    pub(super) default: u32,
+    pub(super) r2q: u32,
+    pub(super) direct_qlen: u32,
+    /// In the order of their numbers.
+    pub(super) classes: Vec<HtbClass<C>>,
+}
+
+/// One class of an [`HtbConfig`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct HtbClass<C> {
+    pub(super) minor: u32,
+    pub(super) parent: u32,
+    pub(super) rate: Rate,
+    pub(super) ceil: Rate,
+    pub(super) burst: u32,
+    pub(super) cburst: u32,
+    pub(super) prio: u32,
+    pub(super) quantum: u32,
+    pub(super) framing: Framing,
+    pub(super) terms: Terms,
+    /// `None`: it has classes below it.
+    pub(super) leaf: Option<C>,
+}
 
 impl<C: InnerConfig> HtbConfig<C> {
     /// The classes, in the order of their numbers.
@@ -235,6 +275,10 @@ const KIND: Kind = Kind {
 
 const RATE_RANGE: &str = "8bit or more";
 const DEFAULT_BURST: u32 = 1600;
+/// Gauge of the packets that bypassed all classes.
+pub(super) const DIRECT_PACKETS: &str = "direct_packets_stat";
+/// Linux `TC_HTB_MAXDEPTH`.
+pub(super) const LEVELS: usize = 8;
 const MIN_QUANTUM: u64 = 1000;
 const MAX_QUANTUM: u64 = 200_000;
 

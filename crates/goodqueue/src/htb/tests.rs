@@ -5,6 +5,7 @@ use crate::config::{Child, Configure, Link, Settings, Value};
 use crate::packet::Ecn;
 use crate::packet::story::Datagram;
 use crate::registry::{AnyConfig, AnyQdisc};
+use crate::time::Rate;
 
 /// A class of 8 Mbit/s below one of 80 Mbit/s, up to which it may borrow, with a quantum of so many
 /// bytes.

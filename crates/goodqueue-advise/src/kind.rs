@@ -2,8 +2,9 @@
 
 use goodqueue::{Duration, Rate};
 
+use crate::bottleneck::Bottleneck;
 use crate::encapsulation::Encapsulation;
-use crate::place::Place;
+use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
 
@@ -33,8 +34,10 @@ pub struct LinkKind {
     pub variation: Variation,
     /// Rates of the shapers to try.
     pub shares: Shares,
-    /// Where the bottleneck is, and where the router can manage its queue.
-    pub(crate) place: &'static dyn Place,
+    /// Where the queue is.
+    pub(crate) bottleneck: Bottleneck,
+    /// Where the router can manage it.
+    pub(crate) port: Port,
     /// The same line with other equipment, which the advice is compared with.
     pub(crate) instead: Option<Equipment>,
 }
@@ -58,7 +61,7 @@ impl LinkKind {
     /// Name of the router's interface, unless given.
     #[must_use]
     pub fn device(&self) -> &'static str {
-        self.place.device()
+        self.port.device
     }
 }
 

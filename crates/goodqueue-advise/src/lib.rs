@@ -22,6 +22,8 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod asking;
+mod bottleneck;
 mod encapsulation;
 mod fitted;
 mod flent;
@@ -33,6 +35,7 @@ mod mix;
 mod model;
 mod place;
 mod places;
+mod port;
 mod question;
 mod search;
 mod setting;
@@ -42,6 +45,7 @@ mod shares;
 mod simulated;
 mod variation;
 mod words;
+mod written;
 
 pub use advice::{Advice, Measured, Spread, Tried};
 pub use flent::{FlentLine, read_flent};

@@ -1,12 +1,5 @@
-//! The line and its router as a scenario.
+//! The line and its router as they are modelled.
 
-use std::fmt::Write as _;
-use std::path::Path;
-
-use goodqueue_scenario::scenario::Document;
-use goodqueue_tc::diagnostic::Diagnostic;
-
-use crate::mix::Mix;
 use crate::question::Question;
 
 /// A line as it is modelled.
@@ -48,30 +41,6 @@ impl<'q> Model<'q> {
         )]
         let buffers = self.buffers.map(|bytes| ((bytes as f64 * factor) as u64).max(2 * 1514));
         Self { question: self.question, buffers }
-    }
-
-    /// Returns the scenario: this line with each of the routers, for this traffic.
-    pub(crate) fn scenario(&self, mix: &Mix, routers: &[Router], seed: u64) -> Result<Document, Diagnostic> {
-        Document::parse("advise.toml", &self.text(mix, routers, seed), Path::new(""))
-    }
-
-    /// Returns the same as the text of a scenario file.
-    pub(crate) fn text(&self, mix: &Mix, routers: &[Router], seed: u64) -> String {
-        let question = self.question;
-        let seconds = self.seconds();
-        let mut text = format!(
-            "name = 'advise'\ntitle = '{}, {} down, {} up: {}'\nduration = '{seconds}s'\nseed = {seed}\nqdiscs = [\n",
-            question.kind.title, question.rates[0], question.rates[1], mix.name
-        );
-        for router in routers {
-            let [down, up] = &router.lines;
-            // Writing to a string cannot fail. Labels and lines have no quotes.
-            let _ = writeln!(text, "  {{ label = '{}', down = '{down}', up = '{up}' }},", router.label);
-        }
-        text += "]\n\n";
-        text += &question.kind.place.links(self, seed);
-        text += mix.flows();
-        text
     }
 
     /// Simulated time of a run: as many packets for each line, but at least 20 round trips.

@@ -1,6 +1,4 @@
-//! Where the bottleneck is, and where the router can manage its queue.
-
-use std::fmt::Debug;
+//! What follows from where the bottleneck is.
 
 use goodqueue_tc::diagnostic::Diagnostic;
 
@@ -9,17 +7,7 @@ use crate::model::Model;
 use crate::question::Question;
 
 /// A place of the bottleneck.
-pub(crate) trait Place: Debug + Sync {
-    /// Name of the router's interface, unless given.
-    fn device(&self) -> &'static str;
-
-    /// What this interface is, for people.
-    fn port(&self) -> &'static str;
-
-    /// Direction of the packets that leave the router there: 0 towards the home, 1 towards the
-    /// Internet.
-    fn egress(&self) -> usize;
-
+pub(crate) trait Place {
     /// Refuses lines that cannot be modelled.
     fn check(&self, question: &Question) -> Result<(), Diagnostic>;
 

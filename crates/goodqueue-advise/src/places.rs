@@ -1,7 +1,18 @@
-//! The places of the bottleneck, one file each.
+//! The places of the bottleneck, one file each. A new one is added to [`place`].
 
 mod access_point;
 mod modem;
 
-pub(crate) use access_point::AccessPoint;
-pub(crate) use modem::Modem;
+use access_point::AccessPoint;
+use modem::Modem;
+
+use crate::bottleneck::Bottleneck;
+use crate::place::Place;
+
+/// Returns the place of this bottleneck.
+pub(crate) fn place(bottleneck: Bottleneck) -> Box<dyn Place> {
+    match bottleneck {
+        Bottleneck::Modem => Box::new(Modem),
+        Bottleneck::AccessPoint { mac } => Box::new(AccessPoint { mac }),
+    }
+}

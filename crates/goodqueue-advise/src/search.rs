@@ -16,6 +16,7 @@ use crate::manager::Manager;
 use crate::managers::managers;
 use crate::mix::{MARKED, Mix, SEARCHED, VERIFIED};
 use crate::model::{Model, Router};
+use crate::places::place;
 use crate::question::Question;
 use crate::settings::settings;
 use crate::setup::Setup;
@@ -236,7 +237,7 @@ fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tried: Vec<Tri
         scenario: model.text(&SEARCHED, &routers, SEARCH_SEED),
         results: checked.results,
     };
-    advice.reason = question.kind.place.reason(question, &advice, without);
+    advice.reason = place(question.kind.bottleneck).reason(question, &advice, without);
     advice
 }
 

@@ -36,7 +36,7 @@ impl Setup<'_> {
     pub(crate) fn lines(&self, question: &Question) -> [String; 2] {
         let [down, up] = self.rates(question);
         let accounted = self.accounted(question);
-        let [of_down, of_up] = Side::both(question.kind.place.egress());
+        let [of_down, of_up] = Side::both(question.kind.port.egress);
         [self.manager.line(of_down, down, accounted), self.manager.line(of_up, up, accounted)]
     }
 }

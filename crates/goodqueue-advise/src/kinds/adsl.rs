@@ -2,9 +2,10 @@
 
 use goodqueue::{Duration, Rate};
 
+use crate::bottleneck::Bottleneck;
 use crate::encapsulation::{Encapsulation, Framing};
 use crate::kind::LinkKind;
-use crate::places::Modem;
+use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
 
@@ -23,7 +24,8 @@ pub(super) const ADSL: LinkKind = LinkKind {
     real: 990,
     variation: Variation::Steady,
     shares: Shares::STEADY,
-    place: &Modem,
+    bottleneck: Bottleneck::Modem,
+    port: Port::TO_MODEM,
     instead: None,
 };
 

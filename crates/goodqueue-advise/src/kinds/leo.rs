@@ -2,9 +2,10 @@
 
 use goodqueue::Duration;
 
+use crate::bottleneck::Bottleneck;
 use crate::encapsulation::Encapsulation;
 use crate::kind::{LinkKind, bytes_of};
-use crate::places::Modem;
+use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
 
@@ -23,6 +24,7 @@ pub(super) const LEO: LinkKind = LinkKind {
     real: 1000,
     variation: Variation::Steps { every_s: 15.0, bounds: [0.5, 1.5] },
     shares: Shares::VARYING,
-    place: &Modem,
+    bottleneck: Bottleneck::Modem,
+    port: Port::TO_MODEM,
     instead: None,
 };

@@ -2,9 +2,10 @@
 
 use goodqueue::Duration;
 
+use crate::bottleneck::Bottleneck;
 use crate::encapsulation::Encapsulation;
 use crate::kind::{LinkKind, bytes_of};
-use crate::places::Modem;
+use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
 
@@ -24,6 +25,7 @@ pub(super) const LTE: LinkKind = LinkKind {
     real: 1000,
     variation: Variation::Walk { per_second: 0.2, bounds: [0.25, 2.0] },
     shares: Shares::VARYING,
-    place: &Modem,
+    bottleneck: Bottleneck::Modem,
+    port: Port::TO_MODEM,
     instead: None,
 };

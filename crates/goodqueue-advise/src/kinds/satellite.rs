@@ -2,9 +2,10 @@
 
 use goodqueue::Duration;
 
+use crate::bottleneck::Bottleneck;
 use crate::encapsulation::{Encapsulation, Framing};
 use crate::kind::{LinkKind, bytes_of};
-use crate::places::Modem;
+use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
 
@@ -22,6 +23,7 @@ pub(super) const SATELLITE: LinkKind = LinkKind {
     real: 970,
     variation: Variation::Steady,
     shares: Shares::STEADY,
-    place: &Modem,
+    bottleneck: Bottleneck::Modem,
+    port: Port::TO_MODEM,
     instead: None,
 };

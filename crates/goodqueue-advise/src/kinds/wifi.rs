@@ -1,8 +1,8 @@
 //! WiFi that is slower than the line behind it, with a FIFO in the access point.
 
 use super::wifi_fq::WIFI_FQ;
+use crate::bottleneck::Bottleneck;
 use crate::kind::{Equipment, LinkKind};
-use crate::places::AccessPoint;
 
 /// The rates are those of a speed test over WiFi, one direction at a time.
 pub(super) const WIFI: LinkKind = LinkKind {
@@ -13,7 +13,7 @@ pub(super) const WIFI: LinkKind = LinkKind {
              point: 123 packets (ath9k), of the devices: 224 (iwlwifi), as in The Good, the Bad and the WiFi \
              (Høiland-Jørgensen et al., Computer Networks 2015), below 1000 full packets (Linux's txqueuelen). Real \
              WiFi changes its rate all the time: give rates that it keeps. RTT: assumed.",
-    place: &AccessPoint { mac: "fifo" },
+    bottleneck: Bottleneck::AccessPoint { mac: "fifo" },
     instead: Some(Equipment {
         kind: &WIFI_FQ,
         how: "an access point that queues per flow, such as OpenWrt on ath9k, ath10k or mt76 (`tc qdisc show dev wlan0` \

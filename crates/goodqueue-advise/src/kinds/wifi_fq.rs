@@ -2,9 +2,10 @@
 
 use goodqueue::Duration;
 
+use crate::bottleneck::Bottleneck;
 use crate::encapsulation::Encapsulation;
 use crate::kind::LinkKind;
-use crate::places::AccessPoint;
+use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
 
@@ -24,7 +25,8 @@ pub(super) const WIFI_FQ: LinkKind = LinkKind {
     real: 1000,
     variation: Variation::Steady,
     shares: SHARES,
-    place: &AccessPoint { mac: "fq" },
+    bottleneck: Bottleneck::AccessPoint { mac: "fq" },
+    port: Port::WIFI,
     instead: None,
 };
 

@@ -21,18 +21,6 @@ pub(crate) struct AccessPoint {
 }
 
 impl Place for AccessPoint {
-    fn device(&self) -> &'static str {
-        "wlan0"
-    }
-
-    fn port(&self) -> &'static str {
-        "its WiFi interface"
-    }
-
-    fn egress(&self) -> usize {
-        0
-    }
-
     fn check(&self, question: &Question) -> Result<(), Diagnostic> {
         if question.traces.is_some() {
             return Err(Diagnostic::new(

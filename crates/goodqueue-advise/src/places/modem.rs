@@ -18,18 +18,6 @@ use crate::words::milliseconds;
 pub(crate) struct Modem;
 
 impl Place for Modem {
-    fn device(&self) -> &'static str {
-        "eth0"
-    }
-
-    fn port(&self) -> &'static str {
-        "its port to the modem"
-    }
-
-    fn egress(&self) -> usize {
-        1
-    }
-
     fn check(&self, _: &Question) -> Result<(), Diagnostic> {
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::setup::Setup;
 /// Returns the sections of the `.network` file. networkd sets one direction only: it cannot
 /// redirect packets that enter to another device.
 pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
-    let egress = question.kind.place.egress();
+    let egress = question.kind.port.egress;
     let text = setup.manager.networkd(setup.rates(question)[egress], &question.kind.accounted)?;
     let device = &question.device;
     Some(Setting {

@@ -7,7 +7,7 @@ use crate::setup::Setup;
 /// Returns the section of `/etc/config/sqm`.
 pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Setting {
     let device = &question.device;
-    let egress = question.kind.place.egress();
+    let egress = question.kind.port.egress;
     // In kbit/s. SQM calls the packets that enter by an interface its download.
     let rates = setup.manager.sqm_rates(setup.rates(question), &question.kind.accounted);
     let [down, up] = [rates[1 - egress], rates[egress]].map(|rate| rate.as_bps() / 1000);

@@ -9,8 +9,8 @@ use crate::setup::Setup;
 /// intermediate device (`ifb`).
 pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Setting {
     let device = &question.device;
-    let place = question.kind.place;
-    let (rates, egress) = (setup.rates(question), place.egress());
+    let port = question.kind.port;
+    let (rates, egress) = (setup.rates(question), port.egress);
     let accounted = setup.accounted(question);
     let before = "ifb4";
     // A name of a device has at most 15 bytes.
@@ -27,7 +27,7 @@ pub(super) fn setting(question: &Question, setup: &Setup<'_>) -> Setting {
     ]);
     Setting {
         name: "tc",
-        place: format!("any Linux router, as root; {device} is {}", place.port()),
+        place: format!("any Linux router, as root; {device} is {}", port.title),
         text: commands.join("\n") + "\n",
     }
 }

@@ -23,7 +23,7 @@ pub(super) const LTE: LinkKind = LinkKind {
     accounted: Encapsulation::ETHERNET,
     buffers: |rates| rates.map(|rate| bytes_of(rate, 1000, [256 * 1024, 16 * 1024 * 1024])),
     real: 1000,
-    variation: Variation::Walk { per_second: 0.2, bounds: [0.25, 2.0] },
+    variation: Variation::Walk { per_second: 0.4, bounds: [0.25, 2.0] },
     shares: Shares::VARYING,
     bottleneck: Bottleneck::Modem,
     port: Port::TO_MODEM,

@@ -1,5 +1,6 @@
 // Lines to start from.
 
+import { LEO, LTE } from "./lines.ts";
 import { FIRST, type Settings } from "./settings.ts";
 
 export interface Preset {
@@ -8,11 +9,6 @@ export interface Preset {
   settings: Partial<Settings>;
   /** Speed at which packets can be seen. */
   speed: string;
-}
-
-/** A rate that changes in steps: `rates` in Mbit/s, one every `every` seconds. */
-function steps(every: number, rates: number[]): string {
-  return rates.map((rate, at) => (at === 0 ? `${rate}mbit` : `${rate}mbit@${at * every}s`)).join(",");
 }
 
 export const PRESETS: Preset[] = [
@@ -24,21 +20,20 @@ export const PRESETS: Preset[] = [
     speed: "0.1",
   },
   {
-    name: "Mobile, a rate that varies",
-    about: "The rate changes every half second, as that of a phone on the move. The numbers are made up.",
+    name: "LTE, about 12/4 Mbit/s",
+    about: "The rate moves at random, as that of a phone on the move (the model of Sprout, 2013). The buffer holds a second of uploads.",
     settings: {
-      down: steps(0.5, [20, 12, 6, 3, 2, 5, 9, 14, 22, 30, 26, 17, 8, 4, 3, 2, 4, 7, 12, 18, 24, 28, 20, 11]),
-      up: steps(1, [5, 3, 1, 2, 4, 6, 5, 2, 1, 3, 5, 6]),
-      rtt: "60ms", downloads: 1, uploads: 1, time: "12s", qdiscs: ["pfifo limit 750", "fq_codel"],
+      down: LTE.down, up: LTE.up, rtt: LTE.rtt, downloads: 1, uploads: 1, time: "12s",
+      qdiscs: [`pfifo limit ${LTE.buffer}`, "fq_codel"],
     },
     speed: "0.5",
   },
   {
-    name: "Satellite, a new path every 15 s",
-    about: "As on low orbits, the line gets another path and another rate every 15 seconds. The numbers are made up.",
+    name: "Like Starlink, about 100/12 Mbit/s",
+    about: "Every 15 seconds another satellite, and another rate: half to one and a half of the mean. The buffer holds 200 ms of uploads.",
     settings: {
-      down: steps(15, [100, 60, 150, 80]), up: steps(15, [12, 6, 15, 9]),
-      rtt: "40ms", downloads: 2, uploads: 1, time: "60s", qdiscs: ["pfifo limit 1000", "fq_codel"],
+      down: LEO.down, up: LEO.up, rtt: LEO.rtt, downloads: 2, uploads: 1, time: "60s",
+      qdiscs: [`pfifo limit ${LEO.buffer}`, "fq_codel"],
     },
     speed: "0.25",
   },

@@ -338,7 +338,7 @@ test("every line of the list and every built-in scenario can be chosen", { skip 
   const { page, done } = await open();
   await page.waitForFunction(() => document.querySelectorAll("optgroup[label='Built-in scenarios'] option").length > 10);
   const names = await page.$$eval("optgroup option", (all) => all.map((option) => option.value));
-  assert.match(names.join(), /DSL.*Cable.*Mobile.*Satellite.*WiFi.*Data centre.*modem/);
+  assert.match(names.join(), /DSL.*Cable.*LTE.*Starlink.*WiFi.*Data centre.*modem/);
   for (const name of names) {
     const loads = await page.$eval(".columns", (columns) => Number(columns.dataset.loads));
     await page.evaluate((value) => {

@@ -103,7 +103,7 @@ fn group(of: Verdict, kind: &str, claims: &[&ClaimResult], figures: &Figures<'_>
         let numbers = match numbers.as_slice() {
             [only] if of != Verdict::Reproduced => {
                 format!(
-                    " <b>Paper: {}, here: {} {}.</b>",
+                    ". <b>Paper: {}, here: {} {}.</b>",
                     digits(only.expected),
                     digits(only.got),
                     escape(&claim.unit)

@@ -7,6 +7,8 @@ export default {
   description: "What queue disciplines do to latency and throughput on your link, with your traffic",
   lang: "en",
   srcDir: "content",
+  // Files of other tools, which are copied as they are.
+  srcExclude: ["public/**"],
   outDir: "dist",
   // The folder on the host, such as /goodqueue/.
   base: process.env.SITE_BASE ?? "/",
@@ -14,6 +16,7 @@ export default {
   // What other tools build is not in the list of pages.
   ignoreDeadLinks: [/^\/(playground|rustdoc|papers)\//, /^\/report\.html$/],
   markdown: {
+    languageAlias: { wat: "wasm" },
     // Words in angle brackets are placeholders, not elements.
     config: (markdown) => {
       const render = markdown.renderer.rules.text;

@@ -1,5 +1,5 @@
-// The picture of one column: a pipe for each queue, with its link and the way behind it, in the order
-// in which packets pass them.
+// The picture of one column: a pipe for each queue, with its link and the way behind it, in the
+// order in which packets pass them.
 //
 // Packets of a queue lie on a belt that moves at the rate of the link, so their place is the number
 // of bytes ahead of them. A queue that separates flows has a belt for each flow.

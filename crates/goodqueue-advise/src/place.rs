@@ -1,4 +1,5 @@
-//! What follows from where the bottleneck is.
+//! What a place of the bottleneck decides: which lines can be modelled, how, and why the advice
+//! helps.
 
 use goodqueue_tc::diagnostic::Diagnostic;
 

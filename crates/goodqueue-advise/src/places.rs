@@ -1,4 +1,5 @@
-//! The places of the bottleneck, one file each. A new one is added to [`place`].
+//! The places of the bottleneck, one file each. A new one is added to
+//! [`Bottleneck`] and [`place`].
 
 mod access_point;
 mod modem;

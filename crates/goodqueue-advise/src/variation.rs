@@ -37,8 +37,7 @@ impl Variation {
                 (*every_s, &move |_, random| bounds[0] + random * (bounds[1] - bounds[0]))
             }
         };
-        // The states of neighbouring seeds would be neighbours in one sequence: mixed, they are far
-        // apart.
+        // Without mixing, the next seed would give the same numbers, one step later.
         let mut state = mixed(seed);
         let (mut share, mut at, mut rates) = (1.0, 0.0, Vec::new());
         while at < duration_s {

@@ -16,7 +16,7 @@ impl Model<'_> {
         Document::parse("advise.toml", &self.text(mix, routers, seed), Path::new(""))
     }
 
-    /// Returns the same as the text of a scenario file.
+    /// Returns that scenario as the text of a file.
     pub(crate) fn text(&self, mix: &Mix, routers: &[Router], seed: u64) -> String {
         let question = self.question;
         let seconds = self.seconds();

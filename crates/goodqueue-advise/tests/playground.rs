@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use goodqueue_advise::LinkKind;
-use goodqueue_advise::kind;
+use goodqueue_advise::{LinkKind, kind};
 
 /// `playground/src/lines.ts` has the rates of these kinds. `UPDATE=1` writes them.
 #[test]
@@ -36,7 +35,8 @@ fn the_playground_offers_the_lines_of_the_advice() {
     assert!(committed == text, "playground/src/lines.ts is stale: run with UPDATE=1");
 }
 
-/// Every so many rates of a run, in the playground's words.
+/// Returns the rates of a run as the playground writes them, such as `10mbit,5mbit@0.5s`. Of each
+/// `every` rates it takes the first.
 fn steps(kind: &LinkKind, mean_bps: u64, seconds: f64, seed: u64, every: usize) -> String {
     let rates = kind.variation.rates(mean_bps, seconds, seed);
     let words = rates.iter().step_by(every).map(|(at, bps)| {

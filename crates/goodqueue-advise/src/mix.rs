@@ -37,7 +37,7 @@ interval = '50ms'
 
 /// The same with ECN, which decides whether marks are better than drops.
 pub(crate) const MARKED: Mix = Mix {
-    name: "the same with ECN",
+    name: "4 downloads and 4 uploads, with ECN",
     flows: "
 [[flows]]
 count = 4

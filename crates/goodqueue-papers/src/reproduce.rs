@@ -12,6 +12,7 @@ pub mod expression;
 mod fetches;
 pub mod finding;
 mod initial_windows;
+mod interval;
 mod measures;
 pub mod paper;
 mod parameters;

@@ -15,7 +15,7 @@ use self::pairs::Group;
 use self::series::MeanSeries;
 use crate::metrics;
 use crate::results::Run;
-pub use estimate::Estimate;
+pub use estimate::{Estimate, student_t};
 pub use pairs::Difference;
 
 /// The metrics of one discipline at one point of the sweep, over all seeds.

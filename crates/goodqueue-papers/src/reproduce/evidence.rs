@@ -2,10 +2,9 @@
 //! the interval that resampling them gives.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue_scenario::measure;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
@@ -13,6 +12,7 @@ use serde_json::Value;
 
 use super::expression::{Cell, Check, Expression};
 use super::finding::{self, Finding, Measurement, Values};
+use super::interval::{self, Weights};
 use super::parameters::parameter;
 use super::tolerance::{self, Tolerance};
 use super::tree::{Found, Tree};
@@ -45,16 +45,6 @@ struct Sample {
 struct Steps {
     step_s: f64,
     series: Vec<Vec<Option<f64>>>,
-}
-
-/// How often each repetition counts.
-struct Weights(Vec<f64>);
-
-impl Weights {
-    fn of(&self, run: usize) -> f64 {
-        // Without resampling every run counts once.
-        if self.0.is_empty() { 1.0 } else { self.0[run % self.0.len()] }
-    }
 }
 
 /// Where an expression is evaluated.
@@ -94,57 +84,40 @@ impl<'m> Evidence<'m> {
         finding::judge(check, tolerance, thorough, self)
     }
 
-    /// The value of `expression`, and its interval by resampling the repetitions (the percentile
-    /// bootstrap of Efron 1979): the same resample for all cells, whose repetitions share their
-    /// seeds. NaN where the runs know the figure but no run has a sample of it, as when no page was
-    /// complete by the end.
+    /// The value of `expression`, and its interval over the repetitions. NaN where the runs know
+    /// the figure but no run has a sample of it, as when no page was complete by the end.
     ///
     /// # Errors
     /// It asks for what does not exist.
     pub fn measure(&self, expression: &Expression) -> Result<Measurement, Diagnostic> {
-        let every = Weights(Vec::new());
-        let value = self.value(expression, Context { cell: None, weights: &every })?;
-        let repetitions = self.repetitions_of(expression);
-        if repetitions < 2 {
-            return Ok(value.into());
-        }
-        let mut random = Xoshiro256PlusPlus::new(RESAMPLING_SEED);
-        let count = u32::try_from(repetitions).unwrap_or(u32::MAX);
-        let mut values: Vec<f64> = (0..RESAMPLES)
-            .filter_map(|_| {
-                let mut weights = vec![0.0; repetitions];
-                for _ in 0..repetitions {
-                    weights[random.below(count) as usize] += 1.0;
-                }
-                self.value(expression, Context { cell: None, weights: &Weights(weights) }).ok()
-            })
-            .filter(|value| !value.is_nan())
-            .collect();
-        values.sort_by(f64::total_cmp);
-        let at = |share: usize| values.get(share * (values.len().saturating_sub(1)) / 1000).copied();
-        Ok(Measurement { value, interval: at(25).zip(at(975)) })
+        let value = self.weighted(expression, &Weights::Every)?;
+        let interval = interval::interval(&self.repetitions_of(expression), |weights| {
+            self.weighted(expression, weights).ok()
+        });
+        Ok(Measurement { value, interval })
     }
 
-    /// Repetitions of the cells that an expression names: seeds. The runs of everything that an
-    /// experiment varies share their seeds, so that a resample has each load as often as any other.
-    fn repetitions_of(&self, expression: &Expression) -> usize {
-        let mut cells = std::collections::BTreeSet::new();
+    /// The numbers of repetitions, which are seeds, of the cells that an expression names. The runs
+    /// of everything that an experiment varies share their seeds, so that a resample has each load
+    /// as often as any other.
+    fn repetitions_of(&self, expression: &Expression) -> Vec<usize> {
+        let mut cells = BTreeSet::new();
         expression.cells(&mut cells);
-        cells.iter().filter_map(|cell| self.cells.get(cell)).map(Runs::seeds).max().unwrap_or(0)
+        let numbers: BTreeSet<usize> =
+            cells.iter().filter_map(|cell| self.cells.get(cell)).map(Runs::seeds).collect();
+        numbers.into_iter().collect()
     }
 
     /// The standard error of `value`, by leaving each repetition out in turn (the jackknife of
     /// Quenouille and Tukey); `None` if there are too few repetitions.
     fn standard_error(&self, expression: &Expression, value: f64) -> Option<f64> {
-        let repetitions = self.repetitions_of(expression);
+        let &[repetitions] = self.repetitions_of(expression).as_slice() else { return None };
         if repetitions < FEW_REPETITIONS {
             return None;
         }
         let mut squares = 0.0;
         for left_out in 0..repetitions {
-            let mut weights = vec![1.0; repetitions];
-            weights[left_out] = 0.0;
-            let without = self.value(expression, Context { cell: None, weights: &Weights(weights) }).ok()?;
+            let without = self.weighted(expression, &Weights::Without(left_out)).ok()?;
             squares += (without - value).powi(2);
         }
         let count = float(repetitions as u64);
@@ -176,7 +149,7 @@ impl<'m> Evidence<'m> {
     /// There is none.
     pub fn series_of(&self, cell: &Cell, path: &str) -> Result<(f64, Vec<Option<f64>>), Diagnostic> {
         let steps = self.runs(cell)?.steps(path)?;
-        Ok((steps.step_s, steps.mean(&Weights(Vec::new()))))
+        Ok((steps.step_s, steps.mean(&self.runs(cell)?.counts(&Weights::Every))))
     }
 
     /// The time series at `path` in the first run of a cell, and the length of a step.
@@ -190,6 +163,10 @@ impl<'m> Evidence<'m> {
 
     fn runs(&self, cell: &Cell) -> Result<&Runs, Diagnostic> {
         self.cells.get(cell).ok_or_else(|| Diagnostic::new(format!("there are no runs of `{cell}`")))
+    }
+
+    fn weighted(&self, expression: &Expression, weights: &Weights) -> Figure {
+        self.value(expression, Context { cell: None, weights })
     }
 
     fn value(&self, expression: &Expression, context: Context<'_>) -> Figure {
@@ -214,7 +191,7 @@ impl<'m> Evidence<'m> {
     /// in the second ones alone, and so on. The runs of cells of one experiment are in the same
     /// order.
     fn extreme(&self, is_greatest: bool, figure: &Expression, context: Context<'_>) -> Figure {
-        let mut cells = std::collections::BTreeSet::new();
+        let mut cells = BTreeSet::new();
         figure.cells(&mut cells);
         cells.extend(context.cell.cloned());
         let counts: Vec<usize> = cells.iter().map(|cell| self.repetitions(cell)).collect();
@@ -225,10 +202,9 @@ impl<'m> Evidence<'m> {
             return Err(Diagnostic::new(format!("the runs are compared one by one: {most} and {least}")));
         }
         let mut extreme = f64::NAN;
-        for run in (0..most).filter(|run| context.weights.of(*run) > 0.0) {
-            let mut alone = vec![0.0; most];
-            alone[run] = 1.0;
-            let value = self.value(figure, Context { weights: &Weights(alone), ..context })?;
+        let seeds = cells.iter().find_map(|cell| self.cells.get(cell)).map_or(1, Runs::seeds);
+        for run in (0..most).filter(|run| context.weights.of(*run, seeds) > 0.0) {
+            let value = self.value(figure, Context { weights: &Weights::Alone(run), ..context })?;
             if value.is_nan() {
                 return Ok(value);
             }
@@ -262,9 +238,10 @@ impl<'m> Evidence<'m> {
             "parameter" => parameter(&runs.scenario, &cell.label, path),
             "jain" => runs.jain(path, &rest, context.weights),
             "steps" | "phase" | "peak" | "trough" | "after" | "settled" => {
-                runs.steps(path)?.figure(name, &rest, context.weights)
+                runs.steps(path)?.figure(name, &rest, &runs.counts(context.weights))
             }
-            _ => statistic(name, &runs.samples(path), &rest, context.weights)
+            "sum" if runs.never(path) => Some(context.weights.of_unseen(&format!("{path} of {cell}"))),
+            _ => statistic(name, &runs.samples(path), &rest, &runs.counts(context.weights))
                 .or_else(|| (runs.know(path) && runs.samples(path).is_empty()).then_some(f64::NAN)),
         };
         figure.ok_or_else(|| Diagnostic::new(format!("`{name}({path})` of `{cell}` has no sample")))
@@ -275,8 +252,7 @@ impl Values for Evidence<'_> {
     type Unknown = Diagnostic;
 
     fn value(&self, expression: &Expression) -> Figure {
-        let every = Weights(Vec::new());
-        self.value(expression, Context { cell: None, weights: &every })
+        self.weighted(expression, &Weights::Every)
     }
 
     fn measure(&self, expression: &Expression) -> Result<Measurement, Diagnostic> {
@@ -285,10 +261,12 @@ impl Values for Evidence<'_> {
 
     fn margin(&self, difference: &Expression) -> Result<Measurement, Diagnostic> {
         let value = Values::value(self, difference)?;
-        match self.standard_error(difference, value) {
-            Some(error) if value.abs() > CLEAR_ERRORS * error => Ok(value.into()),
-            _ => self.measure(difference),
+        let is_clear =
+            self.standard_error(difference, value).is_some_and(|error| value.abs() > CLEAR_ERRORS * error);
+        if is_clear && !interval::has_unseen(value, |weights| self.weighted(difference, weights).ok()) {
+            return Ok(value.into());
         }
+        self.measure(difference)
     }
 }
 
@@ -297,6 +275,18 @@ impl Runs {
     fn seeds(&self) -> usize {
         let seeds = self.scenario.get("seeds").and_then(Value::as_u64);
         seeds.and_then(|seeds| usize::try_from(seeds).ok()).unwrap_or(self.runs.len())
+    }
+
+    /// How often each run counts.
+    fn counts(&self, weights: &Weights) -> Vec<f64> {
+        let seeds = self.seeds();
+        (0..self.runs.len()).map(|run| weights.of(run, seeds)).collect()
+    }
+
+    /// True if the count at `path` is zero in all runs.
+    fn never(&self, path: &str) -> bool {
+        let samples = self.samples(path);
+        !samples.is_empty() && samples.iter().all(|sample| sample.value == 0.0)
     }
 
     /// True if the runs have a place for the figure at `path`, with samples or without.
@@ -344,11 +334,11 @@ impl Runs {
             (0..MOST_FLOWS).take_while(|flow| f64::from(*flow) <= last).skip_while(|f| f64::from(*f) < first);
         let paths: Vec<String> = flows.map(|flow| format!("flows.{flow}.{field}")).collect();
         let (mut sum, mut total) = (0.0, 0.0);
-        for (number, run) in self.runs.iter().enumerate() {
+        for (run, count) in self.runs.iter().zip(self.counts(weights)) {
             let shares: Vec<f64> =
                 paths.iter().flat_map(|path| run.at(path)).filter_map(Found::number).collect();
-            sum += measure::jain(&shares)? * weights.of(number);
-            total += weights.of(number);
+            sum += measure::jain(&shares)? * count;
+            total += count;
         }
         (total > 0.0).then(|| sum / total)
     }
@@ -371,11 +361,11 @@ impl Runs {
 }
 
 impl Steps {
-    fn mean(&self, weights: &Weights) -> Vec<Option<f64>> {
+    fn mean(&self, counts: &[f64]) -> Vec<Option<f64>> {
         let length = self.series.iter().map(Vec::len).max().unwrap_or(0);
         let mut sums = vec![(0.0, 0.0); length];
         for (run, series) in self.series.iter().enumerate() {
-            let weight = weights.of(run);
+            let weight = counts[run];
             for (sum, value) in sums.iter_mut().zip(series) {
                 if let Some(value) = value {
                     *sum = (sum.0 + weight * value, sum.1 + weight);
@@ -390,8 +380,8 @@ impl Steps {
     /// to)`: the greatest and the least pointwise mean between them; `settled(path, limit, from)`:
     /// the time after which no step at or after `from` is above `limit`; `after(path, limit,
     /// from)`: the end of the first step from `from` on that is above.
-    fn figure(&self, name: &str, arguments: &[f64], weights: &Weights) -> Option<f64> {
-        let mean = self.mean(weights);
+    fn figure(&self, name: &str, arguments: &[f64], counts: &[f64]) -> Option<f64> {
+        let mean = self.mean(counts);
         let timed = mean.iter().zip(0_u32..).map(|(value, step)| (f64::from(step) * self.step_s, *value));
         let (first, second, period) = match *arguments {
             [first, second] if name != "phase" => (first, second, f64::INFINITY),
@@ -424,8 +414,8 @@ impl Steps {
 }
 
 /// A statistic of samples. Percentiles are nearest ranks, as everywhere in the results.
-fn statistic(name: &str, samples: &[Sample], arguments: &[f64], weights: &Weights) -> Option<f64> {
-    let weight = |sample: &Sample| sample.count * weights.of(sample.run);
+fn statistic(name: &str, samples: &[Sample], arguments: &[f64], counts: &[f64]) -> Option<f64> {
+    let weight = |sample: &Sample| sample.count * counts[sample.run];
     let total: f64 = samples.iter().map(weight).sum();
     if total <= 0.0 {
         return None;
@@ -491,20 +481,17 @@ const FUNCTIONS: &[Function] = &[
 
 /// No run has more.
 const MOST_FLOWS: u32 = 100_000;
-/// Enough for the ends of a 95 % interval to be steady in two figures.
-const RESAMPLES: u32 = 200;
 /// With fewer repetitions a standard error says little.
 const FEW_REPETITIONS: usize = 4;
 /// A difference of more standard errors has one sign in every resample that matters.
 const CLEAR_ERRORS: f64 = 8.0;
-/// Any number would do; it is fixed so that equal runs give equal intervals.
-const RESAMPLING_SEED: u64 = 1979;
 
 #[cfg(test)]
 mod tests {
     use super::super::expression::checks;
     use super::super::finding::Outcome;
     use super::*;
+    use goodqueue_scenario::summary::Estimate;
     use serde_json::json;
 
     fn cell() -> Cell {
@@ -564,7 +551,9 @@ mod tests {
         let measures = BTreeMap::new();
         let evidence = evidence(&measures);
         let interval = |text| evidence.measure(&Expression::parse(text).unwrap()).unwrap().interval;
-        assert_eq!(interval("mean(rate)[codel@x]"), Some((1.0, 2.0)));
+        let (low, high) = interval("mean(rate)[codel@x]").unwrap();
+        let half = Estimate::of(&[1.0, 2.0]).unwrap().ci95.unwrap();
+        assert!((low - (1.5 - half)).abs() < 1e-9 && (high - (1.5 + half)).abs() < 1e-9, "{low} {high}");
         assert_eq!(interval("1 + 1"), None);
     }
 
@@ -576,7 +565,9 @@ mod tests {
         let runs = [10, 11, 20, 21].map(|rate| Rc::new(Tree::new(&json!({ "rate": rate }))));
         evidence.add(cell(), json!({ "seeds": 2 }), runs.to_vec());
         let measured = evidence.measure(&Expression::parse("mean(rate)[codel@x]").unwrap()).unwrap();
-        assert_eq!(measured.interval, Some((15.0, 16.0)), "10 and 20, or 11 and 21");
+        let (low, high) = measured.interval.unwrap();
+        let half = Estimate::of(&[15.0, 16.0]).unwrap().ci95.unwrap();
+        assert!((high - low - 2.0 * half).abs() < 1e-9, "10 and 20, or 11 and 21: {low} {high}");
     }
 
     #[test]
@@ -603,13 +594,15 @@ mod tests {
         let evidence = evidence(&measures);
         let judge = |text: &str| evidence.judge(&checks(text).unwrap()[0], &Tolerance::Share, false);
         let outcome = |text: &str| judge(text).unwrap().outcome;
-        assert_eq!(outcome("mean(rate)[codel@x] = 1.5 +- 0.6"), Outcome::Holds);
-        assert_eq!(outcome("mean(rate)[codel@x] = 1.5"), Outcome::Undecided, "1 and 2 in two runs");
-        assert_eq!(outcome("mean(rate)[codel@x] = 3"), Outcome::Fails);
-        assert_eq!(outcome("0 < mean(rate)[codel@x] < 3"), Outcome::Holds);
+        // 1 and 2 in two runs: from -4.9 to 7.9.
+        assert_eq!(outcome("mean(rate)[codel@x] = 1.5 +- 6.6"), Outcome::Holds);
+        assert_eq!(outcome("mean(rate)[codel@x] = 1.5"), Outcome::Undecided);
+        assert_eq!(outcome("mean(rate)[codel@x] = 11"), Outcome::Fails);
+        assert_eq!(outcome("0 < mean(rate)[codel@x] + 9 < 18"), Outcome::Holds);
         assert_eq!(outcome("1.2 < mean(rate)[codel@x]"), Outcome::Undecided);
-        assert_eq!(outcome("2 < mean(rate)[codel@x]"), Outcome::Fails);
-        assert_eq!(outcome("much * mean(rate)[codel@x] > 1"), Outcome::Holds, "much is a factor of 2");
+        assert_eq!(outcome("8 < mean(rate)[codel@x]"), Outcome::Fails);
+        assert_eq!(outcome("9 + much * mean(rate)[codel@x] > -1"), Outcome::Holds, "much is a factor of 2");
+        assert_eq!(outcome("9 + mean(rate)[codel@x] > 5"), Outcome::Undecided);
         for wrong in [
             "mean(nothing)[codel@x] < 1",
             "mean(page)[codel@x] < 1",

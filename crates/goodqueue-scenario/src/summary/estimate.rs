@@ -31,9 +31,10 @@ impl Estimate {
     }
 }
 
-/// The 97.5 % quantile of Student's t distribution; between the rows of the table that of fewer
-/// degrees, which is wider.
-fn student_t(freedom: u64) -> f64 {
+/// The 97.5 % quantile of Student's t distribution with these degrees of freedom; between the rows
+/// of the table that of fewer degrees, which is wider.
+#[must_use]
+pub fn student_t(freedom: u64) -> f64 {
     T_97_5.iter().rev().find(|row| row.0 <= freedom).map_or(T_97_5[0].1, |row| row.1)
 }
 

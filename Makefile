@@ -253,8 +253,8 @@ deviations: pages build
 	$(GOODQUEUE) explain --deviations > docs/DEVIATIONS.md
 	$(GOODQUEUE) explain scenario > docs/scenarios.md
 
-# docs/numbers.md, from new measurements: about half an hour. A claim that does not reproduce and a value that differs
-# are results, not errors.
+# docs/numbers.md, from new measurements: one to two hours of one processor. A claim that does not reproduce and a value
+# that differs are results, not errors.
 numbers: score validation recordings page
 
 score: build

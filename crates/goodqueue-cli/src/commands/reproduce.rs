@@ -45,8 +45,11 @@ pub(crate) struct ReproduceArgs {
     /// built-in papers.
     #[arg(long, value_name = "DIR", help_heading = "Experiments")]
     papers: Option<PathBuf>,
-    /// Use fewer repetitions and shorter runs than the papers (default). All papers together take
-    /// about 20 minutes of one processor, of which nj takes 11 and gbw 7.
+    /// Use fewer repetitions and shorter runs than the papers where those would take hours
+    /// (default).
+    ///
+    /// Whatever is up to chance is repeated at least three times. nj and gbw take half an hour to
+    /// an hour of one processor each, the others a few minutes. A single claim takes less.
     #[arg(long, conflicts_with = "full", help_heading = "Experiments")]
     quick: bool,
     /// Use the papers' own repetitions and durations.

@@ -48,6 +48,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_up_to_chance_is_repeated_at_least_three_times() {
+        for paper in papers().unwrap() {
+            for experiment in &paper.experiments {
+                let fewest = |effort| {
+                    let scenarios = paper.scenarios(experiment, effort, &BTreeSet::new()).unwrap();
+                    scenarios.iter().map(|scenario| scenario.seeds).min().unwrap()
+                };
+                // With --full, what is not repeated has nothing of chance.
+                let (quick, full) = (fewest(Effort::Quick), fewest(Effort::Full));
+                assert!(full == 1 || (quick >= 3 && full >= 3), "{} {}", paper.name, experiment.name);
+            }
+        }
+    }
+
+    #[test]
     fn what_a_claims_file_may_not_have_is_shown_where_it_stands() {
         let refused =
             |text: &str| Paper::read("mine/x", text, Vec::new(), Vec::new()).unwrap_err().to_string();

@@ -204,9 +204,12 @@ This page is for readers who have a paper open and want to verify what goodqueue
 claims and from the verdicts of `goodqueue reproduce`.
 
 Numbers, orders and shapes count towards the score: values of a table or figure, which is above which, and trends or bounds
-in words. A claim is reproduced if all of its checks hold. It is undecided if the 95 % confidence interval of a check, by
-resampling the repetitions, has the limit inside. Checks that compare our set-up with the paper's, repeat a paper's
-arithmetic, concern a result by which we chose a parameter, or are our own do not count.
+in words. A claim is reproduced if all of its checks hold. It is undecided if the 95 % confidence interval of a check has the
+limit inside. Checks that compare our set-up with the paper's, repeat a paper's arithmetic, concern a result by which we chose
+a parameter, or are our own do not count.
+
+The intervals come from resampling the repetitions. The fewer there are, the more an interval is widened, as Student's t
+demands. Where something never occurred, such as a loss, the interval ends where 3.7 occurrences would have been expected.
 
 The last table of each paper lists what the paper states, and the claims that test it or the reason why none does.
 

@@ -86,7 +86,7 @@ async function paperPages() {
     "# The papers",
     "",
     "`goodqueue reproduce` runs the experiments of these papers and compares each claim with the result. The reports below",
-    "were made with `--quick`, which has fewer repetitions than [the audit](/audit) of every claim.",
+    "have the repetitions of [the audit](/audit) of every claim.",
     "",
     ...rows,
     "",

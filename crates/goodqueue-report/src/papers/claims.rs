@@ -29,16 +29,22 @@ pub(super) fn claims(claims: &[ClaimResult], figures: &Figures<'_>) -> String {
         let real = if in_words.is_some() { real_in_words(&claim.checks) } else { Vec::new() };
         let real =
             real.iter().map(|(of, came)| format!("<br><small>{}: {}</small>", escape(of), escape(came)));
-        let words = words + &real.collect::<String>() + &every_check(claim);
+        let words = words + &real.collect::<String>();
         let note = if claim.note.is_empty() {
             String::new()
         } else {
             format!("<br><small>{}</small>", escape(&claim.note))
         };
-        let numbers = if with_numbers { numbers(claim, with_reference) } else { String::new() };
+        let all = every_check(claim);
+        // A claim in words has the width of the columns for numbers.
+        let (wide, numbers) = match (with_numbers, in_words) {
+            (true, None) => (String::new(), numbers(claim, with_reference)),
+            (true, Some(_)) => (format!(" colspan=\"{}\"", 4 + usize::from(with_reference)), String::new()),
+            (false, _) => (String::new(), String::new()),
+        };
         let _ = writeln!(
             table,
-            "<tr id=\"{id}\"><td><code>{id}</code> <small>{place}{links}</small>{quote}<br>{says}{words}{note}\
+            "<tr id=\"{id}\"><td{wide}><code>{id}</code> <small>{place}{links}</small>{quote}<br>{says}{words}{note}{all}\
              {numbers}<td class=\"{class}\">{word}",
             id = escape(&claim.id),
             place = escape(&claim.place),

@@ -146,7 +146,8 @@ pub(super) fn of_figure(picture: &Picture, claims: &[ClaimResult]) -> String {
     if parts.is_empty() {
         return String::new();
     }
-    format!("<div class=\"of-figure\">{}{}</div>\n", parts.join("<br>"), command(&about))
+    parts.push(command(&about));
+    format!("<div class=\"of-figure\">{}</div>\n", parts.join("<br>"))
 }
 
 /// Returns the command that runs what the figure shows: the claims about it.

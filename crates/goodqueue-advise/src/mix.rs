@@ -35,7 +35,7 @@ interval = '50ms'
 ",
 };
 
-/// The same with ECN, which decides whether marks are better than drops.
+/// The load of [`SEARCHED`] with ECN, which decides whether marks are better than drops.
 pub(crate) const MARKED: Mix = Mix {
     name: "4 downloads and 4 uploads, with ECN",
     flows: "

@@ -48,8 +48,9 @@ pub(crate) struct ReproduceArgs {
     /// Use fewer repetitions and shorter runs than the papers where those would take hours
     /// (default).
     ///
-    /// Whatever is up to chance is repeated at least three times. nj and gbw take half an hour to
-    /// an hour of one processor each, the others a few minutes. A single claim takes less.
+    /// Every experiment that depends on the seed has at least three repetitions. nj and gbw take
+    /// half an hour to an hour of one processor each, the others a few minutes. A single claim
+    /// takes less.
     #[arg(long, conflicts_with = "full", help_heading = "Experiments")]
     quick: bool,
     /// Use the papers' own repetitions and durations.

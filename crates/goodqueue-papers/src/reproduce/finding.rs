@@ -18,12 +18,12 @@ pub enum Outcome {
     Fails,
 }
 
-/// A value with the interval in which 95 % of its resampled values lie.
+/// A value with its 95 % interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measurement {
     /// Over all repetitions.
     pub value: f64,
-    /// Lower and upper end; `None` with a single repetition.
+    /// Lower and upper end; `None` if chance has no say, as of constants and single repetitions.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -59,7 +59,7 @@ pub(super) trait Values {
     /// The value of an expression over all repetitions.
     fn value(&self, expression: &Expression) -> Result<f64, Self::Unknown>;
 
-    /// The value with the 95 % interval of its resampled values.
+    /// The value with its 95 % interval.
     fn measure(&self, expression: &Expression) -> Result<Measurement, Self::Unknown>;
 
     /// The difference of two values, with an interval only if they are so close that resampling

@@ -1,26 +1,26 @@
-//! The interval of a value that several repetitions gave: 95 % of such intervals should have the
-//! true value inside.
+//! The 95 % interval of a value over several repetitions.
 //!
 //! The repetitions are resampled (the percentile bootstrap of Efron 1979). That alone gives
 //! intervals that are too narrow in two cases, which are mended here:
 //!
-//! * **Few repetitions.** Resampling two of them never leads beyond these two, although a third one
-//!   may well be elsewhere. The interval is widened as Student's t widens that of a mean.
-//! * **What never occurred.** No resample of runs without a loss has a loss. But where few losses
-//!   are expected, all runs may have none by chance. A count of zero stands for an expectation of
-//!   up to 3.7 (the upper end of the 95 % interval of a Poisson variable, Garwood 1936).
+//! * **Few repetitions.** A resample of two repetitions never lies beyond these two, although a
+//!   third one often would. Student's t widens the interval.
+//! * **A count of zero.** No resample of runs without a loss has a loss. But where few losses are
+//!   expected, all runs may have none by chance. The interval of a count of zero therefore reaches
+//!   up to 3.6. (The upper end of the 95 % interval of a Poisson variable is 3.69, Garwood 1936;
+//!   the quantiles that are drawn here end a little lower.)
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus, mix_64};
 use goodqueue_scenario::summary::student_t;
 
 /// Enough for the ends of a 95 % interval to be steady in two figures.
 const RESAMPLES: u32 = 200;
-/// As many quantiles of what never occurred; a prime.
+/// Number of quantiles that are drawn for a count of zero; a prime.
 const UNSEEN_DRAWS: u32 = 199;
 /// Any number would do; it is fixed so that equal runs give equal intervals.
 const RESAMPLING_SEED: u64 = 1979;
-/// With as many repetitions, Student's interval and the percentile interval hardly differ: by less
-/// than 2 %.
+/// From this number of repetitions on, Student's interval and the percentile interval differ by
+/// less than 2 %.
 const MANY: usize = 100;
 /// The 97.5 % quantile of the normal distribution.
 const NORMAL: f64 = 1.96;
@@ -30,7 +30,7 @@ const NORMAL: f64 = 1.96;
 pub(super) enum Weights {
     /// Each once.
     Every,
-    /// Each once; what occurred in none is drawn, with the draw of this number.
+    /// Each once. A count of zero is replaced by the draw with this number.
     Unseen(u32),
     /// The run of this number alone.
     Alone(usize),
@@ -53,8 +53,8 @@ impl Weights {
         Self::Resampled(repetitions.iter().map(|number| draw(*number)).collect())
     }
 
-    /// How often a run counts in a cell with so many repetitions. Runs of different loads follow
-    /// each other, each load with all its repetitions.
+    /// Number of times that a run counts in a cell with `repetitions` per load. The runs of a load
+    /// stand next to each other, in the order of the seeds.
     pub(super) fn of(&self, run: usize, repetitions: usize) -> f64 {
         match self {
             Self::Every | Self::Unseen(_) => 1.0,
@@ -67,9 +67,9 @@ impl Weights {
         }
     }
 
-    /// What a count stands for that is zero in all repetitions: as often as the exponential
-    /// distribution says, each of its quantiles in one draw. Counts of different names have their
-    /// quantiles in different orders.
+    /// Value of a count that is zero in all repetitions. Each draw has another quantile of the
+    /// exponential distribution. Counts with different names have their quantiles in different
+    /// orders, as if they were drawn independently.
     pub(super) fn of_unseen(&self, name: &str) -> f64 {
         let Self::Unseen(draw) = self else { return 0.0 };
         let hash = name.bytes().fold(RESAMPLING_SEED, |sum, byte| mix_64(sum ^ u64::from(byte)));
@@ -115,8 +115,8 @@ fn ends(resamples: u32, value: impl FnMut(u32) -> Option<f64>) -> Option<(f64, f
     at(25).zip(at(975))
 }
 
-/// By what the distance between a value and each end of its percentile interval is multiplied, so
-/// that the interval of a mean becomes Student's. (The percentile interval divides by the number of
+/// Factor for the distance between a value and each end of its percentile interval. It turns the
+/// interval of a mean into Student's. (The percentile interval divides by the number of
 /// repetitions where an unbiased variance divides by one less.)
 fn widening(repetitions: usize) -> f64 {
     if repetitions >= MANY {

@@ -208,8 +208,8 @@ in words. A claim is reproduced if all of its checks hold. It is undecided if th
 limit inside. Checks that compare our set-up with the paper's, repeat a paper's arithmetic, concern a result by which we chose
 a parameter, or are our own do not count.
 
-The intervals come from resampling the repetitions. The fewer there are, the more an interval is widened, as Student's t
-demands. Where something never occurred, such as a loss, the interval ends where 3.7 occurrences would have been expected.
+The intervals come from resampling the repetitions. With few repetitions Student's t widens them. The interval of a count of
+zero, such as of lost packets, reaches up to 3.6 expected occurrences.
 
 The last table of each paper lists what the paper states, and the claims that test it or the reason why none does.
 

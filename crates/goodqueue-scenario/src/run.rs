@@ -128,7 +128,9 @@ pub fn execute<M: Measured>(
         }
         Ok(run)
     };
-    pool.install(|| (0..jobs.count()).into_par_iter().map(one).collect())
+    // A thread takes one job at a time. With several, the last threads would be alone with the rest
+    // of theirs: above all where most results are stored, and the missing ones are neighbours.
+    pool.install(|| (0..jobs.count()).into_par_iter().with_max_len(1).map(one).collect())
 }
 
 /// The stored result of a job, if it has all that the job wants.

@@ -102,12 +102,8 @@ fn group(of: Verdict, kind: &str, claims: &[&ClaimResult], figures: &Figures<'_>
         let numbers = claim.numbers();
         let numbers = match numbers.as_slice() {
             [only] if of != Verdict::Reproduced => {
-                format!(
-                    ". <b>Paper: {}, here: {} {}.</b>",
-                    digits(only.expected),
-                    digits(only.got),
-                    escape(&claim.unit)
-                )
+                let here = format!("{} {}", digits(only.got), claim.unit);
+                format!(". <b>Paper: {}, here: {}.</b>", digits(only.expected), escape(here.trim_end()))
             }
             _ => String::new(),
         };

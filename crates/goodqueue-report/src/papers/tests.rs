@@ -135,17 +135,20 @@ fn every_form() -> Vec<Picture> {
     ]
 }
 
-fn page() -> String {
-    let jk =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../goodqueue-papers/papers/jk/verdicts.json");
-    let paper = PaperResults {
+fn page_of(paper: &str, pictures: Vec<Picture>) -> String {
+    let papers = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../goodqueue-papers/papers");
+    let results = PaperResults {
         title: "A paper".to_owned(),
         source: "Somebody, A paper, 2014".to_owned(),
-        claims: verdicts::load(&jk).unwrap(),
-        pictures: every_form(),
+        claims: verdicts::load(&papers.join(paper).join("verdicts.json")).unwrap(),
+        pictures,
         metrics: Vec::new(),
     };
-    papers_html(&[paper], "goodqueue reproduce jk")
+    papers_html(&[results], &format!("goodqueue reproduce {paper}"))
+}
+
+fn page() -> String {
+    page_of("jk", every_form())
 }
 
 #[test]
@@ -164,6 +167,19 @@ fn the_page_begins_with_the_failures_and_leads_from_each_to_its_figure() {
     assert!(page[table..].split("<svg").next().unwrap().contains("<a href=\"#jk-table2-"));
     let command = page[table..].split("<svg").next().unwrap();
     assert!(command.contains("<code>goodqueue reproduce jk-table2-"), "the command behind the figure");
+}
+
+#[test]
+fn failed_values_stand_beside_the_paper_s_with_a_unit_where_they_have_one() {
+    let values = |page: &str| -> Vec<String> {
+        let values = page.split("<b>Paper: ").skip(1).filter_map(|text| text.split(".</b>").next());
+        values.map(str::to_owned).collect()
+    };
+    let seconds = values(&page());
+    assert!(!seconds.is_empty() && seconds.iter().all(|value| value.ends_with(" s")), "{seconds:?}");
+    let shares = values(&page_of("nj", Vec::new()));
+    assert!(shares.iter().any(|value| value.ends_with(char::is_numeric)), "{shares:?}");
+    assert!(!shares.iter().any(|value| value.ends_with(' ')), "{shares:?}");
 }
 
 #[test]

@@ -25,12 +25,23 @@ pub enum Tolerance {
     /// The paper gives a spread of the number, and says what it is: [`SHARE`] of the number or this
     /// spread, whichever is more.
     Spread(f64, String),
+    /// The paper saw none among many: [`UNSEEN`] in as many.
+    NoneAmong {
+        /// How many the paper counted.
+        among: u32,
+        /// Whether the number is in per cent; else it is a share.
+        in_percent: bool,
+    },
 }
 
 /// Share of a number by which the measured one may differ.
 pub const SHARE: f64 = 0.1;
 /// Share of a plot's axis by which a value read from it may be wrong.
 pub const READING: f64 = 0.02;
+
+/// How many of a kind may be expected where none was seen: the upper end of the 95 % interval of a
+/// Poisson variable (Garwood 1936), -ln 0.025.
+pub const UNSEEN: f64 = 3.689;
 
 /// Words of degree in the papers, and the number for which each stands in a check.
 pub const WORDS: &[(&str, f64, &str)] = &[
@@ -64,6 +75,9 @@ impl Tolerance {
             }
             Self::Digit(digit) => around(share.max(digit / 2.0)),
             Self::Spread(spread, _) => around(share.max(*spread)),
+            Self::NoneAmong { among, in_percent } => {
+                around(UNSEEN / f64::from(*among) * if *in_percent { 100.0 } else { 1.0 })
+            }
         }
     }
 
@@ -77,6 +91,9 @@ impl Tolerance {
             Self::Decades(_) => format!("{share} % or {reading} % of the plot's logarithmic axis"),
             Self::Digit(_) => format!("{share} % or the rounding of the last digit"),
             Self::Spread(_, of) => format!("{share} % or the paper's own spread ({of})"),
+            Self::NoneAmong { among, .. } => {
+                format!("none among the paper's {among}: up to {UNSEEN} in as many")
+            }
         }
     }
 
@@ -85,6 +102,10 @@ impl Tolerance {
         let Statement::Equal { expected: Expression::Number(expected), within: None, .. } = statement else {
             return Ok(());
         };
+        if matches!(self, Self::NoneAmong { .. }) && *expected != 0.0 {
+            return Err(Diagnostic::new(format!("the paper's number is {expected}, so it saw some"))
+                .help("`none_among` is for a number of 0"));
+        }
         let (low, high) = self.limits(*expected);
         if low >= high {
             return Err(Diagnostic::new(format!("a measured number cannot be {expected} exactly")).help(
@@ -108,29 +129,29 @@ pub(super) struct ToleranceTable {
     digit: Option<String>,
     spread: Option<String>,
     of: Option<String>,
+    none_among: Option<u32>,
 }
 
 impl ToleranceTable {
-    pub(super) fn read(&self) -> Result<Tolerance, Diagnostic> {
-        match self {
-            Self { plot: None, decades: None, digit: None, spread: None, of: None } => Ok(Tolerance::Share),
-            Self { plot: Some(axis), decades: None, digit: None, spread: None, of: None } => {
-                Ok(Tolerance::Plot(length(axis)?))
-            }
-            Self { plot: None, decades: Some(decades), digit: None, spread: None, of: None }
-                if (0.1..=20.0).contains(decades) =>
-            {
+    /// The tolerance of a claim about numbers with this unit.
+    pub(super) fn read(&self, unit: &str) -> Result<Tolerance, Diagnostic> {
+        let Self { plot, decades, digit, spread, of, none_among } = self;
+        match (plot, decades, digit, (spread, of), none_among) {
+            (None, None, None, (None, None), None) => Ok(Tolerance::Share),
+            (Some(axis), None, None, (None, None), None) => Ok(Tolerance::Plot(length(axis)?)),
+            (None, Some(decades), None, (None, None), None) if (0.1..=20.0).contains(decades) => {
                 Ok(Tolerance::Decades(*decades))
             }
-            Self { plot: None, decades: None, digit: Some(digit), spread: None, of: None } => {
-                Ok(Tolerance::Digit(length(digit)?))
-            }
-            Self { plot: None, decades: None, digit: None, spread: Some(spread), of: Some(of) } => {
+            (None, None, Some(digit), (None, None), None) => Ok(Tolerance::Digit(length(digit)?)),
+            (None, None, None, (Some(spread), Some(of)), None) => {
                 Ok(Tolerance::Spread(length(spread)?, of.clone()))
+            }
+            (None, None, None, (None, None), Some(among @ 1..)) => {
+                Ok(Tolerance::NoneAmong { among: *among, in_percent: unit == "%" })
             }
             _ => Err(Diagnostic::new("this tolerance follows no rule").allowed(
                 "{ plot = \"300ms\" }, { decades = 3 }, { digit = \"0.01%\" }, { spread = \"6ms\", of = \"what the paper calls it\" }, \
-                 or none for 10 %",
+                 { none_among = 420000 }, or none for 10 %",
             )),
         }
     }
@@ -161,6 +182,8 @@ mod tests {
         near(Tolerance::Digit(0.01).limits(0.02), 0.015, 0.025);
         near(Tolerance::Digit(0.01).limits(0.88), 0.792, 0.968);
         near(Tolerance::Spread(0.05, String::new()).limits(0.2), 0.15, 0.25);
+        near(Tolerance::NoneAmong { among: 1000, in_percent: false }.limits(0.0), -0.003_689, 0.003_689);
+        near(Tolerance::NoneAmong { among: 1000, in_percent: true }.limits(0.0), -0.3689, 0.3689);
     }
 
     #[test]
@@ -171,15 +194,26 @@ mod tests {
         assert!(Tolerance::Plot(0.3).check(&statement("p95[codel@x] = 30ms")).is_ok());
         assert!(Tolerance::Share.check(&statement("loss[codel@x] = 0")).is_err());
         assert!(Tolerance::Digit(0.01).check(&statement("loss[codel@x] = 0")).is_ok());
+        let none = Tolerance::NoneAmong { among: 1000, in_percent: true };
+        assert!(none.check(&statement("loss[codel@x] = 0")).is_ok());
+        assert!(none.check(&statement("loss[codel@x] = 9")).is_err());
     }
 
     #[test]
     fn a_tolerance_without_a_rule_is_refused() {
-        let read = |text: &str| toml::from_str::<ToleranceTable>(text).unwrap().read();
+        let read = |text: &str| toml::from_str::<ToleranceTable>(text).unwrap().read("%");
         assert_eq!(read("").unwrap(), Tolerance::Share);
         assert_eq!(read("plot = '300ms'").unwrap(), Tolerance::Plot(0.3));
-        for wrong in ["plot = '0s'", "decades = 90", "spread = '6ms'", "plot = '1s'\ndecades = 3", "of = 'x'"]
-        {
+        assert_eq!(read("none_among = 9").unwrap(), Tolerance::NoneAmong { among: 9, in_percent: true });
+        for wrong in [
+            "plot = '0s'",
+            "decades = 90",
+            "spread = '6ms'",
+            "plot = '1s'\ndecades = 3",
+            "of = 'x'",
+            "none_among = 0",
+            "none_among = 9\ndigit = '1'",
+        ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

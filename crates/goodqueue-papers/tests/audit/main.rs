@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use goodqueue_papers::reproduce::finding::Outcome;
-use goodqueue_papers::reproduce::tolerance::{READING, SHARE, WORDS};
+use goodqueue_papers::reproduce::tolerance::{READING, SHARE, UNSEEN, WORDS};
 use goodqueue_papers::reproduce::{
     CheckResult, Claim, ClaimKind, ClaimResult, Paper, Verdict, figures, papers, scores, verdicts,
 };
@@ -34,7 +34,9 @@ fn audit() -> String {
     let _ = writeln!(
         text,
         "A number agrees if it is within {share} % of the paper's, or within the spread that the paper gives. A number that was\n\
-         read from a plot may also differ by {reading} % of the axis. Words of degree have one meaning in all claims:\n\n\
+         read from a plot may also differ by {reading} % of the axis. Where the paper saw none of something, such as lost packets, up to\n\
+         {UNSEEN} in as many agree: the upper end of the 95 % interval of a Poisson variable (Garwood 1936). Words of degree\n\
+         have one meaning in all claims:\n\n\
          | in a check | value | stands for |\n|---|---|---|"
     );
     for (word, value, meaning) in WORDS {

@@ -1,0 +1,103 @@
+//! What `compare` and `run` print.
+
+use crate::{folder, goodqueue, stdout, words};
+
+#[test]
+fn compare_without_arguments_shows_bufferbloat_and_its_cure_in_80_columns() {
+    let output = goodqueue(folder().path(), &["compare"]);
+    assert!(output.status.success());
+    let text = stdout(&output);
+    let grade = |discipline: &str| {
+        let row = text.lines().find_map(|line| line.trim_start().strip_prefix(discipline));
+        row.and_then(|row| row.split_whitespace().next()).map(str::to_owned)
+    };
+    assert_eq!(grade("bfifo limit 256kb ").as_deref(), Some("F"), "{text}");
+    for (discipline, best) in [("fq_codel ", "A"), ("cake ", "A"), ("red adaptive ", "A")] {
+        assert_eq!(grade(discipline).as_deref(), Some(best), "{text}");
+    }
+    assert!(["pie ", "codel ", "sfq "].iter().all(|discipline| grade(discipline).is_some()), "{text}");
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{widest:?} columns:\n{text}");
+    assert!(text.contains("fq_codel does best: it adds"), "{text}");
+}
+
+#[test]
+fn all_metrics_are_shown_on_request() {
+    let output = goodqueue(folder().path(), &["compare", "--time", "2s", "--wide"]);
+    let text = stdout(&output);
+    let losses = text.split("\n\n").nth(2).expect("a second table");
+    assert_eq!(losses.lines().filter(|line| line.contains('/')).count(), 8, "{losses}");
+    for heading in ["goodput", "induced latency", "RPM", "sojourn down", "drops", "Jain index", "grade"] {
+        assert!(text.contains(heading), "{heading} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn a_shaper_that_does_not_fit_the_line_is_pointed_out() {
+    let said = |qdisc: &str| {
+        let output =
+            goodqueue(folder().path(), &["compare", "--time", "1s", "--up", "10mbit", "--qdisc", qdisc]);
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(
+        said("cake bandwidth 50mbit").contains("its shaper of 50 Mbit/s is above the line's 10 Mbit/s down")
+    );
+    assert!(said("cake bandwidth 1mbit").contains("is far below the line's"));
+    assert_eq!(said("cake bandwidth 9mbit"), "");
+}
+
+#[test]
+fn marks_have_a_column_if_a_discipline_marks() {
+    let has_marks = |more: &[&str]| {
+        let compare = ["compare", "--wide", "--time", "5s", "--qdisc", "fq_codel", "--qdisc", "pfifo"];
+        stdout(&goodqueue(folder().path(), &[&compare, more].concat())).contains("marks")
+    };
+    assert!(!has_marks(&[]));
+    assert!(has_marks(&["--set", "tcp.ecn=true"]));
+}
+
+#[test]
+fn the_readme_shows_what_the_command_prints() {
+    // If this fails because results changed, put the new table into README.md and the reason into
+    // CHANGELOG.md.
+    let example = README.split("```\n$ goodqueue ").nth(1).expect("an example");
+    let (command, shown) = example.split_once('\n').expect("the output is below the command");
+    let shown = shown.split("```").next().expect("the output ends");
+    let printed = stdout(&goodqueue(folder().path(), &words(command)));
+    let lines =
+        |text: &str| text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+    assert_eq!(lines(shown), lines(&printed));
+}
+
+#[test]
+fn the_readme_describes_its_picture_with_the_headline_of_the_report() {
+    // If this fails because results changed, run `make screenshot`.
+    let folder = folder();
+    assert!(goodqueue(folder.path(), &["compare", "--report", "report.html"]).status.success());
+    let report = std::fs::read_to_string(folder.path().join("report.html")).expect("a report");
+    let headline = report.split("<h1>").nth(1).and_then(|rest| rest.split("</h1>").next());
+    // Numbers and units do not break in the report.
+    let headline = headline.map(|text| text.replace('\u{a0}', " "));
+    let described = README.split("![").nth(1).and_then(|rest| rest.split("](").next());
+    assert_eq!(described, headline.as_deref());
+}
+
+const README: &str = include_str!("../../../../README.md");
+
+#[test]
+fn tables_tell_what_a_scenario_has_beside_the_main_figures() {
+    let folder = folder();
+    std::fs::write(
+        folder.path().join("air.toml"),
+        "duration = \"2s\"\nqdiscs = [\"pfifo limit 100\"]\nlink.down = \"100mbit\"\n[wifi]\nmcs = 7\n\
+         [[flows]]\nclient = 1\n[[flows]]\nclient = 2\n[output]\nspikes = [15000]\n",
+    )
+    .expect("written");
+    let printed = stdout(&goodqueue(folder.path(), &["compare", "air.toml", "--wide"]));
+    for heading in ["down above 15000 B", "WiFi down", "airtime of station", "loss events", "synchronized"] {
+        assert!(printed.contains(heading), "no `{heading}` in\n{printed}");
+    }
+    let plain = stdout(&goodqueue(folder.path(), &["compare", "--time", "2s", "--qdisc", "pfifo"]));
+    assert!(!plain.contains("above") && !plain.contains("WiFi") && !plain.contains("airtime"), "{plain}");
+}

@@ -96,16 +96,16 @@
 //! assert_eq!(config.limit(), 1000);
 //! ```
 
+mod chance;
 mod config;
 mod distribution;
 mod shown;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::sync::Arc;
 
 use crate::account::{Account, Fate, Moment, Quantity, Question};
-use crate::config::{Build, ConfigError, Configure as _, Settings, Table, Value};
+use crate::config::{Build, Configure as _};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner};
@@ -113,6 +113,9 @@ use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::{Random, Source};
 use crate::time::{Duration, Instant, Rate};
+
+use self::chance::{Chance, Share, correlated, happens};
+use self::distribution::Distribution;
 
 /// An emulated network.
 #[derive(Clone, Debug)]
@@ -210,20 +213,6 @@ struct Overhead {
     per_cell: i32,
 }
 
-/// A fraction, as given and in tc's units, where 2^32 - 1 is 1.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-struct Share {
-    fraction: f64,
-    scaled: u32,
-}
-
-/// How often something happens, and how much that depends on whether it did the last time.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-struct Chance {
-    share: Share,
-    correlation: Share,
-}
-
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Loss {
     Random(Chance),
@@ -247,114 +236,6 @@ struct Slot {
 enum Apart {
     Between(Duration, Duration),
     Spread(Distribution, Duration, Duration),
-}
-
-/// How random delays are distributed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Distribution {
-    Uniform,
-    Normal,
-    Pareto,
-    ParetoNormal,
-    Given(Arc<Table>),
-}
-
-impl Distribution {
-    fn from_settings(settings: &Settings, name: &'static str) -> Result<Self, ConfigError> {
-        Ok(match settings.get(name) {
-            Some(Value::Choice("normal")) => Self::Normal,
-            Some(Value::Choice("pareto")) => Self::Pareto,
-            Some(Value::Choice("paretonormal")) => Self::ParetoNormal,
-            Some(Value::Table(table)) if (1..=MOST_ENTRIES).contains(&table.entries.len()) => {
-                Self::Given(table)
-            }
-            Some(Value::Table(table)) => {
-                let allowed = alloc::format!(
-                    "a table of 1 to {MOST_ENTRIES} entries, where this one has {}",
-                    table.entries.len()
-                );
-                return Err(ConfigError::new(name, table.name.as_str(), allowed));
-            }
-            _ => Self::Uniform,
-        })
-    }
-
-    fn to_value(&self) -> Value {
-        match self {
-            Self::Uniform => Value::Choice("uniform"),
-            Self::Normal => Value::Choice("normal"),
-            Self::Pareto => Value::Choice("pareto"),
-            Self::ParetoNormal => Value::Choice("paretonormal"),
-            Self::Given(table) => Value::Table(Arc::clone(table)),
-        }
-    }
-
-    /// `mean` and a random deviation, which the drawn number decides.
-    fn around(&self, mean: Duration, deviation: Duration, drawn: u32) -> i64 {
-        // Both are at most `MAX_DELAY`.
-        let signed = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);
-        let (mean, sigma) = (signed(mean.as_nanos()), deviation.as_nanos());
-        let table = match self {
-            Self::Uniform => {
-                let width = sigma.saturating_mul(2);
-                let offset = if width <= u64::from(u32::MAX) {
-                    u64::from(drawn).checked_rem(width).unwrap_or(0)
-                } else {
-                    u64::try_from((u128::from(drawn) * u128::from(width)) >> 32).unwrap_or(u64::MAX)
-                };
-                return mean.saturating_add(signed(offset)).saturating_sub(signed(sigma));
-            }
-            Self::Normal => &distribution::NORMAL[..],
-            Self::Pareto => &distribution::PARETO,
-            Self::ParetoNormal => &distribution::PARETO_NORMAL,
-            Self::Given(table) => &table.entries,
-        };
-        let index = (drawn as usize).checked_rem(table.len()).unwrap_or(0);
-        let deviations = table.get(index).copied().unwrap_or(0);
-        // Rounded, away from the mean in the middle.
-        let wide = i128::from(sigma) * i128::from(deviations);
-        let half = i128::from(distribution::ONE / 2) * wide.signum();
-        let offset = (wide + half) / i128::from(distribution::ONE);
-        mean.saturating_add(i64::try_from(offset).unwrap_or(i64::MAX))
-    }
-}
-
-impl Share {
-    fn new(fraction: f64) -> Self {
-        Self { fraction, scaled: scale(fraction) }
-    }
-
-    const fn is_zero(self) -> bool {
-        self.scaled == 0
-    }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the conversion saturates, and a fraction is between 0 and 1"
-)]
-fn scale(fraction: f64) -> u32 {
-    (fraction * f64::from(u32::MAX) + 0.5) as u32
-}
-
-/// A number from a source that remembers: the larger the correlation, the closer to the last one.
-fn correlated(random: &mut Source, last: &mut Option<u32>, correlation: Share) -> u32 {
-    if correlation.is_zero() {
-        return random.next_u32();
-    }
-    let before = last.unwrap_or_else(|| random.next_u32());
-    let drawn = u64::from(random.next_u32());
-    let rho = u64::from(correlation.scaled) + 1;
-    let mixed = u128::from(drawn) * u128::from((1 << 32) - rho) + u128::from(before) * u128::from(rho);
-    let answer = u32::try_from(mixed >> 32).unwrap_or(u32::MAX);
-    *last = Some(answer);
-    answer
-}
-
-/// Returns true with probability `chance`. Does not draw if the probability is 0.
-fn happens(random: &mut Source, last: &mut Option<u32>, chance: &Chance) -> bool {
-    !chance.share.is_zero() && chance.share.scaled >= correlated(random, last, chance.correlation)
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
@@ -815,6 +696,3 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Netem<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Netem<P, Q> {}
-
-/// Of a table, as many as Linux takes.
-const MOST_ENTRIES: usize = 16_384;

@@ -2,7 +2,9 @@
 
 use alloc::boxed::Box;
 
-use super::{Apart, Chance, Distribution, Loss, NetemConfig, Overhead, Share, Slot};
+use super::chance::{Chance, Share};
+use super::distribution::Distribution;
+use super::{Apart, Loss, NetemConfig, Overhead, Slot};
 use crate::config::{Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
 use crate::nesting::{self, InnerConfig};
 use crate::random::Source;

@@ -134,6 +134,7 @@ impl Problem {
             let threads = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
             let threads =
                 threads.map_err(|error| Diagnostic::new(format!("threads cannot be started: {error}")))?;
+            // One seed at a time, so that no thread is idle while another one has several left.
             threads.install(|| seeds.par_iter().with_max_len(1).enumerate().map(one).collect())
         };
         Ok(Panel::of(lines?))

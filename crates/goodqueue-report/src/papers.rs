@@ -12,6 +12,7 @@ mod figure;
 mod metrics;
 mod place;
 mod results;
+mod value;
 
 use contents::Figures;
 use figure::{Strokes, figure};

@@ -128,8 +128,9 @@ pub fn execute<M: Measured>(
         }
         Ok(run)
     };
-    // A thread takes one job at a time. With several, the last threads would be alone with the rest
-    // of theirs: above all where most results are stored, and the missing ones are neighbours.
+    // Each thread takes one job at a time. By default it takes several neighbouring jobs. Near the
+    // end, one thread would then still have several jobs while the others have none. A resumed
+    // sweep would suffer most, because its missing jobs are neighbours.
     pool.install(|| (0..jobs.count()).into_par_iter().with_max_len(1).map(one).collect())
 }
 

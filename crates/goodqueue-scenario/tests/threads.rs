@@ -26,7 +26,7 @@ impl Watch for LongJob {
         if job == 0 {
             let held = self.change.wait_timeout_while(begun, Duration::from_secs(30), |begun| *begun < JOBS);
             let (begun, time_out) = held.expect("no thread fails with the lock");
-            assert!(!time_out.timed_out(), "{} jobs wait for the first one", JOBS - *begun);
+            assert!(!time_out.timed_out(), "{} jobs have waited for the first one", JOBS - *begun);
         }
     }
 }

@@ -2,7 +2,15 @@
 
 use serde_json::Value;
 
-use crate::{folder, goodqueue, stdout, words};
+use crate::{folder, goodqueue, stdout};
+
+const README: &str = include_str!("../../../../README.md");
+
+/// Returns what `goodqueue list qdiscs` knows of each discipline.
+fn qdiscs() -> Vec<Value> {
+    let output = goodqueue(folder().path(), &["list", "qdiscs", "--json", "-"]);
+    serde_json::from_slice(&output.stdout).expect("a JSON array")
+}
 
 #[test]
 fn lists_are_for_people_and_for_programs() {
@@ -20,9 +28,7 @@ fn lists_are_for_people_and_for_programs() {
     let short = stdout(&goodqueue(folder.path(), &["list", "qdiscs"]));
     assert!(short.lines().count() < 45 && short.contains("goodqueue list qdiscs codel"), "{short}");
     assert!(stdout(&goodqueue(folder.path(), &["list", "qdiscs", "codel"])).contains("  interval "));
-    let output = goodqueue(folder.path(), &["list", "qdiscs", "--json", "-"]);
-    let qdiscs: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    for qdisc in qdiscs.as_array().expect("an array") {
+    for qdisc in qdiscs() {
         for parameter in qdisc["parameters"].as_array().expect("an array") {
             for field in ["name", "unit", "default", "source", "doc"] {
                 assert!(
@@ -37,12 +43,7 @@ fn lists_are_for_people_and_for_programs() {
 #[test]
 fn every_discipline_has_a_page_with_the_seven_headings() {
     let folder = folder();
-    let short = stdout(&goodqueue(folder.path(), &["list", "qdiscs"]));
-    assert!(short.lines().count() < 45 && short.contains("goodqueue list qdiscs codel"), "{short}");
-    assert!(stdout(&goodqueue(folder.path(), &["list", "qdiscs", "codel"])).contains("  interval "));
-    let output = goodqueue(folder.path(), &["list", "qdiscs", "--json", "-"]);
-    let qdiscs: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    for qdisc in qdiscs.as_array().expect("an array") {
+    for qdisc in qdiscs() {
         let name = qdisc["name"].as_str().expect("a name");
         let page = stdout(&goodqueue(folder.path(), &["explain", name]));
         for heading in ["What it does", "Reference", "State", "Parameters", "Deviations", "Cost", "Example"] {
@@ -53,7 +54,7 @@ fn every_discipline_has_a_page_with_the_seven_headings() {
 
 #[test]
 fn the_list_of_deviations_is_that_of_the_pages() {
-    // If this fails: make deviations
+    // If this fails, run `make deviations`.
     let printed = stdout(&goodqueue(folder().path(), &["explain", "--deviations"]));
     assert!(printed == include_str!("../../../../docs/DEVIATIONS.md"), "docs/DEVIATIONS.md is stale");
 }
@@ -63,6 +64,32 @@ fn the_scenario_format_is_explained_as_the_book_has_it() {
     // If this fails, run `make deviations`.
     let printed = stdout(&goodqueue(folder().path(), &["explain", "scenario"]));
     assert!(printed == include_str!("../../../../docs/scenarios.md"), "docs/scenarios.md is stale");
+}
+
+#[test]
+fn the_readme_shows_what_the_command_prints() {
+    // If this fails because results changed, put the new table into README.md and the reason into
+    // CHANGELOG.md.
+    let example = README.split("```\n$ goodqueue ").nth(1).expect("an example");
+    let (command, shown) = example.split_once('\n').expect("the output is below the command");
+    let shown = shown.split("```").next().expect("the output ends");
+    let printed = stdout(&goodqueue(folder().path(), &words(command)));
+    let lines =
+        |text: &str| text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+    assert_eq!(lines(shown), lines(&printed));
+}
+
+#[test]
+fn the_readme_describes_its_picture_with_the_headline_of_the_report() {
+    // If this fails because results changed, run `make screenshot`.
+    let folder = folder();
+    assert!(goodqueue(folder.path(), &["compare", "--report", "report.html"]).status.success());
+    let report = std::fs::read_to_string(folder.path().join("report.html")).expect("a report");
+    let headline = report.split("<h1>").nth(1).and_then(|rest| rest.split("</h1>").next());
+    // Numbers and units do not break in the report.
+    let headline = headline.map(|text| text.replace('\u{a0}', " "));
+    let described = README.split("![").nth(1).and_then(|rest| rest.split("](").next());
+    assert_eq!(described, headline.as_deref());
 }
 
 #[test]
@@ -80,4 +107,17 @@ fn every_command_of_the_tutorial_runs() {
         let output = goodqueue(folder.path(), &words(line)[1..]);
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// Returns the words of a command line. Single quotes hold words together.
+fn words(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for (number, part) in line.split('\'').enumerate() {
+        if number % 2 == 1 {
+            words.push(part);
+        } else {
+            words.extend(part.split_whitespace());
+        }
+    }
+    words
 }

@@ -1,7 +1,7 @@
 //! The command as its users see it: reproducible bytes, errors that tell what to do, and files that
 //! appear completely or not at all.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 mod documents;
@@ -35,25 +35,4 @@ fn refusal_in(folder: &Path, args: &[&str]) -> String {
     assert_eq!(output.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(stdout(&output), "", "{args:?}");
     String::from_utf8_lossy(&output.stderr).trim_end().to_owned()
-}
-
-fn scenario_files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../goodqueue-scenario/scenarios");
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).expect("there").map(|entry| entry.expect("readable").path()).collect();
-    files.sort();
-    files
-}
-
-/// Returns the words of a command line. Single quotes hold words together.
-fn words(line: &str) -> Vec<&str> {
-    let mut words = Vec::new();
-    for (number, part) in line.split('\'').enumerate() {
-        if number % 2 == 1 {
-            words.push(part);
-        } else {
-            words.extend(part.split_whitespace());
-        }
-    }
-    words
 }

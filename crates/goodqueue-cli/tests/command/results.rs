@@ -1,11 +1,11 @@
 //! What a run leaves behind: results, series, reports and stored sweeps.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{folder, goodqueue, scenario_files, stdout};
+use crate::{folder, goodqueue, stdout};
 
 #[test]
 fn series_of_several_seeds_have_their_pointwise_mean_in_the_results_if_series_are_asked_for() {
@@ -202,6 +202,14 @@ fn a_mahimahi_trace_is_the_link() {
     assert!((rate - 12_032_000.0).abs() < 13_000.0, "{rate}");
     assert!(down["throughput_bps"].as_f64().expect("a rate") <= rate);
     assert!(down["utilization"].as_f64().expect("a share") > 0.8);
+}
+
+fn scenario_files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../goodqueue-scenario/scenarios");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("there").map(|entry| entry.expect("readable").path()).collect();
+    files.sort();
+    files
 }
 
 #[test]

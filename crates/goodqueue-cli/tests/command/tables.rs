@@ -1,6 +1,6 @@
 //! What `compare` and `run` print.
 
-use crate::{folder, goodqueue, stdout, words};
+use crate::{folder, goodqueue, stdout};
 
 #[test]
 fn compare_without_arguments_shows_bufferbloat_and_its_cure_in_80_columns() {
@@ -56,34 +56,6 @@ fn marks_have_a_column_if_a_discipline_marks() {
     assert!(!has_marks(&[]));
     assert!(has_marks(&["--set", "tcp.ecn=true"]));
 }
-
-#[test]
-fn the_readme_shows_what_the_command_prints() {
-    // If this fails because results changed, put the new table into README.md and the reason into
-    // CHANGELOG.md.
-    let example = README.split("```\n$ goodqueue ").nth(1).expect("an example");
-    let (command, shown) = example.split_once('\n').expect("the output is below the command");
-    let shown = shown.split("```").next().expect("the output ends");
-    let printed = stdout(&goodqueue(folder().path(), &words(command)));
-    let lines =
-        |text: &str| text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
-    assert_eq!(lines(shown), lines(&printed));
-}
-
-#[test]
-fn the_readme_describes_its_picture_with_the_headline_of_the_report() {
-    // If this fails because results changed, run `make screenshot`.
-    let folder = folder();
-    assert!(goodqueue(folder.path(), &["compare", "--report", "report.html"]).status.success());
-    let report = std::fs::read_to_string(folder.path().join("report.html")).expect("a report");
-    let headline = report.split("<h1>").nth(1).and_then(|rest| rest.split("</h1>").next());
-    // Numbers and units do not break in the report.
-    let headline = headline.map(|text| text.replace('\u{a0}', " "));
-    let described = README.split("![").nth(1).and_then(|rest| rest.split("](").next());
-    assert_eq!(described, headline.as_deref());
-}
-
-const README: &str = include_str!("../../../../README.md");
 
 #[test]
 fn tables_tell_what_a_scenario_has_beside_the_main_figures() {

@@ -25,11 +25,12 @@ pub enum Tolerance {
     /// The paper gives a spread of the number, and says what it is: [`SHARE`] of the number or this
     /// spread, whichever is more.
     Spread(f64, String),
-    /// The paper saw none among many: [`UNSEEN`] in as many.
+    /// The paper counted no occurrence, such as a lost packet: at most [`UNSEEN`] occurrences in as
+    /// many cases.
     NoneAmong {
-        /// How many the paper counted.
+        /// Number of cases in the paper, such as packets.
         among: u32,
-        /// Whether the number is in per cent; else it is a share.
+        /// True if the claim's number is in percent; otherwise it is a fraction.
         in_percent: bool,
     },
 }
@@ -39,8 +40,8 @@ pub const SHARE: f64 = 0.1;
 /// Share of a plot's axis by which a value read from it may be wrong.
 pub const READING: f64 = 0.02;
 
-/// How many of a kind may be expected where none was seen: the upper end of the 95 % interval of a
-/// Poisson variable (Garwood 1936), -ln 0.025.
+/// Upper end of the 95 % interval of a Poisson variable of which no occurrence was counted:
+/// -ln 0.025 (Garwood 1936).
 pub const UNSEEN: f64 = 3.689;
 
 /// Words of degree in the papers, and the number for which each stands in a check.
@@ -92,7 +93,7 @@ impl Tolerance {
             Self::Digit(_) => format!("{share} % or the rounding of the last digit"),
             Self::Spread(_, of) => format!("{share} % or the paper's own spread ({of})"),
             Self::NoneAmong { among, .. } => {
-                format!("none among the paper's {among}: up to {UNSEEN} in as many")
+                format!("at most {UNSEEN} in {among}, where the paper counted none")
             }
         }
     }
@@ -103,8 +104,10 @@ impl Tolerance {
             return Ok(());
         };
         if matches!(self, Self::NoneAmong { .. }) && *expected != 0.0 {
-            return Err(Diagnostic::new(format!("the paper's number is {expected}, so it saw some"))
-                .help("`none_among` is for a number of 0"));
+            return Err(Diagnostic::new(format!(
+                "`none_among` needs a number of 0, but this one is {expected}"
+            ))
+            .help("leave out `none_among`: the tolerance is then 10 %"));
         }
         let (low, high) = self.limits(*expected);
         if low >= high {
@@ -146,12 +149,12 @@ impl ToleranceTable {
             (None, None, None, (Some(spread), Some(of)), None) => {
                 Ok(Tolerance::Spread(length(spread)?, of.clone()))
             }
-            (None, None, None, (None, None), Some(among @ 1..)) => {
+            (None, None, None, (None, None), Some(among @ 1..)) if ["", "%"].contains(&unit) => {
                 Ok(Tolerance::NoneAmong { among: *among, in_percent: unit == "%" })
             }
             _ => Err(Diagnostic::new("this tolerance follows no rule").allowed(
                 "{ plot = \"300ms\" }, { decades = 3 }, { digit = \"0.01%\" }, { spread = \"6ms\", of = \"what the paper calls it\" }, \
-                 { none_among = 420000 }, or none for 10 %",
+                 { none_among = 420000 } for a number of 0 in percent or without a unit, or none for 10 %",
             )),
         }
     }
@@ -201,10 +204,12 @@ mod tests {
 
     #[test]
     fn a_tolerance_without_a_rule_is_refused() {
-        let read = |text: &str| toml::from_str::<ToleranceTable>(text).unwrap().read("%");
+        let table = |text: &str| toml::from_str::<ToleranceTable>(text).unwrap();
+        let read = |text: &str| table(text).read("%");
         assert_eq!(read("").unwrap(), Tolerance::Share);
         assert_eq!(read("plot = '300ms'").unwrap(), Tolerance::Plot(0.3));
         assert_eq!(read("none_among = 9").unwrap(), Tolerance::NoneAmong { among: 9, in_percent: true });
+        assert!(table("none_among = 9").read("ms").is_err(), "what would one occurrence be in ms?");
         for wrong in [
             "plot = '0s'",
             "decades = 90",

@@ -78,6 +78,7 @@ together = true
     /// apart between sets: the reference is one such set.
     pub(super) fn measure(&self) -> Result<Measured, Diagnostic> {
         let jobs = jobs(&self.scenario())?;
+        // One job at a time, so that no thread is idle while another one has several left.
         let runs = jobs.par_iter().with_max_len(1).map(|job| self.run(job));
         let runs: Result<Vec<Run>, Diagnostic> = runs.collect();
         let sets: Result<Vec<_>, _> = runs?.chunks(self.runs as usize).map(figures).collect();

@@ -41,6 +41,7 @@ pub(super) fn each<T: Send>(
         let outcome = goodqueue_sim::run(&job.config).map_err(|error| Diagnostic::new(error.to_string()))?;
         Ok(figures(job, outcome))
     };
+    // One job at a time, so that no thread is idle while another one has several left.
     jobs.par_iter().with_max_len(1).map(one).collect()
 }
 

@@ -34,9 +34,9 @@ fn audit() -> String {
     let _ = writeln!(
         text,
         "A number agrees if it is within {share} % of the paper's, or within the spread that the paper gives. A number that was\n\
-         read from a plot may also differ by {reading} % of the axis. Where the paper saw none of something, such as lost packets, up to\n\
-         {UNSEEN} in as many agree: the upper end of the 95 % interval of a Poisson variable (Garwood 1936). Words of degree\n\
-         have one meaning in all claims:\n\n\
+         read from a plot may also differ by {reading} % of the axis. Where the paper counted no lost packet among many, up to {UNSEEN}\n\
+         lost packets in as many agree. This is the upper end of the 95 % interval of a Poisson variable (Garwood 1936). Words of\n\
+         degree have one meaning in all claims:\n\n\
          | in a check | value | stands for |\n|---|---|---|"
     );
     for (word, value, meaning) in WORDS {

@@ -6,6 +6,7 @@ use goodqueue_papers::reproduce::finding::Outcome;
 use goodqueue_papers::reproduce::{ClaimResult, Number, figures, real_in_words};
 
 use super::contents::{Figures, verdict};
+use super::value::with_unit;
 use crate::escape::html as escape;
 
 pub(super) fn claims(claims: &[ClaimResult], figures: &Figures<'_>) -> String {
@@ -68,7 +69,7 @@ fn numbers(claim: &ClaimResult, with_reference: bool) -> String {
         let lines: Vec<String> = rows.iter().map(of).collect();
         format!("<td class=\"n\" data-is=\"{name}\">{}", lines.join("<br>"))
     };
-    let with_unit = |value: f64| escape(format!("{} {}", figures(value), claim.unit).trim_end());
+    let with_unit = |value| with_unit(claim, value);
     let got = |row: &Number<'_>| {
         let (plain, stands_out) = (with_unit(row.got), rows.len() > 1 && row.outcome == Outcome::Fails);
         if stands_out { format!("<b>{plain}</b>") } else { plain }

@@ -7,6 +7,7 @@ use goodqueue_papers::reproduce::{ClaimResult, Verdict, figures as digits, score
 
 use super::place;
 use super::results::PaperResults;
+use super::value::with_unit;
 use crate::escape::html as escape;
 
 /// The figures of one paper, for links to them.
@@ -102,8 +103,7 @@ fn group(of: Verdict, kind: &str, claims: &[&ClaimResult], figures: &Figures<'_>
         let numbers = claim.numbers();
         let numbers = match numbers.as_slice() {
             [only] if of != Verdict::Reproduced => {
-                let here = format!("{} {}", digits(only.got), claim.unit);
-                format!(". <b>Paper: {}, here: {}.</b>", digits(only.expected), escape(here.trim_end()))
+                format!(". <b>Paper: {}, here: {}.</b>", digits(only.expected), with_unit(claim, only.got))
             }
             _ => String::new(),
         };

@@ -170,7 +170,7 @@ fn the_page_begins_with_the_failures_and_leads_from_each_to_its_figure() {
 }
 
 #[test]
-fn failed_values_stand_beside_the_paper_s_with_a_unit_where_they_have_one() {
+fn the_value_of_a_failed_claim_ends_with_its_unit_or_with_a_digit() {
     let values = |page: &str| -> Vec<String> {
         let values = page.split("<b>Paper: ").skip(1).filter_map(|text| text.split(".</b>").next());
         values.map(str::to_owned).collect()

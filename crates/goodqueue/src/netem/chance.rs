@@ -1,18 +1,22 @@
-//! Probabilities as Linux has them, and draws that depend on the last one.
+//! Probabilities in Linux's units, and random draws that depend on the previous draw.
 
 use crate::random::{Random as _, Source};
 
-/// A fraction, as given and in tc's units, where 2^32 - 1 is 1.
+/// A fraction, for instance of the packets.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Share {
+    /// The fraction as the user gave it, from 0 to 1.
     pub(super) fraction: f64,
+    /// The fraction in tc's units, where 2^32 - 1 is 1.
     pub(super) scaled: u32,
 }
 
-/// How often something happens, and how much that depends on whether it did the last time.
+/// How often something happens to a packet.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Chance {
+    /// Share of the packets to which it happens.
     pub(super) share: Share,
+    /// How much a draw depends on the previous draw.
     pub(super) correlation: Share,
 }
 
@@ -26,6 +30,7 @@ impl Share {
     }
 }
 
+/// Converts a fraction to tc's units.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -35,7 +40,8 @@ fn scale(fraction: f64) -> u32 {
     (fraction * f64::from(u32::MAX) + 0.5) as u32
 }
 
-/// A number from a source that remembers: the larger the correlation, the closer to the last one.
+/// Draws a number that depends on the one in `last`, and stores it there. The larger the
+/// correlation, the closer the two are.
 pub(super) fn correlated(random: &mut Source, last: &mut Option<u32>, correlation: Share) -> u32 {
     if correlation.is_zero() {
         return random.next_u32();

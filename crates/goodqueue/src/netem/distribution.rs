@@ -1,4 +1,4 @@
-//! How random delays are distributed.
+//! The distributions of random delays.
 
 mod tables;
 
@@ -7,7 +7,10 @@ use alloc::sync::Arc;
 use crate::config::{ConfigError, Settings, Table, Value};
 use crate::time::Duration;
 
-/// How random delays are distributed.
+/// Most entries that Linux takes in a table.
+const MOST_ENTRIES: usize = 16_384;
+
+/// The distribution of random delays.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Distribution {
     Uniform,
@@ -76,6 +79,3 @@ impl Distribution {
         mean.saturating_add(i64::try_from(offset).unwrap_or(i64::MAX))
     }
 }
-
-/// Of a table, as many as Linux takes.
-const MOST_ENTRIES: usize = 16_384;

@@ -48,7 +48,7 @@ struct Known {
     /// was there when the limit was lowered.
     limits: Vec<(&'static str, Value, u64)>,
     /// The `memory_limit` of Linux's `fq_codel` and the packets that there were last: an arrival
-    /// beyond it makes one batch of drops, which may not suffice.
+    /// beyond it makes one batch of `drop_batch` drops, which may not suffice.
     batched: Option<(u64, usize)>,
     reorders: bool,
     /// `dualpi2` is somewhere in the tree: it has two queues, between which the ECN field chooses.
@@ -62,7 +62,8 @@ impl Known {
     fn of(qdisc: &AnyQdisc<TestPacket>) -> Self {
         let config = qdisc.config();
         let settings = config.to_settings();
-        let by_batches = config.kind().name == "fq_codel" && settings.choice("variant") == Some("linux");
+        // A discipline of another crate may have the parameters of a built-in one, and its rules.
+        let by_batches = settings.get(DROP_BATCH).is_some() && settings.choice("variant") == Some("linux");
         let batched = match settings.get(MEMORY_LIMIT) {
             Some(Value::Bytes(limit)) if by_batches => Some((limit, qdisc.len())),
             _ => None,
@@ -402,6 +403,7 @@ fn reorders(settings: &Settings) -> bool {
 }
 
 const MEMORY_LIMIT: &str = "memory_limit";
+const DROP_BATCH: &str = "drop_batch";
 /// The parameter that netem alone has.
 const REORDERING: &str = "delay.jitter";
 

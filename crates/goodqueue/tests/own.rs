@@ -208,6 +208,23 @@ proptest! {
 }
 
 #[test]
+fn a_copy_of_linux_may_hold_more_than_its_memory_after_one_batch_of_drops() {
+    let one_at_a_time = Settings::new()
+        .with("variant", Value::Choice("linux"))
+        .with("memory_limit", Value::Bytes(1514))
+        .with("truesize", Value::Bytes(1))
+        .with("drop_batch", Value::Integer(1));
+    let packet = |len| Operation::Enqueue { len, flow: 3, class: None, ecn: goodqueue::Ecn::NotEct };
+    for name in ["fq_codel", CopyConfig::KIND.name] {
+        let mut queue = Checked::new(configured(name, one_at_a_time.clone()), 1);
+        queue.apply(&packet(1514)).unwrap();
+        let second = queue.apply(&packet(65_535)).unwrap();
+        assert_eq!(second.dropped.iter().map(|(lost, _)| lost.len).collect::<Vec<_>>(), [1514], "{name}");
+        assert_eq!(queue.qdisc().backlog(), 65_535, "{name}");
+    }
+}
+
+#[test]
 fn a_parent_writes_the_settings_of_its_child_so_that_they_read_back() {
     for name in ["coin", "copy_of_fq_codel"] {
         for parent in parents(name) {

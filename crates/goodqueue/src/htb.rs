@@ -367,6 +367,19 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         }
     }
 
+    /// True if class `index` has tokens, or a class from which it borrows has.
+    fn may_send(&self, index: Index) -> bool {
+        let mut next = Some(index);
+        while let Some(class) = next.and_then(|above| self.class(above)) {
+            match class.mode {
+                Mode::CanSend => return true,
+                Mode::MayBorrow => next = class.parent,
+                Mode::CannotSend => return false,
+            }
+        }
+        false
+    }
+
     /// Gives class `index` the mode that it has after `elapsed`. Returns how long that mode lasts.
     fn change_mode(&mut self, index: Index, elapsed: i64) -> i64 {
         let Some(class) = self.class(index) else { return 0 };
@@ -667,8 +680,11 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
         let now = self.now.max(now);
         let change = self.waiting.iter().filter_map(|waiting| waiting.first()).map(|first| first.0).min();
         let change = change.map(|due| Instant::from_nanos(due).max(now + Duration::from_nanos(1)));
-        let waiting = self.leaves.iter().flatten().filter(|leaf| !leaf.is_empty());
-        waiting.fold(change, |first, leaf| nesting::earlier(first, leaf.next_event(now)))
+        // A leaf without tokens is not asked for packets, so what happens inside it does not matter
+        // until its class changes.
+        let leaves = (0..).zip(&self.leaves).filter_map(|(index, leaf)| Some((index, leaf.as_ref()?)));
+        let asked = leaves.filter(|(index, leaf)| !leaf.is_empty() && self.may_send(*index));
+        asked.fold(change, |first, (_, leaf)| nesting::earlier(first, leaf.next_event(now)))
     }
 
     fn len(&self) -> usize {

@@ -47,3 +47,27 @@ fn a_change_and_a_purge_leave_what_was_lent_and_borrowed() {
     htb.purge(now, &mut |_, _| ());
     assert_eq!(counted(&htb), before);
 }
+
+#[test]
+fn a_class_without_tokens_wakes_nobody_for_what_happens_inside_it() {
+    let class = |mbit: u64| Child {
+        class: 2,
+        settings: Settings::new().with("rate", Value::Rate(Rate::from_bps(mbit * 1_000_000))),
+        ..Child::default()
+    };
+    let shaper = |class| Settings::new().with("default", Value::Class(2)).with_child(class);
+    let inner = shaper(class(10));
+    let outer = shaper(Child { qdisc: Some(("htb", inner)), ..class(1) });
+    let config = HtbConfig::from_settings(&outer, &Link::default()).expect("valid");
+    let mut htb: Htb<Datagram, AnyQdisc<Datagram>> = Htb::new(config, 0, Source::seeded(1));
+    let mut now = Instant::ZERO;
+    for _ in 0..20 {
+        htb.enqueue(now, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
+    }
+    let mut sent = 0;
+    for _ in 0..60 {
+        sent += u32::from(htb.dequeue(now, &mut |_, _| ()).is_some());
+        now = htb.next_event(now).unwrap_or(now);
+    }
+    assert_eq!(sent, 20, "at {now:?}");
+}

@@ -19,6 +19,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 10000
 KILLS ?= 1000
 MODELS ?= 50
+ROUNDS ?= 10
 PAPERS ?= gbw gong jk nj rfc7928
 # A static program runs on every Linux of this architecture, also in an empty container.
 DIST_TARGET ?= x86_64-unknown-linux-musl
@@ -28,7 +29,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: site site-check playground playground-test playground-check bench-playground wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: site site-check playground playground-test playground-check bench-playground wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
@@ -42,6 +43,7 @@ help:
 	@echo "make kills    1,000 kills (-9) of run, shell and shape at random moments, KILLS=... of them; make test has 50"
 	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
+	@echo "make random   the random tests with cases that nobody has tried, ROUNDS=10 times"
 	@echo "make python   build the Python package in a virtual environment, and test it"
 	@echo "make playground  build the page of queues side by side into playground/dist, for any static host"
 	@echo "make site     playground, book, disciplines, papers and library as one static site in site/dist"
@@ -191,6 +193,16 @@ kills: toolchain
 
 models: toolchain
 	MODELS=$(MODELS) $(CARGO) test --release --quiet --package goodqueue --test reference
+
+# `make test` always tries the same cases (see .cargo/config.toml). Whoever finds a failure writes down the seed shown.
+random: toolchain
+	@for round in $$(seq $(ROUNDS)); do \
+	  export PROPTEST_RNG_SEED=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
+	  echo "round $$round of $(ROUNDS): PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; \
+	  $(CARGO) test --quiet --package goodqueue --test own --test invariants --test reference || exit 1; \
+	  $(CARGO) test --quiet --package goodqueue-tcp --test tcp random || exit 1; \
+	  $(CARGO) test --quiet --package goodqueue-tc --package goodqueue-scenario --lib || exit 1; \
+	done
 
 counts: toolchain
 	@$(CARGO) build --release --quiet --package goodqueue-sim --example instructions

@@ -6,7 +6,7 @@ use goodqueue::{AnyConfig, Duration, Ecn, Link, Settings, registry};
 use goodqueue_testkit::check::{Checked, round_trip};
 use goodqueue_testkit::operation::{Operation, Step, config, config_and_link, tree};
 use proptest::prelude::{Just, Strategy};
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 /// Sequences per discipline; `PROPTEST_CASES` asks for more.
 const CASES: u32 = 96;
@@ -14,7 +14,7 @@ const CASES: u32 = 96;
 fn runner() -> TestRunner {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
-    TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+    TestRunner::new(config)
 }
 
 fn holds(config: AnyConfig, operations: &[Operation]) -> Result<(), TestCaseError> {

@@ -29,7 +29,7 @@ use goodqueue_testkit::reference::dualpi2::Codepoint;
 use goodqueue_testkit::reference::{self, Item};
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::TestRunner;
 
 /// Packets arrive and are asked for after such times, in ns.
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +126,7 @@ fn runner(cases: u32) -> TestRunner {
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+    TestRunner::new(config)
 }
 
 fn configured<C: Configure>(settings: &Settings) -> C {

@@ -8,6 +8,9 @@
 //! the delay becomes a number near 2^32 that falls with time. TCP-LP then behaves as Reno for long
 //! times, and backs off without reason at other times. This file keeps that behaviour with its
 //! 32-bit arithmetic.
+//!
+//! ns-2 runs the same code with words of 64 bits where the machine has such. There the delay is a
+//! number that grows with time, and TCP-LP backs off much more often. `word` chooses.
 
 use goodqueue::Instant;
 
@@ -20,7 +23,7 @@ use crate::congestion::{
 
 /// Ticks of the timestamps clock per second (`TCP_TS_HZ`), and units of delay per second
 /// (`LP_RESOL`).
-const HZ: u32 = 1000;
+const HZ: u64 = 1000;
 /// Clocks of both hosts at the start of the simulation, in ticks. The first SYN of the recordings
 /// carries 3.
 const CLOCK_AT_START: u64 = 3;
@@ -31,21 +34,23 @@ pub struct TcpLp {
     reno: Reno,
     /// δ: share of the way from the least to the greatest delay beyond which congestion is near, in
     /// hundredths.
-    delta: u32,
+    delta: u64,
     /// Length of the inference phase in round trips.
     inference_rounds: u32,
+    /// The greatest number that a word holds.
+    word: u64,
     /// Estimate of the other host's ticks per second; 0: none.
-    remote_hz: u32,
+    remote_hz: u64,
     /// Timestamps of the previous ACK: the other host's and our own.
-    reference: Option<(u32, u32)>,
+    reference: Option<(u64, u64)>,
     /// Smoothed one-way delay, times eight.
-    smoothed: u32,
+    smoothed: u64,
     /// Least one-way delay.
-    least: u32,
+    least: u64,
     /// Greatest one-way delay that counts.
-    most: u32,
+    most: u64,
     /// Greatest one-way delay. It counts when a greater one follows.
-    reserve: u32,
+    reserve: u64,
     /// Length of the inference phase in ticks.
     inference: u32,
     /// Tick of the last early indication of congestion.
@@ -60,10 +65,11 @@ impl Default for TcpLp {
             reno: Reno::default(),
             delta: 15,
             inference_rounds: 3,
+            word: u64::from(u32::MAX),
             remote_hz: 0,
             reference: None,
             smoothed: 0,
-            least: u32::MAX,
+            least: u64::from(u32::MAX),
             most: 0,
             reserve: 0,
             inference: 0,
@@ -96,6 +102,14 @@ impl TcpLp {
                 "Linux 6.1 tcp_lp",
                 "round trips for which an early sign of congestion is remembered",
             ),
+            Parameter::count(
+                "word",
+                32,
+                (32, 64),
+                "32 to 64",
+                "Linux 6.1 tcp_lp",
+                "bits of a delay; 64 as in ns-2 on a machine of 64 bits",
+            ),
         ],
         constants: &[Constant { name: "gamma", value: "1/8", source: "INFOCOM 2003" }],
         needs: Needs::Timestamps,
@@ -105,26 +119,30 @@ impl TcpLp {
 
     /// Updates the estimate of the other host's clock after an ACK with these timestamps. The old
     /// estimate has a weight of 63/64, and the result is rounded down.
-    fn estimate_clock(&mut self, theirs: u32, ours: u32) {
+    fn estimate_clock(&mut self, theirs: u64, ours: u64) {
         if let Some((their_last, our_last)) = self.reference
             && theirs != their_last
             && ours != our_last
         {
-            let rate = HZ.wrapping_mul(theirs.wrapping_sub(their_last)) / ours.wrapping_sub(our_last);
-            let (old, rate) = (i64::from(self.remote_hz), i64::from(rate));
-            let scaled = if old > 0 { (old << 6) + rate - old } else { rate << 6 };
-            self.remote_hz = u32::try_from(scaled >> 6).unwrap_or(0);
+            let [they, we] = [theirs.wrapping_sub(their_last), ours.wrapping_sub(our_last)];
+            let rate = (HZ.wrapping_mul(they) & self.word) / (we & self.word);
+            let rate = rate.cast_signed().wrapping_abs();
+            let old = self.remote_hz.cast_signed();
+            let scaled = if old > 0 { (old << 6).wrapping_add(rate).wrapping_sub(old) } else { rate << 6 };
+            self.remote_hz = (scaled >> 6).cast_unsigned() & self.word;
         }
         self.reference = Some((theirs, ours));
     }
 
     /// Returns the one-way delay that follows from these timestamps; 0: none.
-    fn delay(&self, theirs: u32, ours: u32) -> u32 {
+    fn delay(&self, theirs: u64, ours: u64) -> u64 {
         let Some(scale) = HZ.checked_div(self.remote_hz) else { return 0 };
-        theirs.wrapping_mul(scale).wrapping_sub(ours)
+        let delay = theirs.wrapping_mul(scale).wrapping_sub(ours) & self.word;
+        // Linux makes it a signed number of 64 bits, and takes that without its sign.
+        delay.cast_signed().unsigned_abs()
     }
 
-    fn sample(&mut self, delay: u32) {
+    fn sample(&mut self, delay: u64) {
         self.least = self.least.min(delay);
         if delay > self.most {
             if delay > self.reserve {
@@ -134,16 +152,17 @@ impl TcpLp {
                 self.most = delay;
             }
         }
-        self.smoothed = if self.smoothed == 0 {
+        let smoothed = if self.smoothed == 0 {
             delay << 3
         } else {
             self.smoothed.wrapping_add(delay.wrapping_sub(self.smoothed >> 3))
         };
+        self.smoothed = smoothed & self.word;
     }
 
     fn is_near(&self) -> bool {
-        let part = self.delta.wrapping_mul(self.most.wrapping_sub(self.least)) / 100;
-        self.smoothed >> 3 >= self.least.wrapping_add(part)
+        let part = (self.delta.wrapping_mul(self.most.wrapping_sub(self.least)) & self.word) / 100;
+        self.smoothed >> 3 >= self.least.wrapping_add(part) & self.word
     }
 }
 
@@ -174,6 +193,7 @@ impl CongestionControl for TcpLp {
         let [theirs, ours] = [theirs, ours].map(|stamp| ticks(feedback.now, stamp));
         let now = ticks(feedback.now, timestamp(feedback.now));
         if feedback.rtt.is_some() {
+            let [theirs, ours] = [theirs, ours].map(u64::from);
             self.estimate_clock(theirs, ours);
             let delay = self.delay(theirs, ours);
             if delay > 0 {
@@ -201,10 +221,11 @@ impl CongestionControl for TcpLp {
 
 impl Controller for TcpLp {
     fn set(&mut self, parameter: &str, value: Value) {
-        let value = u32::try_from(value.as_count()).unwrap_or(u32::MAX);
+        let value = value.as_count();
         match parameter {
             "delta" => self.delta = value,
-            _ => self.inference_rounds = value,
+            "word" => self.word = u64::MAX >> 64_u64.saturating_sub(value).min(63),
+            _ => self.inference_rounds = u32::try_from(value).unwrap_or(u32::MAX),
         }
     }
 }
@@ -234,8 +255,15 @@ mod tests {
     #[test]
     fn a_clock_taken_for_fast_counts_for_nothing() {
         let lp = TcpLp { remote_hz: 1001, ..TcpLp::default() };
-        assert_eq!(lp.delay(5025, 5000), 0_u32.wrapping_sub(5000));
+        assert_eq!(lp.delay(5025, 5000), (1 << 32) - 5000);
         let lp = TcpLp { remote_hz: 1000, ..TcpLp::default() };
         assert_eq!(lp.delay(5025, 5000), 25);
+    }
+
+    #[test]
+    fn with_words_of_64_bits_the_delay_by_a_clock_taken_for_fast_grows_with_time() {
+        let mut lp = TcpLp { remote_hz: 1001, ..TcpLp::default() };
+        lp.set("word", Value::Count(64));
+        assert_eq!([lp.delay(5025, 5000), lp.delay(6025, 6000)], [5000, 6000]);
     }
 }

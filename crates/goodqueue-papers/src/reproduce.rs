@@ -278,24 +278,42 @@ fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimR
         real: claim.real.clone(),
         repetitions: claim.cells().iter().map(|cell| evidence.repetitions(cell)).min().unwrap_or(0),
         checks,
-        note: claim.not_run.clone().unwrap_or_else(|| claim.note.clone()),
+        note: claim.shown_note().to_owned(),
     })
 }
 
 impl Paper {
     /// The result of a check, with what real systems give for it.
     fn beside(&self, claim: &Claim, check: &Check, finding: &Finding) -> CheckResult {
-        let real = self.real.iter().filter_map(|real| {
-            let Finding { outcome, values, .. } = real.judge(check, &claim.tolerance)?;
-            Some(RealResult { of: real.of.clone(), outcome, values })
-        });
         CheckResult {
             check: finding.check.clone(),
             outcome: finding.outcome,
             values: finding.values.clone(),
             intervals: finding.intervals.clone(),
             expected: finding.expected,
-            real: real.collect(),
+            real: self.real_of(claim, check),
+        }
+    }
+
+    /// What a check comes to by the figures of each real system that has them.
+    fn real_of(&self, claim: &Claim, check: &Check) -> Vec<RealResult> {
+        let judged = self.real.iter().filter_map(|real| {
+            let Finding { outcome, values, .. } = real.judge(check, &claim.tolerance)?;
+            Some(RealResult { of: real.of.clone(), outcome, values })
+        });
+        judged.collect()
+    }
+
+    /// Puts the present notes and figures of real systems into kept verdicts. They do not depend on
+    /// our runs, so a new one needs no run.
+    pub fn renew(&self, kept: &mut [ClaimResult]) {
+        for result in kept {
+            let Some(claim) = self.claims.iter().find(|claim| claim.id == result.id) else { continue };
+            result.real.clone_from(&claim.real);
+            claim.shown_note().clone_into(&mut result.note);
+            for (shown, check) in result.checks.iter_mut().zip(&claim.checks) {
+                shown.real = self.real_of(claim, check);
+            }
         }
     }
 }

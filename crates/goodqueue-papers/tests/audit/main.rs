@@ -18,13 +18,42 @@ use goodqueue_papers::reproduce::{
 
 #[test]
 fn the_audit_shows_every_claim_with_its_quote_check_and_verdict() {
+    for paper in papers().expect("the built-in papers are valid") {
+        verdicts_have_the_claims_notes_and_figures_of_real_systems(&paper);
+    }
     let audit = audit();
     let path = folder().join("AUDIT.md");
-    if std::env::var("UPDATE").is_ok_and(|update| !update.is_empty()) {
+    if updates() {
         std::fs::write(&path, &audit).expect("the audit is written");
     }
     let kept = std::fs::read_to_string(&path).expect("the audit");
     assert!(kept == audit, "AUDIT.md is stale: UPDATE=1 cargo test -p goodqueue-papers --test audit");
+}
+
+fn updates() -> bool {
+    std::env::var("UPDATE").is_ok_and(|update| !update.is_empty())
+}
+
+/// The kept verdicts have the claims' notes and figures of real systems. With `UPDATE` they get
+/// them, which needs no run.
+fn verdicts_have_the_claims_notes_and_figures_of_real_systems(paper: &Paper) {
+    let path = folder().join(&paper.name).join("verdicts.json");
+    let kept = std::fs::read(&path).expect("the verdicts; run `make score`");
+    let mut results = verdicts::read(&paper.name, &kept).expect("verdicts");
+    paper.renew(&mut results);
+    let mut file: serde_json::Value = serde_json::from_slice(&kept).expect("JSON");
+    file["claims"] = serde_json::to_value(&results).expect("verdicts are JSON");
+    let mut present = serde_json::to_vec_pretty(&file).expect("JSON");
+    present.push(b'\n');
+    if updates() {
+        std::fs::write(&path, &present).expect("the verdicts are written");
+    }
+    let kept = std::fs::read(&path).expect("the verdicts");
+    let paper = &paper.name;
+    assert!(
+        kept == present,
+        "verdicts.json of {paper} has other notes or figures of real systems: make page"
+    );
 }
 
 fn audit() -> String {

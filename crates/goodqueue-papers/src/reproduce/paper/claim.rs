@@ -101,6 +101,11 @@ pub struct Reference {
 }
 
 impl Claim {
+    /// Why it cannot be tried, or what differs.
+    pub(crate) fn shown_note(&self) -> &str {
+        self.not_run.as_ref().unwrap_or(&self.note)
+    }
+
     /// The cells that its checks are about.
     #[must_use]
     pub fn cells(&self) -> BTreeSet<Cell> {

@@ -214,7 +214,7 @@ fn is_tcp(kind: &str) -> bool {
 
 /// The greatest and the second greatest number of consecutive steps whose value is above
 /// `threshold`.
-fn longest_two(values: &[f64], threshold: f64) -> (f64, f64) {
+pub(crate) fn longest_two(values: &[f64], threshold: f64) -> (f64, f64) {
     let mut lengths: Vec<u32> = values
         .split(|value| *value <= threshold)
         .map(|above| u32::try_from(above.len()).unwrap_or(u32::MAX))

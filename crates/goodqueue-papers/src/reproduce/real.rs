@@ -14,7 +14,7 @@ use super::tolerance::{self, Tolerance};
 #[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct Real {
     /// Which system.
-    pub(super) of: String,
+    pub(crate) of: String,
     figures: BTreeMap<(String, Cell), f64>,
 }
 
@@ -45,8 +45,13 @@ impl Real {
     }
 
     /// The measures that it has figures of, and their cells.
-    pub(super) fn known(&self) -> impl Iterator<Item = &(String, Cell)> {
+    pub(crate) fn known(&self) -> impl Iterator<Item = &(String, Cell)> {
         self.figures.keys()
+    }
+
+    /// The figure of a measure in a cell.
+    pub(crate) fn of_cell(&self, measure: &str, cell: &Cell) -> Option<f64> {
+        self.figures.get(&(measure.to_owned(), cell.clone())).copied()
     }
 
     /// Judges a check by its figures; `None` if it asks for one that is not there.
@@ -61,7 +66,7 @@ impl Real {
         match expression {
             Expression::Number(number) => Some(*number),
             Expression::Name(name) => match cell {
-                Some(cell) => self.figures.get(&(name.clone(), cell.clone())).copied(),
+                Some(cell) => self.of_cell(name, cell),
                 None => tolerance::word(name),
             },
             Expression::In(inner, cell) => self.figure(inner, Some(cell)),

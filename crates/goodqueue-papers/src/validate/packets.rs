@@ -280,3 +280,42 @@ impl Observer for Log {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::details::longest_two;
+    use crate::reproduce::papers;
+
+    /// Packets in the queue at the end of each millisecond.
+    fn queue(packets: &[Seen]) -> Vec<f64> {
+        let last = packets.iter().map(|packet| packet.gone).max().unwrap_or(0);
+        let ends = (1..=last / 1_000_000 + 1).map(|step| step * 1_000_000);
+        ends.map(|end| packets.iter().filter(|packet| packet.came <= end && end < packet.gone).count() as f64)
+            .collect()
+    }
+
+    #[test]
+    fn the_spikes_that_claims_have_of_ns_2_are_those_of_its_recordings() {
+        let jk = papers().unwrap().into_iter().find(|paper| paper.name == "jk").unwrap();
+        let real = jk.real.iter().find(|real| real.of == "ns-2.35, one run").unwrap();
+        assert_eq!(real.known().count(), 12);
+        for (measure, cell) in real.known() {
+            let name = format!("packets/codel/{}", cell.experiment);
+            let read = FILES.iter().map(|file| Recording::read(file).unwrap());
+            let recording = read.into_iter().find(|recording| recording.name() == name).unwrap();
+            let above = |packets| longest_two(&queue(&recording.packets), packets);
+            let spike = match measure.as_str() {
+                "spike60" => above(10.0).0,
+                "spike100" => above(16.0).0,
+                "second_spike60" => above(10.0).1,
+                other => panic!("{other} is not in a recording"),
+            };
+            let written = real.of_cell(measure, cell).unwrap() * 1e3;
+            assert!(
+                (written - spike).abs() < 0.5,
+                "{measure} {cell}: {written} ms, the recording has {spike}"
+            );
+        }
+    }
+}

@@ -43,7 +43,7 @@ help:
 	@echo "make kills    1,000 kills (-9) of run, shell and shape at random moments, KILLS=... of them; make test has 50"
 	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
-	@echo "make random   the random tests with cases that nobody has tried, ROUNDS=10 times"
+	@echo "make random   the random tests with new seeds, ROUNDS=10 times"
 	@echo "make python   build the Python package in a virtual environment, and test it"
 	@echo "make playground  build the page of queues side by side into playground/dist, for any static host"
 	@echo "make site     playground, book, disciplines, papers and library as one static site in site/dist"
@@ -194,7 +194,7 @@ kills: toolchain
 models: toolchain
 	MODELS=$(MODELS) $(CARGO) test --release --quiet --package goodqueue --test reference
 
-# `make test` always tries the same cases (see .cargo/config.toml). Whoever finds a failure writes down the seed shown.
+# `make test` always uses the same cases (see .cargo/config.toml). PROPTEST_RNG_SEED=SEED cargo test repeats a failure.
 random: toolchain
 	@for round in $$(seq $(ROUNDS)); do \
 	  export PROPTEST_RNG_SEED=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \

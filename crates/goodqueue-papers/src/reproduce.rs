@@ -295,7 +295,7 @@ impl Paper {
         }
     }
 
-    /// What a check comes to by the figures of each real system that has them.
+    /// Judges a check by the values of each real system that has all of them.
     fn real_of(&self, claim: &Claim, check: &Check) -> Vec<RealResult> {
         let judged = self.real.iter().filter_map(|real| {
             let Finding { outcome, values, .. } = real.judge(check, &claim.tolerance)?;
@@ -304,8 +304,8 @@ impl Paper {
         judged.collect()
     }
 
-    /// Puts the present notes and figures of real systems into kept verdicts. They do not depend on
-    /// our runs, so a new one needs no run.
+    /// Copies the notes and the real systems' values from the claims into kept verdicts. They do
+    /// not depend on our runs, so a change of them needs no run.
     pub fn renew(&self, kept: &mut [ClaimResult]) {
         for result in kept {
             let Some(claim) = self.claims.iter().find(|claim| claim.id == result.id) else { continue };

@@ -62,7 +62,7 @@ impl Known {
     fn of(qdisc: &AnyQdisc<TestPacket>) -> Self {
         let config = qdisc.config();
         let settings = config.to_settings();
-        // A discipline of another crate may have the parameters of a built-in one, and its rules.
+        // The parameter decides, not the name: another crate may have a copy of `fq_codel`.
         let by_batches = settings.get(DROP_BATCH).is_some() && settings.choice("variant") == Some("linux");
         let batched = match settings.get(MEMORY_LIMIT) {
             Some(Value::Bytes(limit)) if by_batches => Some((limit, qdisc.len())),

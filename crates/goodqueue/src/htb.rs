@@ -367,7 +367,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         }
     }
 
-    /// True if class `index` has tokens, or a class from which it borrows has.
+    /// True if class `index` has tokens, or may borrow from a class that has some.
     fn may_send(&self, index: Index) -> bool {
         let mut next = Some(index);
         while let Some(class) = next.and_then(|above| self.class(above)) {
@@ -680,8 +680,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
         let now = self.now.max(now);
         let change = self.waiting.iter().filter_map(|waiting| waiting.first()).map(|first| first.0).min();
         let change = change.map(|due| Instant::from_nanos(due).max(now + Duration::from_nanos(1)));
-        // A leaf without tokens is not asked for packets, so what happens inside it does not matter
-        // until its class changes.
+        // A class without tokens does not dequeue from its leaf. The leaf's own events therefore
+        // matter only after `change`.
         let leaves = (0..).zip(&self.leaves).filter_map(|(index, leaf)| Some((index, leaf.as_ref()?)));
         let asked = leaves.filter(|(index, leaf)| !leaf.is_empty() && self.may_send(*index));
         asked.fold(change, |first, (_, leaf)| nesting::earlier(first, leaf.next_event(now)))

@@ -49,7 +49,7 @@ impl Real {
         self.figures.keys()
     }
 
-    /// The figure of a measure in a cell.
+    /// The value of a measure in a cell.
     pub(crate) fn of_cell(&self, measure: &str, cell: &Cell) -> Option<f64> {
         self.figures.get(&(measure.to_owned(), cell.clone())).copied()
     }

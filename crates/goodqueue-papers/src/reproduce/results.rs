@@ -109,7 +109,7 @@ pub struct CheckResult {
     /// What the paper has, if it is of a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<f64>,
-    /// What it comes to by the figures of real systems, where these are known.
+    /// How it comes out by the values of real systems, where these are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub real: Vec<RealResult>,
 }

@@ -296,14 +296,14 @@ mod tests {
     }
 
     #[test]
-    fn the_spikes_that_claims_have_of_ns_2_are_those_of_its_recordings() {
+    fn the_spikes_of_ns_2_beside_the_claims_are_those_of_its_recordings() {
         let jk = papers().unwrap().into_iter().find(|paper| paper.name == "jk").unwrap();
         let real = jk.real.iter().find(|real| real.of == "ns-2.35, one run").unwrap();
         assert_eq!(real.known().count(), 12);
+        let recordings: Vec<Recording> = FILES.iter().map(|file| Recording::read(file).unwrap()).collect();
         for (measure, cell) in real.known() {
             let name = format!("packets/codel/{}", cell.experiment);
-            let read = FILES.iter().map(|file| Recording::read(file).unwrap());
-            let recording = read.into_iter().find(|recording| recording.name() == name).unwrap();
+            let recording = recordings.iter().find(|recording| recording.name() == name).unwrap();
             let above = |packets| longest_two(&queue(&recording.packets), packets);
             let spike = match measure.as_str() {
                 "spike60" => above(10.0).0,

@@ -19,7 +19,7 @@ use goodqueue_papers::reproduce::{
 #[test]
 fn the_audit_shows_every_claim_with_its_quote_check_and_verdict() {
     for paper in papers().expect("the built-in papers are valid") {
-        verdicts_have_the_claims_notes_and_figures_of_real_systems(&paper);
+        verdicts_have_the_notes_and_real_values_of_the_claims(&paper);
     }
     let audit = audit();
     let path = folder().join("AUDIT.md");
@@ -34,9 +34,9 @@ fn updates() -> bool {
     std::env::var("UPDATE").is_ok_and(|update| !update.is_empty())
 }
 
-/// The kept verdicts have the claims' notes and figures of real systems. With `UPDATE` they get
-/// them, which needs no run.
-fn verdicts_have_the_claims_notes_and_figures_of_real_systems(paper: &Paper) {
+/// Compares the notes and the real systems' values in the kept verdicts with those of the claims.
+/// With `UPDATE` it first copies them from the claims.
+fn verdicts_have_the_notes_and_real_values_of_the_claims(paper: &Paper) {
     let path = folder().join(&paper.name).join("verdicts.json");
     let kept = std::fs::read(&path).expect("the verdicts; run `make score`");
     let mut results = verdicts::read(&paper.name, &kept).expect("verdicts");
@@ -50,10 +50,7 @@ fn verdicts_have_the_claims_notes_and_figures_of_real_systems(paper: &Paper) {
     }
     let kept = std::fs::read(&path).expect("the verdicts");
     let paper = &paper.name;
-    assert!(
-        kept == present,
-        "verdicts.json of {paper} has other notes or figures of real systems: make page"
-    );
+    assert!(kept == present, "verdicts.json of {paper} is stale beside claims.toml: make page");
 }
 
 fn audit() -> String {

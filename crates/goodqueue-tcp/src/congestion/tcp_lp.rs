@@ -9,8 +9,8 @@
 //! times, and backs off without reason at other times. This file keeps that behaviour with its
 //! 32-bit arithmetic.
 //!
-//! ns-2 runs the same code with words of 64 bits where the machine has such. There the delay is a
-//! number that grows with time, and TCP-LP backs off much more often. `word` chooses.
+//! On a 64-bit machine ns-2 runs the same code with 64-bit arithmetic. The wrong delay then grows
+//! with time, and TCP-LP backs off much more often. The parameter `word` selects the width.
 
 use goodqueue::Instant;
 
@@ -37,8 +37,8 @@ pub struct TcpLp {
     delta: u64,
     /// Length of the inference phase in round trips.
     inference_rounds: u32,
-    /// The greatest number that a word holds.
-    word: u64,
+    /// The bits of a delay that are kept: 32 in Linux, 64 in ns-2 on a 64-bit machine.
+    mask: u64,
     /// Estimate of the other host's ticks per second; 0: none.
     remote_hz: u64,
     /// Timestamps of the previous ACK: the other host's and our own.
@@ -65,7 +65,7 @@ impl Default for TcpLp {
             reno: Reno::default(),
             delta: 15,
             inference_rounds: 3,
-            word: u64::from(u32::MAX),
+            mask: u64::from(u32::MAX),
             remote_hz: 0,
             reference: None,
             smoothed: 0,
@@ -108,7 +108,7 @@ impl TcpLp {
                 (32, 64),
                 "32 to 64",
                 "Linux 6.1 tcp_lp",
-                "bits of a delay; 64 as in ns-2 on a machine of 64 bits",
+                "width of the delay arithmetic in bits; 64 as in ns-2 on a 64-bit machine",
             ),
         ],
         constants: &[Constant { name: "gamma", value: "1/8", source: "INFOCOM 2003" }],
@@ -125,11 +125,11 @@ impl TcpLp {
             && ours != our_last
         {
             let [they, we] = [theirs.wrapping_sub(their_last), ours.wrapping_sub(our_last)];
-            let rate = (HZ.wrapping_mul(they) & self.word) / (we & self.word);
+            let rate = (HZ.wrapping_mul(they) & self.mask) / (we & self.mask);
             let rate = rate.cast_signed().wrapping_abs();
             let old = self.remote_hz.cast_signed();
             let scaled = if old > 0 { (old << 6).wrapping_add(rate).wrapping_sub(old) } else { rate << 6 };
-            self.remote_hz = (scaled >> 6).cast_unsigned() & self.word;
+            self.remote_hz = (scaled >> 6).cast_unsigned() & self.mask;
         }
         self.reference = Some((theirs, ours));
     }
@@ -137,8 +137,8 @@ impl TcpLp {
     /// Returns the one-way delay that follows from these timestamps; 0: none.
     fn delay(&self, theirs: u64, ours: u64) -> u64 {
         let Some(scale) = HZ.checked_div(self.remote_hz) else { return 0 };
-        let delay = theirs.wrapping_mul(scale).wrapping_sub(ours) & self.word;
-        // Linux makes it a signed number of 64 bits, and takes that without its sign.
+        let delay = theirs.wrapping_mul(scale).wrapping_sub(ours) & self.mask;
+        // Linux stores it as a signed 64-bit number and negates a negative one.
         delay.cast_signed().unsigned_abs()
     }
 
@@ -157,12 +157,12 @@ impl TcpLp {
         } else {
             self.smoothed.wrapping_add(delay.wrapping_sub(self.smoothed >> 3))
         };
-        self.smoothed = smoothed & self.word;
+        self.smoothed = smoothed & self.mask;
     }
 
     fn is_near(&self) -> bool {
-        let part = (self.delta.wrapping_mul(self.most.wrapping_sub(self.least)) & self.word) / 100;
-        self.smoothed >> 3 >= self.least.wrapping_add(part) & self.word
+        let part = (self.delta.wrapping_mul(self.most.wrapping_sub(self.least)) & self.mask) / 100;
+        self.smoothed >> 3 >= self.least.wrapping_add(part) & self.mask
     }
 }
 
@@ -224,7 +224,7 @@ impl Controller for TcpLp {
         let value = value.as_count();
         match parameter {
             "delta" => self.delta = value,
-            "word" => self.word = u64::MAX >> 64_u64.saturating_sub(value).min(63),
+            "word" => self.mask = u64::MAX >> 64_u64.saturating_sub(value).min(63),
             _ => self.inference_rounds = u32::try_from(value).unwrap_or(u32::MAX),
         }
     }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn with_words_of_64_bits_the_delay_by_a_clock_taken_for_fast_grows_with_time() {
+    fn with_64_bits_the_delay_of_a_clock_taken_for_fast_grows_with_time() {
         let mut lp = TcpLp { remote_hz: 1001, ..TcpLp::default() };
         lp.set("word", Value::Count(64));
         assert_eq!([lp.delay(5025, 5000), lp.delay(6025, 6000)], [5000, 6000]);

@@ -101,7 +101,7 @@ pub struct Reference {
 }
 
 impl Claim {
-    /// Why it cannot be tried, or what differs.
+    /// The reason why it cannot be tried, or the note.
     pub(crate) fn shown_note(&self) -> &str {
         self.not_run.as_ref().unwrap_or(&self.note)
     }

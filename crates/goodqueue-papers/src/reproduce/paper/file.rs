@@ -53,7 +53,7 @@
 //! only = ["6.2"]                    # only experiments whose names begin with this
 //! table = "video"                   # the table of the report that shows it
 //!
-//! [[real]]                          # what a real system measured, beside our values
+//! [[real]]                          # values of a real system, shown beside ours after `make page`
 //! of = "Linux 6.1"
 //! measures.p95 = { "codel@1+1" = "90ms" }
 //!

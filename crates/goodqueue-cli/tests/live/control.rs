@@ -75,8 +75,8 @@ fn a_recorded_run_replays_through_changes_of_its_discipline() {
     let [record, socket] = ["run.jsonl", "control"].map(|name| folder.path().join(name));
     let options = ["--quiet", "--rate", "4mbit", "--up", "1mbit", "--rtt", "10ms", "--qdisc", "fq_codel"];
     let files = ["--record", record.to_str().unwrap(), "--control", socket.to_str().unwrap()];
-    let mut command = shell(&[&options[..], &files].concat(), "fetch-many 60000");
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut command = shell(&[&options[..], &files].concat(), "fetch-many-until-told 60000");
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the control socket", || UnixStream::connect(&socket).is_ok());
     for limit in [20, 3, 200] {
         let mut stream = UnixStream::connect(&socket).unwrap();
@@ -105,8 +105,9 @@ fn a_recording_that_ends_at_a_change_of_discipline_or_rate_is_no_difference() {
         let [record, socket] = ["run.jsonl", "control"].map(|name| folder.path().join(name));
         let options = ["--rate", "4mbit", "--up", "1mbit", "--rtt", "10ms", "--qdisc", "pfifo limit 40"];
         let files = ["--record", record.to_str().unwrap(), "--control", socket.to_str().unwrap()];
-        let mut command = shell(&[&options[..], &files].concat(), "fetch-many 60000");
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command = shell(&[&options[..], &files].concat(), "fetch-many-until-told 60000");
+        let child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         wait_until("the control socket", || UnixStream::connect(&socket).is_ok());
         let ask = |line: &str| -> Value {
             let mut stream = UnixStream::connect(&socket).unwrap();
@@ -167,7 +168,7 @@ fn a_flood_of_small_packets_leaves_memory_bounded_and_control_answering() {
         return;
     }
     let this = std::env::current_exe().unwrap();
-    let flood = format!("{ROLE}='flood 1' exec {} --exact inside --quiet", this.display());
+    let flood = format!("{ROLE}=flood-until-told exec {} --exact inside --quiet", this.display());
     let running = Running::start(&["--rate", "1mbit", "--qdisc", "pfifo limit 1000"], &["sh", "-c", &flood]);
     let process = format!("/proc/{}", running.child.id());
     wait_until("the flood", || running.ask("stats")["up"]["packets"]["offered"].as_u64() > Some(2000));

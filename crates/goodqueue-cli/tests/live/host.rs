@@ -197,8 +197,9 @@ fn shape_takes_over_an_interface_and_gives_it_back_however_it_ends() {
         up; kill -9 $pid; restored; $take
         # Both killed, the undo file does.
         $shape & pid=$!
-        up; guardian=$(pgrep -x gq-undo); kill -9 $guardian $pid; sleep 0.2
-        no 'ip route | grep -q default'; [ -e $folder/undo ]
+        up; guardian=$(pgrep -x gq-undo); kill -9 $guardian $pid
+        tries=0; while ip route | grep -q default; do sleep 0.02; tries=$((tries + 1)); [ $tries -lt 1000 ]; done
+        [ -e $folder/undo ]
         $goodqueue shape --undo $folder/undo > $folder/undone
         grep -q 'restored: route default via 203.0.113.1 of wan0' $folder/undone
         restored; $take

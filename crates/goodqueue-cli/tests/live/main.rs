@@ -640,13 +640,13 @@ fn compare_runs_the_kernel_s_tcp_live_and_beside_the_simulated_one() {
         link = { down = "8mbit", up = "4mbit", rtt = "20ms" }
         flows = [
             { kind = "tcp", size = "200kb", cc = "reno" },
-            { kind = "tcp", direction = "up", start = "200ms" },
+            { kind = "tcp", direction = "up", start = "1s" },
             { kind = "ping", interval = "50ms" },
             { kind = "cbr", rate = "400kbit", packet = 500 },
             { kind = "transfers", size = "30kb", think = "100ms" },
             { kind = "voip", direction = "up" },
-            # After the download has filled the queue. A lost SYN costs one second, and the next one two more.
-            { kind = "web", page = { objects = [8000, 4000, 3000, 2000, 1000] }, connections = 4, interval = "300ms", start = "800ms" },
+            # Before the upload fills the queue: a lost SYN costs one second, and the next one two more.
+            { kind = "web", page = { objects = [8000, 4000, 3000, 2000, 1000] }, connections = 4, interval = "300ms" },
         ]
     "#;
     std::fs::write(&scenario, mix).unwrap();

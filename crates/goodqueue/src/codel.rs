@@ -31,7 +31,7 @@
 //! | `ce_threshold` | sojourn time above which every ECN-capable packet is marked | time | off | Linux sch_codel | any |
 //! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | rfc8289, linux: c; cacm2012: a; ns2: b | RFC 8289 §5.5; Linux; Nichols & Jacobson 2012; ns-2 | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
 //! | `startup` | state of a queue that has seen no packet | `zero`, `ns2` | zero | RFC 8289 §5.3; ns-2 codel.cc | zero: below target; ns2: above target for longer than an interval |
-//! | `variant` | `rfc8289`: RFC 8289 with exact arithmetic. `linux`: Linux 6.1 sch_codel, bit for bit. `cacm2012`: the pseudo-code of Nichols & Jacobson 2012. `ns2`: Nichols' ns-2 code of May 2012 | word | rfc8289 | | |
+//! | `variant` | `rfc8289`: RFC 8289 with exact arithmetic. `linux`: Linux 6.1 sch_codel, bit for bit. `cacm2012`: the pseudo-code of Nichols & Jacobson 2012, and their first ns-2 code. `ns2`: Nichols' later ns-2 code of 2012 | word | rfc8289 | | |
 //!
 //! # Deviations
 //! * `rfc8289`: the square root is exact to the nanosecond (an integer root of `interval² /
@@ -43,7 +43,7 @@
 //!   as marked.
 //! * `cacm2012`: a phase of dropping that starts within 16 intervals of the last one resumes at
 //!   `count - 1`. "At most one packet left" means at most the largest packet seen.
-//! * `ns2` (Nichols' code of May 2012): a phase that starts within 8 intervals resumes at
+//! * `ns2` (Nichols' later code of 2012): a phase that starts within 8 intervals resumes at
 //!   `count - 2`, or at 0.9844 of `count` if that is more than 126 (never with `recall b`). A drop
 //!   that ends the phase is not counted. The wait before re-entry within 8 intervals is `interval /
 //!   sqrt(count)`. ns-2 starts with `first_above_time` at -1, as if the queue had been above

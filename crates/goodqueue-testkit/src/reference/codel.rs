@@ -10,7 +10,7 @@ pub enum Author {
     Rfc8289,
     /// Nichols & Jacobson 2012: recalls all but one; "not more than the largest packet seen left".
     Cacm2012,
-    /// Nichols' ns-2 code of May 2012: recalls all but two, and waits less before dropping again
+    /// Nichols' later ns-2 code of 2012: recalls all but two, and waits less before dropping again
     /// soon.
     Ns2,
 }

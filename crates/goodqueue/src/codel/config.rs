@@ -41,7 +41,7 @@ pub struct CodelParams {
 pub enum Recall {
     /// 2012 article: `count - 1` within 16 intervals of the drop that was due last.
     A,
-    /// ns-2 of May 2012 and the first drafts: `count - 2` within 8 intervals.
+    /// Nichols' later ns-2 code and the first drafts: `count - 2` within 8 intervals.
     B,
     /// Linux and RFC 8289: the drops that the last phase added to the count, within 16 intervals.
     C,
@@ -65,9 +65,9 @@ pub enum CodelVariant {
     Rfc8289,
     /// Linux 6.1, bit for bit.
     Linux,
-    /// The pseudo-code of the 2012 article.
+    /// The pseudo-code of the 2012 article, and Nichols' first patch for ns-2.35.
     Cacm2012,
-    /// Nichols' ns-2 code of May 2012.
+    /// Nichols' later, experimental ns-2 code of 2012.
     Ns2,
     /// Nichols' ns-2 code for CableLabs of January 2013, for bins only ([`crate::sfq_codel`]). It
     /// is like [`Self::Ns2`], but a bin that exceeds the target again waits for a whole interval.
@@ -282,8 +282,11 @@ impl Configure for CodelConfig {
         variants: &[
             Variant { name: "rfc8289", doc: "RFC 8289 with exact arithmetic" },
             Variant { name: "linux", doc: "Linux 6.1 sch_codel, bit for bit" },
-            Variant { name: "cacm2012", doc: "the pseudo-code of Nichols & Jacobson 2012" },
-            Variant { name: "ns2", doc: "Nichols' ns-2 code of May 2012" },
+            Variant {
+                name: "cacm2012",
+                doc: "the pseudo-code of Nichols & Jacobson 2012, and their first ns-2 code",
+            },
+            Variant { name: "ns2", doc: "Nichols' later ns-2 code of 2012" },
         ],
         children: crate::config::Children::None,
         parameters: &[LIMIT, TARGET, INTERVAL, ECN, CE_THRESHOLD, RECALL, STARTUP],

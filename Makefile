@@ -41,7 +41,7 @@ help:
 	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
 	@echo "make mutants  10,000 mutations of the inputs of each kind: no panic, at most 1 GiB of memory; MUTANTS=... of each"
 	@echo "make kills    1,000 kills (-9) of run, shell and shape at random moments, KILLS=... of them; make test has 50"
-	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny"
+	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny, npm and pip-audit"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make random   the random tests with new seeds, ROUNDS=10 times"
 	@echo "make python   build the Python package in a virtual environment, and test it"
@@ -171,21 +171,9 @@ bench-playground: playground
 	$(CARGO) build --release --quiet --package goodqueue-wasm --example native
 	cd playground && node bench.mjs $(abspath $(TARGET))/release/examples/native
 
-# cargo-deny takes minutes to build, so `make test` uses it where it is installed. The sources of all dependencies are
-# checked everywhere, by a test. The advisories are a git repository, which not every machine can reach.
+# Installs cargo-deny into the target folder when it runs first.
 supply-chain: toolchain
-	@if ! $(CARGO) deny --version >/dev/null 2>&1; then \
-	  echo "supply chain: licences, bans and advisories SKIPPED: cargo-deny is not installed (cargo install cargo-deny --locked)"; \
-	elif ! reason=$$($(CARGO) fetch --locked --quiet 2>&1); then \
-	  echo "supply chain: licences, bans and advisories SKIPPED: not all crates can be fetched:"; echo "$$reason"; \
-	else \
-	  $(CARGO) deny check --hide-inclusion-graph licenses bans sources || exit 1; \
-	  if reason=$$(timeout 60 $(CARGO) deny --log-level error fetch db 2>&1); then \
-	    $(CARGO) deny check --hide-inclusion-graph advisories || exit 1; \
-	  else \
-	    echo "supply chain: advisories SKIPPED: their database cannot be fetched:"; echo "$$reason"; \
-	  fi; \
-	fi
+	@CARGO="$(CARGO)" PYTHON="$(PYTHON)" .ci/supply-chain $(abspath $(TARGET))/supply-chain
 
 # What is left behind, and whether interrupted sweeps end with the same bytes.
 kills: toolchain

@@ -1,7 +1,8 @@
 //! Sources of the dependencies, checked on every machine: the part of `make supply-chain` that
-//! needs neither cargo-deny nor a network.
+//! needs neither cargo-deny nor a network. And that the other part cannot be left out unseen.
 
 use std::path::Path;
+use std::process::Command;
 
 use toml::{Table, Value};
 
@@ -39,4 +40,17 @@ fn who_embeds_the_library_gets_no_other_crate() {
     let manifest = read("crates/goodqueue/Cargo.toml");
     assert!(manifest["dependencies"].as_table().is_some_and(Table::is_empty));
     assert!(!manifest.contains_key("build-dependencies") && !manifest.contains_key("target"));
+}
+
+#[test]
+fn continuous_integration_fails_where_licences_cannot_be_checked() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/supply-chain");
+    // A Python that cannot install anything, and a PATH without cargo-deny.
+    let output = Command::new(script)
+        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("supply-chain"))
+        .envs([("CI", "true"), ("PYTHON", "false"), ("PATH", "/usr/bin:/bin")])
+        .output()
+        .expect("a shell");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("cargo-deny could not be installed"));
 }

@@ -1,6 +1,9 @@
 # goodqueue: `make demo` shows the main job, `make test` runs everything that CI runs.
 
 CARGO ?= cargo
+# With an empty QUIET cargo shows its progress.
+QUIET ?= --quiet
+LINKER ?= cc
 REPORT ?= goodqueue-report.html
 CHROMIUM ?= chromium
 TARGET = $(or $(CARGO_TARGET_DIR),target)
@@ -29,7 +32,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: site site-check playground playground-test playground-check bench-playground wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: announce site site-check playground playground-test playground-check bench-playground wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
@@ -55,7 +58,8 @@ help:
 	@echo "make deb      the same as a Debian package, with cargo-deb; make image: as a container image, with docker"
 	@echo "make install  put the goodqueue command into ~/.cargo/bin"
 
-demo: build
+demo: announce
+	@$(MAKE) --no-print-directory build QUIET=
 	@$(GOODQUEUE) compare --report $(REPORT)
 	@echo
 	@echo "The report is at $(CURDIR)/$(REPORT): open it in a browser."
@@ -197,7 +201,17 @@ counts: toolchain
 	@UPDATE=$(UPDATE) benches/count-instructions $${CARGO_TARGET_DIR:-target}/release/examples/instructions
 
 build: toolchain
-	@$(CARGO) build --release --quiet --package goodqueue-cli
+	@$(CARGO) build --release --locked $(QUIET) --package goodqueue-cli
+
+# Compiling takes minutes where nothing is compiled yet: say so before, and check now what would be missing at the end.
+announce: toolchain
+	@test -x $(GOODQUEUE) || { \
+	  echo "goodqueue is compiled first, once: about four minutes on two processors."; \
+	  echo "It needs Rust 1.88 or later, a C compiler to link, and a network for the crates of Cargo.lock."; \
+	}
+	@command -v $(LINKER) >/dev/null 2>&1 || { \
+	  echo "Rust needs a C compiler to link, and $(LINKER) is not here: install gcc or clang (on Debian: apt install gcc), then run make again."; \
+	  exit 1; }
 
 format: toolchain
 	$(CARGO) fmt --all --check
@@ -306,8 +320,8 @@ deb: dist
 image: dist
 	docker build --tag goodqueue --file packaging/Dockerfile $(DIST)/goodqueue
 
-install:
-	$(CARGO) install --path crates/goodqueue-cli
+install: announce
+	$(CARGO) install --locked --path crates/goodqueue-cli
 
 clean:
 	$(CARGO) clean

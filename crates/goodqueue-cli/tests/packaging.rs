@@ -1,4 +1,5 @@
-//! Packages contain what they name: the Debian package, and the container image.
+//! Packages contain what they name: the Debian package, and the container image. Builds from a
+//! checkout say what they need.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -83,5 +84,27 @@ fn every_command_has_a_manual_page_and_completions() {
             let completions = fs::read_to_string(folder.path().join("completions").join(shell)).unwrap();
             assert!(completions.contains(command), "{shell}: {command}");
         }
+    }
+}
+
+#[test]
+fn make_demo_and_make_install_say_what_they_need_and_show_how_far_they_are() {
+    let empty = tempfile::tempdir().unwrap();
+    for goal in ["demo", "install"] {
+        let output = Command::new("make")
+            .args(["--dry-run", "--no-print-directory", goal])
+            .current_dir(root())
+            // As in a shell, where no other make is at work; and where nothing is compiled yet.
+            .env_remove("MAKEFLAGS")
+            .env_remove("MAKELEVEL")
+            .env("CARGO_TARGET_DIR", empty.path())
+            .output()
+            .unwrap();
+        let commands = String::from_utf8(output.stdout).unwrap();
+        let needs = commands.find("It needs Rust").unwrap_or_else(|| panic!("{goal}: {commands}"));
+        let compiles = commands.find("cargo build --release").or(commands.find("cargo install")).unwrap();
+        assert!(needs < compiles, "{goal}: {commands}");
+        let line = commands[compiles..].lines().next().unwrap();
+        assert!(!line.contains("--quiet") && line.contains("--locked"), "{goal}: {line}");
     }
 }

@@ -32,7 +32,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: announce site site-check playground playground-test playground-check bench-playground wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: announce site site-check playground playground-test playground-check bench-playground wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
@@ -45,6 +45,7 @@ help:
 	@echo "make mutants  10,000 mutations of the inputs of each kind: no panic, at most 1 GiB of memory; MUTANTS=... of each"
 	@echo "make kills    1,000 kills (-9) of run, shell and shape at random moments, KILLS=... of them; make test has 50"
 	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny, npm and pip-audit"
+	@echo "make msrv     compile everything with the oldest compiler that the manifests allow"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make random   the random tests with new seeds, ROUNDS=10 times"
 	@echo "make python   build the Python package in a virtual environment, and test it"
@@ -178,6 +179,12 @@ bench-playground: playground
 # Installs cargo-deny into the target folder when it runs first.
 supply-chain: toolchain
 	@CARGO="$(CARGO)" PYTHON="$(PYTHON)" .ci/supply-chain $(abspath $(TARGET))/supply-chain
+
+# With the oldest compiler that the manifests allow. Tests run with the newest one.
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv: toolchain
+	@rustup run $(MSRV) cargo --version >/dev/null 2>&1 || rustup toolchain install $(MSRV) --profile minimal
+	$(CARGO) +$(MSRV) check --workspace --locked --quiet --target-dir $(TARGET)/msrv
 
 # What is left behind, and whether interrupted sweeps end with the same bytes.
 kills: toolchain

@@ -230,15 +230,15 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     /// The bucket of `packet`: the class given by the caller where it names one, else the hash.
     #[inline]
     fn bucket(&self, packet: &P) -> u32 {
-        match packet.class() {
-            Some(class) if (1..=self.config.divisor).contains(&class) => class - 1,
-            _ if self.config.variant == SfqVariant::Ns2
-                && let Some(nodes) = packet.nodes() =>
-            {
-                ns2_hash(nodes) % self.config.divisor
-            }
-            _ => packet.flow_hash(self.salt) & (self.config.divisor - 1),
+        if let Some(class) = packet.class().filter(|class| (1..=self.config.divisor).contains(class)) {
+            return class - 1;
         }
+        if self.config.variant == SfqVariant::Ns2
+            && let Some(nodes) = packet.nodes()
+        {
+            return ns2_hash(nodes) % self.config.divisor;
+        }
+        packet.flow_hash(self.salt) & (self.config.divisor - 1)
     }
 
     /// Advances the clock and changes the salt when it is due, once however many periods have

@@ -307,9 +307,8 @@ impl Story {
         {
             told.push(format!("{} [{}]", why.sentence(), decision.before.reference));
         }
-        if let (before, all) = decision.drops
-            && all > 1
-        {
+        let (before, all) = decision.drops;
+        if all > 1 {
             told.push(format!("The same call dropped {all} packets; this was number {}.", before + 1));
         }
         told

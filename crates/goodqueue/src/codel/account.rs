@@ -105,14 +105,16 @@ impl CodelVars {
                  interval of {interval}. So there was a standing queue: a dropping phase began, and the \
                  packet was {verb}."
             )),
-            Fate::Marked if let Some(threshold) = by_threshold => Some(format!(
-                "It had waited {waited}, longer than ce_threshold ({}): the packet was marked.",
-                readable(threshold)
-            )),
-            _ => Some(format!(
-                "It had waited {waited}, not less than the target of {target}, and was {verb} after other \
-                 packets in the same call."
-            )),
+            _ => Some(match by_threshold {
+                Some(threshold) if about.fate == Fate::Marked => format!(
+                    "It had waited {waited}, longer than ce_threshold ({}): the packet was marked.",
+                    readable(threshold)
+                ),
+                _ => format!(
+                    "It had waited {waited}, not less than the target of {target}, and was {verb} after other \
+                     packets in the same call."
+                ),
+            }),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use goodqueue_scenario::metrics::{Better, Digits, Group, Metric, SOJOURN_IN, Table, catalogue};
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::scenario::Direction;
-use goodqueue_scenario::summary::Estimate;
+use goodqueue_scenario::summary::{Estimate, median_apart};
 
 use crate::escape::clip;
 use crate::group::Grouped;
@@ -109,13 +109,16 @@ pub(crate) struct Spread {
     pub(crate) mean: f64,
     /// Half width of its 95 % confidence interval; `None` with one value.
     pub(crate) ci95: Option<f64>,
+    /// Median, if it differs from the mean by more than 20 %.
+    pub(crate) median: Option<f64>,
 }
 
 impl Spread {
     /// Computes the mean of the values that exist and are finite.
     pub(crate) fn of(values: impl Iterator<Item = Option<f64>>) -> Option<Self> {
         let values: Vec<f64> = values.flatten().filter(|v| v.is_finite()).collect();
-        Estimate::of(&values).map(|Estimate { mean, ci95, .. }| Self { mean, ci95 })
+        let median = median_apart(&values);
+        Estimate::of(&values).map(|Estimate { mean, ci95, .. }| Self { mean, ci95, median })
     }
 }
 
@@ -131,7 +134,10 @@ mod tests {
     #[test]
     fn spread_of_none_one_and_several() {
         assert_eq!(Spread::of([None, Some(f64::NAN)].into_iter()), None);
-        assert_eq!(Spread::of([Some(3.0), None].into_iter()), Some(Spread { mean: 3.0, ci95: None }));
+        assert_eq!(
+            Spread::of([Some(3.0), None].into_iter()),
+            Some(Spread { mean: 3.0, ci95: None, median: None })
+        );
         let two = Spread::of([Some(1.0), Some(3.0)].into_iter()).unwrap();
         // Student's t with one degree of freedom, times the standard error of 1.
         assert!((two.mean - 2.0).abs() < 1e-12 && (two.ci95.unwrap() - 12.7062).abs() < 1e-9);

@@ -198,6 +198,9 @@ impl<'a> Column<'a> {
         let interval = spread.ci95.filter(|half| *half > 0.0).map_or(String::new(), |half| {
             format!(" <span class=\"ci\">± {half:.*}</span>", self.digits(spread.mean))
         });
-        format!("<td class=\"n{group}{best}\">{shown}{interval}</td>")
+        let median = spread.median.map(|median| self.show(median)).filter(|median| *median != shown);
+        let median = median
+            .map_or(String::new(), |median| format!(" <span class=\"median\">median {median}</span>"));
+        format!("<td class=\"n{group}{best}\">{shown}{interval}{median}</td>")
     }
 }

@@ -7,6 +7,7 @@ mod best;
 mod explained;
 mod headline;
 mod line;
+mod medians;
 mod pairs;
 mod short;
 
@@ -23,7 +24,7 @@ use goodqueue_tc::brief;
 use crate::differences::Differences;
 pub use across::across;
 pub use explained::explained;
-pub use headline::headline;
+pub use headline::{headline, headline_of_sweep};
 use line::{Line, align, count, lines, number, plain_table, value};
 use short::short_table;
 
@@ -87,9 +88,12 @@ pub fn tables(results: &Results, view: View) -> String {
         }
         let lines = lines(&runs);
         let groups = catalogue(&runs);
-        let main = match view {
+        let (main, columns) = match view {
             View::Short(width) => short_table(&lines, &groups, width),
-            View::Wide => main_table(&lines, &groups),
+            View::Wide => {
+                let columns = main_columns(&lines, &groups);
+                (main_table(&lines, &columns), columns)
+            }
         };
         let _ = writeln!(text, "{}", main.trim_fmt());
         if let Some(sentence) = best::best(&lines) {
@@ -104,6 +108,7 @@ pub fn tables(results: &Results, view: View) -> String {
                 let _ = writeln!(text, "\n{}", pairs::pairs(&differences).trim_fmt());
             }
         }
+        text.push_str(&medians::remarks(&lines, &columns));
         for remark in lines.iter().flat_map(|line| shared::remarks(&line.runs)) {
             let _ = writeln!(text, "{remark}");
         }
@@ -187,15 +192,19 @@ fn plain(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The table of the main metrics: those that the traffic of these runs has.
-fn main_table(lines: &[Line<'_>], groups: &[Group]) -> Table {
+/// The columns of the main metrics: those that the traffic of these runs has.
+fn main_columns<'g>(lines: &[Line<'_>], groups: &'g [Group]) -> Vec<Column<'g>> {
     let applies = |group: &Group| lines.iter().flat_map(|line| &line.runs).any(|run| (group.applies)(run));
     let main = groups.iter().filter(|group| group.table == metrics::Table::Main && applies(group));
     let columns = main.flat_map(|group| group.columns().into_iter().map(move |column| (group, column)));
-    let columns: Vec<Column<'_>> = columns
+    columns
         .filter(|(group, column)| !group.hides_zeros || !is_zero(lines, column))
         .map(|(_, column)| column)
-        .collect();
+        .collect()
+}
+
+/// The table of the main metrics.
+fn main_table(lines: &[Line<'_>], columns: &[Column<'_>]) -> Table {
     let mut table = plain_table();
     let headings = columns.iter().map(|column| column.heading.as_str());
     table.set_header(["\n\nqdisc"].into_iter().chain(headings).chain(["\n\ngrade"]));

@@ -15,7 +15,7 @@ use self::pairs::Group;
 use self::series::MeanSeries;
 use crate::metrics;
 use crate::results::Run;
-pub use estimate::{Estimate, student_t};
+pub use estimate::{Estimate, median_apart, student_t};
 pub use pairs::Difference;
 
 /// The metrics of one discipline at one point of the sweep, over all seeds.
@@ -31,6 +31,10 @@ pub struct Aggregate {
     /// Mean and confidence interval of each metric by its path in a run, such as
     /// `bottleneck.down.sojourn_s.p95`. Metrics of single flows are not included.
     pub figures: BTreeMap<String, Estimate>,
+    /// Medians of the metrics whose median differs from their mean by more than 20 %; absent without
+    /// any.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub medians: BTreeMap<String, f64>,
     /// The differences from each discipline before this one at the same point of the sweep; absent
     /// without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -94,11 +98,34 @@ fn aggregate(group: &Group<'_>) -> Aggregate {
         qdisc: runs[0].qdisc.clone(),
         sweep: runs[0].sweep.clone(),
         seeds: runs.len() as u64,
+        medians: all
+            .iter()
+            .filter_map(|(key, values)| Some(((*key).clone(), median_apart(values)?)))
+            .collect(),
         figures: all
             .into_iter()
             .filter_map(|(key, values)| Some((key.clone(), Estimate::of(&values)?)))
             .collect(),
         differences: Vec::new(),
         series: MeanSeries::of(runs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(seed: u64, goodput: f64) -> Run {
+        let mut run = Run { qdisc: "sfq".to_owned(), seed, ..Run::default() };
+        run.goodput.down = goodput;
+        run
+    }
+
+    #[test]
+    fn medians_are_listed_only_where_they_differ_from_the_means() {
+        let moved = over_seeds(&[run(1, 1e6), run(2, 9e6), run(3, 9e6)]);
+        assert_eq!(moved[0].medians, BTreeMap::from([("goodput.down".to_owned(), 9e6)]));
+        let steady = over_seeds(&[run(1, 8e6), run(2, 9e6), run(3, 9e6)]);
+        assert!(!serde_json::to_string(&steady).unwrap_or_default().contains("medians"));
     }
 }

@@ -176,6 +176,19 @@ fn several_seeds_show_mean_and_confidence_interval() {
 }
 
 #[test]
+fn a_median_stands_below_a_mean_from_which_it_differs_by_more_than_a_fifth() {
+    let runs = [1e6, 9e6, 9e6].map(|goodput| {
+        let mut one = run("sfq", 1, None);
+        one.goodput.down = goodput;
+        one
+    });
+    let page = html(&results(runs.to_vec()), &Options::default());
+    assert!(page.contains("<td class=\"n group\">6.33 <span class=\"ci\">"), "the mean");
+    assert!(page.contains(" <span class=\"median\">median 9.00</span></td>"));
+    assert_eq!(own(&page).matches("class=\"median\"").count(), 1, "the other metrics are the same in all runs");
+}
+
+#[test]
 fn the_data_block_is_the_results_again() {
     let all = results(vec![run("pie", 1, Some(series(3)))]);
     let data = data_of(&html(&all, &Options::default()));

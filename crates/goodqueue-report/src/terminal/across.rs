@@ -12,6 +12,7 @@ use goodqueue_tc::brief;
 use serde_json::Value;
 
 use super::line::{Line, WIDEST_NAME, align, difference, digits_of, plain_table, show, wrapped};
+use super::medians;
 
 /// Returns the tables of one metric of all runs: its values, and with several seeds the differences
 /// from the first discipline. `key` is a key of the catalogue; without one, the tables show the
@@ -29,6 +30,7 @@ pub fn across(results: &Results, key: Option<&str>) -> String {
         Better::Neither => "",
     };
     let mut text = format!("{}{better}\n\n{}\n", metric.title(), sweep.values(metric).trim_fmt());
+    text.push_str(&medians::across(sweep.lines(), metric));
     if let Some(table) = sweep.differences(metric, results) {
         // Writing to a string cannot fail.
         let _ = write!(
@@ -97,6 +99,15 @@ impl<'r> Across<'r> {
         let run = point.iter().flat_map(|line| &line.runs).next();
         let value = |key: &&str| run.and_then(|run| run.sweep.get(*key));
         self.keys.iter().map(|key| Cell::new(value(key).map_or_else(String::new, shown))).collect()
+    }
+
+    /// The lines with runs, each with the name of its point and of its discipline.
+    fn lines(&self) -> impl Iterator<Item = (String, &Line<'r>)> {
+        self.points.iter().flatten().filter(|line| !line.runs.is_empty()).map(|line| {
+            let swept = line.runs[0].swept();
+            let point: String = swept.map(|(key, value)| format!("{key} = {}, ", shown(value))).collect();
+            (format!("{point}{}", line.label()), line)
+        })
     }
 
     fn values(&self, metric: &KeyedMetric<'_>) -> Table {

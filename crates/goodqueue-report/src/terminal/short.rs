@@ -7,9 +7,13 @@ use goodqueue_scenario::metrics::{self, Column, Group, LOSS};
 use super::line::{Line, align, plain_table, value, wrapped};
 
 /// Returns the table: grade, loaded ping, goodput and loss, then as many of the other columns of
-/// the main table as fit `width`.
-pub(super) fn short_table(lines: &[Line<'_>], groups: &[Group], width: usize) -> Table {
-    let first: Vec<Column<'_>> = FIRST
+/// the main table as fit `width`; and the columns that it has.
+pub(super) fn short_table<'g>(
+    lines: &[Line<'_>],
+    groups: &'g [Group],
+    width: usize,
+) -> (Table, Vec<Column<'g>>) {
+    let first: Vec<Column<'g>> = FIRST
         .iter()
         .filter_map(|title| groups.iter().find(|group| group.title == *title))
         .flat_map(Group::columns)
@@ -32,7 +36,7 @@ pub(super) fn short_table(lines: &[Line<'_>], groups: &[Group], width: usize) ->
             table = wider;
         }
     }
-    table
+    (table, columns)
 }
 
 fn filled(lines: &[Line<'_>], columns: &[Column<'_>]) -> Table {

@@ -31,6 +31,22 @@ impl Estimate {
     }
 }
 
+/// Returns the median of `values` if it differs from their mean by more than a fifth of the mean: a
+/// few runs, such as one with a hash collision, then move the mean.
+#[must_use]
+pub fn median_apart(values: &[f64]) -> Option<f64> {
+    let Estimate { mean, .. } = Estimate::of(values)?;
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    let median = if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[middle - 1], upper) };
+    ((median - mean).abs() > APART * mean.abs()).then_some(median)
+}
+
+/// Share of the mean by which a median differs that is worth a remark.
+const APART: f64 = 0.2;
+
 /// The 97.5 % quantile of Student's t distribution with these degrees of freedom; between the rows
 /// of the table that of fewer degrees, which is wider.
 #[must_use]
@@ -91,6 +107,16 @@ mod tests {
         assert!((estimate.ci95.unwrap() - 1.7875).abs() < 1e-3, "{estimate:?}");
         assert_eq!(Estimate::of(&[3.0]), Some(Estimate { count: 1, mean: 3.0, ci95: None }));
         assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn a_median_is_told_if_one_run_moves_the_mean() {
+        assert_eq!(median_apart(&[20.0, 21.0, 300.0, 19.0, 20.0]), Some(20.0), "the mean is 76");
+        assert_eq!(median_apart(&[1.0, 2.0, 3.0, 10.0]), Some(2.5), "the mean is 4");
+        assert_eq!(median_apart(&[100.0, 110.0, 150.0]), None, "the mean is 120");
+        assert_eq!(median_apart(&[0.0, 0.0, 0.0]), None);
+        assert_eq!(median_apart(&[5.0]), None);
+        assert_eq!(median_apart(&[]), None);
     }
 
     #[test]

@@ -277,15 +277,19 @@ class Plot:
         self, direction: str, at: Mapping[str, Any] | None, note: str = "", swept: tuple[str, ...] = ()
     ) -> str:
         seeds = self._seeds()
-        parts = [self._results._inner.headline(), f"{seeds} seed{'s' * (seeds > 1)}"]
+        varied = [key for key in sorted(self._swept()) if key in swept]
+        parts = [self._results._inner.headline(varied), f"{seeds} seed{'s' * (seeds > 1)}"]
         point = [f"{key} = {value:g}" if isinstance(value, float) else f"{key} = {value}" for key, value in (at or {}).items()]
         point = [f"with {words}" for words in point]
-        varied = [key for key in sorted(self._swept()) if key in swept]
-        if varied:
-            point.append(f"but {', '.join(varied)} varies")
+        point += [f"{key}: {self._values_of(key)}" for key in varied]
         if direction:
             point.append(f"direction: {direction}")
         return "; ".join(parts + point) + f". {note} goodqueue {self._results._json['goodqueue']}".rstrip()
+
+    def _values_of(self, key: str) -> str:
+        """Returns the values of a swept key as given: a few of them, or the first and the last."""
+        values = list(dict.fromkeys(str(run["sweep"][key]) for run in self._results.runs if key in run.get("sweep", {})))
+        return ", ".join(values) if len(values) <= 3 else f"{values[0]} to {values[-1]}"
 
 
 def _rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:

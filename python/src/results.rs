@@ -54,8 +54,8 @@ impl Results {
     }
 
     /// Returns the link and the traffic in one line.
-    fn headline(&self) -> String {
-        terminal::headline(&self.results.scenario, "simulated")
+    fn headline(&self, varied: Vec<String>) -> String {
+        terminal::headline_of_sweep(&self.results.scenario, "simulated", &varied)
     }
 
     /// Returns the name and the unit in tables of each metric, by its key.

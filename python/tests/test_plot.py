@@ -79,6 +79,12 @@ def test_each_figure_states_the_link_the_traffic_and_the_seeds(results: gq.Resul
         assert "10mbit down, 1mbit up" in text and "4 x tcp cubic down" in text and "3 seeds" in text
 
 
+def test_the_figure_of_a_sweep_names_the_values_of_its_axis_and_not_one_of_them(swept: gq.Results) -> None:
+    text = " ".join(swept.plot.sweep(x="link.rtt")._supxlabel.get_text().split())
+    assert "base RTT varied" in text and "link.rtt: 10ms, 40ms" in text
+    assert "base RTT 10ms" not in text
+
+
 def test_files_are_vectors_with_embedded_fonts_and_the_same_bytes_again(results: gq.Results, tmp_path: Path) -> None:
     for name in ("a.pdf", "b.pdf", "a.svg", "b.svg"):
         results.plot.cdf(path=tmp_path / name)

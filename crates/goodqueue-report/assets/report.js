@@ -387,22 +387,27 @@
     sweep() {
       const { name, unit } = charts.metrics[state.metric];
       const show = (v) => (unit === "ms" ? time(v) : unit === "Mbit/s" ? rate(v) : trim(v));
+      // The key that varies fastest is on the first line below the axis. A gap separates the points that
+      // differ in another key, so that no line connects them.
+      const [first, second] = charts.points;
+      const fast = Math.max(0, charts.keys.findIndex((_, i) => first?.values[i] !== second?.values[i]));
+      const others = (p) => p.values.filter((_, i) => i !== fast);
+      const places = charts.points.flatMap((p, i) => (i && others(p).join() !== others(charts.points[i - 1]).join() ? [null, p] : [p]));
       const lines = charts.disciplines
-        .map((_, d) => ({ d, data: charts.points.map((p) => p.cells[d]?.metrics[state.metric] ?? null) }))
+        .map((_, d) => ({ d, data: places.map((p) => p?.cells[d]?.metrics[state.metric] ?? null) }))
         .filter((l) => !state.hidden.has(l.d) && l.data.some((v) => v));
       if (!lines.length) return "These results contain no values of this metric.";
       const b = base();
-      const full = charts.points.map((p) => p.label);
-      const keys = new Set(full.map((l) => l.split(" = ")[0]));
-      const single = keys.size === 1 && full.every((l) => l.split(" = ").length === 2);
-      const [key, labels] = single ? [[...keys][0], full.map((l) => l.split(" = ")[1])] : ["", full];
+      const labels = places.map((p) => (p ? [p.values[fast], ...others(p)].map((value) => short(value, 16)).join("\n") : ""));
+      const keys = [charts.keys[fast], ...charts.keys.filter((_, i) => i !== fast)];
+      const more = 15 * Math.max(0, charts.keys.length - 1);
       const positive = lines.every((l) => l.data.every((v) => !v || v[0] > 0));
       const y = state.scale === "log" && unit === "ms" && positive ? timeScale(lines.flatMap((l) => l.data.map((v) => v && v[0]))) : { type: "value" };
       return {
         ...b,
         tooltip: {
           ...b.tooltip, trigger: "axis",
-          formatter: ([{ dataIndex }]) => tip(charts.points[dataIndex].label, lines
+          formatter: ([{ dataIndex }]) => tip(places[dataIndex]?.label ?? "", lines
             .filter((l) => l.data[dataIndex])
             .sort((p, q) => q.data[dataIndex][0] - p.data[dataIndex][0])
             .map(({ d, data }) => ({
@@ -410,8 +415,8 @@
               values: [show(data[dataIndex][0]) + (data[dataIndex][1] === null ? "" : ` ± ${show(data[dataIndex][1])}`)],
             }))),
         },
-        grid: { ...b.grid, left: 72, right: roomForNames(lines) },
-        xAxis: axis(key, null, { type: "category", data: labels, axisLabel: { color: css("--soft"), width: 110, overflow: "truncate" }, splitLine: { show: false } }),
+        grid: { ...b.grid, left: 72, right: roomForNames(lines), bottom: b.grid.bottom + more },
+        xAxis: axis(keys.join(" / "), null, { type: "category", data: labels, nameGap: 28 + more, axisLabel: { color: css("--soft"), lineHeight: 15 }, splitLine: { show: false } }),
         yAxis: upright(name, show, y),
         series: lines.flatMap(({ d, data }) => {
           const mean = { ...line(d, data.map((v) => v && v[0])), ...named(d), showSymbol: true, symbol: "circle", symbolSize: 7 };
@@ -667,7 +672,7 @@
     caption($("sojourn").parentElement, true);
     link();
     if (charts.points.length > 1) {
-      $("sweep-figure").querySelector("summary").textContent = `${charts.points.length} sweep points · ${point().seeds}`;
+      $("sweep-figure").querySelector("summary").textContent = `${charts.keys.join(", ")}: ${charts.points.length} points · ${point().seeds}`;
     }
     seeds();
   };

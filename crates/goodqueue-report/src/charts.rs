@@ -28,6 +28,8 @@ pub(crate) struct Charts {
     /// computed from logarithms.
     log_latency: bool,
     metrics: Vec<MetricName>,
+    /// Swept keys.
+    keys: Vec<String>,
     points: Vec<PointData>,
 }
 
@@ -40,6 +42,8 @@ struct MetricName {
 #[derive(Serialize)]
 struct PointData {
     label: String,
+    /// Values of the swept keys for readers.
+    values: Vec<String>,
     words: String,
     seeds: String,
     /// Values of the swept keys of the scenario.
@@ -139,6 +143,7 @@ impl Charts {
         let cell = |runs: &Vec<&Run>| cell(runs, grouped.link, &shown, log_latency, budget);
         let point = |p: &Point<'_>| PointData {
             label: p.label.clone(),
+            values: p.values.iter().map(|(_, value)| value.clone()).collect(),
             words: words::parameters(p),
             seeds: words::seeds(p),
             sweep: p.first().map(|run| run.sweep.clone()).unwrap_or_default(),
@@ -155,6 +160,7 @@ impl Charts {
             link: grouped.link.name(),
             log_latency,
             metrics: metrics.collect(),
+            keys: grouped.points.first().map_or_else(Vec::new, |p| p.values.iter().map(|pair| pair.0.clone()).collect()),
             points: grouped.points.iter().map(point).collect(),
         }
     }

@@ -173,7 +173,7 @@ mod tests {
         };
         let runs = [at("5mbit", 60.0), at("1mbit", 1900.0)];
         let page = everyday(&Grouped::new(&runs));
-        let (first, second) = page.split_once("<h3>link.down = 1mbit</h3>").unwrap();
+        let (first, second) = page.split_once("<h3>link.down = 1 Mbit/s</h3>").unwrap();
         assert_eq!(first.matches(">works<").count(), 5);
         assert_eq!(second.matches(">poor<").count(), 4, "HD video does not depend on the ping");
     }

@@ -20,8 +20,11 @@ pub(crate) struct Grouped<'a> {
 
 /// The runs of one sweep point.
 pub(crate) struct Point<'a> {
-    /// Values of the swept keys, as in `rate = 10mbit, rtt = 50ms`; empty without a sweep.
+    /// The swept keys with their values, as in `link.up = 10 Mbit/s, link.rtt = 50 ms`; empty
+    /// without a sweep.
     pub(crate) label: String,
+    /// The swept keys and their values for readers.
+    pub(crate) values: Vec<(String, String)>,
     /// Runs of each discipline; may be empty.
     pub(crate) runs: Vec<Vec<&'a Run>>,
 }
@@ -36,7 +39,8 @@ impl<'a> Grouped<'a> {
             let d = index_of(&mut given, run.qdisc.as_str());
             let p = index_of(&mut sweeps, &run.sweep);
             if p == points.len() {
-                points.push(Point { label: sweep_label(&run.sweep), runs: Vec::new() });
+                let values = values(&run.sweep);
+                points.push(Point { label: sweep_label(&values), values, runs: Vec::new() });
             }
             let cells = &mut points[p].runs;
             cells.resize(cells.len().max(d + 1), Vec::new());
@@ -64,11 +68,31 @@ fn index_of<T: PartialEq>(known: &mut Vec<T>, item: T) -> usize {
     })
 }
 
-fn sweep_label(sweep: &BTreeMap<String, serde_json::Value>) -> String {
-    let value = |v: &serde_json::Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
-    let pairs: Vec<_> =
-        sweep.iter().map(|(k, v)| format!("{} = {}", clip(k, 60), clip(&value(v), 60))).collect();
-    pairs.join(", ")
+fn sweep_label(values: &[(String, String)]) -> String {
+    values.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn values(sweep: &BTreeMap<String, serde_json::Value>) -> Vec<(String, String)> {
+    sweep.iter().map(|(key, value)| (clip(key, 60), clip(&readable(value), 60))).collect()
+}
+
+/// Formats a swept value. A time or a rate in tc's units, such as `10mbit`, becomes a number with the
+/// unit that people write.
+fn readable(value: &serde_json::Value) -> String {
+    let Some(text) = value.as_str() else { return value.to_string() };
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or_default();
+    let (number, unit) = text.split_at(end);
+    let unit = match unit {
+        _ if number.is_empty() => return text.to_owned(),
+        "s" | "ms" | "ns" => unit,
+        "us" => "µs",
+        "bit" => "bit/s",
+        "kbit" => "kbit/s",
+        "mbit" => "Mbit/s",
+        "gbit" => "Gbit/s",
+        _ => return text.to_owned(),
+    };
+    format!("{number} {unit}")
 }
 
 /// Returns a short name for each discipline. A tc line becomes its kind, plus the words that
@@ -108,6 +132,17 @@ fn own_words<'a>(mine: &[&'a str], siblings: &[&Vec<&str>]) -> Vec<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_point_is_named_by_its_keys_with_values_and_units() {
+        let label = |sweep| sweep_label(&values(&serde_json::from_value(sweep).unwrap()));
+        assert_eq!(
+            label(serde_json::json!({"link.up": "1.5mbit", "link.rtt": "12.5ms"})),
+            "link.rtt = 12.5 ms, link.up = 1.5 Mbit/s"
+        );
+        assert_eq!(label(serde_json::json!({"tcp.cc": "cubic", "flows.0.count": 4})), "flows.0.count = 4, tcp.cc = cubic");
+        assert_eq!(label(serde_json::json!({"qdisc": "pfifo limit 9p", "x": "5s lte"})), "qdisc = pfifo limit 9p, x = 5s lte");
+    }
 
     #[test]
     fn labels_are_short_and_unique() {

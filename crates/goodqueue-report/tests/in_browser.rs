@@ -33,6 +33,44 @@ fn a_sweep_is_drawn() {
 }
 
 #[test]
+fn the_axis_of_a_sweep_has_the_keys_and_the_values_with_their_units() {
+    let mut results = invented::results(2, &[2.0, 50.0]);
+    let Some(one) = dom(&results, &Options::default(), "") else { return };
+    for text in [">bottleneck.rate</text>", ">2 Mbit/s</text>", ">50 Mbit/s</text>"] {
+        assert!(one.contains(text), "no {text}");
+    }
+    for run in &mut results.runs {
+        run.sweep.insert("link.rtt".to_owned(), "10ms".into());
+    }
+    let Some(two) = dom(&results, &Options::default(), "") else { return };
+    for text in [">bottleneck.rate / link.rtt</text>", ">2 Mbit/s</", ">10 ms</"] {
+        assert!(two.contains(text), "no {text}");
+    }
+}
+
+#[test]
+fn all_columns_of_the_tables_fit_a_window_of_1280_pixels() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = dir.path().join("report.html");
+    for seeds in [1, 5] {
+        let page = html(&invented::results(seeds, &[10.0]), &Options::default());
+        // The page's policy allows no script of a test.
+        let page = page.replace("Content-Security-Policy", "none").replace("</body>", &format!("{MEASURE}</body>"));
+        std::fs::write(&file, page).expect("to write the page");
+        let dom = dump_dom(&chromium, dir.path(), &format!("file://{}", file.display()), 1280);
+        let (_, cut) = dom.split_once("data-cut=\"").expect("the measurement");
+        assert_eq!(cut.split('"').next(), Some(""), "tables that are cut with {seeds} seeds");
+    }
+}
+
+/// Lists the tables that are wider than their place.
+const MEASURE: &str = "<script>addEventListener(\"load\", () => {
+    const cut = [...document.querySelectorAll(\".scroll\")].filter((one) => one.scrollWidth > one.clientWidth);
+    document.documentElement.dataset.cut = cut.map((one) => one.getAttribute(\"aria-label\")).join();
+});</script>";
+
+#[test]
 fn the_scenario_opens_in_the_playground() {
     let mut results = invented::results(1, &[10.0]);
     results.scenario =
@@ -101,7 +139,7 @@ fn the_page_of_papers_has_its_style() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = dir.path().join("papers.html");
     std::fs::write(&file, papers_html(&[papers], "goodqueue reproduce")).expect("to write the page");
-    let dom = dump_dom(&chromium, dir.path(), &format!("file://{}", file.display()));
+    let dom = dump_dom(&chromium, dir.path(), &format!("file://{}", file.display()), 1400);
     assert!(dom.contains("A paper"), "{dom}");
 }
 
@@ -122,16 +160,17 @@ fn dom(results: &Results, options: &Options, hash: &str) -> Option<String> {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = dir.path().join("report.html");
     std::fs::write(&file, html(results, options)).expect("to write the page");
-    Some(dump_dom(&chromium, dir.path(), &format!("file://{}{hash}", file.display())))
+    Some(dump_dom(&chromium, dir.path(), &format!("file://{}{hash}", file.display()), 1400))
 }
 
-fn dump_dom(chromium: &Path, profile: &Path, url: &str) -> String {
+fn dump_dom(chromium: &Path, profile: &Path, url: &str, width: u32) -> String {
     let quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"];
     let output = Command::new(chromium)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-component-update"])
         .args(quiet)
         .arg(format!("--user-data-dir={}", profile.join("profile").display()))
-        .args(["--enable-logging=stderr", "--window-size=1400,5000", "--virtual-time-budget=4000"])
+        .args(["--enable-logging=stderr", "--virtual-time-budget=4000"])
+        .arg(format!("--window-size={width},5000"))
         .args(["--dump-dom", url])
         .output()
         .expect("to start the browser");

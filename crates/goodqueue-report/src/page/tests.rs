@@ -87,7 +87,7 @@ fn headline_of_a_sweep_takes_the_worst_point() {
     assert_eq!(answer(&runs), "a adds at most 20 ms to ping at any point of the sweep; b adds up to 900 ms");
     let page = html(&results(runs.to_vec()), &Options::default());
     assert_eq!(page.matches("<table>").count(), 2);
-    assert_eq!(page.matches("<h3>rate = 1mbit</h3>").count(), 2, "its metrics, and what works");
+    assert_eq!(page.matches("<h3>rate = 1 Mbit/s</h3>").count(), 2, "its metrics, and what works");
 }
 
 #[test]

@@ -4,6 +4,20 @@ use goodqueue::Duration;
 use goodqueue_tc::units;
 
 /// Describes a scenario in one line, or in two that fit a terminal. `means` says how it ran, such
+/// as "simulated". The values of these `swept` keys are called "varied", because those of the
+/// scenario belong to one point of the sweep.
+#[must_use]
+pub fn headline_of_sweep(scenario: &serde_json::Value, means: &str, swept: &[String]) -> String {
+    let mut scenario = scenario.clone();
+    for key in swept {
+        if let Some(value) = scenario.pointer_mut(&format!("/{}", key.replace('.', "/"))) {
+            *value = VARIED.into();
+        }
+    }
+    headline(&scenario, means)
+}
+
+/// Describes a scenario in one line, or in two that fit a terminal. `means` says how it ran, such
 /// as "simulated".
 #[must_use]
 pub fn headline(scenario: &serde_json::Value, means: &str) -> String {
@@ -20,7 +34,8 @@ pub fn headline(scenario: &serde_json::Value, means: &str) -> String {
             .iter()
             .map(|flow| {
                 let cc = flow["cc"].as_str().map_or_else(String::new, |cc| format!(" {cc}"));
-                format!("{} x {}{cc} {}", flow["count"], text(&flow["kind"]), text(&flow["direction"]))
+                let count = flow["count"].as_str().map_or_else(|| flow["count"].to_string(), str::to_owned);
+                format!("{count} x {}{cc} {}", text(&flow["kind"]), text(&flow["direction"]))
             })
             .collect()
     });
@@ -36,11 +51,15 @@ pub fn headline(scenario: &serde_json::Value, means: &str) -> String {
     format!("{line}{separator}{flows}")
 }
 
+const VARIED: &str = "varied";
 /// Width of a terminal that nobody has widened.
 const COLUMNS: usize = 80;
 
 /// Returns the range of the flows' base round-trip times.
 fn base_rtt(scenario: &serde_json::Value) -> String {
+    if scenario["link"]["rtt"] == VARIED {
+        return VARIED.to_owned();
+    }
     let time = |value: &serde_json::Value| units::time(value.as_str()?).ok();
     let flows = scenario["flows"].as_array().map_or(&[][..], Vec::as_slice);
     let ends = flows.iter().filter_map(|flow| {
@@ -53,5 +72,28 @@ fn base_rtt(scenario: &serde_json::Value) -> String {
     match all.iter().max() {
         Some(longest) if *longest > shortest => format!("{shortest} to {longest}"),
         _ => shortest.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn swept_values_are_called_varied_and_not_by_those_of_one_point() {
+        let scenario = json!({
+            "link": {"down": "10mbit", "up": "1mbit", "rtt": "10ms"}, "duration": "60s",
+            "flows": [{"kind": "tcp", "cc": "cubic", "direction": "down", "count": 4, "rtt": "10ms"}],
+        });
+        let said = |swept: &[&str]| {
+            headline_of_sweep(&scenario, "simulated", &swept.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(said(&["link.rtt"]), "10mbit down, 1mbit up, base RTT varied, 60s simulated; 4 x tcp cubic down");
+        assert_eq!(
+            said(&["link.up", "flows.0.count", "absent"]),
+            "10mbit down, varied up, base RTT 10ms, 60s simulated; varied x tcp cubic down"
+        );
     }
 }

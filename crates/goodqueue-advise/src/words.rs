@@ -96,7 +96,7 @@ fn confidence(advice: &Advice) -> String {
         let columns: String = columns.iter().map(|column| format!(" {column:>12}")).collect();
         let _ = writeln!(text, "{}", format!("  {name:widest$}{columns}").trim_end());
     };
-    let instead = if advice.instead.is_some() { "or" } else { "" };
+    let instead = if advice.instead.is_some() { "per-flow AP" } else { "" };
     line("", ["today", "advice", instead].map(str::to_owned));
     for mix in &advice.mixes {
         let instead = mix.instead_s.as_ref().map(range).unwrap_or_default();

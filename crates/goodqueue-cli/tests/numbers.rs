@@ -76,10 +76,11 @@ fn page() -> String {
 /// Claims of each paper, from `goodqueue reproduce --json`.
 fn claims(text: &mut String) {
     text.push_str(
-        "\n## Claims of the papers\n\n`goodqueue reproduce` runs the experiments of the papers and judges each claim. Numbers, \
-         orders and\nshapes that a paper states count. Beside them are checks that do not count: of our set-up, of a \
-         paper's\narithmetic, of a result that we used to choose a parameter, and our own. Undecided: the 95 % interval has \
-         the\nlimit inside. [Every claim](../crates/goodqueue-papers/papers/AUDIT.md) with its quote and check.\n\n\
+        "\n## Claims of the papers\n\n`goodqueue reproduce` runs the experiments of the papers and judges each claim. The score \
+         counts\nnumbers, orders and shapes that a paper states. The last column counts all other checks: those of our set-up, of \
+         a\npaper's arithmetic, of results by which we chose a parameter, and those that no paper states. A claim is undecided if\nthe \
+         limit lies within the 95 % confidence interval. [The audit](../crates/goodqueue-papers/papers/AUDIT.md) lists every \
+         claim\nwith its quote and check.\n\n\
          | paper | claims reproduced | undecided | not reproduced | not run | other checks that hold |\n\
          |---|---|---|---|---|---|\n",
     );

@@ -15,8 +15,8 @@ pub struct Profile {
     pub summary: &'static str,
     /// All settings.
     pub settings: Config,
-    /// What a congestion controller's name means here, where that is not the controller of that
-    /// name.
+    /// Names of congestion controllers that stand for another controller in this profile, each with
+    /// that controller.
     pub controllers: &'static [(&'static str, &'static str)],
     /// Where the settings come from, one line each.
     pub sources: &'static [&'static str],

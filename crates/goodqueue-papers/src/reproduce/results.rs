@@ -114,7 +114,7 @@ pub struct CheckResult {
     pub real: Vec<RealResult>,
 }
 
-/// What a check comes to by the figures of a real system.
+/// Outcome of a check with the values of a real system.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RealResult {
     /// Which system.
@@ -169,8 +169,7 @@ pub(super) fn in_words(checks: &[CheckResult]) -> String {
     }))
 }
 
-/// What the checks come to by the figures of each real system: which one, and how many hold of
-/// those that it has figures for.
+/// Each real system with the outcome of the checks for which it has values: how many of them hold.
 #[must_use]
 pub fn real_in_words(checks: &[CheckResult]) -> Vec<(String, String)> {
     let mut systems: Vec<&str> = Vec::new();

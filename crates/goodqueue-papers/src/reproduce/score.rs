@@ -80,8 +80,8 @@ impl std::fmt::Display for Score {
             write!(f, ", {} undecided, {} not run", counted.undecided, counted.not_run)?;
         }
         if others.all() > 0 {
-            let but = if counted.all() > 0 { "; besides, " } else { "" };
-            write!(f, "{but}{} of {} checks that do not count hold", others.reproduced, others.run())?;
+            let separator = if counted.all() > 0 { "; " } else { "" };
+            write!(f, "{separator}{} of {} other checks hold", others.reproduced, others.run())?;
         }
         Ok(())
     }
@@ -96,9 +96,9 @@ mod tests {
         let counted = Verdicts { reproduced: 7, undecided: 1, not_reproduced: 2, not_run: 3 };
         let others = Verdicts { reproduced: 4, not_reproduced: 1, ..Verdicts::default() };
         let both = Score { paper: "jk".to_owned(), counted, others };
-        let text = "jk: 7 of 10 claims reproduced, 1 undecided, 3 not run; besides, 4 of 5 checks that do not count hold";
+        let text = "jk: 7 of 10 claims reproduced, 1 undecided, 3 not run; 4 of 5 other checks hold";
         assert_eq!(both.to_string(), text);
         let own = Score { counted: Verdicts::default(), ..both };
-        assert_eq!(own.to_string(), "jk: 4 of 5 checks that do not count hold");
+        assert_eq!(own.to_string(), "jk: 4 of 5 other checks hold");
     }
 }

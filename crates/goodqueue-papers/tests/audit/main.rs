@@ -232,9 +232,9 @@ This page is for readers who have a paper open and want to verify what goodqueue
 claims and from the verdicts of `goodqueue reproduce`.
 
 Numbers, orders and shapes count towards the score: values of a table or figure, which is above which, and trends or bounds
-in words. A claim is reproduced if all of its checks hold. It is undecided if the 95 % confidence interval of a check has the
-limit inside. Checks that compare our set-up with the paper's, repeat a paper's arithmetic, concern a result by which we chose
-a parameter, or are our own do not count.
+in words. A claim is reproduced if all of its checks hold. It is undecided if the limit of a check lies within its
+95 % confidence interval. Other checks do not count. They compare our set-up with the paper's, repeat a paper's arithmetic,
+concern a result by which we chose a parameter, or are our own.
 
 The intervals come from resampling the repetitions. With few repetitions Student's t widens them. The interval of a count of
 zero, such as of lost packets, reaches up to 3.6 expected occurrences.

@@ -264,7 +264,7 @@ pub(crate) const LIMIT: Parameter = Parameter {
     doc: "packets that the queue holds",
 };
 
-/// `ecn` of one.
+/// `ecn` of a single queue.
 pub(crate) const ECN: Parameter = Parameter {
     name: "ecn",
     unit: Unit::Flag { off: Some("noecn") },

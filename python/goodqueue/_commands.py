@@ -88,6 +88,7 @@ class Reproduction:
 def reproduce(
     what: str | Iterable[str] = (),
     *,
+    all: bool = False,
     full: bool = False,
     papers: str | os.PathLike[str] | None = None,
     store: str | os.PathLike[str] | None = None,
@@ -96,7 +97,7 @@ def reproduce(
 ) -> Reproduction:
     """Runs the experiments of papers, and checks each claim against the results, as `goodqueue reproduce` does.
 
-    `what` is a paper (`"jk"`), a claim, or several of them. `full` uses the paper's own repetitions and durations.
+    `what` is a paper (`"jk"`), a claim, or several of them. `all` runs every paper instead, which takes hours. `full` uses the paper's own repetitions and durations.
     `papers` is a folder of your own papers. `store` is a folder for finished runs, so that the call resumes. `report` is an HTML file to write.
     """
     import json
@@ -107,7 +108,7 @@ def reproduce(
         text = _run(
             [
                 "reproduce", *([what] if isinstance(what, str) else what), "--json", str(verdicts),
-                "--out", os.fspath(store or folder), *(["--full"] if full else []),
+                "--out", os.fspath(store or folder), *(["--all"] if all else []), *(["--full"] if full else []),
                 *_option("--papers", papers), *_option("--report", report), *(_option("--jobs", str(jobs)) if jobs else []),
             ],
             may_differ=True,

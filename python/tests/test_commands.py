@@ -54,11 +54,15 @@ def test_the_claims_of_a_paper_are_checked_and_reported(tmp_path: Path) -> None:
     assert len(reproduced.to_pandas()) == 1
     assert "own: 1 of 1 claims reproduced" in str(reproduced)
     assert "own-1" in (tmp_path / "own.html").read_text()
+    everything = gq.reproduce(all=True, papers=paper.parent, store=tmp_path / "runs")
+    assert everything.claims == reproduced.claims
 
 
 def test_errors_are_those_of_the_command() -> None:
     with pytest.raises(gq.Error, match="there is no paper and no claim `kj`") as raised:
         gq.reproduce("kj")
     assert "allowed: gbw" in str(raised.value)
+    with pytest.raises(gq.Error, match="needs a paper or a claim"):
+        gq.reproduce()
     with pytest.raises(gq.Error, match="nowhere.jsonl"):
         gq.replay("nowhere.jsonl")

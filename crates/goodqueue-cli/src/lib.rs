@@ -20,11 +20,13 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod claims;
+mod columns;
 mod commands;
 #[cfg(target_os = "linux")]
 mod live;
 mod messages;
 mod output;
+mod papers;
 mod playground;
 mod progress;
 pub mod stores;

@@ -14,7 +14,8 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use self::minutes::{Minutes, in_words, remaining};
+pub(crate) use self::minutes::in_words;
+use self::minutes::{Minutes, remaining};
 use crate::messages::{is_quiet, note};
 
 /// Shows the progress of jobs.

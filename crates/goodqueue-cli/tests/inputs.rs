@@ -200,6 +200,6 @@ fn claims_that_are_nested_without_end_are_refused_and_long_ones_are_read() {
         assert!(said.contains(says) && said.len() < 2000, "{said}");
     }
     claims(&format!("a = '{}'", ["1"; 50_000].join(" + ")));
-    let output = goodqueue(folder.path(), &["reproduce", "--papers", "."]);
+    let output = goodqueue(folder.path(), &["reproduce", "--all", "--papers", "."]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }

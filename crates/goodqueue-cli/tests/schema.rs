@@ -169,7 +169,7 @@ fn advice_lists_and_explanations_keep_to_their_schemas() {
     keeps(&schema("advice"), &written(&["advise", "10mbit/2mbit", "--link", "dsl"]));
     let list = schema("list");
     keeps(&list, &written(&["list"]));
-    for what in ["qdiscs", "tcps", "profiles", "scenarios", "links", "claims"] {
+    for what in ["qdiscs", "tcps", "profiles", "scenarios", "links", "papers", "claims"] {
         keeps(&list, &written(&["list", what]));
     }
     keeps(&schema("explanation"), &written(&["explain", "codel"]));

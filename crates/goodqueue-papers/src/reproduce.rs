@@ -6,6 +6,7 @@
 //! [`Store`], so that what was interrupted goes on where it was.
 
 mod clock;
+mod cost;
 pub mod details;
 pub mod evidence;
 pub mod expression;
@@ -62,6 +63,8 @@ pub struct Plan<'p> {
     /// Which of the runs belong to a cell, and the scenario as resolved (the first, if the
     /// experiment varies it).
     cells: BTreeMap<Cell, (Value, Vec<usize>)>,
+    /// Estimated CPU time of all runs in seconds.
+    cpu_s: f64,
 }
 
 impl<'p> Plan<'p> {
@@ -77,7 +80,7 @@ impl<'p> Plan<'p> {
     ) -> Result<Self, Diagnostic> {
         let mut wanted: BTreeSet<Cell> = claims.iter().flat_map(|claim| claim.cells()).collect();
         wanted.extend(more.iter().cloned());
-        let mut plan = Self { paper, claims, scenarios: Vec::new(), cells: BTreeMap::new() };
+        let mut plan = Self { paper, claims, scenarios: Vec::new(), cells: BTreeMap::new(), cpu_s: 0.0 };
         for experiment in &paper.experiments {
             let labels: BTreeSet<&str> = wanted
                 .iter()
@@ -105,6 +108,7 @@ impl<'p> Plan<'p> {
             initial_windows: experiment.initial_windows,
         };
         let begin = self.runs();
+        let one_run = cost::cpu_s(&scenario);
         let runs = PointRuns::new((BTreeMap::new(), scenario), step);
         let end = begin + runs.count();
         if end > MAX_RUNS {
@@ -120,6 +124,7 @@ impl<'p> Plan<'p> {
             let cell = Cell { label, experiment: experiment.name.clone() };
             self.cells.entry(cell).or_insert_with(|| (resolved.clone(), Vec::new())).1.push(number);
         }
+        self.cpu_s += cost::float(runs.count() as u64) * one_run;
         self.scenarios.push((end, runs, details));
         Ok(())
     }
@@ -134,6 +139,13 @@ impl<'p> Plan<'p> {
     #[must_use]
     pub fn runs(&self) -> usize {
         self.scenarios.last().map_or(0, |scenario| scenario.0)
+    }
+
+    /// Estimates the CPU time of all runs in seconds, from the rates, durations and traffic of the
+    /// scenarios. The built-in papers take between half and twice the estimate.
+    #[must_use]
+    pub const fn cpu_s(&self) -> f64 {
+        self.cpu_s
     }
 
     /// Runs what is needed, `threads` at the same time (0: as many as there are processors).

@@ -1,5 +1,7 @@
-//! `goodqueue list`: disciplines, congestion controls, profiles, scenarios and claims, with
+//! `goodqueue list`: disciplines, congestion controls, profiles, scenarios, papers and claims, with
 //! defaults and sources.
+
+mod papers;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -9,7 +11,6 @@ use goodqueue::Disciplines;
 use goodqueue::config::{Children, Keyword, Kind, Parameter, Unit};
 use goodqueue::registry::{self, Preset};
 use goodqueue_advise::KINDS;
-use goodqueue_papers::reproduce;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -23,20 +24,21 @@ use serde_json::{Map, Value, json};
 use super::{Ending, Outcome};
 use crate::output::{self, Outputs};
 
-/// List disciplines, congestion controls, TCP profiles, scenarios or the claims of papers, with
-/// defaults and their sources.
+/// List disciplines, congestion controls, TCP profiles, scenarios, papers or their claims, with
+/// defaults and sources.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue list                    an overview of all kinds
   goodqueue list qdiscs             their names and what they do
   goodqueue list qdiscs codel       the parameters of one
   goodqueue list profiles linux
+  goodqueue list claims jk          the claims of one paper
   goodqueue list tcps --json -")]
 pub(crate) struct ListArgs {
     /// Kind of entries to list [default: an overview of all kinds].
-    #[arg(value_name = "qdiscs|tcps|profiles|scenarios|links|claims")]
+    #[arg(value_name = "qdiscs|tcps|profiles|scenarios|links|papers|claims")]
     what: Option<What>,
-    /// Show only the entry with this name.
+    /// Show only the entry with this name; of claims, those of this paper or with this prefix.
     name: Option<String>,
     /// Write the list as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
@@ -55,7 +57,9 @@ enum What {
     Scenarios,
     /// Kinds of access lines for `goodqueue advise`, with what is assumed about each.
     Links,
-    /// Claims of papers that `goodqueue reproduce` checks.
+    /// Papers whose claims `goodqueue reproduce` checks, and how long that takes.
+    Papers,
+    /// Claims of these papers.
     Claims,
 }
 
@@ -65,6 +69,7 @@ impl What {
         matches!(self, Self::Qdiscs | Self::Tcps | Self::Profiles)
     }
 
+    /// Returns all entries, and unless their lists have a form of their own, the text of each.
     fn entries(self, disciplines: &Disciplines) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
         Ok(match self {
             Self::Qdiscs => qdiscs(disciplines),
@@ -72,7 +77,8 @@ impl What {
             Self::Profiles => profiles()?,
             Self::Scenarios => scenarios(),
             Self::Links => links(),
-            Self::Claims => claims()?,
+            Self::Papers => (papers::entries()?, Vec::new()),
+            Self::Claims => (papers::claims(None)?.0, Vec::new()),
         })
     }
 }
@@ -81,33 +87,46 @@ pub(crate) fn main(args: &ListArgs, disciplines: &Disciplines) -> Outcome {
     if let Some(json) = &args.json {
         Outputs::default().add("--json", json)?;
     }
+    let name = args.name.as_deref();
     let (entries, text) = match args.what {
-        None => overview(disciplines)?,
-        Some(what) => what.entries(disciplines)?,
+        None => selected(overview(disciplines)?, name)?,
+        Some(What::Papers) => papers::papers(name)?,
+        Some(What::Claims) => papers::claims(name)?,
+        Some(what) if what.has_details() && name.is_none() => {
+            let (entries, _) = what.entries(disciplines)?;
+            let text = short(what, &entries);
+            (entries, text)
+        }
+        Some(what) => selected(what.entries(disciplines)?, name)?,
     };
-    let names: Vec<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
-    let wanted = |name: &str| args.name.as_deref().is_none_or(|only| only == name);
-    if let Some(name) = args.name.as_deref().filter(|name| !names.contains(name)) {
-        return Err(Diagnostic::new(format!("there is no `{name}` to list"))
-            .one_of(name, &names)
-            .in_argument("NAME", name));
-    }
     if let Some(json) = &args.json {
-        let chosen: Vec<&Value> =
-            entries.iter().filter(|entry| entry["name"].as_str().is_some_and(wanted)).collect();
-        output::write_json("--json", json, &chosen)?;
+        output::write_json("--json", json, &entries)?;
     }
-    if args.json.as_deref() == Some(std::path::Path::new("-")) {
-        return Ok(Ending::Done);
-    }
-    if let (Some(what), None) = (args.what.filter(|what| what.has_details()), &args.name) {
-        output::print(&short(what, &entries))?;
-    } else {
-        let chosen: Vec<&str> =
-            names.iter().zip(&text).filter(|(name, _)| wanted(name)).map(|(_, text)| text.as_str()).collect();
-        output::print(&chosen.join("\n"))?;
+    if args.json.as_deref() != Some(std::path::Path::new("-")) {
+        output::print(&text)?;
     }
     Ok(Ending::Done)
+}
+
+/// Returns the entry of this name and its text; without a name all of them.
+fn selected(
+    (entries, texts): (Vec<Value>, Vec<String>),
+    name: Option<&str>,
+) -> Result<(Vec<Value>, String), Diagnostic> {
+    let Some(name) = name else { return Ok((entries, texts.join("\n"))) };
+    let names: Vec<String> = entries.iter().map(|entry| name_of(entry).to_owned()).collect();
+    let found = entries.into_iter().zip(texts).find(|(entry, _)| name_of(entry) == name);
+    let (entry, text) = found.ok_or_else(|| unknown(name, &names))?;
+    Ok((vec![entry], text))
+}
+
+fn name_of(entry: &Value) -> &str {
+    entry["name"].as_str().unwrap_or_default()
+}
+
+fn unknown(name: &str, known: &[String]) -> Diagnostic {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    Diagnostic::new(format!("there is no `{name}` to list")).one_of(name, &known).in_argument("NAME", name)
 }
 
 /// Lists names and summaries, a line each.
@@ -428,24 +447,4 @@ fn links() -> (Vec<Value>, Vec<String>) {
             (value, text)
         })
         .unzip()
-}
-
-fn claims() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
-    let papers = reproduce::papers()?;
-    let all = papers.iter().flat_map(|paper| paper.claims.iter().map(move |claim| (paper, claim)));
-    Ok(all
-        .map(|(paper, claim)| {
-            let checks: Vec<&str> = claim.checks.iter().map(|check| check.text.as_str()).collect();
-            let mut entry = json!({
-                "name": claim.id, "paper": paper.name, "source": paper.source, "kind": claim.kind,
-                "where": claim.place, "quote": claim.quote, "says": claim.says, "checks": checks,
-                "tolerance": claim.tolerance.in_words(),
-            });
-            if let Some(why) = &claim.not_run {
-                entry["not_run"] = json!(why);
-            }
-            let place = if claim.place.is_empty() { &paper.title } else { &claim.place };
-            (entry, format!("{} – {} ({place})\n", claim.id, claim.says))
-        })
-        .unzip())
 }

@@ -14,29 +14,38 @@ use serde_json::{Value, json};
 
 use super::simulation::MOST_JOBS;
 use super::{Ending, Outcome};
-use crate::claims;
 use crate::messages::say;
 use crate::output::{self, Outputs};
 use crate::progress::Progress;
-use crate::typed;
+use crate::{claims, papers, typed};
 
 /// Run the experiments of papers, and check each claim against the results.
+///
+/// Without a paper, lists the papers with their claims and with the time that their experiments
+/// take, and runs nothing.
 ///
 /// For each claim, prints the paper's value, our value and the verdict. Finished runs are kept in
 /// the folder given with --out and shared between claims, so an interrupted command resumes. The
 /// exit code is 1 if a selected claim does not reproduce.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  goodqueue reproduce                              every claim of every paper, in short runs
-  goodqueue reproduce jk --full                    one paper with its full durations
+  goodqueue reproduce                              the papers, and how long each takes
+  goodqueue reproduce jk                           every claim of one paper
+  goodqueue reproduce jk --full                    the same with the paper's own durations
   goodqueue reproduce jk-table2-codel-4+4          one claim
   goodqueue reproduce jk-table2 --report jk.html   all claims with this prefix, and a report
   goodqueue reproduce rfc7928 --qdisc fq_pie       RFC 7928 for one discipline
-  goodqueue list claims                            all claims")]
+  goodqueue reproduce --all                        every paper: hours
+  goodqueue list claims jk                         the claims of a paper
+
+Exit codes: 0 every selected claim reproduces or is undecided, 1 a claim does not reproduce, 2 invalid usage or input, 130 interrupted. Without a paper nothing is run, and the exit code is 0.")]
 pub(crate) struct ReproduceArgs {
-    /// Papers, claims, or prefixes of claim ids [default: all].
+    /// Papers, claims, or prefixes of claim ids [default: list the papers].
     #[arg(value_name = "PAPER or CLAIM-ID")]
     what: Vec<String>,
+    /// Run the experiments of all papers: thousands of runs, which take hours.
+    #[arg(long, conflicts_with = "what", help_heading = "Experiments")]
+    all: bool,
     /// Test this discipline (in tc's grammar) instead of the AQMs that the paper lists; only for
     /// rfc7928. Repeat for several.
     #[arg(long = "qdisc", value_name = "QDISC", help_heading = "Experiments")]
@@ -75,7 +84,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, requires = "report", help_heading = "Results")]
     beyond: bool,
     /// Run nothing, but read verdicts that --json wrote earlier.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "report", "papers", "qdiscs"], help_heading = "Results")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "all", "report", "papers", "qdiscs"], help_heading = "Results")]
     verdicts: Option<PathBuf>,
     /// Write the verdicts as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE", help_heading = "Results")]
@@ -87,16 +96,21 @@ pub(crate) fn main(args: &ReproduceArgs, disciplines: &Disciplines) -> Outcome {
         let all = verdicts::load(file)?;
         return output::print(&claims::render_score(&all)).map(|()| Ending::Done);
     }
-    let papers = match &args.papers {
+    let known = match &args.papers {
         Some(folder) => reproduce::papers_in(folder)?,
         None => reproduce::papers()?,
     };
-    let mut chosen = reproduce::select(&papers, &args.what)?;
+    check_outputs(args)?;
+    if args.what.is_empty() && !args.all {
+        args.check_that_nothing_is_wanted()?;
+        let list = papers::listed(&known, args.effort(), args.jobs)?;
+        return output::print(&list).map(|()| Ending::Done);
+    }
+    let mut chosen = reproduce::select(&known, &args.what)?;
     let asked = asked_of(&chosen, &args.qdiscs, disciplines)?;
     if !asked.is_empty() {
         chosen = reproduce::select(&asked, &args.what)?;
     }
-    check_outputs(args)?;
     let store = Store::open(&args.out.join("runs"))?;
     let mut findings = Findings::default();
     for (paper, claims) in chosen {
@@ -162,8 +176,7 @@ impl Findings {
             Some(_) => paper.figures_of(&claims, args.beyond)?,
             None => (Vec::new(), BTreeSet::new()),
         };
-        let effort = if args.full { Effort::Full } else { Effort::Quick };
-        let plan = Plan::new(paper, claims, &drawn, effort)?;
+        let plan = Plan::new(paper, claims, &drawn, args.effort())?;
         let progress = Progress::new(plan.runs(), false);
         let evidence = plan.run(args.jobs.map_or(0, usize::from), Some(store), &progress);
         progress.clear();
@@ -216,6 +229,25 @@ impl Findings {
 }
 
 impl ReproduceArgs {
+    const fn effort(&self) -> Effort {
+        if self.full { Effort::Full } else { Effort::Quick }
+    }
+
+    /// Refuses options that only a run obeys. A script that asks for verdicts must not take the
+    /// list of papers for success.
+    fn check_that_nothing_is_wanted(&self) -> Result<(), Diagnostic> {
+        let wanted = [
+            ("--json", self.json.is_some()),
+            ("--report", self.report.is_some()),
+            ("--qdisc", !self.qdiscs.is_empty()),
+        ];
+        match wanted.iter().find(|option| option.1) {
+            Some((option, _)) => Err(Diagnostic::new(format!("`{option}` needs a paper or a claim"))
+                .help("name one, as in `goodqueue reproduce jk`, or run every paper with --all")),
+            None => Ok(()),
+        }
+    }
+
     /// True if the JSON takes standard output.
     fn is_quiet(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))

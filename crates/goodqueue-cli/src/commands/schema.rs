@@ -184,7 +184,7 @@ fn verdicts() -> Value {
 }
 
 fn list() -> Value {
-    let kinds = [qdisc(), controller(), profile(), scenario(), link(), claim(), overview()];
+    let kinds = [qdisc(), controller(), profile(), scenario(), link(), paper(), claim(), overview()];
     json!({
         "$schema": DRAFT,
         "description": "Entries of one kind.",
@@ -308,6 +308,20 @@ fn link() -> Value {
             "overhead": { "type": "integer", "description": "Bytes that the line adds to each packet." },
             "mpu": count("Smallest packet on the line in bytes."),
             "source": text("Where the values come from."),
+        }),
+    )
+}
+
+fn paper() -> Value {
+    object(
+        "A paper (`list papers`).",
+        json!({
+            "name": text("Name."),
+            "title": text("Authors and title."),
+            "source": text("Where it was published."),
+            "claims": count("Number of its claims."),
+            "runs": count("Number of runs that its experiments need."),
+            "cpu_s": { "type": "number", "x-unit": "s", "description": "Estimated CPU time of these runs." },
         }),
     )
 }

@@ -1,7 +1,6 @@
 //! Simulations of scenarios as the commands `compare` and `run` share them: their options, the
 //! checks before a simulation, and the outputs after it.
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -20,6 +19,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
 use super::{Ending, Outcome, judgement, signed};
+use crate::columns;
 use crate::messages::{self, note};
 use crate::output::{self, Outputs};
 use crate::playground;
@@ -117,7 +117,7 @@ impl How {
 
     /// Returns what is printed about results: tables, and with --explain-columns what they mean.
     pub(crate) fn overview(&self, results: &Results) -> String {
-        let view = if self.wide { View::Wide } else { View::Short(terminal_columns()) };
+        let view = if self.wide { View::Wide } else { View::Short(columns::terminal().unwrap_or_default().max(NARROWEST)) };
         let tables = terminal::overview(results, self.metric.as_deref(), view);
         if self.explain_columns { format!("{tables}\n{}", terminal::explained(results)) } else { tables }
     }
@@ -359,15 +359,7 @@ fn series_step(text: &str) -> Result<Duration, Diagnostic> {
     Ok(step)
 }
 
-/// Returns the width of the terminal, at least that of the short table; that width as well if
-/// standard output is no terminal, so that files do not depend on it.
-fn terminal_columns() -> usize {
-    let is_terminal = std::io::stdout().is_terminal();
-    let size = is_terminal.then(terminal_size::terminal_size).flatten();
-    size.map_or(NARROWEST, |(width, _)| usize::from(width.0).max(NARROWEST))
-}
-
-/// Columns of a terminal that nobody has widened.
+/// Columns of a terminal that nobody has widened; the short table has no fewer.
 const NARROWEST: usize = 80;
 
 /// Largest number of parallel runs: each has its own thread.

@@ -23,7 +23,7 @@ pub(super) fn remaining(elapsed: Duration, done: u64, left: u64) -> Option<Durat
 }
 
 /// Formats a time, rounded up: `40 s`, `14 min`, `3 h 20 min`.
-pub(super) fn in_words(time: Duration) -> String {
+pub(crate) fn in_words(time: Duration) -> String {
     let minutes = time.as_secs().div_ceil(60);
     match (time.as_secs(), minutes) {
         (seconds @ 0..=59, _) => format!("{seconds} s"),

@@ -15,7 +15,7 @@ fn qdiscs() -> Vec<Value> {
 #[test]
 fn lists_are_for_people_and_for_programs() {
     let folder = folder();
-    for what in ["qdiscs", "tcps", "profiles", "scenarios", "claims"] {
+    for what in ["qdiscs", "tcps", "profiles", "scenarios", "links", "papers", "claims"] {
         assert!(stdout(&goodqueue(folder.path(), &["list"])).contains(&format!("goodqueue list {what} ")));
         assert!(!stdout(&goodqueue(folder.path(), &["list", what])).is_empty());
         let output = goodqueue(folder.path(), &["list", what, "--json", "-"]);

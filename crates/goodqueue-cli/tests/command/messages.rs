@@ -117,7 +117,7 @@ fn errors_in_the_arguments_have_the_form_of_all_others() {
     error: `goodqueue replay` needs <FILE>...
       help: `goodqueue replay --help` describes the arguments
     error: argument: `foo` is not one of its values
-      allowed: qdiscs, tcps, profiles, scenarios, links, claims
+      allowed: qdiscs, tcps, profiles, scenarios, links, papers, claims
     error: --qdisc: its value is missing
       help: give one, as in `--qdisc <TC>`
     error: `goodqueue compare` takes no further argument, but there is `voip`

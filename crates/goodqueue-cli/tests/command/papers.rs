@@ -5,6 +5,56 @@ use serde_json::Value;
 use crate::{folder, goodqueue, refusal, refusal_in, stdout};
 
 #[test]
+fn without_a_paper_the_papers_are_listed_with_their_time_and_nothing_runs() {
+    let folder = folder();
+    let output = goodqueue(folder.path(), &["reproduce", "--jobs", "4"]);
+    let text = stdout(&output);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert!(text.lines().next().is_some_and(|heads| heads.contains("time on 4 processors")), "{text}");
+    for paper in ["gbw", "gong", "jk", "nj", "rfc7928", "--all"] {
+        let row = text.lines().find(|line| line.starts_with(&format!("{paper} ")));
+        assert!(row.is_some_and(|row| row.contains(" about ")), "{paper}: {text}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0, "nothing has run");
+    assert_eq!(stdout(&goodqueue(folder.path(), &["list", "papers", "--json", "-"])).matches("\"runs\":").count(), 5);
+    let full = stdout(&goodqueue(folder.path(), &["reproduce", "--full", "--jobs", "4"]));
+    assert_ne!(full, text, "the papers' own durations take longer");
+}
+
+#[test]
+fn results_are_written_only_if_a_paper_is_named() {
+    for option in [["--json", "x.json"], ["--json", "-"], ["--report", "x.html"], ["--qdisc", "pie"]] {
+        let said = refusal(&["reproduce", option[0], option[1]]);
+        assert!(said.starts_with(&format!("error: `{}` needs a paper or a claim\n", option[0])), "{said}");
+        assert!(said.contains("run every paper with --all"), "{said}");
+    }
+    assert!(refusal(&["reproduce", "jk", "--all"]).contains("cannot be used with"));
+}
+
+#[test]
+fn claims_are_listed_by_paper_a_line_each_and_one_of_them_as_a_whole() {
+    let folder = folder();
+    let list = |name: &str| stdout(&goodqueue(folder.path(), &["list", "claims", name]));
+    let of_paper = list("jk");
+    let claims: Vec<&str> = of_paper.lines().take_while(|line| !line.is_empty()).collect();
+    assert!(claims.len() > 20 && claims.iter().all(|line| line.starts_with("jk-")), "{of_paper}");
+    assert_eq!(list("jk-table2-codel").lines().filter(|line| line.starts_with("jk-table2-codel-")).count(), 4);
+    let one = list("jk-table2-codel-1+1");
+    for part in ["jk-table2-codel-1+1\n", "  claim:  95th percentile", "  paper:  \"95th", "  check:  p95[CoDel@1+1] = 0.09s"] {
+        assert!(one.contains(part), "{part}: {one}");
+    }
+    let json = stdout(&goodqueue(folder.path(), &["list", "claims", "jk", "--json", "-"]));
+    let json: Vec<Value> = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json.len(), claims.len());
+    assert!(refusal(&["list", "claims", "jkk"]).contains("did you mean `jk`?"));
+    assert!(list_papers(folder.path()).contains("\njk-table2-codel-1+1 "), "a paper is shown with its claims");
+}
+
+fn list_papers(folder: &std::path::Path) -> String {
+    stdout(&goodqueue(folder, &["list", "papers", "jk"]))
+}
+
+#[test]
 fn a_claim_of_a_paper_is_tried_with_the_runs_that_it_needs() {
     let folder = folder();
     let args = ["reproduce", "jk-table2-codel-1+1", "rfc7928-12", "--json", "claims.json"];
@@ -42,7 +92,7 @@ fn a_discipline_that_is_given_stands_the_guidelines_instead_of_those_listed() {
         check = \"mean(goodput.down)[{aqm}@load] > mean(goodput.down)[pfifo@load] / 2\"\n";
     std::fs::write(own.join("claims.toml"), claims).expect("written");
     let given = "tbf rate 5mbit burst 5000 [fq_codel]";
-    let args = ["reproduce", "--papers", "papers", "--qdisc", given, "--qdisc", "pie", "--json", "out.json"];
+    let args = ["reproduce", "--all", "--papers", "papers", "--qdisc", given, "--qdisc", "pie", "--json", "out.json"];
     let text = stdout(&goodqueue(folder.path(), &args));
     assert!(text.contains("Mbit/s") && !text.contains(" codel "), "{text}");
     for label in ["pfifo", "pie", "tbf rate 5mbit burst 5000 (fq_codel)"] {
@@ -66,10 +116,10 @@ fn papers_of_ones_own_are_reproduced_and_reported() {
         [[figures]]\nid = \"Fig. 1\"\ntitle = \"CDF\"\nform = \"cdf\"\ncells = [\"{codel,pfifo}@load\"]\n\
         of = [\"details.sojourn_s.down\"]\naxes = [\"s\", \"share\"]\n";
     std::fs::write(own.join("claims.toml"), claims).expect("written");
-    let output = goodqueue(folder.path(), &["reproduce", "--papers", "papers", "--report", "own.html"]);
+    let output = goodqueue(folder.path(), &["reproduce", "own", "--papers", "papers", "--report", "own.html"]);
     assert!(stdout(&output).contains("own: 1 of 1 claims reproduced"));
     let page = std::fs::read_to_string(folder.path().join("own.html")).expect("a report");
     assert!(page.contains("<svg") && page.contains("own-1") && !page.contains("<script"));
     std::fs::write(own.join("claims.toml"), claims.replace("goodput.down", "goodput")).expect("written");
-    assert!(refusal_in(folder.path(), &["reproduce", "--papers", "papers"]).contains("own-1"));
+    assert!(refusal_in(folder.path(), &["reproduce", "own", "--papers", "papers"]).contains("own-1"));
 }

@@ -1,0 +1,66 @@
+//! The list of papers: their claims, and how long their experiments take.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::num::NonZero;
+use std::time::Duration;
+
+use goodqueue_papers::reproduce::{Effort, Paper, Plan};
+use goodqueue_tc::diagnostic::Diagnostic;
+
+use crate::columns;
+use crate::progress::in_words;
+
+/// The experiments of a paper.
+#[derive(Clone, Copy)]
+pub(crate) struct Cost {
+    pub(crate) claims: usize,
+    pub(crate) runs: usize,
+    /// Estimated CPU time of the runs in seconds.
+    pub(crate) cpu_s: f64,
+}
+
+impl Cost {
+    pub(crate) fn new(paper: &Paper, effort: Effort) -> Result<Self, Diagnostic> {
+        let plan = Plan::new(paper, paper.claims.iter().collect(), &BTreeSet::new(), effort)?;
+        Ok(Self { claims: paper.claims.len(), runs: plan.runs(), cpu_s: plan.cpu_s() })
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            claims: self.claims + other.claims,
+            runs: self.runs + other.runs,
+            cpu_s: self.cpu_s + other.cpu_s,
+        }
+    }
+
+    fn row(self, name: &str, source: &str, processors: u16) -> Vec<String> {
+        let time = Duration::from_secs_f64(self.cpu_s / f64::from(processors));
+        let time = format!("about {}", in_words(time.max(Duration::from_secs(1))));
+        vec![name.to_owned(), self.claims.to_string(), self.runs.to_string(), time, source.to_owned()]
+    }
+}
+
+/// Formats the list of papers. `processors`: how many work at the same time; `None` for all.
+pub(crate) fn listed(papers: &[Paper], effort: Effort, processors: Option<u16>) -> Result<String, Diagnostic> {
+    let all = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let processors = processors.unwrap_or_else(|| u16::try_from(all).unwrap_or(u16::MAX)).max(1);
+    let on = if processors == 1 { "1 processor".to_owned() } else { format!("{processors} processors") };
+    let mut rows = vec![["paper", "claims", "runs", &format!("time on {on}"), "source"].map(str::to_owned).to_vec()];
+    let mut total = Cost { claims: 0, runs: 0, cpu_s: 0.0 };
+    for paper in papers {
+        let cost = Cost::new(paper, effort)?;
+        total = total.plus(cost);
+        rows.push(cost.row(&paper.name, &paper.source, processors));
+    }
+    rows.push(total.row("--all", "", processors));
+    let mut text = columns::rows(&rows, &[1, 2, 3], columns::terminal());
+    let first = papers.first().map_or("PAPER", |paper| paper.name.as_str());
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "\nThe times are estimates and may be off by a factor of two. An interrupted command resumes.\n\
+         `goodqueue reproduce {first}` checks the claims of one paper, `goodqueue reproduce --all` all of them.\n"
+    );
+    Ok(text)
+}

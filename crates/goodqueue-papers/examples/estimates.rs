@@ -1,0 +1,46 @@
+//! How good are the estimates of `goodqueue reproduce`? Runs a sample of the experiments of each
+//! paper, and prints the CPU time that all runs would take beside the estimate.
+//!
+//! `cargo run --release -p goodqueue-papers --example estimates -- 200` samples 200 runs of each.
+
+use std::collections::BTreeSet;
+
+use cpu_time::ProcessTime;
+use goodqueue_papers::reproduce::{Effort, Plan, papers};
+use goodqueue_scenario::results::Run;
+use goodqueue_scenario::run::{Unwatched, execute};
+use goodqueue_scenario::runs::Jobs;
+use goodqueue_tc::diagnostic::Diagnostic;
+
+/// Every n-th run of a paper.
+struct Sample<'p> {
+    of: Plan<'p>,
+    step: usize,
+}
+
+impl Jobs for Sample<'_> {
+    fn count(&self) -> usize {
+        self.of.count().div_ceil(self.step)
+    }
+
+    fn job(&self, number: usize) -> Result<std::borrow::Cow<'_, goodqueue_scenario::run::Job>, Diagnostic> {
+        self.of.job(number * self.step)
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let wanted = std::env::args().nth(1).map_or(Ok(50), |count| count.parse::<usize>())?;
+    for paper in papers()? {
+        let of = Plan::new(&paper, paper.claims.iter().collect(), &BTreeSet::new(), Effort::Quick)?;
+        let estimate = of.cpu_s();
+        // An odd step meets more of the repetitions than an even one.
+        let step = (of.count() / wanted.max(1)).max(1) | 1;
+        let sample = Sample { of, step };
+        let begin = ProcessTime::now();
+        let runs: Vec<Option<Run>> = execute(&sample, 0, None, &Unwatched)?;
+        let share = runs.len() as f64 / sample.of.count() as f64;
+        let measured = begin.elapsed().as_secs_f64() / share;
+        println!("{:8} {:6} runs, estimated {estimate:7.0} s, measured {measured:7.0} s", paper.name, sample.of.count());
+    }
+    Ok(())
+}

@@ -16,38 +16,49 @@ use crate::progress::in_words;
 pub(crate) struct Cost {
     pub(crate) claims: usize,
     pub(crate) runs: usize,
-    /// Estimated CPU time of the runs in seconds.
-    pub(crate) cpu_s: f64,
+    /// Estimated CPU time of the runs in seconds; `None`: unknown.
+    pub(crate) cpu_s: Option<f64>,
 }
 
 impl Cost {
     pub(crate) fn new(paper: &Paper, effort: Effort) -> Result<Self, Diagnostic> {
-        let plan = Plan::new(paper, paper.claims.iter().collect(), &BTreeSet::new(), effort)?;
-        Ok(Self { claims: paper.claims.len(), runs: plan.runs(), cpu_s: plan.cpu_s() })
+        let plan = |effort| Plan::new(paper, paper.claims.iter().collect(), &BTreeSet::new(), effort);
+        let chosen = plan(effort)?;
+        let measured = plan(Effort::Quick)?;
+        // Longer and further runs of the same loads: their simulated time costs about the same.
+        let cpu_s = paper.cpu_s.map(|cpu_s| cpu_s * chosen.simulated_s() / measured.simulated_s());
+        Ok(Self { claims: paper.claims.len(), runs: chosen.runs(), cpu_s })
     }
 
     fn plus(self, other: Self) -> Self {
         Self {
             claims: self.claims + other.claims,
             runs: self.runs + other.runs,
-            cpu_s: self.cpu_s + other.cpu_s,
+            cpu_s: self.cpu_s.zip(other.cpu_s).map(|(one, other)| one + other),
         }
     }
 
     fn row(self, name: &str, source: &str, processors: u16) -> Vec<String> {
-        let time = Duration::from_secs_f64(self.cpu_s / f64::from(processors));
-        let time = format!("about {}", in_words(time.max(Duration::from_secs(1))));
+        // A paper of the user's own may state any number.
+        let time =
+            self.cpu_s.and_then(|cpu_s| Duration::try_from_secs_f64(cpu_s / f64::from(processors)).ok());
+        let time = time.map_or_else(|| "unknown".to_owned(), |time| format!("about {}", in_words(time)));
         vec![name.to_owned(), self.claims.to_string(), self.runs.to_string(), time, source.to_owned()]
     }
 }
 
 /// Formats the list of papers. `processors`: how many work at the same time; `None` for all.
-pub(crate) fn listed(papers: &[Paper], effort: Effort, processors: Option<u16>) -> Result<String, Diagnostic> {
+pub(crate) fn listed(
+    papers: &[Paper],
+    effort: Effort,
+    processors: Option<u16>,
+) -> Result<String, Diagnostic> {
     let all = std::thread::available_parallelism().map_or(1, NonZero::get);
     let processors = processors.unwrap_or_else(|| u16::try_from(all).unwrap_or(u16::MAX)).max(1);
     let on = if processors == 1 { "1 processor".to_owned() } else { format!("{processors} processors") };
-    let mut rows = vec![["paper", "claims", "runs", &format!("time on {on}"), "source"].map(str::to_owned).to_vec()];
-    let mut total = Cost { claims: 0, runs: 0, cpu_s: 0.0 };
+    let mut rows =
+        vec![["paper", "claims", "runs", &format!("time on {on}"), "source"].map(str::to_owned).to_vec()];
+    let mut total = Cost { claims: 0, runs: 0, cpu_s: Some(0.0) };
     for paper in papers {
         let cost = Cost::new(paper, effort)?;
         total = total.plus(cost);
@@ -59,7 +70,8 @@ pub(crate) fn listed(papers: &[Paper], effort: Effort, processors: Option<u16>) 
     // Writing to a string cannot fail.
     let _ = write!(
         text,
-        "\nThe times are estimates and may be off by a factor of two. An interrupted command resumes.\n\
+        "\nThe times are estimates from measured runs; another processor may take half or twice as long.\n\
+         An interrupted command resumes.\n\
          `goodqueue reproduce {first}` checks the claims of one paper, `goodqueue reproduce --all` all of them.\n"
     );
     Ok(text)

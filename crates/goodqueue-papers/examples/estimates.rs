@@ -1,5 +1,5 @@
-//! How good are the estimates of `goodqueue reproduce`? Runs a sample of the experiments of each
-//! paper, and prints the CPU time that all runs would take beside the estimate.
+//! How long do the experiments of each paper take? Runs a sample of them, and prints the CPU time of
+//! all runs beside the key `cpu_s` of the paper, from which `goodqueue reproduce` estimates times.
 //!
 //! `cargo run --release -p goodqueue-papers --example estimates -- 200` samples 200 runs of each.
 
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let wanted = std::env::args().nth(1).map_or(Ok(50), |count| count.parse::<usize>())?;
     for paper in papers()? {
         let of = Plan::new(&paper, paper.claims.iter().collect(), &BTreeSet::new(), Effort::Quick)?;
-        let estimate = of.cpu_s();
+        let known = paper.cpu_s.unwrap_or(f64::NAN);
         // An odd step meets more of the repetitions than an even one.
         let step = (of.count() / wanted.max(1)).max(1) | 1;
         let sample = Sample { of, step };
@@ -40,7 +40,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let runs: Vec<Option<Run>> = execute(&sample, 0, None, &Unwatched)?;
         let share = runs.len() as f64 / sample.of.count() as f64;
         let measured = begin.elapsed().as_secs_f64() / share;
-        println!("{:8} {:6} runs, estimated {estimate:7.0} s, measured {measured:7.0} s", paper.name, sample.of.count());
+        println!(
+            "{:8} {:6} runs, cpu_s = {known:.0}, measured {measured:.0} s",
+            paper.name,
+            sample.of.count()
+        );
     }
     Ok(())
 }

@@ -6,7 +6,6 @@
 //! [`Store`], so that what was interrupted goes on where it was.
 
 mod clock;
-mod cost;
 pub mod details;
 pub mod evidence;
 pub mod expression;
@@ -63,8 +62,8 @@ pub struct Plan<'p> {
     /// Which of the runs belong to a cell, and the scenario as resolved (the first, if the
     /// experiment varies it).
     cells: BTreeMap<Cell, (Value, Vec<usize>)>,
-    /// Estimated CPU time of all runs in seconds.
-    cpu_s: f64,
+    /// Simulated time of all runs in seconds.
+    simulated_s: f64,
 }
 
 impl<'p> Plan<'p> {
@@ -80,7 +79,8 @@ impl<'p> Plan<'p> {
     ) -> Result<Self, Diagnostic> {
         let mut wanted: BTreeSet<Cell> = claims.iter().flat_map(|claim| claim.cells()).collect();
         wanted.extend(more.iter().cloned());
-        let mut plan = Self { paper, claims, scenarios: Vec::new(), cells: BTreeMap::new(), cpu_s: 0.0 };
+        let mut plan =
+            Self { paper, claims, scenarios: Vec::new(), cells: BTreeMap::new(), simulated_s: 0.0 };
         for experiment in &paper.experiments {
             let labels: BTreeSet<&str> = wanted
                 .iter()
@@ -108,7 +108,7 @@ impl<'p> Plan<'p> {
             initial_windows: experiment.initial_windows,
         };
         let begin = self.runs();
-        let one_run = cost::cpu_s(&scenario);
+        let of_one_run = seconds(scenario.duration);
         let runs = PointRuns::new((BTreeMap::new(), scenario), step);
         let end = begin + runs.count();
         if end > MAX_RUNS {
@@ -124,7 +124,7 @@ impl<'p> Plan<'p> {
             let cell = Cell { label, experiment: experiment.name.clone() };
             self.cells.entry(cell).or_insert_with(|| (resolved.clone(), Vec::new())).1.push(number);
         }
-        self.cpu_s += cost::float(runs.count() as u64) * one_run;
+        self.simulated_s += (0..runs.count()).map(|_| of_one_run).sum::<f64>();
         self.scenarios.push((end, runs, details));
         Ok(())
     }
@@ -141,11 +141,10 @@ impl<'p> Plan<'p> {
         self.scenarios.last().map_or(0, |scenario| scenario.0)
     }
 
-    /// Estimates the CPU time of all runs in seconds, from the rates, durations and traffic of the
-    /// scenarios. The built-in papers take between half and twice the estimate.
+    /// Simulated time of all runs in seconds.
     #[must_use]
-    pub const fn cpu_s(&self) -> f64 {
-        self.cpu_s
+    pub const fn simulated_s(&self) -> f64 {
+        self.simulated_s
     }
 
     /// Runs what is needed, `threads` at the same time (0: as many as there are processors).
@@ -365,6 +364,11 @@ pub fn select<'p>(
         (paper, paper.claims.iter().filter(wanted).collect::<Vec<_>>())
     });
     Ok(chosen.filter(|(_, claims)| !claims.is_empty()).collect())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for an estimate")]
+const fn seconds(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e9
 }
 
 /// Spikes are measured in steps of a millisecond, a sixth of the shortest packet time of the papers

@@ -160,7 +160,10 @@ impl Charts {
             link: grouped.link.name(),
             log_latency,
             metrics: metrics.collect(),
-            keys: grouped.points.first().map_or_else(Vec::new, |p| p.values.iter().map(|pair| pair.0.clone()).collect()),
+            keys: grouped
+                .points
+                .first()
+                .map_or_else(Vec::new, |p| p.values.iter().map(|pair| pair.0.clone()).collect()),
             points: grouped.points.iter().map(point).collect(),
         }
     }

@@ -140,8 +140,14 @@ mod tests {
             label(serde_json::json!({"link.up": "1.5mbit", "link.rtt": "12.5ms"})),
             "link.rtt = 12.5 ms, link.up = 1.5 Mbit/s"
         );
-        assert_eq!(label(serde_json::json!({"tcp.cc": "cubic", "flows.0.count": 4})), "flows.0.count = 4, tcp.cc = cubic");
-        assert_eq!(label(serde_json::json!({"qdisc": "pfifo limit 9p", "x": "5s lte"})), "qdisc = pfifo limit 9p, x = 5s lte");
+        assert_eq!(
+            label(serde_json::json!({"tcp.cc": "cubic", "flows.0.count": 4})),
+            "flows.0.count = 4, tcp.cc = cubic"
+        );
+        assert_eq!(
+            label(serde_json::json!({"qdisc": "pfifo limit 9p", "x": "5s lte"})),
+            "qdisc = pfifo limit 9p, x = 5s lte"
+        );
     }
 
     #[test]

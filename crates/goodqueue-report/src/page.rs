@@ -143,8 +143,7 @@ fn text_of(results: &Results, keys: &[&str]) -> Option<String> {
     keys.iter().find_map(text).map(str::to_owned)
 }
 
-const VALUES_OF_SEEDS: &str =
-    "Each value is a mean over seeds, ± half its 95 % confidence interval (Student's t). A median is shown if it differs from the mean by more than 20 %.";
+const VALUES_OF_SEEDS: &str = "Each value is a mean over seeds, ± half its 95 % confidence interval (Student's t). A median is shown if it differs from the mean by more than 20 %.";
 const VALUES_OF_A_SEED: &str =
     "Each value is of one seed. With <code>--seeds 5</code> it has a confidence interval.";
 const DOTS_OF_SEEDS: &str = " Each dot is a run, and a diamond is the median of all. The ellipse shows one standard deviation over the seeds.";

@@ -199,8 +199,8 @@ impl<'a> Column<'a> {
             format!(" <span class=\"ci\">± {half:.*}</span>", self.digits(spread.mean))
         });
         let median = spread.median.map(|median| self.show(median)).filter(|median| *median != shown);
-        let median = median
-            .map_or(String::new(), |median| format!(" <span class=\"median\">median {median}</span>"));
+        let median =
+            median.map_or(String::new(), |median| format!(" <span class=\"median\">median {median}</span>"));
         format!("<td class=\"n{group}{best}\">{shown}{interval}{median}</td>")
     }
 }

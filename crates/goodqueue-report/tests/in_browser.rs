@@ -56,7 +56,8 @@ fn all_columns_of_the_tables_fit_a_window_of_1280_pixels() {
     for seeds in [1, 5] {
         let page = html(&invented::results(seeds, &[10.0]), &Options::default());
         // The page's policy allows no script of a test.
-        let page = page.replace("Content-Security-Policy", "none").replace("</body>", &format!("{MEASURE}</body>"));
+        let page =
+            page.replace("Content-Security-Policy", "none").replace("</body>", &format!("{MEASURE}</body>"));
         std::fs::write(&file, page).expect("to write the page");
         let dom = dump_dom(&chromium, dir.path(), &format!("file://{}", file.display()), 1280);
         let (_, cut) = dom.split_once("data-cut=\"").expect("the measurement");

@@ -19,7 +19,9 @@ fn no_arm_of_a_match_binds_a_name_in_its_guard() {
 fn a_guard_that_binds_is_found_and_other_conditions_are_not() {
     assert_eq!(guards("A if let Some(b) = c => d,"), ["A if let Some(b) = c"]);
     assert_eq!(guards("_ if a\n  && let Some(b) = c =>\n{ d }").len(), 1);
-    for other in ["A if b => c,", "if let Some(a) = b { c => d }", "x => { if let A = b { c } }", "// if let A =>"] {
+    for other in
+        ["A if b => c,", "if let Some(a) = b { c => d }", "x => { if let A = b { c } }", "// if let A =>"]
+    {
         assert_eq!(guards(other), Vec::<String>::new(), "{other}");
     }
 }
@@ -27,8 +29,11 @@ fn a_guard_that_binds_is_found_and_other_conditions_are_not() {
 /// Returns the arms whose guards have a `let`. A guard has no braces, in contrast to the condition
 /// of an `if`.
 fn guards(text: &str) -> Vec<String> {
-    let code: String =
-        text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect();
+    let code: String = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(|line| [line, "\n"])
+        .collect();
     let parts = code.split(['{', '}', ';']).flat_map(|part| {
         let mut arms: Vec<&str> = part.split("=>").collect();
         // What follows the last arrow is not the pattern of an arm.
@@ -54,7 +59,8 @@ fn sources() -> Vec<PathBuf> {
             let path = entry.path();
             if path.is_dir() && !path.ends_with("target") {
                 folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "rs") && !path.ends_with("tests/compiler.rs") {
+            } else if path.extension().is_some_and(|end| end == "rs") && !path.ends_with("tests/compiler.rs")
+            {
                 files.push(path);
             }
         }

@@ -55,7 +55,10 @@ fn manifests(root: &Path) -> Crates {
                 table = line;
             } else if table == "[package]" && line.starts_with("name = ") {
                 name = line.split('"').nth(1).expect("a name").to_owned();
-            } else if table.ends_with("dependencies]") && !table.contains("dev-") && line.starts_with("goodqueue") {
+            } else if table.ends_with("dependencies]")
+                && !table.contains("dev-")
+                && line.starts_with("goodqueue")
+            {
                 let end = line.find([' ', '.']).expect("a dependency");
                 dependencies.insert(line[..end].to_owned());
             }

@@ -321,7 +321,7 @@ fn paper() -> Value {
             "source": text("Where it was published."),
             "claims": count("Number of its claims."),
             "runs": count("Number of runs that its experiments need."),
-            "cpu_s": { "type": "number", "x-unit": "s", "description": "Estimated CPU time of these runs." },
+            "cpu_s": { "type": ["number", "null"], "x-unit": "s", "description": "Estimated CPU time of these runs." },
         }),
     )
 }

@@ -117,7 +117,11 @@ impl How {
 
     /// Returns what is printed about results: tables, and with --explain-columns what they mean.
     pub(crate) fn overview(&self, results: &Results) -> String {
-        let view = if self.wide { View::Wide } else { View::Short(columns::terminal().unwrap_or_default().max(NARROWEST)) };
+        let view = if self.wide {
+            View::Wide
+        } else {
+            View::Short(columns::terminal().unwrap_or_default().max(NARROWEST))
+        };
         let tables = terminal::overview(results, self.metric.as_deref(), view);
         if self.explain_columns { format!("{tables}\n{}", terminal::explained(results)) } else { tables }
     }

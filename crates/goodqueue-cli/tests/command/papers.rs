@@ -16,7 +16,10 @@ fn without_a_paper_the_papers_are_listed_with_their_time_and_nothing_runs() {
         assert!(row.is_some_and(|row| row.contains(" about ")), "{paper}: {text}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0, "nothing has run");
-    assert_eq!(stdout(&goodqueue(folder.path(), &["list", "papers", "--json", "-"])).matches("\"runs\":").count(), 5);
+    assert_eq!(
+        stdout(&goodqueue(folder.path(), &["list", "papers", "--json", "-"])).matches("\"runs\":").count(),
+        5
+    );
     let full = stdout(&goodqueue(folder.path(), &["reproduce", "--full", "--jobs", "4"]));
     assert_ne!(full, text, "the papers' own durations take longer");
 }
@@ -38,16 +41,27 @@ fn claims_are_listed_by_paper_a_line_each_and_one_of_them_as_a_whole() {
     let of_paper = list("jk");
     let claims: Vec<&str> = of_paper.lines().take_while(|line| !line.is_empty()).collect();
     assert!(claims.len() > 20 && claims.iter().all(|line| line.starts_with("jk-")), "{of_paper}");
-    assert_eq!(list("jk-table2-codel").lines().filter(|line| line.starts_with("jk-table2-codel-")).count(), 4);
+    assert_eq!(
+        list("jk-table2-codel").lines().filter(|line| line.starts_with("jk-table2-codel-")).count(),
+        4
+    );
     let one = list("jk-table2-codel-1+1");
-    for part in ["jk-table2-codel-1+1\n", "  claim:  95th percentile", "  paper:  \"95th", "  check:  p95[CoDel@1+1] = 0.09s"] {
+    for part in [
+        "jk-table2-codel-1+1\n",
+        "  claim:  95th percentile",
+        "  paper:  \"95th",
+        "  check:  p95[CoDel@1+1] = 0.09s",
+    ] {
         assert!(one.contains(part), "{part}: {one}");
     }
     let json = stdout(&goodqueue(folder.path(), &["list", "claims", "jk", "--json", "-"]));
     let json: Vec<Value> = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json.len(), claims.len());
     assert!(refusal(&["list", "claims", "jkk"]).contains("did you mean `jk`?"));
-    assert!(list_papers(folder.path()).contains("\njk-table2-codel-1+1 "), "a paper is shown with its claims");
+    assert!(
+        list_papers(folder.path()).contains("\njk-table2-codel-1+1 "),
+        "a paper is shown with its claims"
+    );
 }
 
 fn list_papers(folder: &std::path::Path) -> String {
@@ -92,7 +106,18 @@ fn a_discipline_that_is_given_stands_the_guidelines_instead_of_those_listed() {
         check = \"mean(goodput.down)[{aqm}@load] > mean(goodput.down)[pfifo@load] / 2\"\n";
     std::fs::write(own.join("claims.toml"), claims).expect("written");
     let given = "tbf rate 5mbit burst 5000 [fq_codel]";
-    let args = ["reproduce", "--all", "--papers", "papers", "--qdisc", given, "--qdisc", "pie", "--json", "out.json"];
+    let args = [
+        "reproduce",
+        "--all",
+        "--papers",
+        "papers",
+        "--qdisc",
+        given,
+        "--qdisc",
+        "pie",
+        "--json",
+        "out.json",
+    ];
     let text = stdout(&goodqueue(folder.path(), &args));
     assert!(text.contains("Mbit/s") && !text.contains(" codel "), "{text}");
     for label in ["pfifo", "pie", "tbf rate 5mbit burst 5000 (fq_codel)"] {
@@ -116,7 +141,13 @@ fn papers_of_ones_own_are_reproduced_and_reported() {
         [[figures]]\nid = \"Fig. 1\"\ntitle = \"CDF\"\nform = \"cdf\"\ncells = [\"{codel,pfifo}@load\"]\n\
         of = [\"details.sojourn_s.down\"]\naxes = [\"s\", \"share\"]\n";
     std::fs::write(own.join("claims.toml"), claims).expect("written");
-    let output = goodqueue(folder.path(), &["reproduce", "own", "--papers", "papers", "--report", "own.html"]);
+    let listed = stdout(&goodqueue(folder.path(), &["reproduce", "--papers", "papers"]));
+    assert!(
+        listed.contains("own         1     2              unknown"),
+        "a paper without measured times: {listed}"
+    );
+    let output =
+        goodqueue(folder.path(), &["reproduce", "own", "--papers", "papers", "--report", "own.html"]);
     assert!(stdout(&output).contains("own: 1 of 1 claims reproduced"));
     let page = std::fs::read_to_string(folder.path().join("own.html")).expect("a report");
     assert!(page.contains("<svg") && page.contains("own-1") && !page.contains("<script"));

@@ -185,7 +185,11 @@ fn a_median_stands_below_a_mean_from_which_it_differs_by_more_than_a_fifth() {
     let page = html(&results(runs.to_vec()), &Options::default());
     assert!(page.contains("<td class=\"n group\">6.33 <span class=\"ci\">"), "the mean");
     assert!(page.contains(" <span class=\"median\">median 9.00</span></td>"));
-    assert_eq!(own(&page).matches("class=\"median\"").count(), 1, "the other metrics are the same in all runs");
+    assert_eq!(
+        own(&page).matches("class=\"median\"").count(),
+        1,
+        "the other metrics are the same in all runs"
+    );
 }
 
 #[test]

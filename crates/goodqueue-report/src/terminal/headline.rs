@@ -88,9 +88,16 @@ mod tests {
             "flows": [{"kind": "tcp", "cc": "cubic", "direction": "down", "count": 4, "rtt": "10ms"}],
         });
         let said = |swept: &[&str]| {
-            headline_of_sweep(&scenario, "simulated", &swept.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>())
+            headline_of_sweep(
+                &scenario,
+                "simulated",
+                &swept.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>(),
+            )
         };
-        assert_eq!(said(&["link.rtt"]), "10mbit down, 1mbit up, base RTT varied, 60s simulated; 4 x tcp cubic down");
+        assert_eq!(
+            said(&["link.rtt"]),
+            "10mbit down, 1mbit up, base RTT varied, 60s simulated; 4 x tcp cubic down"
+        );
         assert_eq!(
             said(&["link.up", "flows.0.count", "absent"]),
             "10mbit down, varied up, base RTT 10ms, 60s simulated; varied x tcp cubic down"

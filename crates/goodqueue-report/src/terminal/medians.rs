@@ -27,7 +27,11 @@ fn of_column(line: &Line<'_>, column: &Column<'_>) -> Vec<String> {
         // Drops, for example, are no result by themselves.
         let metric = Some(part.0).filter(|metric| metric.better != Better::Neither)?;
         let both = both(line, |run| value(run, *part), metric)?;
-        Some(format!("{title} {name} {both} {}", metric.unit).split_whitespace().collect::<Vec<_>>().join(" "))
+        // Of a mean over seeds, the mean of a run needs no mention.
+        let name = if name == "mean" { "" } else { name };
+        Some(
+            format!("{title} {name} {both} {}", metric.unit).split_whitespace().collect::<Vec<_>>().join(" "),
+        )
     });
     told.collect()
 }
@@ -37,7 +41,9 @@ pub(super) fn across<'l>(
     points: impl Iterator<Item = (String, &'l Line<'l>)>,
     metric: &KeyedMetric<'_>,
 ) -> String {
-    let told = points.filter_map(|(name, line)| Some(format!("  {name}: {}", both(line, |run| metric.of(run), metric.metric)?)));
+    let told = points.filter_map(|(name, line)| {
+        Some(format!("  {name}: {}", both(line, |run| metric.of(run), metric.metric)?))
+    });
     let mut told: Vec<String> = told.collect();
     let beyond = told.len().saturating_sub(MOST_POINTS);
     told.truncate(MOST_POINTS);

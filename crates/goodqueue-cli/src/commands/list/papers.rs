@@ -32,7 +32,7 @@ fn paper_json(paper: &Paper) -> Result<Value, Diagnostic> {
     let Cost { claims, runs, cpu_s } = Cost::new(paper, Effort::Quick)?;
     Ok(json!({
         "name": paper.name, "title": paper.title, "source": paper.source, "claims": claims, "runs": runs,
-        "cpu_s": cpu_s.round(),
+        "cpu_s": cpu_s.map(f64::round),
     }))
 }
 

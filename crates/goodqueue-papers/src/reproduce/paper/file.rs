@@ -4,6 +4,8 @@
 //! name = "jk"                       # prefix of all ids
 //! title = "Järvinen & Kojo 2014"    # as people cite it
 //! source = "..."                    # as a bibliography does
+//! cpu_s = 80                        # CPU time of all runs in seconds, as `--example estimates` measures
+//!                                   # it; default: unknown
 //! names = { codel = "CoDel" }       # the paper's names of disciplines, where labels differ
 //! aqm = ["codel", "pie"]            # labels for which `{aqm}` stands in checks and figures; others can be given instead
 //!
@@ -105,6 +107,7 @@ struct File {
     figures: Vec<Figure>,
     #[serde(default)]
     beyond: Beyond,
+    cpu_s: Option<f64>,
     #[serde(default)]
     real: Vec<RealTable>,
 }
@@ -301,6 +304,7 @@ impl Paper {
             claims,
             figures: file.figures,
             beyond: file.beyond.qdiscs,
+            cpu_s: file.cpu_s,
             names: file.names,
             real: real.map_err(|error| error.in_file(&file_name))?,
         };

@@ -45,6 +45,8 @@ pub struct Paper {
     pub figures: Vec<Figure>,
     /// Disciplines that the report puts beside those of the paper, if asked to.
     pub beyond: Vec<String>,
+    /// Measured CPU time of all runs in seconds, without `--full`; `None`: unknown.
+    pub cpu_s: Option<f64>,
     /// The paper's names of disciplines, by label.
     pub names: BTreeMap<String, String>,
     /// What real systems measured in the same set-ups.

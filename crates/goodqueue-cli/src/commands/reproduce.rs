@@ -35,7 +35,7 @@ use crate::{claims, papers, typed};
   goodqueue reproduce jk-table2-codel-4+4          one claim
   goodqueue reproduce jk-table2 --report jk.html   all claims with this prefix, and a report
   goodqueue reproduce rfc7928 --qdisc fq_pie       RFC 7928 for one discipline
-  goodqueue reproduce --all                        every paper: hours
+  goodqueue reproduce --all                        every paper, an hour or more
   goodqueue list claims jk                         the claims of a paper
 
 Exit codes: 0 every selected claim reproduces or is undecided, 1 a claim does not reproduce, 2 invalid usage or input, 130 interrupted. Without a paper nothing is run, and the exit code is 0.")]
@@ -43,7 +43,7 @@ pub(crate) struct ReproduceArgs {
     /// Papers, claims, or prefixes of claim ids [default: list the papers].
     #[arg(value_name = "PAPER or CLAIM-ID")]
     what: Vec<String>,
-    /// Run the experiments of all papers: thousands of runs, which take hours.
+    /// Run the experiments of all papers: thousands of runs, which take an hour or more.
     #[arg(long, conflicts_with = "what", help_heading = "Experiments")]
     all: bool,
     /// Test this discipline (in tc's grammar) instead of the AQMs that the paper lists; only for

@@ -48,9 +48,9 @@ fn claims_are_listed_by_paper_a_line_each_and_one_of_them_as_a_whole() {
     let one = list("jk-table2-codel-1+1");
     for part in [
         "jk-table2-codel-1+1\n",
-        "  claim:  95th percentile",
-        "  paper:  \"95th",
-        "  check:  p95[CoDel@1+1] = 0.09s",
+        "  claim:    95th percentile",
+        "  paper:    \"95th",
+        "  check:    p95[CoDel@1+1] = 0.09s",
     ] {
         assert!(one.contains(part), "{part}: {one}");
     }

@@ -82,7 +82,9 @@ pub use machinery::{
     account, aqm, config, flow_queue, gauge, hash, nesting, own, packet, qdisc, queue, random, shown, stats,
     time,
 };
-use machinery::{bins, bucket, direction, head, jiffies, largest, leaf, memory, reason, typed, verdict};
+use machinery::{
+    bins, bucket, direction, head, jiffies, largest, leaf, memory, reason, remembered, typed, verdict,
+};
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};
 pub use direction::Direction;

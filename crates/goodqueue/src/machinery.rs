@@ -26,6 +26,7 @@ pub mod qdisc;
 pub mod queue;
 pub mod random;
 pub(crate) mod reason;
+pub(crate) mod remembered;
 pub mod shown;
 pub mod stats;
 pub mod time;

@@ -34,11 +34,11 @@
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::account::{Account, Decision, Fate, Moment, Quantity, Question, readable};
+use crate::account::{Account, Decision, Fate, Moment, Quantity, Question, Recalled, Remembered, readable};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::time::{Duration, Instant};
@@ -121,6 +121,20 @@ pub struct Value {
     pub after: Option<Quantity>,
     /// Meaning in a few words.
     pub doc: &'static str,
+}
+
+/// A field of an algorithm's state around the decision.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct StateValue {
+    /// The discipline that has the state.
+    pub kind: &'static str,
+    /// Name of the field.
+    pub name: String,
+    /// The value before the decision.
+    pub before: Recalled,
+    /// The value after the decision, if there is still one.
+    pub after: Option<Recalled>,
 }
 
 impl<P> fmt::Debug for Witness<P> {
@@ -298,14 +312,14 @@ impl Story {
         let scenes = [Some(arrival), departure.as_ref()];
         for level in scenes.iter().flatten().flat_map(|scene| scene.before.levels()) {
             for rule in &level.rules {
-                told.push(format!("{}: {} [{}]", level.kind, rule.text, rule.source));
+                told.push(format!("{}: {}", level.kind, sourced(&rule.text, rule.source)));
             }
         }
         let decision = self.decision();
         if let Fate::Dropped(why) = known.fate
             && told.len() == 2
         {
-            told.push(format!("{} [{}]", why.sentence(), decision.before.reference));
+            told.push(sourced(why.sentence(), decision.before.reference));
         }
         let (before, all) = decision.drops;
         if all > 1 {
@@ -333,6 +347,27 @@ impl Story {
         scene.before.levels().flat_map(of_level).collect()
     }
 
+    /// Returns the state of algorithms of other crates at the deciding rule, before and after the
+    /// decision.
+    #[must_use]
+    pub fn state(&self) -> Vec<StateValue> {
+        let scene = self.decision();
+        let later = |kind: &str, name: &str| {
+            let level = scene.after.levels().find(|level| level.kind == kind)?;
+            level.state.iter().find(|field| field.name == name).map(|field| field.value.clone())
+        };
+        let of_level = |level: &Account| {
+            let value = |field: &Remembered| StateValue {
+                kind: level.kind,
+                name: field.name.clone(),
+                before: field.value.clone(),
+                after: later(level.kind, &field.name),
+            };
+            level.state.iter().map(value).collect::<Vec<_>>()
+        };
+        scene.before.levels().flat_map(of_level).collect()
+    }
+
     /// Returns how long the packet was queued.
     #[must_use]
     pub fn waited(&self) -> Duration {
@@ -348,16 +383,23 @@ impl fmt::Display for Story {
             writeln!(f)?;
             fill(f, &sentence)?;
         }
-        let values = self.values();
-        if values.is_empty() {
+        let (values, state) = (self.values(), self.state());
+        if values.is_empty() && state.is_empty() {
             return Ok(());
         }
+        let of_state = |value: &StateValue| {
+            let after = value.after.as_ref().map_or_else(String::new, ToString::to_string);
+            [value.name.clone(), value.before.to_string(), after, format!("state of {}", value.kind)]
+        };
         let shown = |value: &Value| {
             let after = value.after.map_or_else(String::new, |after| format!("{after}"));
             [value.name.to_owned(), format!("{}", value.before), after, value.doc.to_owned()]
         };
         let heading = ["state", "before", "after", ""].map(ToOwned::to_owned);
-        let rows: Vec<_> = core::iter::once(heading).chain(values.iter().map(shown)).collect();
+        let rows: Vec<_> = core::iter::once(heading)
+            .chain(values.iter().map(shown))
+            .chain(state.iter().map(of_state))
+            .collect();
         let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let [name, before, after] = [width(0), width(1), width(2)];
         writeln!(f)?;
@@ -367,6 +409,11 @@ impl fmt::Display for Story {
         }
         Ok(())
     }
+}
+
+/// Returns a sentence and its source, if it has one.
+fn sourced(sentence: &str, source: &str) -> String {
+    if source.is_empty() { sentence.to_owned() } else { format!("{sentence} [{source}]") }
 }
 
 /// Writes a paragraph in lines of at most 80 characters.

@@ -1,11 +1,14 @@
 //! Stories of single packets: what decided about them, in words and values.
 
 use goodqueue::account::{Account, Fate, Moment, Quantity};
-use goodqueue::config::{Link, Settings, Value};
+use goodqueue::aqm::{Aqm, AqmQueue, Seen};
+use goodqueue::config::{ConfigError, Configure, Kind, Link, Settings, Value};
 use goodqueue::random::Source;
 use goodqueue::registry::KINDS;
 use goodqueue::story::{Known, Story, Watched, Witness};
-use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Packet, Qdisc, Rate};
+use goodqueue::{
+    AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Packet, Qdisc, Rate, Verdict,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Frame {
@@ -225,4 +228,72 @@ fn a_witness_changes_no_decision() {
         let mut watched = Watched { qdisc: queue(kind.name, &Settings::new()), witness };
         assert!(drive(&mut watched, Ecn::Ect0) == plain, "{}", kind.name);
     }
+}
+
+/// An AQM of another crate: marks every tenth packet, and tells nothing about itself.
+#[derive(Clone, Debug)]
+struct EveryTenth;
+
+#[derive(Clone, Default, Debug)]
+struct Remembered {
+    since_signal: u32,
+    last_signal: Option<Instant>,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+enum Phase {
+    #[default]
+    Counting,
+}
+
+impl Configure for EveryTenth {
+    const KIND: Kind = Kind::new("every_tenth", "Marks every tenth packet");
+
+    fn from_checked(_: &Settings, _: &Link) -> Result<Self, ConfigError> {
+        Ok(Self)
+    }
+
+    fn to_settings(&self) -> Settings {
+        Settings::new()
+    }
+}
+
+impl Aqm for EveryTenth {
+    type State = Remembered;
+
+    fn on_dequeue(&self, state: &mut Remembered, seen: &Seen, _: &mut Source) -> Verdict {
+        state.since_signal += 1;
+        if state.since_signal < 10 {
+            return Verdict::Pass;
+        }
+        *state = Remembered { last_signal: Some(seen.now), ..Remembered::default() };
+        Verdict::Mark
+    }
+}
+
+#[test]
+fn the_state_of_an_aqm_of_another_crate_is_told_without_code_of_its_own() {
+    let queue = || AqmQueue::new(EveryTenth, Source::seeded(1));
+    let fates = drive(&mut queue(), Ecn::NotEct);
+    let signals = fates.into_iter().filter(|&(.., fate)| is_signal(fate));
+    let (packet, arrived, ended, fate) = signals.into_iter().nth(1).expect("the second signal");
+    let number = packet.number;
+    let witness = Witness::new(Known { arrived, ended, fate }, move |other: &Frame| other.number == number);
+    let mut watched = Watched { qdisc: queue(), witness };
+    drive(&mut watched, Ecn::NotEct);
+    let story = watched.witness.story(number, "every_tenth", "").expect("the packet came");
+    let told = story.to_string();
+    // The packet behind the dropped one, which the same call sends, is the first of the next ten.
+    let state: Vec<[String; 3]> = story
+        .state()
+        .into_iter()
+        .map(|value| [value.name, value.before.to_string(), value.after.expect("it stays").to_string()])
+        .collect();
+    assert_eq!(state[0], ["since_signal", "9", "1"], "{told}");
+    assert_eq!((state[1][0].as_str(), state[1][2].as_str()), ("last_signal", "now"), "{told}");
+    assert!(state[1][1].ends_with(" ms ago"), "{told}");
+    assert_eq!(state[2], ["phase", "Counting", "Counting"], "{told}");
+    assert!(told.contains("every_tenth: The algorithm dropped it."), "{told}");
+    assert!(told.contains("state of every_tenth") && !told.contains("[]"), "{told}");
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use goodqueue::account::{Fate, Quantity};
+use goodqueue::account::{Fate, Quantity, Recalled};
 use goodqueue::story::Story;
 use goodqueue_scenario::runs::Jobs as _;
 use goodqueue_scenario::scenario::Document;
@@ -151,8 +151,9 @@ struct ToldValue {
     /// The discipline that has the value.
     qdisc: &'static str,
     /// Name of the value in the standard or the code.
-    name: &'static str,
-    /// The value before the decision; null if it was not set.
+    name: String,
+    /// The value before the decision; null if it was not set, and text if it is no number, flag or
+    /// word.
     before: Value,
     /// The value after the decision; null if it is not set or cannot change.
     after: Value,
@@ -170,11 +171,19 @@ fn to_json(story: &Story) -> Told {
     };
     let of_value = |value: &goodqueue::story::Value| ToldValue {
         qdisc: value.kind,
-        name: value.name,
+        name: value.name.to_owned(),
         before: number(value.before),
         after: value.after.map_or(Value::Null, number),
         unit: unit(value.before),
         meaning: value.doc,
+    };
+    let of_state = |value: &goodqueue::story::StateValue| ToldValue {
+        qdisc: value.kind,
+        name: value.name.clone(),
+        before: recalled(&value.before),
+        after: value.after.as_ref().map_or(Value::Null, recalled),
+        unit: if let Recalled::Quantity(before) = value.before { unit(before) } else { None },
+        meaning: "field of the algorithm's state",
     };
     let scenes = [Some(&story.arrival), story.departure.as_ref()];
     let levels = scenes.into_iter().flatten().flat_map(|scene| scene.before.levels());
@@ -200,7 +209,15 @@ fn to_json(story: &Story) -> Told {
         reason,
         sentences: story.sentences(),
         rules: rules.collect(),
-        state: story.values().iter().map(of_value).collect(),
+        state: story.values().iter().map(of_value).chain(story.state().iter().map(of_state)).collect(),
+    }
+}
+
+/// Returns a field of an algorithm's state.
+fn recalled(value: &Recalled) -> Value {
+    match value {
+        Recalled::Quantity(quantity) => number(*quantity),
+        Recalled::Text(text) => json!(text),
     }
 }
 

@@ -19,6 +19,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::reason::DropReason;
+use crate::remembered::remembered;
+pub use crate::remembered::{Recalled, Remembered};
 use crate::time::{Duration, Instant, Rate};
 
 /// What is asked about a packet.
@@ -107,6 +109,8 @@ pub struct Account {
     pub facts: Vec<Fact>,
     /// Rules that lead to the fate, the deciding one last.
     pub rules: Vec<Rule>,
+    /// State of the algorithm that [`facts`](Self::facts) does not name.
+    pub state: Vec<Remembered>,
     /// Source of the discipline.
     pub reference: &'static str,
     /// Account of the inner discipline that holds the packet.
@@ -150,6 +154,12 @@ impl Account {
     /// Adds a parameter, or a value of the packet.
     pub fn given(&mut self, name: &'static str, value: Quantity, doc: &'static str) {
         self.facts.push(Fact { name, value, doc, is_given: true });
+    }
+
+    /// Adds the fields of an algorithm's state at `now`, without those that a fact names.
+    pub(crate) fn remember(&mut self, state: &impl fmt::Debug, now: Instant) {
+        let is_new = |field: &Remembered| self.facts.iter().all(|fact| fact.name != field.name);
+        self.state = remembered(state, now).into_iter().filter(is_new).collect();
     }
 
     /// Adds the queue of the packet's flow, as it is before the decision.

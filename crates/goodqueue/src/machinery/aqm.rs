@@ -42,6 +42,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use alloc::format;
 use core::fmt::Debug;
 
 use crate::account::{Account, Quantity, Question};
@@ -61,7 +62,8 @@ use crate::verdict::Verdict;
 ///
 /// Each method has a default, so an algorithm implements only the calls in which it decides.
 pub trait Aqm: Configure {
-    /// Everything that the algorithm remembers between packets; `()` if it remembers nothing.
+    /// Everything that the algorithm remembers between packets; `()` if it remembers nothing. The
+    /// [`story`](crate::story) of a packet shows its fields.
     type State: Clone + Debug + Default;
 
     /// Decides about an arriving packet. The default lets it pass.
@@ -219,7 +221,8 @@ impl<P: Packet, A: Aqm> Qdisc<P> for AqmQueue<P, A> {
 }
 
 impl<P: Packet, A: Aqm> Lookahead<P> for AqmQueue<P, A> {
-    /// The state that the algorithm shows in [`Aqm::observe`].
+    /// The state of the algorithm: the values of [`Aqm::observe`], and all fields of
+    /// [`Aqm::State`].
     fn account(&self, question: &Question<'_, P>) -> Account {
         let (mut account, about) = (Account::of(A::KIND.name), &question.about);
         account.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
@@ -229,6 +232,11 @@ impl<P: Packet, A: Aqm> Lookahead<P> for AqmQueue<P, A> {
         self.aqm.observe(&self.state, &mut seen);
         for (name, gauge) in seen.gauges {
             account.fact(name, gauge.into(), "");
+        }
+        account.remember(&self.state, about.now);
+        if about.is_signal() && about.is_end() {
+            let text = format!("The algorithm {} it. The table has all that it remembered.", about.verb());
+            account.rule(text, A::KIND.reference);
         }
         let both =
             (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.aqm.limit())));

@@ -1,4 +1,8 @@
 //! Tables as comma-separated values (RFC 4180, with line feeds), a heading first.
+//!
+//! Spreadsheets take text that begins with `=`, `+`, `-` or `@` for a formula, which may call
+//! programs. Labels come from scenarios that others wrote, so such text gets an apostrophe in
+//! front, which spreadsheets do not show. Numbers keep their signs.
 
 use std::fmt::Write as _;
 
@@ -66,7 +70,12 @@ fn shown(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
+/// Returns text as a cell.
 fn field(text: &str) -> String {
+    // A tab or a carriage return in front of the sign is skipped by some spreadsheets.
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        return format!("\"'{}\"", text.replace('"', "\"\""));
+    }
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
@@ -91,6 +100,21 @@ mod tests {
         assert_eq!(lines[2], "0,codel,,1,0.1,sojourn_mean_s,down,,");
         assert_eq!(lines[21], "0,codel,,1,0,goodput_bps,down,0,4000000");
         assert_eq!(lines[54], "1,\"pie, \"\"my\"\" way\",1000000,7,0.1,ping_s,,,0.075");
+    }
+
+    #[test]
+    fn text_is_no_formula_of_a_spreadsheet_and_numbers_stay_numbers() {
+        for label in ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "=\"a\",b"] {
+            let mut run = run(label, 1);
+            run.sweep.insert("flows.0.label".to_owned(), label.into());
+            let quoted = format!("\"'{}\"", label.replace('"', "\"\""));
+            let text = table(&results(vec![run]));
+            assert!(text.contains(&format!("\n0,{quoted},{quoted},1,0,")), "{label}: {text}");
+            let mut frame = Frame::default();
+            frame.push(label, Values::Text(vec![Some(label.to_owned())]));
+            frame.push("difference", Values::Number(vec![Some(-0.5)]));
+            assert_eq!(of_frame(&frame), format!("{quoted},difference\n{quoted},-0.5\n"));
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod traffic;
 mod varying;
 
 pub use catalogue::{catalogue, values};
-pub use columns::{KeyedMetric, by_key, check_key};
+pub use columns::{KeyedMetric, by_key, check_key, keys};
 pub use condition::{Condition, Found};
 pub use everywhere::{PACKETS, SOJOURN};
 pub use losses::{LOSS, LOSSES};

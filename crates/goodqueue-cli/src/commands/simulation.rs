@@ -74,7 +74,7 @@ pub(crate) struct How {
     /// Exit with code 1 and print the values if this holds for any discipline, such as
     /// 'ping.p99 > 80ms'; repeat for several. The metric is a key of the JSON; with several seeds
     /// its mean counts. ping, latency and voip are short for probes.ping_s, induced_latency_s and
-    /// probes.voip.
+    /// probes.voip; alone, as in 'latency > 20ms', they mean the mean, or the MOS of calls.
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,
     /// Print the table and errors only: no progress, no notes.

@@ -39,13 +39,18 @@ pub fn by_key(groups: &[Group]) -> Vec<KeyedMetric<'_>> {
     all
 }
 
+/// Returns the keys of all metrics, with a placeholder for each number and for the name of a queue.
+#[must_use]
+pub fn keys() -> Vec<String> {
+    by_key(&described()).into_iter().map(|metric| metric.key).collect()
+}
+
 /// Returns an error if no run can have a metric with this key.
 ///
 /// # Errors
 /// The key is unknown.
 pub fn check_key(key: &str) -> Result<(), Diagnostic> {
-    let groups = described();
-    let known: Vec<String> = by_key(&groups).into_iter().map(|metric| metric.key).collect();
+    let known = keys();
     let with_placeholders = placeholders(key);
     if known.contains(&with_placeholders) {
         return Ok(());

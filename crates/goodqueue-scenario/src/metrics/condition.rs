@@ -1,10 +1,10 @@
 //! Conditions on metrics, such as `ping.p99 > 80ms`: a command fails if one holds.
 
-use goodqueue_tc::diagnostic::{Diagnostic, shortened};
+use goodqueue_tc::diagnostic::{Diagnostic, nearest, shortened};
 use goodqueue_tc::units;
 
 use super::catalogue::described;
-use super::columns::{by_key, check_key, placeholders};
+use super::columns::{by_key, check_key, keys, placeholders};
 use super::{Metric, values};
 use crate::results::Run;
 use crate::statistics::{float, seconds};
@@ -68,12 +68,17 @@ impl Condition {
             return Err(malformed());
         }
         let key = key_of(name.trim());
-        check_key(&key)?;
+        check(name.trim(), &key)?;
         let groups = described();
         let known = by_key(&groups).into_iter().find(|metric| metric.key == placeholders(&key));
         let unit = known.map_or(Unit::Number, |known| Unit::of(known.metric));
         let limit = unit.read(value)?;
         Ok(Self { text: text.trim().to_owned(), key, comparison, limit, unit })
+    }
+
+    /// Returns the short names that stand for a metric by themselves.
+    pub fn short_names() -> impl Iterator<Item = &'static str> {
+        SHORT_NAMES.iter().map(|(short, ..)| *short)
     }
 
     /// The condition as it was given.
@@ -184,17 +189,41 @@ fn wrong(text: &str, allowed: &str) -> Diagnostic {
 
 /// Returns the key of a metric that may have a short name.
 fn key_of(name: &str) -> String {
-    for (short, long) in SHORT_NAMES {
-        if let Some(rest) = name.strip_prefix(short).filter(|rest| rest.starts_with('.')) {
-            return format!("{long}{rest}");
+    for (short, long, itself) in SHORT_NAMES {
+        match name.strip_prefix(short) {
+            Some("") => return format!("{long}.{itself}"),
+            Some(rest) if rest.starts_with('.') => return format!("{long}{rest}"),
+            _ => {}
         }
     }
     name.to_owned()
 }
 
-/// Names that are shorter than the keys, for what people ask most.
-const SHORT_NAMES: &[(&str, &str)] =
-    &[("ping", "probes.ping_s"), ("latency", "induced_latency_s"), ("voip", "probes.voip")];
+/// Checks that there is a metric with this key.
+fn check(name: &str, key: &str) -> Result<(), Diagnostic> {
+    let Err(error) = check_key(key) else { return Ok(()) };
+    let keys = keys();
+    let parts: Vec<&str> =
+        keys.iter().map(String::as_str).filter(|known| known.starts_with(&format!("{key}."))).collect();
+    if !parts.is_empty() {
+        let problem = format!("`{}` has several metrics", shortened(name));
+        return Err(Diagnostic::new(problem).allowed(parts.join(", ")));
+    }
+    let first = name.split('.').next().unwrap_or(name);
+    Err(match nearest(first, Condition::short_names()) {
+        // Only the first part has a short form; the rest stays as it was typed.
+        Some(near) => error.help(format!("did you mean `{near}{}`?", &name[first.len()..])),
+        None => error,
+    })
+}
+
+/// Names that are shorter than the keys, for what people ask most, and the metric that the short
+/// name alone means.
+const SHORT_NAMES: &[(&str, &str, &str)] = &[
+    ("ping", "probes.ping_s", "mean"),
+    ("latency", "induced_latency_s", "mean"),
+    ("voip", "probes.voip", "mos"),
+];
 
 /// The longer sign first.
 const COMPARISONS: &[(&str, Comparison)] = &[
@@ -245,6 +274,18 @@ mod tests {
     }
 
     #[test]
+    fn a_short_name_alone_means_the_mean_or_the_score() {
+        for (text, key) in [
+            ("latency>2ms", "induced_latency_s.mean"),
+            ("ping > 80ms", "probes.ping_s.mean"),
+            ("voip < 3.5", "probes.voip.mos"),
+            ("latency.p95 > 2ms", "induced_latency_s.p95"),
+        ] {
+            assert_eq!(Condition::parse(text).unwrap().key(), key, "{text}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_checked_has_not_passed() {
         let found = Condition::parse("voip.mos < 3.5").unwrap().check(&[run("pie", 1, 0.1)]);
         assert_eq!((found[0].value, found[0].holds), (None, true));
@@ -257,6 +298,11 @@ mod tests {
             ("ping.p99 > ", "not a condition"),
             ("ping.p99 => 80ms", "not a condition"),
             ("pong.p99 > 80ms", "no metric `pong.p99`"),
+            ("pong.p99 > 80ms", "did you mean `ping.p99`?"),
+            ("latncy > 80ms", "did you mean `latency`?"),
+            ("goodput > 8mbit", "`goodput` has several metrics"),
+            ("goodput > 8mbit", "allowed: goodput.down, goodput.up"),
+            ("goodput.dwn > 8mbit", "did you mean `goodput.down`?"),
             ("ping.p99 > 80", "unit"),
             ("ping.p99 > 80mbit", "unit"),
             ("probes.voip.loss > 0.02", "such as 2%"),

@@ -128,14 +128,16 @@ impl Screen {
     }
 
     pub(super) fn draw(&mut self, frame: &mut Frame<'_>) {
+        let lines = self.head(usize::from(frame.area().width));
+        let height = u16::try_from(lines.len()).unwrap_or(1);
         let [head, queues, flows, foot] = Layout::vertical([
-            Constraint::Length(1),
+            Constraint::Length(height),
             Constraint::Length(QUEUE_LINES),
             Constraint::Min(3),
             Constraint::Length(1),
         ])
         .areas(frame.area());
-        self.draw_head(frame, head);
+        frame.render_widget(Paragraph::new(lines), head);
         let [down, up] = Layout::horizontal([Constraint::Fill(1); 2]).spacing(1).areas(queues);
         self.draw_queue(frame, down, "down");
         self.draw_queue(frame, up, "up");
@@ -144,27 +146,34 @@ impl Screen {
         frame.render_widget(Paragraph::new(keys).dim(), foot);
     }
 
-    fn draw_head(&self, frame: &mut Frame<'_>, area: Rect) {
+    /// Returns the lines above the queues: one, or more in a narrow terminal.
+    fn head(&self, width: usize) -> Vec<Line<'static>> {
         let process = &self.stats["process"];
         let lost: u64 = ["client", "server"]
             .iter()
             .map(|side| self.stats[side]["interface_dropped"].as_u64().unwrap_or(0))
             .sum();
         let latest = process["latest_s"].as_f64().unwrap_or(0.0);
-        let mut spans = vec![
-            " goodqueue".bold(),
-            Span::raw(format!("  {} s", whole(self.stats["duration_s"].as_f64().unwrap_or(0.0)))),
+        let mut parts = vec![
+            Span::raw(format!("{} s", whole(self.stats["duration_s"].as_f64().unwrap_or(0.0)))),
             Span::raw(format!(
-                "   memory for packets {}",
+                "memory for packets {}",
                 units::show_size(process["memory_bytes"].as_u64().unwrap_or(0))
             )),
-            warned(format!("   worst wake-up delay {:.1} ms", latest * 1e3), latest > VERY_LATE),
-            warned(format!("   dropped before the bottleneck {lost}"), lost > 0),
+            warned(format!("worst wake-up delay {:.1} ms", latest * 1e3), latest > VERY_LATE),
+            warned(format!("dropped before the bottleneck {lost}"), lost > 0),
         ];
         if let Some(trouble) = &self.trouble {
-            spans.push(warned(format!("   {trouble}"), true));
+            parts.push(warned(trouble.clone(), true));
         }
-        frame.render_widget(Line::from(spans), area);
+        let mut lines = vec![Line::from(" goodqueue".bold())];
+        for part in parts {
+            match lines.last_mut().filter(|line| line.width() + GAP.len() + part.width() <= width) {
+                Some(line) => line.spans.extend([Span::raw(GAP), part]),
+                None => lines.push(Line::from(vec![Span::raw(" "), part])),
+            }
+        }
+        lines
     }
 
     fn draw_queue(&self, frame: &mut Frame<'_>, area: Rect, name: &str) {
@@ -374,6 +383,8 @@ const REFRESH: Duration = Duration::from_millis(500);
 const QUEUE_LINES: u16 = 11;
 /// Smallest full height of the chart in microseconds: an idle queue draws a flat line.
 const LEAST_SCALE: u64 = 5_000;
+/// Between the parts of the head.
+const GAP: &str = "   ";
 /// Columns of the table of flows beside the addresses, with the gaps.
 const BESIDE_ADDRESSES: u16 = 53;
 /// Wake-up delay in seconds that the bottleneck itself warns about.
@@ -434,6 +445,23 @@ mod tests {
         let at = |needle: &str| text.find(needle).unwrap();
         assert!(at("198.18.0.2:80") < at("198.18.0.2:19"), "fastest first");
         assert!(screen.press(KeyEvent::from(KeyCode::Char('q'))));
+    }
+
+    #[test]
+    fn the_head_takes_more_lines_in_a_narrow_terminal_and_is_never_cut() {
+        let mut stats = stats();
+        stats["process"] = json!({"memory_bytes": 33_554_432, "latest_s": 0.0123});
+        stats["client"] = json!({"interface_dropped": 1_234_567});
+        let all = ["goodqueue", "12 s", "32 MiB", "worst wake-up delay 12.3 ms", "bottleneck 1234567"];
+        for (width, lines) in [(120, 1), (80, 2), (70, 2), (60, 3), (42, 4)] {
+            let mut screen = Screen::new(stats.clone());
+            let text = drawn(&mut screen, width, 30);
+            let head: Vec<&str> = text.lines().take_while(|line| !line.contains("fq_codel")).collect();
+            for part in all {
+                assert!(head.iter().any(|line| line.contains(part)), "{part} at {width} columns:\n{text}");
+            }
+            assert_eq!(head.len(), lines, "{width} columns:\n{text}");
+        }
     }
 
     #[test]

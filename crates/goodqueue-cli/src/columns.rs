@@ -1,11 +1,11 @@
 //! Text in columns that fit the terminal.
 
-use std::io::IsTerminal as _;
+use crate::output;
 
 /// Returns the width of the terminal; `None` if standard output is no terminal, so that files do
 /// not depend on it.
 pub(crate) fn terminal() -> Option<usize> {
-    let size = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    let size = output::is_terminal().then(terminal_size::terminal_size).flatten();
     size.map(|(width, _)| usize::from(width.0))
 }
 

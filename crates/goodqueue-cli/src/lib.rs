@@ -44,7 +44,6 @@ use crate::commands::{
 };
 #[cfg(target_os = "linux")]
 use crate::commands::{shape, shell, stats, top};
-use crate::messages::say;
 
 /// Compare queue disciplines on your link with your traffic.
 ///
@@ -143,7 +142,7 @@ pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = i
         #[cfg(target_os = "linux")]
         Ok(Ending::Program(code)) => code,
         Err(diagnostic) => {
-            say(format_args!("error: {diagnostic}"));
+            messages::error(&diagnostic);
             2
         }
     }

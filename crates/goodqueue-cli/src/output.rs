@@ -1,12 +1,17 @@
 //! Output of results. An output file appears completely or not at all, and standard output may be
 //! closed at any time.
+//!
+//! This is the only place that writes to standard output, and nothing that a terminal would obey
+//! passes it: see [`goodqueue_tc::printable`].
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use goodqueue_scenario::files::{self, Identity};
 use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::printable;
 use serde::Serialize;
 
 /// The destination of a result.
@@ -135,20 +140,42 @@ pub(crate) fn write_json(argument: &str, target: &Path, value: &impl Serialize) 
         .map_err(|error| Diagnostic::new(format!("the result cannot be written as JSON: {error}")))?;
     text.push(b'\n');
     match Target::from_argument(target) {
-        Target::Stdout => print(&String::from_utf8_lossy(&text)),
+        Target::Stdout => print_json(&String::from_utf8_lossy(&text)),
         Target::File(path) => write_file(argument, &path, &text),
     }
 }
 
-/// Prints to standard output. A closed pipe (`| head`) is not an error.
+/// Prints lines to standard output. A closed pipe (`| head`) is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Diagnostic> {
-    let mut stdout = io::stdout().lock();
-    printed(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+    write(&printable::lines(text))
 }
 
-/// Returns the result of printing to standard output. A closed pipe is not an error.
-pub(crate) fn printed(outcome: io::Result<()>) -> Result<(), Diagnostic> {
-    match outcome {
+/// Prints JSON, or lines of JSON, to standard output.
+pub(crate) fn print_json(text: &str) -> Result<(), Diagnostic> {
+    write(&printable::json(text))
+}
+
+/// Prints help: in colour on a terminal, unless words in it are not printable.
+pub(crate) fn print_help(plain: &str, in_colour: &str) -> Result<(), Diagnostic> {
+    let is_coloured = is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
+        && matches!(printable::lines(plain), Cow::Borrowed(_));
+    if is_coloured { write(in_colour) } else { print(plain) }
+}
+
+/// True if standard output is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    stdout().is_terminal()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one door to standard output")]
+fn stdout() -> io::Stdout {
+    io::stdout()
+}
+
+fn write(text: &str) -> Result<(), Diagnostic> {
+    let mut stdout = stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Diagnostic::new(format!("standard output cannot be written: {error}")))
         }

@@ -2,7 +2,6 @@
 
 mod minutes;
 
-use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Once};
 use std::time::Duration;
@@ -16,7 +15,7 @@ use signal_hook::flag;
 
 pub(crate) use self::minutes::in_words;
 use self::minutes::{Minutes, remaining};
-use crate::messages::{is_quiet, note};
+use crate::messages::{self, is_quiet, note};
 
 /// Shows the progress of jobs.
 pub(crate) struct Progress {
@@ -56,7 +55,7 @@ impl Progress {
             finished: AtomicU64::new(0),
             simulated: AtomicU64::new(0),
             minutes: Minutes::default(),
-            is_written: !std::io::stderr().is_terminal(),
+            is_written: !messages::are_on_a_terminal(),
             timing,
         }
     }

@@ -3,14 +3,12 @@
 
 use std::error::Error as _;
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Write};
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use crate::messages::say;
-use crate::output;
+use crate::{messages, output};
 
 /// Protects the examples of all commands from the wrapping of the help.
 pub(crate) fn with_whole_examples(command: Command) -> Command {
@@ -30,28 +28,19 @@ fn protected(line: &str) -> String {
 /// Returns the exit code.
 pub(crate) fn tell(instead: &clap::Error, command: &Command, arguments: &[OsString]) -> u8 {
     if let Some(diagnostic) = refused(instead, command, arguments) {
-        say(format_args!("error: {diagnostic}"));
+        messages::error(&diagnostic);
         return 2;
     }
-    let to_stderr = instead.use_stderr();
-    let is_terminal =
-        if to_stderr { std::io::stderr().is_terminal() } else { std::io::stdout().is_terminal() };
-    let in_colour = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let text = instead.render();
-    let text = if in_colour { text.ansi().to_string() } else { text.to_string() }.replace(HELD, " ");
-    let outcome = if to_stderr {
-        std::io::stderr().write_all(text.as_bytes())
-    } else {
-        let mut stdout = std::io::stdout();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
-    };
-    match output::printed(outcome) {
-        Err(diagnostic) if !to_stderr => {
-            say(format_args!("error: {diagnostic}"));
-            2
-        }
-        _ => u8::try_from(instead.exit_code()).unwrap_or(2),
+    let (plain, in_colour) =
+        (text.to_string().replace(HELD, " "), text.ansi().to_string().replace(HELD, " "));
+    if instead.use_stderr() {
+        messages::say_lines(plain.trim_end());
+    } else if let Err(diagnostic) = output::print_help(&plain, &in_colour) {
+        messages::error(&diagnostic);
+        return 2;
     }
+    u8::try_from(instead.exit_code()).unwrap_or(2)
 }
 
 /// Returns an error of clap in our form; `None` for help, the version and what has no form of ours.

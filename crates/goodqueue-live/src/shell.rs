@@ -17,6 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration as SystemDuration;
 
 use goodqueue::Duration;
+use goodqueue_tc::printable;
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
@@ -246,8 +247,7 @@ impl Init<'_> {
         match started {
             Ok(program) => attend(Pid::from_raw(program.id().cast_signed())),
             Err((code, error)) => {
-                // An unreadable standard error must not change the exit code.
-                let _ = writeln!(std::io::stderr(), "error: {error}");
+                report(&error);
                 code
             }
         }
@@ -383,6 +383,13 @@ impl Init<'_> {
         }
         Ok(())
     }
+}
+
+/// Prints the error of a program that cannot be started. A standard error that cannot be written
+/// must not change the exit code.
+#[expect(clippy::disallowed_methods, reason = "the process of the command line does not see this error")]
+fn report(error: &LiveError) {
+    let _ = writeln!(std::io::stderr(), "error: {}", printable::lines(&error.to_string()));
 }
 
 fn descriptors_stay(error: std::io::Error) -> LiveError {

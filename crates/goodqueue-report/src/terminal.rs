@@ -19,7 +19,7 @@ use goodqueue_scenario::measure::grade;
 use goodqueue_scenario::metrics::{self, Column, Group, catalogue};
 use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::shared;
-use goodqueue_tc::brief;
+use goodqueue_tc::{brief, printable};
 
 use crate::differences::Differences;
 pub use across::across;
@@ -81,8 +81,10 @@ pub fn tables(results: &Results, view: View) -> String {
     }
     for (sweep, runs) in groups {
         if !sweep.is_empty() {
-            let point: Vec<String> =
-                sweep.iter().map(|(key, value)| format!("{key} = {}", plain(value))).collect();
+            let point: Vec<String> = sweep
+                .iter()
+                .map(|(key, value)| format!("{} = {}", printable::line(key), plain(value)))
+                .collect();
             // Writing to a string cannot fail.
             let _ = writeln!(text, "\n{}", point.join(", "));
         }
@@ -189,7 +191,7 @@ fn ends_blocked(scenario: &serde_json::Value) -> bool {
 }
 
 fn plain(value: &serde_json::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), |text| printable::line(text).into_owned())
 }
 
 /// The columns of the main metrics: those that the traffic of these runs has.

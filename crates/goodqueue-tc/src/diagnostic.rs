@@ -8,6 +8,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::printable;
 use crate::spelling;
 
 /// One message about bad input. Its `Display` is the text for the user, in two to five lines
@@ -192,25 +193,25 @@ impl fmt::Display for Diagnostic {
         let excerpt = match &self.0.place {
             Place::Unknown => None,
             Place::Argument { name, excerpt } => {
-                write!(f, "{}: ", printable(name))?;
+                write!(f, "{}: ", printable::line(name))?;
                 excerpt.as_ref()
             }
             Place::Line { file, line } => {
-                write!(f, "{}:{line}:1: ", printable(file))?;
+                write!(f, "{}:{line}:1: ", printable::line(file))?;
                 None
             }
             Place::File { file, excerpt: None } => {
-                write!(f, "{}: ", printable(file))?;
+                write!(f, "{}: ", printable::line(file))?;
                 None
             }
             Place::File { file, excerpt: Some(excerpt) } => {
-                write!(f, "{}:{}:{}: ", printable(file), excerpt.line, excerpt.column)?;
+                write!(f, "{}:{}:{}: ", printable::line(file), excerpt.line, excerpt.column)?;
                 Some(excerpt)
             }
         };
-        f.write_str(&printable(&self.0.problem))?;
+        f.write_str(&printable::line(&self.0.problem))?;
         for line in &self.0.rendered {
-            write!(f, "\n{}", printable(line))?;
+            write!(f, "\n{}", printable::line(line))?;
         }
         if let Some(excerpt) = excerpt {
             let number = match self.0.place {
@@ -222,10 +223,10 @@ impl fmt::Display for Diagnostic {
             write!(f, "\n  {:margin$} | {:indent$}{}", "", "", "^".repeat(width), margin = number.len())?;
         }
         if let Some(allowed) = &self.0.allowed {
-            write!(f, "\n  allowed: {}", printable(allowed))?;
+            write!(f, "\n  allowed: {}", printable::line(allowed))?;
         }
         if let Some(help) = &self.0.help {
-            write!(f, "\n  help: {}", printable(help))?;
+            write!(f, "\n  help: {}", printable::line(help))?;
         }
         Ok(())
     }
@@ -254,7 +255,7 @@ impl Excerpt {
     fn fitted(&self) -> (String, usize, usize) {
         let skipped = if self.column > SHOWN { self.column - SHOWN / 2 } else { 0 };
         let length = self.text.chars().count();
-        let mut shown: String = self.text.chars().skip(skipped).take(SHOWN).map(visible).collect();
+        let mut shown: String = self.text.chars().skip(skipped).take(SHOWN).map(printable::shown).collect();
         let mut indent = (self.column - 1).saturating_sub(skipped);
         let width = self.width.min(SHOWN.saturating_sub(indent)).max(1);
         if skipped > 0 {
@@ -314,19 +315,6 @@ pub fn shortened(word: &str) -> String {
     let mut start: String = word.chars().take(LONGEST_QUOTE).collect();
     start.push_str("...");
     start
-}
-
-/// Control characters of the input must not reach the terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(visible).collect()
-}
-
-fn visible(character: char) -> char {
-    match character {
-        '\t' => ' ',
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    }
 }
 
 fn floor_char(text: &str, index: usize) -> usize {
@@ -408,9 +396,12 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_do_not_reach_the_terminal() {
-        let message = Diagnostic::new("`\u{1b}[2J` is unknown").in_file("a\nb");
-        assert!(!message.to_string().contains(['\u{1b}', '\n']));
+    fn what_a_terminal_would_obey_does_not_reach_it() {
+        let message = Diagnostic::new("`\u{1b}[2J` is \u{202e}unknown").in_file("a\nb");
+        assert!(!message.to_string().contains(['\u{1b}', '\u{202e}', '\n']));
+        let text = "pfifo \u{9b}31m\u{2066}";
+        let message = Diagnostic::new("no").at(6..7).in_argument("--qdisc", text).to_string();
+        assert!(!message.contains(['\u{9b}', '\u{2066}']), "{message}");
     }
 
     #[test]

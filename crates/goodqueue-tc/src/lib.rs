@@ -12,6 +12,7 @@
 pub mod diagnostic;
 pub mod input;
 mod line;
+pub mod printable;
 #[cfg(feature = "recordings")]
 pub mod recording;
 pub mod replay;

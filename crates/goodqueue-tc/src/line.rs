@@ -22,6 +22,7 @@ use goodqueue::config::Link;
 use goodqueue::registry::AnyConfig;
 
 use crate::diagnostic::Diagnostic;
+use crate::printable;
 use settings::all_names;
 use writing::write_tree;
 
@@ -71,12 +72,17 @@ pub fn is_line(text: &str) -> bool {
 }
 
 /// Returns a pasted `line` without `tc qdisc add dev eth0 root` and other words before the
-/// discipline. Other text and scripts of several commands stay unchanged.
+/// discipline, as one line of printable text. Other text and scripts of several commands keep all
+/// their words.
 #[must_use]
 pub fn brief(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let pasted = matches!(words.first(), Some(&("tc" | "sudo" | "qdisc"))) && !line.contains([';', '\n']);
     let names = all_names(&Disciplines::new());
+    printable::line(&without_place(line, &words)).into_owned()
+}
+
+fn without_place(line: &str, words: &[&str]) -> String {
     let named = words.iter().position(|word| names.contains(word));
     let Some(from) = named.filter(|_| pasted) else { return words.join(" ") };
     let mut left = vec![words[from]];

@@ -1,6 +1,5 @@
 //! `goodqueue advise`: what a router should be told, so that a line stays responsive under load.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -144,7 +143,7 @@ pub(crate) fn main(args: &AdviseArgs) -> Outcome {
             setting.text.clone()
         }
     };
-    output::printed(std::io::stdout().write_all(text.as_bytes()))?;
+    output::print(&text)?;
     Ok(Ending::Done)
 }
 

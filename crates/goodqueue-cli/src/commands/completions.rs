@@ -1,7 +1,5 @@
 //! `goodqueue completions`: what a shell needs to complete commands and options.
 
-use std::io::Write as _;
-
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
@@ -23,6 +21,6 @@ pub(crate) fn main(args: &CompletionsArgs, mut command: Command) -> Outcome {
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     generate(args.shell, &mut command, name, &mut script);
-    output::printed(std::io::stdout().write_all(&script))?;
+    output::print(&String::from_utf8_lossy(&script))?;
     Ok(Ending::Done)
 }

@@ -1,6 +1,5 @@
 //! `goodqueue man`: the help of all commands as manual pages.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Command};
@@ -25,7 +24,7 @@ pub(crate) struct ManArgs {
 pub(crate) fn main(args: &ManArgs, mut command: Command) -> Outcome {
     command.build();
     let Some(folder) = &args.out else {
-        output::printed(std::io::stdout().write_all(&page(&command)?))?;
+        output::print(&String::from_utf8_lossy(&page(&command)?))?;
         return Ok(Ending::Done);
     };
     let name = folder.display().to_string();

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use self::input::{Input, row_of};
 use super::{Ending, Outcome, signed, story};
-use crate::messages::say;
+use crate::messages::say_lines;
 use crate::output::{self, Outputs};
 
 /// Feed recorded arrivals to a discipline, packet by packet.
@@ -138,9 +138,9 @@ fn answer(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
     let taken = args.tc_stats.as_deref() == Some(Path::new("-"));
     match args.json.as_deref().map(output::Target::from_argument) {
         Some(output::Target::File(path)) => output::write_file("--json", &path, text.as_bytes())?,
-        Some(output::Target::Stdout) => output::print(&text)?,
+        Some(output::Target::Stdout) => output::print_json(&text)?,
         None if taken => {}
-        None => output::print(&text)?,
+        None => output::print_json(&text)?,
     }
     Ok(Ending::Done)
 }
@@ -159,7 +159,7 @@ fn compare(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
             }
             // The other files are still worth comparing.
             Err(error) => {
-                say(format_args!("{error}\n"));
+                say_lines(format_args!("{error}\n"));
                 refused.get_or_insert(error);
             }
         }

@@ -13,6 +13,7 @@ use goodqueue_scenario::scenario::Overrides;
 use goodqueue_scenario::shard::stored_runs;
 use goodqueue_scenario::store::{Named, Store};
 use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::printable;
 
 use self::machines::Machines;
 use super::simulation::{How, Kept, finish, prepare, simulate};
@@ -123,7 +124,7 @@ pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
         if !args.how.takes_stdout() {
             output::print(&args.how.overview(&results))?;
             if !args.how.quiet {
-                output::print(&format!("{}\n", json.display()))?;
+                output::print(&format!("{}\n", printable::line(&json.display().to_string())))?;
             }
         }
         if args.how.judge(&results)? == Ending::CheckFailed {

@@ -19,7 +19,7 @@ use super::{Ending, Outcome, signed};
 use crate::live::answers::Desk;
 use crate::live::clerk::Clerk;
 use crate::live::{self, diagnostic};
-use crate::messages::say;
+use crate::messages::{say, say_lines};
 use crate::output;
 
 /// Put a bottleneck between two interfaces of this host, for example on a router whose kernel has
@@ -189,7 +189,7 @@ fn reload(path: PathBuf, clerk: Clerk) -> Result<SyncSender<()>, Diagnostic> {
     let work = move || {
         for () in told {
             if let Err(error) = clerk.change_all(&path) {
-                say(format_args!("goodqueue: nothing was changed: {error}"));
+                say_lines(format_args!("goodqueue: nothing was changed: {error}"));
             }
         }
     };

@@ -82,6 +82,6 @@ pub(crate) fn request(socket: &std::path::Path, line: &str) -> Result<Value, Dia
 fn print(answer: &Value) -> Outcome {
     let text = serde_json::to_string_pretty(answer)
         .map_err(|error| Diagnostic::new(format!("the answer cannot be printed: {error}")))?;
-    output::print(&format!("{text}\n"))?;
+    output::print_json(&format!("{text}\n"))?;
     Ok(Ending::Done)
 }

@@ -4,11 +4,11 @@ mod numbers;
 mod screen;
 
 use std::fmt::Write as _;
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use goodqueue_tc::units;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::{printable, units};
 use serde_json::Value;
 
 use numbers::{milliseconds, numbers, sparkline, whole};
@@ -38,12 +38,30 @@ pub(crate) struct TopArgs {
 }
 
 pub(crate) fn main(args: &TopArgs) -> Outcome {
-    let stats = request(&args.control, "stats")?;
-    if args.once || !std::io::stdout().is_terminal() {
+    let stats = fetch(&args.control)?;
+    if args.once || !output::is_terminal() {
         output::print(&page(&stats))?;
         return Ok(Ending::Done);
     }
     screen::watch(&args.control, stats)
+}
+
+/// Returns the statistics of the bottleneck at `control`. Whoever owns the socket chose the texts.
+fn fetch(control: &Path) -> Result<Value, Diagnostic> {
+    request(control, "stats").map(cleaned)
+}
+
+/// Replaces what a terminal would obey in all texts of an answer.
+fn cleaned(answer: Value) -> Value {
+    match answer {
+        Value::String(text) => Value::from(printable::line(&text)),
+        Value::Array(items) => items.into_iter().map(cleaned).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, field)| (printable::line(&name).into_owned(), cleaned(field)))
+            .collect(),
+        other => other,
+    }
 }
 
 /// Formats the statistics as plain text.

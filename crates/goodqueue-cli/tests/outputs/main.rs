@@ -6,12 +6,13 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
 mod messages;
 mod signals;
+mod terminal;
 
 fn goodqueue(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_goodqueue"));

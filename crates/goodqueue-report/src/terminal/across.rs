@@ -8,7 +8,7 @@ use comfy_table::{Cell, Table};
 use goodqueue_scenario::metrics::{Better, KeyedMetric, by_key, catalogue};
 use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::summary::{Aggregate, Difference};
-use goodqueue_tc::brief;
+use goodqueue_tc::{brief, printable};
 use serde_json::Value;
 
 use super::line::{Line, WIDEST_NAME, align, difference, digits_of, plain_table, show, wrapped};
@@ -90,7 +90,7 @@ impl<'r> Across<'r> {
     fn table(&self, disciplines: &[&str]) -> Table {
         let mut table = plain_table();
         let names = disciplines.iter().map(|name| wrapped(name, WIDEST_NAME));
-        table.set_header(self.keys.iter().map(Cell::new).chain(names));
+        table.set_header(self.keys.iter().map(|key| Cell::new(printable::line(key))).chain(names));
         table
     }
 
@@ -157,7 +157,7 @@ impl<'r> Across<'r> {
 }
 
 fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), |text| printable::line(text).into_owned())
 }
 
 const DEFAULT: &str = "induced_latency_s.mean";

@@ -1,7 +1,7 @@
 //! The line above the tables: the link and its traffic.
 
 use goodqueue::Duration;
-use goodqueue_tc::units;
+use goodqueue_tc::{printable, units};
 
 /// Describes a scenario in one line, or in two that fit a terminal. `means` says how it ran, such
 /// as "simulated". The values of these `swept` keys are called "varied", because those of the
@@ -22,19 +22,22 @@ pub fn headline_of_sweep(scenario: &serde_json::Value, means: &str, swept: &[Str
 #[must_use]
 pub fn headline(scenario: &serde_json::Value, means: &str) -> String {
     let link = if scenario["line"].is_object() { &scenario["line"] } else { &scenario["link"] };
-    let rate = |side: &serde_json::Value| match side {
-        serde_json::Value::String(rate) => rate.clone(),
-        other => {
-            other["trace"].as_str().map_or_else(|| "a schedule".to_owned(), |trace| format!("trace {trace}"))
-        }
+    let text = |value: &serde_json::Value| {
+        value.as_str().map_or("?".into(), |text| printable::line(text).into_owned())
     };
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
+    let rate = |side: &serde_json::Value| match &side["trace"] {
+        _ if side.is_string() => text(side),
+        trace if trace.is_string() => format!("trace {}", text(trace)),
+        _ => "a schedule".to_owned(),
+    };
     let flows: Vec<String> = scenario["flows"].as_array().map_or_else(Vec::new, |flows| {
         flows
             .iter()
             .map(|flow| {
-                let cc = flow["cc"].as_str().map_or_else(String::new, |cc| format!(" {cc}"));
-                let count = flow["count"].as_str().map_or_else(|| flow["count"].to_string(), str::to_owned);
+                let cc =
+                    if flow["cc"].is_string() { format!(" {}", text(&flow["cc"])) } else { String::new() };
+                let count =
+                    if flow["count"].is_string() { text(&flow["count"]) } else { flow["count"].to_string() };
                 format!("{count} x {}{cc} {}", text(&flow["kind"]), text(&flow["direction"]))
             })
             .collect()

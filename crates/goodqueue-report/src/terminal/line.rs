@@ -6,7 +6,7 @@ use goodqueue_scenario::metrics::{Column, Digits, Metric};
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::summary::Estimate;
 use goodqueue_sim::Direction;
-use goodqueue_tc::brief;
+use goodqueue_tc::{brief, printable};
 
 /// The line of one discipline: its runs, one for each seed.
 #[derive(Default)]
@@ -74,7 +74,7 @@ pub(super) fn value(run: &Run, (metric, direction): (&Metric, Direction)) -> Opt
 /// A name in a table; a long line of tc's takes several of the table.
 pub(super) fn wrapped(name: &str, widest: usize) -> Cell {
     let mut lines = vec![String::new()];
-    for word in name.split(' ') {
+    for word in printable::line(name).split(' ') {
         match lines.last_mut().filter(|line| line.is_empty() || line.len() + word.len() < widest) {
             Some(line) if line.is_empty() => line.push_str(word),
             Some(line) => line.extend([" ", word]),

@@ -1,5 +1,7 @@
 //! Metrics whose number depends on the scenario: thresholds of queues, hops, WiFi stations.
 
+use goodqueue_tc::printable;
+
 use super::metric::Better::{High, Low, Neither};
 use super::metric::Digits::{AfterPoint, Three};
 use super::metric::{Group, Metric, Of, P50, P95, P99, Sides, Table, link, ms, percent};
@@ -97,12 +99,13 @@ fn queue(name: &str) -> Group {
         quantile("p95", P95, "its 95th percentile"),
         quantile("p99", P99, "its 99th percentile"),
     ];
-    let heading = format!("{name} {{}}\nms\np50/p95/p99");
+    let shown = printable::line(name);
+    let heading = format!("{shown} {{}}\nms\np50/p95/p99");
     Group {
         table: Table::Queues,
         is_always_there: false,
         hides_zeros: false,
-        ..Group::new(&format!("{SOJOURN_IN}{name}"), &heading, Sides::Loaded, metrics)
+        ..Group::new(&format!("{SOJOURN_IN}{shown}"), &heading, Sides::Loaded, metrics)
     }
 }
 

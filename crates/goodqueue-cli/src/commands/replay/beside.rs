@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
 use goodqueue::{Ecn, Instant};
+use goodqueue_tc::printable;
 use goodqueue_tc::replay::Fate;
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
@@ -100,13 +101,14 @@ pub(super) fn table(lines: &[Line]) -> String {
             let Sojourn { mean, p50, p95, p99, max } = &line.sojourn_s;
             let counts = [line.sent, line.dropped, line.marked].map(|count| Cell::new(count.to_string()));
             let times = [mean, p50, p95, p99, max].map(|time| Cell::new(millis(*time)));
-            table.add_row([Cell::new(&line.qdisc)].into_iter().chain(counts).chain(times));
+            table.add_row([Cell::new(printable::line(&line.qdisc))].into_iter().chain(counts).chain(times));
         }
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
         text += &format!(
-            "{file}: {packets} packets; sojourn times of sent packets in ms\n{}\n",
+            "{}: {packets} packets; sojourn times of sent packets in ms\n{}\n",
+            printable::line(file),
             table.trim_fmt()
         );
     }

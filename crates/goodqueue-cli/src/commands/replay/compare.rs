@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use goodqueue::gauge::{Gauge, Observation};
 use goodqueue::{AnyConfig, AnyQdisc, Drops, Instant, Qdisc, Stats};
 use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::printable;
 use goodqueue_tc::recording::Row;
 use goodqueue_tc::replay::Arrival;
 use schemars::JsonSchema;
@@ -298,6 +299,7 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
     // Writing to a string cannot fail.
     for Comparison { file, qdisc, packets, equal, first_difference, differences } in comparisons {
         let verdict = if *equal { "equal" } else { "DIFFERS" };
+        let file = printable::line(file);
         let _ = writeln!(text, "{file:width$}  {packets:>7} packets  {verdict:7}  {qdisc}");
         let Some(first) = first_difference else { continue };
         if differences.is_empty() {
@@ -333,7 +335,7 @@ impl Difference {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "\n  packet {packet}");
         for operation in before {
-            let _ = writeln!(text, "    before    {operation}");
+            let _ = writeln!(text, "    before    {}", printable::line(operation));
         }
         let _ = writeln!(text, "    recorded  {recorded}  (queued: {})", queued(recorded_state));
         let _ = writeln!(text, "    here      {here}  (queued: {})", queued(here_state));

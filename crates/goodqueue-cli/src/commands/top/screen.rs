@@ -14,7 +14,7 @@ use ratatui::widgets::{Block, Borders, Paragraph, Row, Sparkline, Table, TableSt
 use serde_json::Value;
 
 use super::numbers::{milliseconds, numbers, whole};
-use crate::commands::stats::request;
+use crate::commands::top::fetch;
 use crate::commands::{Ending, Outcome};
 
 /// Contents of the screen, and the choices made with keys.
@@ -85,7 +85,7 @@ pub(super) fn watch(control: &Path, stats: Value) -> Outcome {
             Ok(false) => {}
             Err(error) => break Err(trouble(&error)),
         }
-        match request(control, "stats") {
+        match fetch(control) {
             Ok(stats) => {
                 screen.stats = stats;
                 screen.trouble = None;

@@ -24,8 +24,11 @@ pub(crate) mod top;
 pub(crate) mod validate;
 
 use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue::Disciplines;
 
 /// The end of a command without an error.
+use crate::messages;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
     /// Success.
@@ -46,6 +49,15 @@ pub(crate) enum Ending {
 pub(crate) type Outcome = Result<Ending, Diagnostic>;
 
 /// Accepts values that begin with a minus, so that the parsers of rates and times can explain what
+/// Prints remarks about the lines that an option gave.
+fn remark_on<'l>(option: &str, lines: impl IntoIterator<Item = &'l String>, disciplines: &Disciplines) {
+    for line in lines {
+        for about in goodqueue_tc::remarks(disciplines, line) {
+            messages::remark(&about.in_argument(option, line));
+        }
+    }
+}
+
 /// is wrong with them. Refuses an option name, which means that the value was forgotten.
 fn signed(text: &str) -> Result<String, String> {
     if text.starts_with("--") {

@@ -307,6 +307,7 @@ mod link;
 mod names;
 mod overrides;
 mod reader;
+mod remarks;
 mod resolve;
 mod resolved;
 mod shapers;

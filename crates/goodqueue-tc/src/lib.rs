@@ -22,7 +22,7 @@ mod statistics;
 pub mod table;
 pub mod units;
 
-pub use line::{brief, is_line, parse, parse_among, parse_as, to_tc};
+pub use line::{brief, is_line, parse, parse_among, parse_as, remarks, to_tc};
 #[cfg(feature = "statistics")]
 pub use statistics::{statistics, statistics_of};
 

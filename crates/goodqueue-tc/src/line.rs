@@ -26,6 +26,8 @@ use crate::printable;
 use settings::all_names;
 use writing::write_tree;
 
+pub use remarks::remarks;
+
 /// The discipline that `line` describes, on this `link`.
 ///
 /// # Errors
@@ -77,12 +79,12 @@ pub fn is_line(text: &str) -> bool {
 #[must_use]
 pub fn brief(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let pasted = matches!(words.first(), Some(&("tc" | "sudo" | "qdisc"))) && !line.contains([';', '\n']);
-    let names = all_names(&Disciplines::new());
     printable::line(&without_place(line, &words)).into_owned()
 }
 
 fn without_place(line: &str, words: &[&str]) -> String {
+    let pasted = matches!(words.first(), Some(&("tc" | "sudo" | "qdisc"))) && !line.contains([';', '\n']);
+    let names = all_names(&Disciplines::new());
     let named = words.iter().position(|word| names.contains(word));
     let Some(from) = named.filter(|_| pasted) else { return words.join(" ") };
     let mut left = vec![words[from]];
@@ -105,6 +107,7 @@ fn is_handle(word: &str) -> bool {
 const PLACE: &[&str] = &["dev", "parent", "handle", "refcnt"];
 
 mod commands;
+mod remarks;
 mod script;
 mod settings;
 mod writing;

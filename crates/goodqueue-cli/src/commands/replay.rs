@@ -15,7 +15,7 @@ use goodqueue_tc::recording::Header;
 use serde_json::Value;
 
 use self::input::{Input, row_of};
-use super::{Ending, Outcome, signed, story};
+use super::{Ending, Outcome, remark_on, signed, story};
 use crate::messages::say_lines;
 use crate::output::{self, Outputs};
 
@@ -67,6 +67,7 @@ pub(crate) fn main(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
             outputs.add(argument, target)?;
         }
     }
+    remark_on("--qdisc", &args.qdisc, disciplines);
     match (&args.explain, args.qdisc.as_slice()) {
         (Some(packet), _) => explain(packet, args, disciplines),
         (None, [_, second, ..]) if args.compare => {

@@ -13,7 +13,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use super::simulation::MOST_JOBS;
-use super::{Ending, Outcome};
+use super::{Ending, Outcome, remark_on};
 use crate::messages::say;
 use crate::output::{self, Outputs};
 use crate::progress::Progress;
@@ -138,6 +138,7 @@ fn asked_of(
         tc::parse_among(disciplines, line, &goodqueue::Link::default(), None)
             .map_err(|error| error.in_argument("--qdisc", line))?;
     }
+    remark_on("--qdisc", qdiscs, disciplines);
     chosen.iter().map(|(paper, _)| paper.asked_of(qdiscs, disciplines)).collect()
 }
 

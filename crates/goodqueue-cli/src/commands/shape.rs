@@ -15,11 +15,11 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
 use super::shell::Watching;
-use super::{Ending, Outcome, signed};
+use super::{Ending, Outcome, remark_on, signed};
 use crate::live::answers::Desk;
 use crate::live::clerk::Clerk;
 use crate::live::{self, diagnostic};
-use crate::messages::{say, say_lines};
+use crate::messages::{self, say, say_lines};
 use crate::output;
 
 /// Put a bottleneck between two interfaces of this host, for example on a router whose kernel has
@@ -126,6 +126,11 @@ pub(crate) fn main(args: &ShapeArgs, disciplines: &Disciplines) -> Outcome {
         ..Overrides::default()
     })?;
     let scenario = document.resolve(&Names::default())?;
+    if args.watch.quiet {
+        messages::be_quiet();
+    }
+    remark_on("--qdisc", [&args.qdisc], disciplines);
+    remark_on("--qdisc-up", &args.qdisc_up, disciplines);
     let mut config = live::bottleneck(&scenario, &scenario.qdiscs[0], SEED);
     if args.rate.is_none() {
         config.links[0].capacity = Capacity::Unlimited;

@@ -22,12 +22,12 @@ use goodqueue_scenario::scenario::{Document, Names, Overrides, Scenario};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::{Ending, Outcome, judgement, signed};
+use super::{Ending, Outcome, judgement, remark_on, signed};
 use crate::live::answers::Desk;
 use crate::live::clerk::Clerk;
 use crate::live::record::Recorder;
 use crate::live::{self, diagnostic};
-use crate::messages::say;
+use crate::messages::{self, say};
 use crate::output::{self, Outputs};
 
 /// Run a real program behind the bottleneck, without root.
@@ -158,6 +158,9 @@ pub(crate) struct Watching {
 
 pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
     live::refuse_needless_root(args.allow_root || args.nat, "goodqueue shell")?;
+    if args.watch.quiet {
+        messages::be_quiet();
+    }
     let scenario = scenario(args, disciplines)?;
     let Some(choice) = scenario.qdiscs.first() else {
         return Err(Diagnostic::new("the scenario has no discipline").help("give one with --qdisc"));
@@ -275,6 +278,8 @@ fn scenario(args: &ShellArgs, disciplines: &Disciplines) -> Result<Scenario, Dia
     })?;
     let mut scenario = document.resolve(&Names::default())?;
     if let (Some(line), Some(choice)) = (&args.qdisc_up, scenario.qdiscs.first_mut()) {
+    document.remarks().iter().for_each(messages::remark);
+    remark_on("--qdisc-up", &args.qdisc_up, disciplines);
         let defaults = goodqueue::config::Link::default();
         choice.up.config = tc::parse_among(disciplines, line, &defaults, None)
             .map_err(|error| error.in_argument("--qdisc-up", line))?;

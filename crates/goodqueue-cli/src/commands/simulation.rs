@@ -215,6 +215,7 @@ pub(crate) fn prepare(
             outputs.add("--packets", &file)?;
         }
     }
+    document.remarks().iter().for_each(messages::remark);
     for remark in first.shaper_remarks() {
         note(remark);
     }

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use goodqueue::Disciplines;
 use goodqueue_live::control;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
-use super::{Ending, Outcome};
+use super::{Ending, Outcome, remark_on};
 use crate::live::diagnostic;
 use crate::output;
 
@@ -48,6 +49,15 @@ enum Format {
 pub(crate) fn main(args: &StatsArgs) -> Outcome {
     if !args.change.is_empty() {
         let answer = ask(args, &args.change.join(" "))?;
+        if let [order, line @ ..] = args.change.as_slice()
+            && order == "qdisc"
+        {
+            let qdisc = match line {
+                [way, qdisc @ ..] if ["down", "up"].contains(&way.as_str()) => qdisc,
+                qdisc => qdisc,
+            };
+            remark_on("qdisc", [&qdisc.join(" ")], &Disciplines::new());
+        }
         if args.format == Format::Json {
             return print(&answer);
         }

@@ -491,7 +491,17 @@ fn holds_none(kind: &Kind, word: Word<'_>) -> Diagnostic {
     Diagnostic::new(format!("{} holds no other disciplines", kind.name)).at(word.span())
 }
 
-impl Tree<'_> {
+impl<'a> Tree<'a> {
+    /// Returns the words behind the name of each discipline, and those of each of its classes.
+    pub(super) fn given(
+        &self,
+    ) -> impl Iterator<Item = (&'static Kind, &[Word<'a>], impl Iterator<Item = &[Word<'a>]>)> {
+        self.nodes.iter().map(|node| {
+            let classes = node.children.iter().map(|slot| &slot.given[..]);
+            (node.kind, &node.given[..], classes)
+        })
+    }
+
     /// The configuration, with this variant where there is one and none is given.
     pub(super) fn build(&self, link: &Link, variant: Option<&str>) -> Result<AnyConfig, Diagnostic> {
         self.build_node(self.root, link, variant, 1).map(|built| built.1)

@@ -105,9 +105,7 @@ fn read_followers<'a, 'w>(
     settings: &mut Settings,
     link: Rate,
 ) -> Result<&'w [Word<'a>], Diagnostic> {
-    let follows =
-        |parameter: &&Parameter| parameter.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
-    for parameter in kind.parameters.iter().filter(follows) {
+    for parameter in followers(kind.parameters, name) {
         let number = words.split_first().filter(|(word, _)| {
             let signed = parameter.unit == Unit::Signed;
             let digits = if signed { word.text.strip_prefix('-') } else { None }.unwrap_or(word.text);
@@ -118,6 +116,20 @@ fn read_followers<'a, 'w>(
         words = rest;
     }
     Ok(words)
+}
+
+/// The parameter that tc calls `word`.
+pub(super) fn called<'p>(parameters: &'p [Parameter], word: &str) -> Option<&'p Parameter> {
+    let of_name = |name: &str| parameters.iter().find(|parameter| parameter.name == name);
+    of_name(word).or_else(|| SYNONYMS.iter().find(|pair| pair.0 == word).and_then(|pair| of_name(pair.1)))
+}
+
+/// The parameters whose values stand behind that of `name`.
+pub(super) fn followers<'p>(parameters: &'p [Parameter], name: &str) -> impl Iterator<Item = &'p Parameter> {
+    let follows = move |parameter: &&Parameter| {
+        parameter.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))
+    };
+    parameters.iter().filter(follows)
 }
 
 /// `tc qdisc show` prints `ecn` or nothing, never `noecn`. An absent flag with a word for "off" is
@@ -150,13 +162,11 @@ fn read_setting<'a, 'w>(
     };
     // `loss gemodel` before `loss`.
     let both = kind.parameters.iter().filter(|parameter| parameter.name.contains(' ')).find(is_meant);
-    let of_name = |name: &str| kind.parameters.iter().find(|parameter| parameter.name == name);
     let off = |parameter: &&Parameter| matches!(parameter.unit, Unit::Flag { off } if off == Some(word.text));
     if let Some(parameter) = kind.parameters.iter().find(off) {
         return Ok((parameter.name, Value::Flag(false), after));
     }
-    let synonym = || SYNONYMS.iter().find(|pair| pair.0 == word.text).and_then(|pair| of_name(pair.1));
-    let parameter = both.or_else(|| of_name(word.text)).or_else(synonym);
+    let parameter = both.or_else(|| called(kind.parameters, word.text));
     let parameter = parameter.ok_or_else(|| unknown_parameter(kind, word))?;
     if matches!(parameter.unit, Unit::Flag { .. }) {
         return Ok((parameter.name, Value::Flag(true), after));

@@ -1,8 +1,11 @@
 //! The command as it was typed.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+use goodqueue_tc::diagnostic::{Diagnostic, shortened};
+use goodqueue_tc::printable;
 
 /// Arguments of the process, the name of the program first.
 static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
@@ -14,8 +17,38 @@ pub(crate) fn keep(arguments: Vec<OsString>) {
 
 /// Returns the words of the command after the name of the program.
 pub(crate) fn words() -> Vec<String> {
-    let arguments = ARGUMENTS.get().map_or(&[][..], Vec::as_slice);
-    arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+    given().iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// Returns the words of the command after the name of the program, for a script.
+///
+/// # Errors
+/// A word that a script cannot contain, see [`for_script`].
+pub(crate) fn words_for_script() -> Result<Vec<String>, Diagnostic> {
+    given().iter().map(|word| for_script("an argument", word)).collect()
+}
+
+/// Returns text that a generated script may contain, if it consists of printable characters. A line
+/// end in the name of a folder would end the comment in which it stands, and the rest of the name
+/// would be a command.
+///
+/// # Errors
+/// The text contains other characters, or bytes that are no text. `what` names it.
+pub(crate) fn for_script(what: &str, text: &OsStr) -> Result<String, Diagnostic> {
+    let problem = match text.to_str() {
+        Some(plain) if plain.chars().all(printable::is_printable) => return Ok(plain.to_owned()),
+        Some(_) => "control characters, which could become commands of their own",
+        None => "bytes that are not UTF-8",
+    };
+    let shown: String = text.to_string_lossy().escape_debug().collect();
+    Err(Diagnostic::new(format!("the script would contain {what} with {problem}: `{}`", shortened(&shown)))
+        .allowed("printable characters, on one line")
+        .help("rename the file or folder, or write the value without these characters"))
+}
+
+/// Returns the arguments after the name of the program.
+fn given() -> &'static [OsString] {
+    ARGUMENTS.get().and_then(|arguments| arguments.get(1..)).unwrap_or_default()
 }
 
 /// Returns the program, so that a shell in another folder finds it.

@@ -89,14 +89,43 @@ fn a_condition_that_cannot_be_read_is_refused_before_any_run() {
 }
 
 #[test]
-fn shells_complete_commands_and_options() {
-    for (shell, names) in [("bash", "--fail-if"), ("zsh", "--fail-if"), ("fish", "fail-if")] {
-        let output = goodqueue(folder().path(), &["completions", shell]);
-        let script = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && script.contains("compare"), "{shell}");
-        assert!(script.contains(names), "{shell} does not complete {names}");
+fn a_name_never_becomes_a_command_of_a_generated_script() {
+    let engines = ["slurm", "hq", "kubernetes", "dask", "parallel"];
+    let (outer, sweep) = (folder(), "duration = '1s'\nqdiscs = 'pie'\n");
+    for name in ["a\ntouch PWN\n#b", "a\rb", "a\u{2028}b", "a\u{2029}b", "a\u{202e}b", "a\u{7f}b", "a\u{85}b"]
+    {
+        let hostile = outer.path().join(name);
+        std::fs::create_dir(&hostile).unwrap();
+        std::fs::write(hostile.join("s.toml"), sweep).unwrap();
+        let set = format!("flows.0.label={name}");
+        let out = outer.path().join(name);
+        std::fs::write(outer.path().join("s.toml"), sweep).unwrap();
+        // One engine is enough to see that each character is refused.
+        let engines = if name.contains("PWN") { &engines[..] } else { &engines[..1] };
+        for engine in engines {
+            let in_folder = goodqueue(&hostile, &["run", "s.toml", "--submit", engine]);
+            let of_option = goodqueue(
+                outer.path(),
+                &["run", "s.toml", "--submit", engine, "--out", out.to_str().unwrap()],
+            );
+            let of_value = goodqueue(
+                outer.path(),
+                &["run", "s.toml", "--submit", engine, "--set", "flows=[{kind='tcp'}]", "--set", &set],
+            );
+            for (output, what) in
+                [(in_folder, "the working directory"), (of_option, "an argument"), (of_value, "")]
+            {
+                assert_eq!(output.status.code(), Some(2), "{name:?} for {engine}");
+                assert!(output.stdout.is_empty(), "{name:?} for {engine}");
+                let said = said(&output);
+                assert!(said.contains(&format!("the script would contain {what}")), "{said}");
+                assert!(said.contains("control characters") && !said.contains(name), "{said:?}");
+            }
+        }
     }
-    assert_eq!(goodqueue(folder().path(), &["completions", "tcsh"]).status.code(), Some(2));
+    let output = goodqueue(outer.path(), &["run", "s.toml", "--out", "it's here", "--submit", "slurm"]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains(r"--out 'it'\''s here'"));
 }
 
 #[test]

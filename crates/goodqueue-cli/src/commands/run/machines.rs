@@ -94,7 +94,7 @@ pub(super) fn run_shard(
 impl Machines {
     /// Prints the script for a cluster.
     pub(super) fn submit(&self, scenario: &Prepared, how: &How, engine: Engine) -> Outcome {
-        let given = typed::words();
+        let given = typed::words_for_script()?;
         let here =
             |error: std::io::Error| Diagnostic::new(format!("the working directory is unknown: {error}"));
         let runs = scenario.runs.count();
@@ -104,8 +104,11 @@ impl Machines {
             points: scenario.runs.sweep().count(),
             shards: self.shards.unwrap_or_else(|| Submission::shards_for(runs)),
             cpus: how.jobs.unwrap_or(CPUS),
-            folder: std::env::current_dir().map_err(here)?,
-            program: typed::program(),
+            folder: typed::for_script(
+                "the working directory",
+                std::env::current_dir().map_err(here)?.as_os_str(),
+            )?,
+            program: typed::for_script("the path of goodqueue", typed::program().as_os_str())?,
             shard: [without(&given, NOT_OF_SHARD), vec!["--quiet".to_owned()]].concat(),
             merge: [without(&given, NOT_OF_MERGE), vec!["--merge".to_owned()]].concat(),
         };

@@ -1,7 +1,5 @@
 //! `goodqueue run --submit`: the script that runs a sweep's shards on the machines of a cluster.
 
-use std::path::PathBuf;
-
 use clap::ValueEnum;
 
 use crate::typed::quoted;
@@ -32,9 +30,9 @@ pub(crate) struct Submission {
     /// Processors for each shard.
     pub(crate) cpus: u16,
     /// Working directory.
-    pub(crate) folder: PathBuf,
+    pub(crate) folder: String,
     /// Path of this program.
-    pub(crate) program: PathBuf,
+    pub(crate) program: String,
     /// Arguments of a shard, without `--shard` and `--jobs`.
     pub(crate) shard: Vec<String>,
     /// Arguments of the command that combines the results.
@@ -74,9 +72,9 @@ impl Submission {
              #   cd {} && {}\n",
             self.about("#"),
             self.name,
-            quoted(&self.folder.to_string_lossy()),
+            quoted(&self.folder),
             self.command(&self.shard),
-            quoted(&self.folder.to_string_lossy()),
+            quoted(&self.folder),
             self.command(&self.merge),
         )
     }
@@ -93,7 +91,7 @@ impl Submission {
              hq submit --name {} --array 1-{shards} --cpus {cpus} --time-limit 4h --wait -- bash -c {}\n\
              {}\n",
             self.about("#"),
-            quoted(&self.folder.to_string_lossy()),
+            quoted(&self.folder),
             self.name,
             quoted(&shard),
             self.command(&self.merge),
@@ -132,8 +130,7 @@ impl Submission {
 
     fn dask(&self) -> String {
         let list = |args: &[String]| {
-            let program = self.program.to_string_lossy().into_owned();
-            let words: Vec<String> = std::iter::once(program).chain(args.iter().cloned()).collect();
+            let words: Vec<&String> = std::iter::once(&self.program).chain(args).collect();
             serde_json::json!(words).to_string()
         };
         format!(
@@ -159,7 +156,7 @@ impl Submission {
              subprocess.run(MERGE, cwd=FOLDER, check=True)\n",
             self.about("#"),
             self.shards,
-            serde_json::Value::from(self.folder.to_string_lossy().into_owned()),
+            serde_json::Value::from(self.folder.as_str()),
             list(&self.shard),
             list(&self.merge),
         )
@@ -176,7 +173,7 @@ impl Submission {
              seq {shards} | parallel --quote {} --jobs 1 --shard {{}}/{shards}\n\
              {}\n",
             self.about("#"),
-            quoted(&self.folder.to_string_lossy()),
+            quoted(&self.folder),
             self.command(&self.shard),
             self.command(&self.merge),
         )
@@ -196,7 +193,7 @@ impl Submission {
     }
 
     fn command(&self, args: &[String]) -> String {
-        format!("{} {}", quoted(&self.program.to_string_lossy()), join(args))
+        format!("{} {}", quoted(&self.program), join(args))
     }
 }
 
@@ -227,8 +224,6 @@ const MOST_SHARDS: u32 = 1000;
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
@@ -242,8 +237,8 @@ mod tests {
             points: 10,
             shards: 4,
             cpus: 4,
-            folder: Path::new("/shared/my sweeps").to_owned(),
-            program: Path::new("/opt/goodqueue").to_owned(),
+            folder: "/shared/my sweeps".to_owned(),
+            program: "/opt/goodqueue".to_owned(),
             shard: words("run sweep.toml --out out --quiet"),
             merge: words("run sweep.toml --out out --report it's.html --merge"),
         }

@@ -125,8 +125,9 @@ pub(crate) struct ShellArgs {
     allow_root: bool,
     #[command(flatten)]
     watch: Watching,
-    /// Program to run, with its arguments [default: your shell].
-    #[arg(last = true, value_name = "CMD")]
+    /// Program to run, with its arguments [default: your shell]. Options of goodqueue come before it;
+    /// `--` may stand between.
+    #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
@@ -157,10 +158,10 @@ pub(crate) struct Watching {
 }
 
 pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
-    live::refuse_needless_root(args.allow_root || args.nat, "goodqueue shell")?;
     if args.watch.quiet {
         messages::be_quiet();
     }
+    live::refuse_needless_root(args.allow_root || args.nat, "goodqueue shell")?;
     let scenario = scenario(args, disciplines)?;
     let Some(choice) = scenario.qdiscs.first() else {
         return Err(Diagnostic::new("the scenario has no discipline").help("give one with --qdisc"));
@@ -277,9 +278,9 @@ fn scenario(args: &ShellArgs, disciplines: &Disciplines) -> Result<Scenario, Dia
         ..Overrides::default()
     })?;
     let mut scenario = document.resolve(&Names::default())?;
-    if let (Some(line), Some(choice)) = (&args.qdisc_up, scenario.qdiscs.first_mut()) {
     document.remarks().iter().for_each(messages::remark);
     remark_on("--qdisc-up", &args.qdisc_up, disciplines);
+    if let (Some(line), Some(choice)) = (&args.qdisc_up, scenario.qdiscs.first_mut()) {
         let defaults = goodqueue::config::Link::default();
         choice.up.config = tc::parse_among(disciplines, line, &defaults, None)
             .map_err(|error| error.in_argument("--qdisc-up", line))?;

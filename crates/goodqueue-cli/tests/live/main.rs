@@ -278,6 +278,19 @@ fn flood(datagram: &[u8]) {
 }
 
 #[test]
+fn a_program_needs_no_dashes_in_front_and_keeps_its_own_options() {
+    if skipped("a_program_needs_no_dashes_in_front_and_keeps_its_own_options") {
+        return;
+    }
+    let output = goodqueue()
+        .args(["shell", "--rate", "10mbit", "--quiet", "sh", "-c", "echo $#", "sh", "--quiet"])
+        .output()
+        .unwrap();
+    good(&output);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n");
+}
+
+#[test]
 fn the_exit_code_is_that_of_the_program() {
     if skipped("the_exit_code_is_that_of_the_program") {
         return;

@@ -130,7 +130,7 @@ pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = i
         Command::Stats(args) => stats::main(args),
         #[cfg(target_os = "linux")]
         Command::Top(args) => top::main(args),
-        Command::Completions(args) => completions::main(args, Cli::command()),
+        Command::Completions(args) => completions::main(args, Cli::command(), disciplines),
         Command::Man(args) => man::main(args, Cli::command()),
     };
     match outcome {

@@ -177,6 +177,19 @@ pub fn chosen(names: &[String]) -> Result<Vec<SetUp>, Diagnostic> {
     Ok(all.into_iter().filter(wanted).collect())
 }
 
+/// Returns the names of all set-ups, and those of their groups.
+///
+/// # Errors
+/// The reference data cannot be read.
+pub fn names() -> Result<Vec<String>, Diagnostic> {
+    let all = set_ups()?;
+    let groups = all.iter().filter_map(|set_up| set_up.name.split_once('/')).map(|parts| parts.0.to_owned());
+    let mut names: Vec<String> = all.iter().map(|set_up| set_up.name.clone()).chain(groups).collect();
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
 fn fits(name: &str, wanted: &str) -> bool {
     name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -242,7 +242,8 @@ fn check_only(args: &AdviseArgs) -> Result<(), Diagnostic> {
     }
 }
 
-const ROUTERS: &[&str] = &["tc", "openwrt", "networkd"];
+/// Kinds of routers for which settings are printed.
+pub(crate) const ROUTERS: &[&str] = &["tc", "openwrt", "networkd"];
 /// Kind of a line of which only a recording is known.
 const RECORDED: &str = "lte";
 /// About the share of headers and cells.

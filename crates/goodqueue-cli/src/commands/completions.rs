@@ -1,12 +1,20 @@
-//! `goodqueue completions`: what a shell needs to complete commands and options.
+//! `goodqueue completions`: what a shell needs to complete commands, options and values.
+
+mod shells;
+mod values;
 
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
+use goodqueue::Disciplines;
+use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::{Ending, Outcome};
 use crate::output;
 
-/// Print the completions of commands and options for a shell.
+/// Print the completions of commands, options and values for a shell.
+///
+/// Values are names of disciplines, scenarios, papers, links, metrics, TCP profiles and congestion
+/// controls.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue completions bash > ~/.local/share/bash-completion/completions/goodqueue
@@ -17,10 +25,15 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn main(args: &CompletionsArgs, mut command: Command) -> Outcome {
+pub(crate) fn main(args: &CompletionsArgs, command: Command, disciplines: &Disciplines) -> Outcome {
+    output::print(&script(args.shell, command, disciplines)?)?;
+    Ok(Ending::Done)
+}
+
+fn script(shell: Shell, command: Command, disciplines: &Disciplines) -> Result<String, Diagnostic> {
+    let mut command = values::with_values(command, disciplines)?;
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
-    generate(args.shell, &mut command, name, &mut script);
-    output::print(&String::from_utf8_lossy(&script))?;
-    Ok(Ending::Done)
+    generate(shell, &mut command, &name, &mut script);
+    Ok(shells::completed(shell, &name, &command, &String::from_utf8_lossy(&script)))
 }

@@ -1,5 +1,7 @@
 //! The command in scripts and continuous integration: checks that fail, and what they say.
 
+mod completions;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

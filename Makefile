@@ -236,12 +236,16 @@ unit: toolchain
 	$(CARGO) test --workspace --quiet
 	$(CARGO) test --package goodqueue-cli --features object-store --test object_store --quiet
 
-# A program outside the workspace, with a discipline of its own. It takes the versions of this workspace's lock file, so
-# that both share what they compile.
+# A program outside the workspace, with a discipline of its own, and one that `goodqueue new-aqm` writes. They take the
+# versions of this workspace's lock file, so that all share what they compile.
 own-discipline: toolchain
 	cp Cargo.lock $(OWN)/Cargo.lock
 	$(CARGO) clippy --manifest-path $(OWN)/Cargo.toml --target-dir $(TARGET) --all-targets --quiet -- --deny warnings
 	$(CARGO) test --manifest-path $(OWN)/Cargo.toml --target-dir $(TARGET) --quiet
+	rm -rf $(TARGET)/new-aqm
+	$(CARGO) run --package goodqueue-cli --quiet -- new-aqm my_aqm --out $(TARGET)/new-aqm
+	cp Cargo.lock $(TARGET)/new-aqm/Cargo.lock
+	$(CARGO) test --manifest-path $(TARGET)/new-aqm/Cargo.toml --target-dir $(TARGET) --quiet
 
 # Every published crate as a package: complete metadata, and all files that it embeds. Building each package would
 # compile every dependency once more, so only the lists of files are checked here; `make package-build` builds them.

@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod judgement;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod new_aqm;
 pub(crate) mod replay;
 pub(crate) mod reproduce;
 pub(crate) mod run;
@@ -23,12 +24,12 @@ mod story;
 pub(crate) mod top;
 pub(crate) mod validate;
 
-use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue::Disciplines;
+use goodqueue_tc::diagnostic::Diagnostic;
 
-/// The end of a command without an error.
 use crate::messages;
 
+/// The end of a command without an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
     /// Success.
@@ -48,7 +49,6 @@ pub(crate) enum Ending {
 /// The result of a command.
 pub(crate) type Outcome = Result<Ending, Diagnostic>;
 
-/// Accepts values that begin with a minus, so that the parsers of rates and times can explain what
 /// Prints remarks about the lines that an option gave.
 fn remark_on<'l>(option: &str, lines: impl IntoIterator<Item = &'l String>, disciplines: &Disciplines) {
     for line in lines {
@@ -58,6 +58,7 @@ fn remark_on<'l>(option: &str, lines: impl IntoIterator<Item = &'l String>, disc
     }
 }
 
+/// Accepts values that begin with a minus, so that the parsers of rates and times can explain what
 /// is wrong with them. Refuses an option name, which means that the value was forgotten.
 fn signed(text: &str) -> Result<String, String> {
     if text.starts_with("--") {

@@ -40,7 +40,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use goodqueue::Disciplines;
 
 use crate::commands::{
-    Ending, advise, compare, completions, explain, list, man, replay, reproduce, run, schema, validate,
+    Ending, advise, compare, completions, explain, list, man, new_aqm, replay, reproduce, run, schema,
+    validate,
 };
 #[cfg(target_os = "linux")]
 use crate::commands::{shape, shell, stats, top};
@@ -89,6 +90,7 @@ enum Command {
     Stats(stats::StatsArgs),
     #[cfg(target_os = "linux")]
     Top(top::TopArgs),
+    NewAqm(new_aqm::NewAqmArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -130,6 +132,7 @@ pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = i
         Command::Stats(args) => stats::main(args),
         #[cfg(target_os = "linux")]
         Command::Top(args) => top::main(args),
+        Command::NewAqm(args) => new_aqm::main(args, disciplines),
         Command::Completions(args) => completions::main(args, Cli::command(), disciplines),
         Command::Man(args) => man::main(args, Cli::command()),
     };

@@ -1,4 +1,4 @@
-//! `goodqueue` with one more discipline: `ramp`, an AQM of 40 lines.
+//! `goodqueue` with one more discipline: `ramp`, an AQM of 60 lines.
 
 use std::process::ExitCode;
 

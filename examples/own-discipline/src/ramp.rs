@@ -3,7 +3,7 @@
 use goodqueue::aqm::{Aqm, Seen};
 use goodqueue::config::{Configure, Kind, Parameter, Unit, Value};
 use goodqueue::random::{Random, Source};
-use goodqueue::{ConfigError, Duration, Link, Settings, Verdict};
+use goodqueue::{ConfigError, Duration, Instant, Link, Settings, Verdict};
 
 /// The parameters of `ramp`.
 #[derive(Clone, Debug)]
@@ -33,22 +33,34 @@ impl Configure for Ramp {
     }
 }
 
-impl Aqm for Ramp {
-    type State = ();
+/// What `ramp` remembers. `--explain` shows these fields in the story of a packet.
+#[derive(Clone, Default, Debug)]
+pub struct State {
+    /// Packets marked or dropped so far.
+    signals: u64,
+    /// Time of the last one.
+    last_signal: Option<Instant>,
+}
 
-    fn on_dequeue(&self, _: &mut (), seen: &Seen, random: &mut Source) -> Verdict {
+impl Aqm for Ramp {
+    type State = State;
+
+    fn on_dequeue(&self, state: &mut State, seen: &Seen, random: &mut Source) -> Verdict {
         let above = seen.sojourn.saturating_sub(self.min).as_nanos();
         let span = self.max.saturating_sub(self.min).as_nanos();
         // The last packet passes: a drop would leave the link idle.
-        let marks = seen.packets > 0 && random.next_u64() % span < above;
-        if marks { Verdict::Mark } else { Verdict::Pass }
+        if seen.packets == 0 || random.next_u64() % span >= above {
+            return Verdict::Pass;
+        }
+        *state = State { signals: state.signals + 1, last_signal: Some(seen.now) };
+        Verdict::Mark
     }
 }
 
 #[cfg(test)]
 mod tests {
     use goodqueue::aqm::AqmQueue;
-    use goodqueue::{Datagram, FlowKey, Instant, Qdisc};
+    use goodqueue::{Datagram, FlowKey, Qdisc};
 
     use super::*;
 

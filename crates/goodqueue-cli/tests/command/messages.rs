@@ -108,7 +108,7 @@ fn errors_in_the_arguments_have_the_form_of_all_others() {
     error: `goodqueue compare` has no option `--qdsic`
       help: did you mean `--qdisc`?
     error: there is no command `comapre`
-      allowed: advise, compare, run, reproduce, replay, validate, list, explain, schema, shell, shape, stats, top, completions, man
+      allowed: advise, compare, run, reproduce, replay, validate, list, explain, schema, shell, shape, stats, top, new-aqm, completions, man
       help: did you mean `compare`?
     error: --jobs: `0` is out of range
       allowed: 1 to 1024

@@ -1,6 +1,7 @@
 //! The command in scripts and continuous integration: checks that fail, and what they say.
 
 mod completions;
+mod own;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use goodqueue_report::{Options, terminal};
 use goodqueue_scenario::export::{self, Format};
-use goodqueue_scenario::{files, metrics};
+use goodqueue_scenario::files::{self, Existing};
+use goodqueue_scenario::metrics;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -91,13 +92,15 @@ impl Results {
         let shown = path.display().to_string();
         let written = Format::of(&path).and_then(|format| format.files(&path, &self.results));
         let written = written.map_err(|error| raised(&error.in_argument("export", &shown)))?;
-        written.into_iter().map(|(path, contents)| write(&path, &contents).map(|()| path)).collect()
+        // The names of several files follow from the one that the caller gave.
+        let existing = if written.len() > 1 { Existing::Replaced } else { Existing::Used };
+        written.into_iter().map(|(path, contents)| write(&path, &contents, existing).map(|()| path)).collect()
     }
 
     /// Writes text to a file that appears completely or not at all.
     #[staticmethod]
     fn write(path: PathBuf, text: &str) -> PyResult<()> {
-        write(&path, text.as_bytes())
+        write(&path, text.as_bytes(), Existing::Used)
     }
 
     fn __len__(&self) -> usize {
@@ -105,8 +108,8 @@ impl Results {
     }
 }
 
-fn write(path: &Path, contents: &[u8]) -> PyResult<()> {
-    files::write_whole(path, contents)
+fn write(path: &Path, contents: &[u8], existing: Existing) -> PyResult<()> {
+    files::write_whole(path, contents, existing)
         .map_err(|error| PyOSError::new_err(format!("`{}` cannot be written: {error}", path.display())))
 }
 

@@ -6,10 +6,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
-use goodqueue_scenario::files::{self, Identity};
+use goodqueue_scenario::files::{self, Existing, Growing, Identity};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::printable;
 use serde::Serialize;
@@ -129,19 +129,65 @@ impl Outputs {
     }
 }
 
-/// Writes `contents` to a file, completely or not at all.
+/// Writes `contents` to a file that the user named, completely or not at all.
 pub(crate) fn write_file(argument: &str, path: &Path, contents: &[u8]) -> Result<(), Diagnostic> {
-    files::write_whole(path, contents).map_err(|error| cannot_write(argument, path, &error))
+    files::write_whole(path, contents, Existing::Used).map_err(|error| cannot_write(argument, path, &error))
 }
 
-/// Writes `value` as JSON, with a final newline.
+/// Writes `contents` to a file whose name this program or a scenario chose. A symbolic link of this
+/// name is replaced.
+pub(crate) fn replace_file(argument: &str, path: &Path, contents: &[u8]) -> Result<(), Diagnostic> {
+    files::write_whole(path, contents, Existing::Replaced)
+        .map_err(|error| cannot_write(argument, path, &error))
+}
+
+/// Writes `value` as JSON, with a final newline, piece by piece.
 pub(crate) fn write_json(argument: &str, target: &Path, value: &impl Serialize) -> Result<(), Diagnostic> {
-    let mut text = serde_json::to_vec_pretty(value)
-        .map_err(|error| Diagnostic::new(format!("the result cannot be written as JSON: {error}")))?;
-    text.push(b'\n');
     match Target::from_argument(target) {
-        Target::Stdout => print_json(&String::from_utf8_lossy(&text)),
-        Target::File(path) => write_file(argument, &path, &text),
+        Target::Stdout => {
+            let mut stdout = PrintableJson(BufWriter::new(stdout().lock()));
+            printed(json_to(&mut stdout, value).and_then(|()| stdout.flush()))
+        }
+        Target::File(path) => json_to_file(argument, &path, value, Existing::Used),
+    }
+}
+
+/// As [`write_json`], for a name that this program or a scenario chose, see [`replace_file`].
+pub(crate) fn replace_json(argument: &str, path: &Path, value: &impl Serialize) -> Result<(), Diagnostic> {
+    json_to_file(argument, path, value, Existing::Replaced)
+}
+
+fn json_to_file(
+    argument: &str,
+    path: &Path,
+    value: &impl Serialize,
+    existing: Existing,
+) -> Result<(), Diagnostic> {
+    let write = || {
+        let mut file = Growing::create(path, existing)?;
+        json_to(&mut file, value)?;
+        file.finish()
+    };
+    write().map_err(|error| cannot_write(argument, path, &error))
+}
+
+fn json_to(mut writer: impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut writer, value)?;
+    writer.write_all(b"\n")
+}
+
+/// Passes JSON on with escapes for characters that a terminal would obey. Each call must have whole
+/// characters, as the calls of a serializer have.
+struct PrintableJson<W>(W);
+
+impl<W: Write> Write for PrintableJson<W> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.0.write_all(printable::json(&String::from_utf8_lossy(piece)).as_bytes())?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -175,7 +221,12 @@ fn stdout() -> io::Stdout {
 
 fn write(text: &str) -> Result<(), Diagnostic> {
     let mut stdout = stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    printed(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+}
+
+/// Returns the result of printing to standard output. A closed pipe is not an error.
+fn printed(outcome: io::Result<()>) -> Result<(), Diagnostic> {
+    match outcome {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Diagnostic::new(format!("standard output cannot be written: {error}")))
         }

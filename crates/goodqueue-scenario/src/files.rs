@@ -5,7 +5,9 @@
 //! leaves nothing behind. On other systems it is called `.goodqueue-...` and its writer holds a
 //! lock. The next start removes temporary files that are not locked.
 //!
-//! Devices and FIFOs are opened and written to instead.
+//! A name that a user typed may be that of a symbolic link, a device or a FIFO, which is then written
+//! to. A name that goodqueue or a scenario chose may have been taken by another user or by an
+//! unpacked archive, so whatever has this name is replaced.
 
 mod results;
 #[cfg_attr(not(unix), path = "files/portable.rs")]
@@ -24,6 +26,15 @@ pub use results::check_result;
 pub use target::Identity;
 pub(crate) use temporary::remove_stale;
 
+/// What happens to a symbolic link, a device or a FIFO that has the name of a file to write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Existing {
+    /// It is written to, because a user typed the name.
+    Used,
+    /// The file replaces it, because goodqueue or a scenario chose the name.
+    Replaced,
+}
+
 /// A file that is written in pieces. It appears under its name when it is finished; before that, at
 /// most a temporary file exists. A device or a FIFO receives each piece at once.
 #[derive(Debug)]
@@ -41,8 +52,8 @@ impl Growing {
     /// # Errors
     /// The folder cannot be written, `path` is a directory, or `path` belongs to another user in a
     /// folder that everybody may write.
-    pub fn create(path: &Path) -> io::Result<Self> {
-        let unfinished = match Target::of(path)? {
+    pub fn create(path: &Path, existing: Existing) -> io::Result<Self> {
+        let unfinished = match Target::of(path, existing)? {
             Target::File(place) => Unfinished::Temporary(Temporary::for_place(place)?),
             // A pipe or a terminal ignores the position. If standard output is a file, writing
             // continues at its end.
@@ -90,26 +101,24 @@ impl Write for Unfinished {
     }
 }
 
-/// Writes `contents` to `path`, so that no half-written file of that name ever exists. A symbolic
-/// link is kept, and its target is replaced. The new file has the mode of the old one, and its
-/// owner if that is allowed.
+/// Writes `contents` to `path`, so that no half-written file of that name ever exists. If `existing`
+/// is used, a symbolic link is kept, and its target is replaced. The new file has the mode of the
+/// old one, and its owner if that is allowed.
 ///
 /// # Errors
 /// As [`Growing`].
-pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
-    write(path, contents, true)
-}
-
-/// As [`write_whole`], without waiting for the disk: after a power failure the file may be empty.
-/// For files that can be written again.
-pub(crate) fn write_soon(path: &Path, contents: &[u8]) -> io::Result<()> {
-    write(path, contents, false)
-}
-
-fn write(path: &Path, contents: &[u8], synced: bool) -> io::Result<()> {
-    let mut file = Growing::create(path)?;
+pub fn write_whole(path: &Path, contents: &[u8], existing: Existing) -> io::Result<()> {
+    let mut file = Growing::create(path, existing)?;
     file.write_all(contents)?;
-    file.end(synced)
+    file.end(true)
+}
+
+/// Replaces the file at `path`, without waiting for the disk: after a power failure the file may be
+/// empty. For files that can be written again.
+pub(crate) fn replace_soon(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut file = Growing::create(path, Existing::Replaced)?;
+    file.write_all(contents)?;
+    file.end(false)
 }
 
 /// Returns an error if [`write_whole`] would fail now. Removes files that killed processes left in
@@ -118,7 +127,7 @@ fn write(path: &Path, contents: &[u8], synced: bool) -> io::Result<()> {
 /// # Errors
 /// As `write_whole`.
 pub fn check_writable(path: &Path) -> io::Result<()> {
-    match Target::of(path)? {
+    match Target::of(path, Existing::Used)? {
         Target::File(place) => {
             remove_stale(target::folder(&place));
             if place.exists() {

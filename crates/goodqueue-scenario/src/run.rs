@@ -18,8 +18,8 @@ use crate::measure;
 use crate::results::{Results, Run};
 use crate::run::series::SeriesUse;
 use crate::runs::Jobs;
-use crate::store::Store;
-pub use job::{Job, PointRuns, Wanted, jobs};
+use crate::store::{Damaged, Found, Store};
+pub use job::{Job, PacketFile, PointRuns, Wanted, jobs};
 
 /// The measurements that are kept of a run.
 pub trait Measured: Serialize + DeserializeOwned + Send {

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use goodqueue::Duration;
 use goodqueue_tc::diagnostic::Diagnostic;
 
+use crate::files::Existing;
 use crate::run::series::Steps;
-use crate::run::{Job, PointRuns};
+use crate::run::{Job, PacketFile, PointRuns};
 use crate::scenario::Scenario;
 use crate::sweep::{Point, Sweep};
 
@@ -161,7 +162,10 @@ impl Jobs for Runs<'_> {
         }
         let begin = point.checked_sub(1).map_or(0, |before| self.ends[before]);
         let mut job = self.point(point)?.job(number - begin)?;
-        job.packets = self.packets.iter().filter_map(|files| files.get(number).cloned()).collect();
+        // The names of several files follow from the one that the user typed.
+        let existing = if self.count() > 1 { Existing::Replaced } else { Existing::Used };
+        let files = self.packets.iter().filter_map(|files| files.get(number).cloned());
+        job.packets = files.map(|path| PacketFile { path, existing }).collect();
         Ok(Cow::Owned(job))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Every file that a user names is opened here. Regular files, character devices and pipes are
 //! read, so that `/dev/stdin` and the `<(...)` of a shell work. Directories, block devices and
-//! sockets are refused.
+//! sockets are refused. Under names that no user typed, only regular files are opened.
 //!
 //! Without the feature `files` of this crate only regular files are read on Unix. With it, a FIFO
 //! is opened without waiting for a writer. If none comes within a second, reading it is an error.
@@ -31,14 +31,44 @@ impl Input {
     /// The file cannot be opened, is larger, or is a directory, a block device or a socket.
     pub fn open(path: &Path, most: u64) -> io::Result<Self> {
         let file = platform::open(path)?;
-        let about = file.metadata()?;
-        if let Some(sort) = refused_sort(&about) {
+        if let Some(sort) = refused_sort(&file.metadata()?) {
             return Err(io::Error::new(ErrorKind::InvalidInput, format!("it is a {sort}, not a file")));
         }
+        Self::of(file, most)
+    }
+
+    /// As [`open`](Self::open), for a name that no user typed: another user or an unpacked archive
+    /// may have left a symbolic link or a device under it. Opens regular files only.
+    ///
+    /// # Errors
+    /// As `open`, and any other sort of file.
+    pub fn open_regular(path: &Path, most: u64) -> io::Result<Self> {
+        let irregular = || io::Error::new(ErrorKind::InvalidInput, "it is not a regular file");
+        // This spares devices, whose opening may have an effect. The kernel checks again.
+        if !path.symlink_metadata()?.is_file() {
+            return Err(irregular());
+        }
+        let file = platform::open_without_following(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(irregular());
+        }
+        Self::of(file, most)
+    }
+
+    fn of(file: File, most: u64) -> io::Result<Self> {
+        let about = file.metadata()?;
         if about.is_file() && about.len() > most {
             return Err(too_large(most));
         }
         Ok(Self { file, most, left: most, is_fresh: true })
+    }
+
+    /// Returns what the system knows about the open file, such as its owner.
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub fn about(&self) -> io::Result<Metadata> {
+        self.file.metadata()
     }
 }
 
@@ -71,6 +101,16 @@ impl Read for Input {
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     Input::open(path, most)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// As [`bytes`], for a name that no user typed, see [`Input::open_regular`].
+///
+/// # Errors
+/// As `open_regular` and reading.
+pub fn regular_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    Input::open_regular(path, most)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -110,7 +150,14 @@ mod platform {
 
     /// Opening a FIFO without `NONBLOCK` waits for a writer, which may never come.
     pub(super) fn open(path: &Path) -> io::Result<File> {
-        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        open_with(path, OFlags::NONBLOCK | OFlags::NOCTTY)
+    }
+
+    pub(super) fn open_without_following(path: &Path) -> io::Result<File> {
+        open_with(path, OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW)
+    }
+
+    fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
         OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
     }
 
@@ -166,6 +213,11 @@ mod platform {
             return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
         }
         File::open(path)
+    }
+
+    /// The caller has seen that no link is here.
+    pub(super) fn open_without_following(path: &Path) -> io::Result<File> {
+        open(path)
     }
 
     pub(super) fn refused_sort(_about: &Metadata) -> Option<&'static str> {
@@ -239,6 +291,23 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::FileTooLarge);
             assert!(error.to_string().contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn under_a_name_that_no_user_typed_only_a_regular_file_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("file"), "contents").unwrap();
+        std::os::unix::fs::symlink("file", path("link")).unwrap();
+        fifo(&folder);
+        assert_eq!(regular_bytes(&path("file"), 100).unwrap(), b"contents");
+        assert_eq!(regular_bytes(&path("file"), 7).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert_eq!(regular_bytes(&path("none"), 7).unwrap_err().kind(), ErrorKind::NotFound);
+        for other in [path("link"), path("fifo"), PathBuf::from("/dev/zero"), folder.path().to_owned()] {
+            let error = regular_bytes(&other, 100).unwrap_err().to_string();
+            assert!(error.contains("not a regular file"), "{other:?}: {error}");
+        }
+        assert!(platform::open_without_following(&path("link")).is_err(), "one that appears meanwhile");
     }
 
     #[test]

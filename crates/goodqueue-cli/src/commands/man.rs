@@ -39,7 +39,7 @@ pub(crate) fn main(args: &ManArgs, mut command: Command) -> Outcome {
         }
         let man = Man::new(command.clone());
         let file = folder.join(man.get_filename());
-        output::write_file("--out", &file, &page(command)?)?;
+        output::replace_file("--out", &file, &page(command)?)?;
         written += 1;
     }
     note(format_args!("{written} pages in {name}"));

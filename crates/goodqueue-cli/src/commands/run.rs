@@ -120,7 +120,7 @@ pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
             ));
             return Ok(ending);
         }
-        output::write_json("--out", &json, &results)?;
+        output::replace_json("--out", &json, &results)?;
         if !args.how.takes_stdout() {
             output::print(&args.how.overview(&results))?;
             if !args.how.quiet {

@@ -275,14 +275,16 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
     let statistics = tc_stats(&mut results);
     if let Some(path) = &scenario.report {
         let options = playground::report_options(how.playground.as_deref())?;
-        output::write_file("--report", path, goodqueue_report::html(&results, &options).as_bytes())?;
+        // Without the option, the scenario chose the name.
+        let write = if how.report.is_some() { output::write_file } else { output::replace_file };
+        write("--report", path, goodqueue_report::html(&results, &options).as_bytes())?;
     }
     for target in &how.export {
         let shown = target.display().to_string();
         let exported = Format::of(target).and_then(|format| format.files(target, &results));
         let files = exported.map_err(|error| error.in_argument("--export", &shown))?;
         for (path, contents) in &files {
-            output::write_file("--export", path, contents)?;
+            write("--export", path, contents)?;
         }
         if files.len() > 1 {
             let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -297,9 +299,16 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
         for over_seeds in &mut results.summary {
             over_seeds.series = None;
         }
+        // The names of several files follow from the one that the user typed.
+        let write = if files.len() > 1 { output::replace_file } else { output::write_file };
     }
     if let Some(path) = &scenario.json {
-        output::write_json("--json", path, &results)?;
+        // Without the option, the scenario chose the name.
+        if how.json.is_some() {
+            output::write_json("--json", path, &results)?;
+        } else {
+            output::replace_json("--json", path, &results)?;
+        }
     }
     if let Some(path) = &how.tc_stats {
         output::write_json("--tc-stats", path, &statistics)?;

@@ -21,7 +21,8 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use self::writer::PacketWriter;
 use super::names::{names_of, without_parquet};
-use crate::run::Job;
+use crate::files::Growing;
+use crate::run::{Job, PacketFile};
 use crate::runs::{Jobs as _, Runs};
 
 /// A format, chosen by the ending of the file name.
@@ -108,15 +109,20 @@ impl PacketLog {
     /// Creates the files that `job` requests.
     pub(crate) fn create(job: &Job) -> Result<Self, Diagnostic> {
         let mut files = Vec::new();
-        for path in &job.packets {
+        for PacketFile { path, existing } in &job.packets {
             let (format, end) = Format::of(path)?;
+            let file = || Growing::create(path, *existing);
             let writer: io::Result<Box<dyn PacketWriter>> = match format {
-                Format::Csv => csv::Table::create(path).map(|table| Box::new(table) as _),
+                Format::Csv => file().and_then(csv::Table::begin).map(|table| Box::new(table) as _),
                 #[cfg(feature = "parquet")]
-                Format::Parquet => parquet::Table::create(path, job).map(|table| Box::new(table) as _),
+                Format::Parquet => {
+                    file().and_then(|new| parquet::Table::begin(new, job)).map(|table| Box::new(table) as _)
+                }
                 #[cfg(not(feature = "parquet"))]
                 Format::Parquet => return Err(without_parquet()),
-                Format::Pcapng => pcapng::Capture::create(path, job).map(|capture| Box::new(capture) as _),
+                Format::Pcapng => file()
+                    .and_then(|new| pcapng::Capture::begin(new, job))
+                    .map(|capture| Box::new(capture) as _),
                 Format::Recording => {
                     recording::Recordings::create(path, end, job).map(|both| Box::new(both) as _)
                 }

@@ -1,8 +1,10 @@
 //! Files that a name in a scenario may replace: earlier results of goodqueue.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
+
+use goodqueue_tc::input::Input;
 
 /// Returns an error if a result at `path` would replace anything but an earlier result. The check
 /// applies to names from a scenario, not to those of the command line.
@@ -22,7 +24,9 @@ pub fn check_result(path: &Path) -> Result<(), String> {
         return Err("is there already and is no file".to_owned());
     }
     let mut head = Vec::new();
-    File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).map_err(unreadable)?;
+    Input::open_regular(path, u64::MAX)
+        .and_then(|file| file.take(HEAD).read_to_end(&mut head))
+        .map_err(unreadable)?;
     if is_of_goodqueue(&String::from_utf8_lossy(&head)) {
         Ok(())
     } else {

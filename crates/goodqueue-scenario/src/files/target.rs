@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::system;
+use super::{Existing, system};
 
 /// The target of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,9 +27,9 @@ pub enum Identity {
 }
 
 impl Target {
-    /// Follows the symbolic links of `path`, but not those that another user left in a folder that
-    /// everybody may write.
-    pub(super) fn of(path: &Path) -> io::Result<Self> {
+    /// Follows the symbolic links of `path` if those that exist are used, but never those that another
+    /// user left in a folder that everybody may write.
+    pub(super) fn of(path: &Path, existing: Existing) -> io::Result<Self> {
         let is_folder = || io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(is_folder());
@@ -49,6 +49,9 @@ impl Target {
                     io::ErrorKind::PermissionDenied,
                     "it belongs to another user, in a folder that everybody may write",
                 ));
+            }
+            if existing == Existing::Replaced {
+                return Ok(Self::File(path));
             }
             if !about.is_symlink() {
                 return if about.is_file() {
@@ -76,7 +79,7 @@ impl Identity {
     /// # Errors
     /// The path does not lead to a file that can be written.
     pub fn of(path: &Path) -> io::Result<Option<Self>> {
-        let Target::File(place) = Target::of(path)? else { return Ok(None) };
+        let Target::File(place) = Target::of(path, Existing::Used)? else { return Ok(None) };
         let about = fs::symlink_metadata(&place).ok();
         if let Some((device, number)) = about.as_ref().and_then(system::number) {
             return Ok(Some(Self::Present(device, number)));

@@ -4,8 +4,8 @@ use super::*;
 fn a_file_is_replaced_whole_and_nothing_is_left_beside_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("result.json");
-    write_whole(&path, b"old").expect("written");
-    write_whole(&path, b"new").expect("written");
+    write_whole(&path, b"old", Existing::Used).expect("written");
+    write_whole(&path, b"new", Existing::Used).expect("written");
     assert_eq!(std::fs::read(&path).expect("there"), b"new");
     assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 1);
 }
@@ -15,7 +15,7 @@ fn a_file_that_grows_has_no_name_until_it_is_finished() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (given_up, path) = (folder.path().join("given-up.csv"), folder.path().join("whole.csv"));
     for (path, finished) in [(&given_up, false), (&path, true)] {
-        let mut file = Growing::create(path).expect("begun");
+        let mut file = Growing::create(path, Existing::Used).expect("begun");
         file.write_all(b"half").expect("written");
         assert!(!path.exists());
         if finished {
@@ -33,7 +33,7 @@ fn a_folder_or_a_file_in_no_folder_is_refused_before_any_work() {
     assert!(check_writable(folder.path()).is_err());
     assert!(check_writable(&folder.path().join("missing/result.json")).is_err());
     assert!(check_writable(&folder.path().join("result.json/")).is_err());
-    assert!(write_whole(folder.path(), b"x").is_err());
+    assert!(write_whole(folder.path(), b"x", Existing::Used).is_err());
     assert!(check_writable(&folder.path().join("result.json")).is_ok());
 }
 
@@ -52,10 +52,10 @@ mod unix {
     fn a_file_that_is_replaced_keeps_its_mode() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("private.json");
-        write_whole(&path, b"old").unwrap();
+        write_whole(&path, b"old", Existing::Used).unwrap();
         for kept in [0o600, 0o640, 0o666] {
             fs::set_permissions(&path, Permissions::from_mode(kept)).unwrap();
-            write_whole(&path, b"new").unwrap();
+            write_whole(&path, b"new", Existing::Used).unwrap();
             assert_eq!(mode(&path), kept);
         }
     }
@@ -73,13 +73,32 @@ mod unix {
         fs::write(path("disk/one.json"), "old").unwrap();
         for link in ["two.json", "new.json"] {
             check_writable(&path(link)).unwrap();
-            write_whole(&path(link), b"new").unwrap();
+            write_whole(&path(link), b"new", Existing::Used).unwrap();
             assert!(fs::symlink_metadata(path(link)).unwrap().is_symlink());
         }
         assert_eq!(fs::read(path("disk/one.json")).unwrap(), b"new");
         assert_eq!(fs::read(path("disk/new.json")).unwrap(), b"new");
         symlink("round", path("round")).unwrap();
         assert!(check_writable(&path("round")).is_err());
+    }
+
+    #[test]
+    fn under_a_name_that_no_user_typed_a_link_is_replaced_and_its_target_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("victim"), "of a person").unwrap();
+        symlink("victim", path("link")).unwrap();
+        symlink("/dev/full", path("device")).unwrap();
+        fs::hard_link(path("victim"), path("second name")).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, path("fifo"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .unwrap();
+        for name in ["link", "device", "second name", "fifo"] {
+            write_whole(&path(name), b"new", Existing::Replaced).unwrap();
+            assert!(fs::symlink_metadata(path(name)).unwrap().is_file(), "{name}");
+            assert_eq!(fs::read(path(name)).unwrap(), b"new");
+        }
+        assert_eq!(fs::read(path("victim")).unwrap(), b"of a person");
+        assert!(write_whole(folder.path(), b"new", Existing::Replaced).is_err());
     }
 
     #[test]
@@ -92,15 +111,15 @@ mod unix {
             let path = path.clone();
             move || fs::read(path).unwrap()
         });
-        write_whole(&path, b"through").unwrap();
+        write_whole(&path, b"through", Existing::Used).unwrap();
         assert_eq!(reader.join().unwrap(), b"through");
         assert!(!fs::symlink_metadata(&path).unwrap().is_file());
     }
 
     #[test]
     fn a_device_is_written_to_and_a_full_one_says_so() {
-        write_whole(Path::new("/dev/null"), b"gone").unwrap();
-        let full = write_whole(Path::new("/dev/full"), b"too much").unwrap_err();
+        write_whole(Path::new("/dev/null"), b"gone", Existing::Used).unwrap();
+        let full = write_whole(Path::new("/dev/full"), b"too much", Existing::Used).unwrap_err();
         assert_eq!(full.kind(), io::ErrorKind::StorageFull);
     }
 
@@ -116,12 +135,12 @@ mod unix {
             // Only root can create a file of another user.
             return;
         }
-        let refused = write_whole(&path("planted"), b"x").unwrap_err().to_string();
+        let refused = write_whole(&path("planted"), b"x", Existing::Used).unwrap_err().to_string();
         assert!(refused.contains("belongs to another user"), "{refused}");
         assert!(check_writable(&path("planted")).is_err());
         assert_eq!(fs::read(path("target")).unwrap(), b"of another user");
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-        write_whole(&path("planted"), b"x").unwrap();
+        write_whole(&path("planted"), b"x", Existing::Used).unwrap();
     }
 
     #[test]

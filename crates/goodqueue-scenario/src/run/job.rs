@@ -13,6 +13,7 @@ use goodqueue_sim::wifi::{ClientConfig, MacConfig, MediumConfig};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
+use crate::files::Existing;
 use crate::hash_key;
 use crate::measure::{FlowLabels, Labels};
 use crate::run::series::SeriesUse;
@@ -37,7 +38,16 @@ pub struct Job {
     pub series: SeriesUse,
     /// Files for its packets, see [`packets::request`](crate::export::packets::request). Such a run
     /// is simulated even if its result is already stored.
-    pub packets: Vec<PathBuf>,
+    pub packets: Vec<PacketFile>,
+}
+
+/// A file for the packets of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PacketFile {
+    /// Where it is written.
+    pub path: PathBuf,
+    /// What happens to a link or a device of this name.
+    pub existing: Existing,
 }
 
 /// Measurements beyond the metrics that every run has.

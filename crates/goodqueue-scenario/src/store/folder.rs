@@ -7,7 +7,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::input;
 
 use super::place::Place;
-use crate::files;
+use crate::files::{self, Existing};
 
 /// A folder.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Folder {
 
 impl Place for Folder {
     fn read(&self, name: &str, largest: u64) -> io::Result<Option<Vec<u8>>> {
-        match input::bytes(&self.path.join(name), largest) {
+        match input::regular_bytes(&self.path.join(name), largest) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             read => read.map(Some),
         }
@@ -40,20 +40,20 @@ impl Place for Folder {
     fn write(&self, name: &str, contents: &[u8]) -> io::Result<()> {
         let path = self.path.join(name);
         // A file that a power failure emptied does not load, and its run is made again.
-        let mut outcome = files::write_soon(&path, contents);
+        let mut outcome = files::replace_soon(&path, contents);
         for _ in 0..ATTEMPTS {
             // Another machine may have taken the temporary file for one of a dead process, where a
             // file system does not show locks to other machines.
             if !matches!(&outcome, Err(error) if error.kind() == ErrorKind::NotFound) {
                 break;
             }
-            outcome = files::write_soon(&path, contents);
+            outcome = files::replace_soon(&path, contents);
         }
         outcome
     }
 
     fn write_lasting(&self, name: &str, contents: &[u8]) -> io::Result<()> {
-        files::write_whole(&self.path.join(name), contents)
+        files::write_whole(&self.path.join(name), contents, Existing::Replaced)
     }
 
     fn shown(&self) -> String {

@@ -1,7 +1,6 @@
 //! Packets as comma-separated values (RFC 4180, with line feeds) below a heading.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use goodqueue::Instant;
 use goodqueue_sim::observer::{Fate, Visit};
@@ -13,8 +12,7 @@ use crate::files::Growing;
 pub(super) struct Table(Growing);
 
 impl Table {
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let mut file = Growing::create(path)?;
+    pub(super) fn begin(mut file: Growing) -> io::Result<Self> {
         writeln!(
             file,
             "packet,direction,flow,connection,bytes,dscp,ecn,fate,reason,arrival_ns,departure_ns,sojourn_ns"

@@ -2,7 +2,6 @@
 //! The metadata contain the version, the discipline and the seed.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
@@ -27,7 +26,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn create(path: &Path, job: &Job) -> io::Result<Self> {
+    pub(super) fn begin(file: Growing, job: &Job) -> io::Result<Self> {
         let about = [
             ("goodqueue", env!("CARGO_PKG_VERSION").to_owned()),
             ("qdisc", job.labels.qdisc.clone()),
@@ -40,7 +39,7 @@ impl Table {
             .set_key_value_metadata(Some(about.into()))
             .build();
         let schema = Arc::new(schema().map_err(io::Error::other)?);
-        let writer = SerializedFileWriter::new(Growing::create(path)?, schema, Arc::new(properties));
+        let writer = SerializedFileWriter::new(file, schema, Arc::new(properties));
         Ok(Self { writer: writer.map_err(io::Error::other)?, rows: Vec::with_capacity(GROUP) })
     }
 

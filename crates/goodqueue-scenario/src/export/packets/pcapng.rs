@@ -8,7 +8,6 @@
 //! Wireshark needs them.
 
 use std::io;
-use std::path::Path;
 
 use goodqueue::{Direction, Ecn, Instant};
 use goodqueue_sim::observer::{Fate, Visit};
@@ -35,7 +34,7 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    pub(super) fn create(path: &Path, job: &Job) -> io::Result<Self> {
+    pub(super) fn begin(file: Growing, job: &Job) -> io::Result<Self> {
         let about = format!("{}, seed {}", job.labels.qdisc, job.config.seed);
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
@@ -47,7 +46,7 @@ impl Capture {
                 SectionHeaderOption::UserApplication(concat!("goodqueue ", env!("CARGO_PKG_VERSION")).into()),
             ],
         };
-        let mut writer = PcapNgWriter::with_section_header(Growing::create(path)?, section).map_err(in_io)?;
+        let mut writer = PcapNgWriter::with_section_header(file, section).map_err(in_io)?;
         for direction in Direction::BOTH {
             for point in POINTS {
                 let options = vec![

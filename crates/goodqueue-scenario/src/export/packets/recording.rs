@@ -13,7 +13,7 @@ use goodqueue_tc::recording::{Header, Headers, Row};
 use serde_json::json;
 
 use super::writer::PacketWriter;
-use crate::files::Growing;
+use crate::files::{Existing, Growing};
 use crate::run::Job;
 
 /// Name of the file of one direction: `run.jsonl` becomes `run.down.jsonl` and `run.up.jsonl`.
@@ -34,7 +34,8 @@ enum Text {
 impl Recordings {
     pub(super) fn create(path: &Path, end: &str, job: &Job) -> io::Result<Self> {
         let begin = |direction: Direction| {
-            let file = Growing::create(&file(path, end, direction))?;
+            // Nobody typed the name with the direction in it.
+            let file = Growing::create(&file(path, end, direction), Existing::Replaced)?;
             let mut text = if end.ends_with(".gz") {
                 Text::Packed(GzEncoder::new(file, Compression::default()))
             } else {

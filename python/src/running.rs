@@ -7,7 +7,7 @@ use std::time::Duration;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::{Watch, execute};
 use goodqueue_scenario::runs::Jobs;
-use goodqueue_scenario::store::Store;
+use goodqueue_scenario::store::{Damaged, Store};
 use pyo3::prelude::*;
 
 use crate::aqm::{self, Factories};
@@ -41,6 +41,7 @@ pub(crate) fn simulate(
         cancelled: AtomicBool::new(false),
         failure: Mutex::new(None),
         spoilt: Mutex::new(Vec::new()),
+        damaged: Mutex::new(Vec::new()),
     };
     let tell = || {
         told.progress.map_or(Ok(()), |progress| {
@@ -67,6 +68,15 @@ pub(crate) fn simulate(
     for spoilt in seen.spoilt.into_inner().unwrap_or_else(PoisonError::into_inner) {
         measured[spoilt] = None;
     }
+    let mut damaged = seen.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
+    damaged.sort();
+    for file in damaged {
+        let warned = warn(py, &format!("a stored run is damaged, so it is simulated again: {file}"));
+        // An error if the caller turned warnings into exceptions.
+        if interruption.is_ok() {
+            interruption = warned;
+        }
+    }
     let failure = seen.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
     let outcome = match (failure, interruption) {
         (Some(failure), _) => Err(failure),
@@ -79,6 +89,10 @@ pub(crate) fn simulate(
     (measured, outcome)
 }
 
+fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
+    py.import("warnings")?.call_method1("warn", (message,)).map(drop)
+}
+
 /// What Python reads and writes while the threads simulate.
 struct Seen<'s, J: ?Sized> {
     jobs: &'s J,
@@ -89,6 +103,8 @@ struct Seen<'s, J: ?Sized> {
     failure: Mutex<Option<PyErr>>,
     /// Runs that ended although their AQM had failed.
     spoilt: Mutex<Vec<usize>>,
+    /// Files of the store that could not be used.
+    damaged: Mutex<Vec<String>>,
 }
 
 impl<J: Jobs + ?Sized> Seen<'_, J> {
@@ -120,6 +136,10 @@ impl<J: Jobs + ?Sized> Watch for Seen<'_, J> {
             self.spoilt.lock().unwrap_or_else(PoisonError::into_inner).push(number);
         }
         self.finished.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn damaged(&self, _: usize, file: &Damaged) {
+        self.damaged.lock().unwrap_or_else(PoisonError::into_inner).push(file.to_string());
     }
 
     fn is_cancelled(&self) -> bool {

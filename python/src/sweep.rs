@@ -13,7 +13,7 @@ use goodqueue_scenario::run::series::Steps;
 use goodqueue_scenario::run::{keep, results};
 use goodqueue_scenario::runs::{Jobs as _, Runs};
 use goodqueue_scenario::shard::{Part, known_runs};
-use goodqueue_scenario::store::{Named, Store, this_program};
+use goodqueue_scenario::store::{Found, Named, Store, this_program};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 use pyo3::prelude::*;
@@ -61,6 +61,8 @@ impl Sweep {
             (asked, Some(_)) => Steps::Kept { asked, are_needed: false },
         };
         let mut runs = scenario.runs(steps)?;
+        // The store of another process may keep the results, which would miss them otherwise.
+        runs.keep_tc_stats();
         let files = match &packets {
             Some(target) => packets::request(target, &mut runs)
                 .map_err(|error| raised(&error.in_argument("packets", &target.display().to_string())))?,
@@ -82,7 +84,7 @@ impl Sweep {
         let read = || -> Result<(Option<Store>, Vec<Option<Run>>), Diagnostic> {
             let store = store.map(opened).transpose()?;
             let found = match store.as_ref().filter(|_| read) {
-                Some(store) => known_runs(&runs, store)?,
+                Some(store) => known_runs(&runs, store)?.into_iter().map(Found::whole).collect(),
                 None => (0..runs.count()).map(|_| None).collect(),
             };
             Ok((store, found))

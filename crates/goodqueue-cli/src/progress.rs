@@ -3,10 +3,11 @@
 mod minutes;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Once};
+use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use goodqueue_scenario::run::Watch;
+use goodqueue_scenario::store::Damaged;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 #[cfg(unix)]
 use signal_hook::consts::SIGHUP;
@@ -24,6 +25,8 @@ pub(crate) struct Progress {
     told: Vec<AtomicU64>,
     stored: AtomicU64,
     repeated: AtomicU64,
+    /// Files of the store that cannot be used.
+    damaged: Mutex<Vec<String>>,
     finished: AtomicU64,
     /// Thousandths that were simulated: those of stored runs took no time.
     simulated: AtomicU64,
@@ -52,6 +55,7 @@ impl Progress {
             told,
             stored: AtomicU64::new(0),
             repeated: AtomicU64::new(0),
+            damaged: Mutex::default(),
             finished: AtomicU64::new(0),
             simulated: AtomicU64::new(0),
             minutes: Minutes::default(),
@@ -78,6 +82,11 @@ impl Progress {
     /// Returns the number of stored runs that are simulated again.
     pub(crate) fn repeated(&self) -> u64 {
         self.repeated.load(Ordering::Relaxed)
+    }
+
+    /// Returns the files of damaged runs, which were simulated again.
+    pub(crate) fn damaged(&self) -> Vec<String> {
+        std::mem::take(&mut *self.damaged.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn tell(&self, job: usize, thousandths: u64, stored: bool) {
@@ -124,6 +133,10 @@ impl Watch for Progress {
 
     fn repeated(&self, _: usize) {
         self.repeated.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn damaged(&self, _: usize, file: &Damaged) {
+        self.damaged.lock().unwrap_or_else(PoisonError::into_inner).push(file.to_string());
     }
 
     fn is_cancelled(&self) -> bool {

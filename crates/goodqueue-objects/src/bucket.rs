@@ -72,7 +72,9 @@ impl Place for Bucket {
         });
         match read {
             Ok(Some(bytes)) => Ok(Some(bytes)),
-            Ok(None) => Err(io::Error::other(format!("`{name}` has more than {largest} bytes"))),
+            Ok(None) => {
+                Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {largest} bytes")))
+            }
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(io::Error::other(in_words(&error))),
         }
@@ -148,6 +150,6 @@ mod tests {
         let place = bucket(&(Arc::new(InMemory::new()) as Arc<dyn ObjectStore>), "");
         place.write("run.json", b"12345").unwrap();
         let error = place.read("run.json", 4).unwrap_err().to_string();
-        assert_eq!(error, "`run.json` has more than 4 bytes");
+        assert_eq!(error, "it has more than 4 bytes");
     }
 }

@@ -5,6 +5,7 @@ mod job;
 pub mod series;
 
 use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use goodqueue::Instant;
 use goodqueue_sim as sim;
@@ -70,6 +71,11 @@ pub trait Watch: Sync {
         let _ = job;
     }
 
+    /// The file of a job in the store cannot be used, so the job is simulated and its file replaced.
+    fn damaged(&self, job: usize, file: &Damaged) {
+        let _ = (job, file);
+    }
+
     /// Returns true to stop: running jobs are abandoned, and no further job starts.
     fn is_cancelled(&self) -> bool {
         false
@@ -111,12 +117,14 @@ pub fn execute<M: Measured>(
         }
         let job = &*jobs.job(number)?;
         if let Some(store) = store {
-            if let Some(kept) = stored(job, store)? {
-                watch.finished(number, true);
-                return Ok(Some(kept));
-            }
-            if store.has(&job.key)? {
-                watch.repeated(number);
+            match stored(job, store)? {
+                Found::Whole(kept) => {
+                    watch.finished(number, true);
+                    return Ok(Some(kept));
+                }
+                Found::Damaged(file) => watch.damaged(number, &file),
+                Found::Absent if store.has(&job.key)? => watch.repeated(number),
+                Found::Absent => {}
             }
         }
         let mut run: Option<M> = simulate(number, job, watch)?;
@@ -131,24 +139,42 @@ pub fn execute<M: Measured>(
     // Each thread takes one job at a time. By default it takes several neighbouring jobs. Near the
     // end, one thread would then still have several jobs while the others have none. A resumed
     // sweep would suffer most, because its missing jobs are neighbours.
-    pool.install(|| (0..jobs.count()).into_par_iter().with_max_len(1).map(one).collect())
+    pool.install(|| in_order(jobs.count(), one))
+}
+
+/// Calls `one` with each number below `count` on the threads of the pool, and returns the results in
+/// their order. After an error it is not called again.
+pub(crate) fn in_order<T: Send>(
+    count: usize,
+    one: impl Fn(usize) -> Result<T, Diagnostic> + Sync,
+) -> Result<Vec<T>, Diagnostic> {
+    let has_failed = AtomicBool::new(false);
+    let unless_failed = |number: usize| {
+        (!has_failed.load(Ordering::Relaxed))
+            .then(|| one(number).inspect_err(|_| has_failed.store(true, Ordering::Relaxed)))
+    };
+    // The threads write into one list. Collecting into a `Result` would join the lists of all
+    // threads, and hold every result twice meanwhile.
+    let mut all = Vec::new();
+    (0..count).into_par_iter().with_max_len(1).map(unless_failed).collect_into_vec(&mut all);
+    all.into_iter().flatten().collect()
 }
 
 /// The stored result of a job, if it has all that the job wants.
 ///
 /// # Errors
 /// The store cannot be reached.
-pub fn stored<M: Measured>(job: &Job, store: &Store) -> Result<Option<M>, Diagnostic> {
+pub fn stored<M: Measured>(job: &Job, store: &Store) -> Result<Found<M>, Diagnostic> {
     if !job.packets.is_empty() {
-        return Ok(None);
+        return Ok(Found::Absent);
     }
-    let kept: Option<M> = match (job.series, job.config.series_step) {
+    let mut found: Found<M> = match (job.series, job.config.series_step) {
         (SeriesUse::AnyStep | SeriesUse::ThisStep, Some(step)) => {
             let any_step = job.series == SeriesUse::AnyStep;
             let found = store.load_with_series::<M, _>(&job.key, step.as_nanos(), any_step)?;
-            found.map(|(mut kept, series)| {
+            found.and_then(|(mut kept, series)| {
                 kept.run_mut().series = Some(series);
-                kept
+                Some(kept)
             })
         }
         _ => store.load(&job.key)?,

@@ -8,12 +8,11 @@ use std::borrow::Cow;
 
 use goodqueue::random::mix_64;
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
-use rayon::prelude::*;
 
 use crate::results::Run;
-use crate::run::{Job, stored};
+use crate::run::{Job, in_order, stored};
 use crate::runs::{Jobs, Runs, no_run};
-use crate::store::Store;
+use crate::store::{Found, Store};
 
 /// A part of the runs of a sweep: the i-th of n.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,11 +104,19 @@ impl Jobs for Part<'_> {
 /// Returns the stored results of all runs.
 ///
 /// # Errors
-/// Runs are missing.
+/// Runs are missing or damaged.
 pub fn stored_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Run>, Diagnostic> {
     let all = known_runs(runs, store)?;
-    let missing = all.iter().filter(|run| run.is_none()).count();
-    if let Some(first) = all.iter().position(Option::is_none) {
+    if let Some(file) = all.iter().find_map(Found::damage) {
+        let damaged = all.iter().filter_map(Found::damage).count();
+        return Err(Diagnostic::new(format!(
+            "{damaged} of {} runs in the store are damaged; the first of them is {file}",
+            all.len()
+        ))
+        .help("run the shards again, which replaces damaged runs, or omit `--merge` to simulate them here"));
+    }
+    let missing = all.iter().filter(|run| matches!(run, Found::Absent)).count();
+    if let Some(first) = all.iter().position(|run| matches!(run, Found::Absent)) {
         let labels = &runs.job(first)?.labels;
         let point: String = labels.sweep.iter().map(|(key, value)| format!(", {key} = {value}")).collect();
         let seed = runs.job(first)?.config.seed;
@@ -122,16 +129,16 @@ pub fn stored_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Run>, Diagnosti
         .allowed("a store with all runs of the sweep, made by this program")
         .help("run the other shards first, or omit `--merge` to simulate the missing runs here"));
     }
-    Ok(all.into_iter().flatten().collect())
+    Ok(all.into_iter().filter_map(Found::whole).collect())
 }
 
-/// Returns the stored result of each run, or `None` if it is missing.
+/// Returns what the store has of each run.
 ///
 /// # Errors
 /// A point that does not resolve any more, or a store that cannot be reached.
-pub fn known_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Option<Run>>, Diagnostic> {
-    let load = |number: usize| -> Result<Option<Run>, Diagnostic> { stored(&*runs.job(number)?, store) };
-    let all = || (0..runs.count()).into_par_iter().map(load).collect();
+pub fn known_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Found<Run>>, Diagnostic> {
+    let load = |number: usize| -> Result<Found<Run>, Diagnostic> { stored(&*runs.job(number)?, store) };
+    let all = || in_order(runs.count(), load);
     if !store.place().is_remote() {
         return all();
     }

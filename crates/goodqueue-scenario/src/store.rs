@@ -5,14 +5,17 @@
 //! takes the results of another.
 //!
 //! The first line of a file is the result. Each further line is a part that not every reader needs:
-//! the time series in one step. A file appears whole or not at all, under a name that follows from
-//! the key. Several processes, also on several machines, may therefore share the [`Place`] of the
+//! the time series in one step. The first line begins with a checksum of all that follows, so a file
+//! that was damaged later is recognized. A file appears whole or not at all, under a name that
+//! follows from the key. Several processes, also on several machines, may therefore share the [`Place`] of the
 //! files without locks: two that make the same run write the same bytes.
 
+mod checksum;
 mod folder;
 mod place;
 mod program;
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,6 +24,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use self::checksum::Checksum;
 use self::folder::Folder;
 pub use self::place::{Named, Place, built_without_objects};
 
@@ -30,6 +34,24 @@ pub struct Store {
     place: Arc<dyn Place>,
     /// Checksum of the program.
     program: u64,
+}
+
+/// What a store has of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Found<T> {
+    /// The run.
+    Whole(T),
+    /// Nothing, or not the time series that are wanted.
+    Absent,
+    /// A file that cannot be used. A new result replaces it.
+    Damaged(Damaged),
+}
+
+/// A file of a store that cannot be used. Its text names the file and the problem.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Damaged {
+    file: String,
+    why: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -50,6 +72,40 @@ struct Part<S> {
 #[derive(Deserialize)]
 struct Step {
     step_ns: u64,
+}
+
+impl<T> Found<T> {
+    /// Returns the run, if it is there and whole.
+    #[must_use]
+    pub fn whole(self) -> Option<T> {
+        match self {
+            Self::Whole(run) => Some(run),
+            Self::Absent | Self::Damaged(_) => None,
+        }
+    }
+
+    /// Returns the damage of the run's file, if it has any.
+    pub(crate) const fn damage(&self) -> Option<&Damaged> {
+        match self {
+            Self::Damaged(damaged) => Some(damaged),
+            Self::Whole(_) | Self::Absent => None,
+        }
+    }
+
+    /// Takes what `wanted` finds in the run.
+    pub(crate) fn and_then<U>(self, wanted: impl FnOnce(T) -> Option<U>) -> Found<U> {
+        match self {
+            Self::Whole(run) => wanted(run).map_or(Found::Absent, Found::Whole),
+            Self::Absent => Found::Absent,
+            Self::Damaged(damaged) => Found::Damaged(damaged),
+        }
+    }
+}
+
+impl std::fmt::Display for Damaged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}`: {}", self.file, self.why)
+    }
 }
 
 impl Store {
@@ -98,11 +154,11 @@ impl Store {
         self.program
     }
 
-    /// The run with this key, if it is there and whole.
+    /// The run with this key.
     ///
     /// # Errors
     /// The place cannot be reached.
-    pub fn load<R: DeserializeOwned>(&self, key: &str) -> Result<Option<R>, Diagnostic> {
+    pub fn load<R: DeserializeOwned>(&self, key: &str) -> Result<Found<R>, Diagnostic> {
         let key = self.whole(key);
         Ok(self.read(&key)?.and_then(|text| parse(&key, lines(&text).next()?)))
     }
@@ -113,7 +169,7 @@ impl Store {
     /// The place cannot be reached.
     pub fn has(&self, key: &str) -> Result<bool, Diagnostic> {
         let key = self.whole(key);
-        Ok(self.read(&key)?.is_some_and(|text| has_key(&key, &text)))
+        Ok(self.read(&key)?.whole().is_some_and(|text| has_key(&key, &text)))
     }
 
     /// The run with this key and its time series: those in steps of `step_ns`, or else, with
@@ -126,7 +182,7 @@ impl Store {
         key: &str,
         step_ns: u64,
         any_step: bool,
-    ) -> Result<Option<(R, S)>, Diagnostic> {
+    ) -> Result<Found<(R, S)>, Diagnostic> {
         let key = self.whole(key);
         Ok(self.read(&key)?.and_then(|text| with_series(&key, &text, step_ns, any_step)))
     }
@@ -154,7 +210,7 @@ impl Store {
         let key = self.whole(key);
         let part = serde_json::to_vec(&Part { step_ns, series }).map_err(|error| self.unwritable(&error))?;
         let mut parts = vec![(step_ns, part)];
-        if let Some(text) = self.read(&key)?.filter(|text| has_key(&key, text)) {
+        if let Some(text) = self.read(&key)?.whole().filter(|text| has_key(&key, text)) {
             let known = lines(&text).skip(1).filter_map(|part| Some((step_of(part)?, part.to_vec())));
             parts.extend(known.filter(|known| known.0 != step_ns));
         }
@@ -162,22 +218,39 @@ impl Store {
         self.write(&key, run, parts.into_iter().map(|part| part.1).collect())
     }
 
-    fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Diagnostic> {
-        match self.place.read(&file_name(key), LARGEST_RUN) {
-            Ok(text) => Ok(text),
-            // The run is made again, and its file replaced.
-            Err(_) if !self.place.is_remote() => Ok(None),
-            Err(error) => Err(self.unreadable(&error)),
-        }
+    /// Reads the file of a run, and checks that it is as it was written.
+    fn read(&self, key: &str) -> Result<Found<Vec<u8>>, Diagnostic> {
+        let name = file_name(key);
+        let why = match self.place.read(&name, LARGEST_RUN) {
+            Ok(None) => return Ok(Found::Absent),
+            Ok(Some(text)) => match problem(&text) {
+                None => return Ok(Found::Whole(text)),
+                Some(why) => why.to_owned(),
+            },
+            Err(error) if !self.place.is_remote() || error.kind() == ErrorKind::FileTooLarge => {
+                error.to_string()
+            }
+            Err(error) => return Err(self.unreadable(&error)),
+        };
+        Ok(Found::Damaged(Damaged { file: format!("{}/{name}", self.place.shown()), why }))
     }
 
     fn write<R: Serialize>(&self, key: &str, run: &R, parts: Vec<Vec<u8>>) -> Result<(), Diagnostic> {
         let entry = Entry { key: key.to_owned(), run };
-        let mut text = serde_json::to_vec(&entry).map_err(|error| self.unwritable(&error))?;
+        // The brace is that of the object, before which the checksum is put.
+        let mut text = vec![0; PREFIX_BYTES - 1];
+        serde_json::to_writer(&mut text, &entry).map_err(|error| self.unwritable(&error))?;
         for part in parts {
             text.push(b'\n');
             text.extend(part);
         }
+        if text.len() as u64 > LARGEST_RUN {
+            return Err(Diagnostic::new(format!("the result of a run has {} MiB", text.len() >> 20))
+                .allowed(format!("at most {} MiB of a run in a store", LARGEST_RUN >> 20))
+                .help("choose a longer step with `--series`"));
+        }
+        let prefix = prefix(Checksum::of(&text[PREFIX_BYTES..]));
+        text[..PREFIX_BYTES].copy_from_slice(prefix.as_bytes());
         self.place.write(&file_name(key), &text).map_err(|error| self.unwritable(&error))
     }
 
@@ -219,6 +292,21 @@ fn file_name(key: &str) -> String {
     format!("{:016x}{:016x}.json", digest[0], digest[1])
 }
 
+/// Returns the beginning of a file with this checksum of all that follows.
+fn prefix(checksum: u64) -> String {
+    format!("{{\"checksum\":\"{checksum:016x}\",")
+}
+
+/// Returns how the text of a file differs from what was written.
+fn problem(text: &[u8]) -> Option<&'static str> {
+    match text.split_at_checked(PREFIX_BYTES) {
+        Some((begin, rest)) if begin == prefix(Checksum::of(rest)).as_bytes() => None,
+        Some((begin, _)) if begin.starts_with(PREFIX) => Some("its checksum does not fit its contents"),
+        _ if text.is_empty() => Some("it is empty"),
+        _ => Some("it has no checksum"),
+    }
+}
+
 fn with_series<R: DeserializeOwned, S: DeserializeOwned>(
     key: &str,
     text: &[u8],
@@ -251,8 +339,11 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n')
 }
 
+const PREFIX: &[u8] = b"{\"checksum\":\"";
+/// The prefix, 16 digits, a quotation mark and a comma.
+const PREFIX_BYTES: usize = PREFIX.len() + 18;
 /// Bytes of a result. One with a time series of a million steps takes less.
-const LARGEST_RUN: u64 = 1 << 30;
+const LARGEST_RUN: u64 = 1 << 28;
 
 #[cfg(test)]
 mod tests {
@@ -263,23 +354,91 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [before, after] = [1, 2].map(|program| Store::of_program(folder.path(), program).unwrap());
         before.save("codel, seed 1", &1.5).unwrap();
-        assert_eq!(before.load("codel, seed 1"), Ok(Some(1.5)));
-        assert_eq!(after.load::<f64>("codel, seed 1"), Ok(None));
+        assert_eq!(before.load("codel, seed 1"), Ok(Found::Whole(1.5)));
+        assert_eq!(after.load::<f64>("codel, seed 1"), Ok(Found::Absent));
         after.save("codel, seed 1", &2.5).unwrap();
         assert_eq!(
             (before.load("codel, seed 1"), after.load("codel, seed 1")),
-            (Ok(Some(1.5)), Ok(Some(2.5)))
+            (Ok(Found::Whole(1.5)), Ok(Found::Whole(2.5)))
         );
     }
 
+    /// Returns the only file in a folder.
+    fn only_file(folder: &Path) -> std::path::PathBuf {
+        let mut files = std::fs::read_dir(folder).unwrap();
+        let file = files.next().unwrap().unwrap().path();
+        assert!(files.next().is_none());
+        file
+    }
+
     #[test]
-    fn a_file_that_is_not_whole_counts_as_missing() {
+    fn a_file_that_was_changed_counts_as_damaged_and_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::of_program(folder.path(), 1).unwrap();
+        store.save_with_series("codel, seed 1", &1.5, 100, &[1, 2]).unwrap();
+        let file = only_file(folder.path());
+        let whole = std::fs::read_to_string(&file).unwrap();
+        let first = whole.lines().next().unwrap();
+        assert!(serde_json::from_str::<serde_json::Value>(first).is_ok(), "lines of JSON: {whole}");
+        for (damaged, says) in [
+            (String::new(), "it is empty"),
+            (whole.replace("1.5", "9.5"), "its checksum does not fit its contents"),
+            (whole.replace("[1,2]", "[1,3]"), "its checksum does not fit its contents"),
+            (whole[..whole.len() - 1].to_owned(), "its checksum does not fit its contents"),
+            (first.to_owned(), "its checksum does not fit its contents"),
+            (whole.replace("checksum", "checkers"), "it has no checksum"),
+            ("{\"key\":\"0000000000000001 | codel, seed 1\",\"run\":9.5}".to_owned(), "it has no checksum"),
+        ] {
+            std::fs::write(&file, damaged).unwrap();
+            let Ok(Found::Damaged(what)) = store.load::<f64>("codel, seed 1") else { panic!("{says}") };
+            assert_eq!(what.to_string(), format!("`{}`: {says}", file.display()));
+            assert_eq!(store.has("codel, seed 1"), Ok(false));
+        }
+        store.save_with_series("codel, seed 1", &1.5, 100, &[1, 2]).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), whole);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_another_user_left_in_place_of_a_run_is_neither_read_nor_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::of_program(&folder.path().join("runs"), 1).unwrap();
+        store.save("codel, seed 1", &1.5).unwrap();
+        let file = only_file(&folder.path().join("runs"));
+        let victim = folder.path().join("victim");
+        std::fs::rename(&file, &victim).unwrap();
+        for target in [victim.as_path(), Path::new("/dev/zero"), Path::new("/nowhere")] {
+            std::os::unix::fs::symlink(target, &file).unwrap();
+            let found = store.load::<f64>("codel, seed 1").unwrap();
+            assert!(
+                matches!(&found, Found::Damaged(what) if what.to_string().contains("regular file")),
+                "{found:?}"
+            );
+            store.save("codel, seed 1", &2.5).unwrap();
+            assert_eq!(store.load("codel, seed 1"), Ok(Found::Whole(2.5)));
+            std::fs::remove_file(&file).unwrap();
+        }
+        assert!(std::fs::read_to_string(&victim).unwrap().contains("1.5"));
+        let all = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, all, 0).unwrap();
+        assert!(matches!(store.load::<f64>("codel, seed 1"), Ok(Found::Damaged(_))));
+        store.save("codel, seed 1", &2.5).unwrap();
+        assert_eq!(store.load("codel, seed 1"), Ok(Found::Whole(2.5)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_no_run_can_have_is_damaged_without_being_read() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::of_program(folder.path(), 1).unwrap();
         store.save("codel, seed 1", &1.5).unwrap();
-        let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
-        std::fs::write(&file, "").unwrap();
-        assert_eq!(store.load::<f64>("codel, seed 1"), Ok(None));
+        let file = std::fs::File::options().write(true).open(only_file(folder.path())).unwrap();
+        file.set_len(1 << 40).unwrap();
+        let found = store.load::<f64>("codel, seed 1").unwrap();
+        assert!(
+            matches!(&found, Found::Damaged(what) if what.to_string().contains("larger than 256 MiB")),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -295,8 +454,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::of_program(folder.path(), 1).unwrap();
         store.save_with_series("codel", &1.5, 100, &[1, 2]).unwrap();
-        assert_eq!(store.load("codel"), Ok(Some(1.5)));
-        let series = |step, any| store.load_with_series::<f64, Vec<i32>>("codel", step, any).unwrap();
+        assert_eq!(store.load("codel"), Ok(Found::Whole(1.5)));
+        let series = |step, any| store.load_with_series::<f64, Vec<i32>>("codel", step, any).unwrap().whole();
         assert_eq!(series(100, false), Some((1.5, vec![1, 2])));
         assert_eq!(series(10, false), None);
         assert_eq!(series(10, true), Some((1.5, vec![1, 2])));
@@ -335,6 +494,6 @@ mod tests {
     fn the_same_program_finds_its_results_again() {
         let folder = tempfile::tempdir().unwrap();
         Store::open(folder.path()).unwrap().save("codel, seed 1", &1.5).unwrap();
-        assert_eq!(Store::open(folder.path()).unwrap().load("codel, seed 1"), Ok(Some(1.5)));
+        assert_eq!(Store::open(folder.path()).unwrap().load("codel, seed 1"), Ok(Found::Whole(1.5)));
     }
 }

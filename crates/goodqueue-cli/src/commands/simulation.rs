@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::{Ending, Outcome, judgement, signed};
 use crate::columns;
-use crate::messages::{self, note};
+use crate::messages::{self, note, say};
 use crate::output::{self, Outputs};
 use crate::playground;
 use crate::progress::Progress;
@@ -268,10 +268,23 @@ pub(super) fn simulate_jobs(
     let ending = if progress.was_interrupted() { Ending::Interrupted } else { Ending::Done };
     Ok((runs, ending))
 }
+    tell_damaged(progress.damaged());
 
 /// Computes the results of a scenario's runs and writes the requested outputs.
 pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<Results, Diagnostic> {
     let mut results = results(scenario.to_json(), runs);
+/// Names files of the store that could not be used. Their runs were simulated again.
+fn tell_damaged(mut files: Vec<String>) {
+    // The order of the threads is random.
+    files.sort();
+    for file in files.iter().take(MOST_DAMAGED) {
+        say(format_args!("a stored run is damaged, so it is simulated again: {file}"));
+    }
+    if files.len() > MOST_DAMAGED {
+        say(format_args!("{} more stored runs were damaged", files.len() - MOST_DAMAGED));
+    }
+}
+
     let statistics = tc_stats(&mut results);
     if let Some(path) = &scenario.report {
         let options = playground::report_options(how.playground.as_deref())?;
@@ -382,4 +395,7 @@ pub(crate) const MOST_JOBS: i64 = 1024;
 const FLENT_STEP: Duration = Duration::from_millis(200);
 
 /// Shortest step: on most links a shorter one would contain at most one packet.
+/// Damaged files that are named.
+const MOST_DAMAGED: usize = 20;
+
 const SHORTEST_STEP: Duration = Duration::from_millis(1);

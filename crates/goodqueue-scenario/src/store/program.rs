@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use goodqueue::random::mix_64;
+use super::checksum::Checksum;
 
 /// A checksum of the file that holds this code: a program, or a library that an interpreter loaded.
 /// The file is read once.
@@ -19,17 +19,13 @@ pub(super) fn checksum() -> io::Result<u64> {
 
 fn read_checksum() -> io::Result<u64> {
     let mut file = File::open(place()?)?;
-    let (mut bytes, mut sum) = (Vec::new(), 0);
+    let (mut bytes, mut sum) = (Vec::new(), Checksum::default());
     loop {
         bytes.clear();
         if file.by_ref().take(1 << 20).read_to_end(&mut bytes)? == 0 {
-            return Ok(sum);
+            return Ok(sum.finish());
         }
-        sum = bytes.chunks(8).fold(sum, |sum: u64, chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            mix_64(sum.rotate_left(1) ^ u64::from_le_bytes(word))
-        });
+        sum.add(&bytes);
     }
 }
 

@@ -21,6 +21,9 @@ pub struct FlentLine {
 }
 
 impl FlentLine {
+    /// Bytes of a data file, packed and unpacked. A measurement of an hour has some MB.
+    pub const MAX_FILE_BYTES: u64 = 64 << 20;
+
     /// Returns the rate of a line of this kind that carries the measured goodput in `direction` (0:
     /// towards the home, 1: towards the Internet), in whole kbit/s.
     #[must_use]
@@ -88,9 +91,12 @@ fn unpacked(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
         return Ok(bytes.to_vec());
     }
     let mut text = Vec::new();
-    MultiGzDecoder::new(bytes).take(LARGEST + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > LARGEST {
-        return Err(std::io::Error::other(format!("it has more than {} MB", LARGEST >> 20)));
+    MultiGzDecoder::new(bytes).take(FlentLine::MAX_FILE_BYTES + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > FlentLine::MAX_FILE_BYTES {
+        return Err(std::io::Error::other(format!(
+            "it is larger than {} MiB",
+            FlentLine::MAX_FILE_BYTES >> 20
+        )));
     }
     Ok(text)
 }
@@ -124,8 +130,6 @@ const DELAY_S: f64 = 5.0;
 const SLOW_START_S: f64 = 2.0;
 /// Headers of IPv4 and TCP with timestamps.
 const IP_AND_TCP: u32 = 52;
-/// A measurement of an hour has some MB.
-const LARGEST: u64 = 256 << 20;
 
 #[cfg(test)]
 mod tests {

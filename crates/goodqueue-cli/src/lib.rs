@@ -95,6 +95,13 @@ enum Command {
     Man(man::ManArgs),
 }
 
+/// Returns the description of all commands and their arguments, for programs that check or document
+/// them.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Runs the command with the arguments of this process and returns its exit code. Lines may name
 /// all of `disciplines`.
 #[must_use]

@@ -221,6 +221,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_changes_is_read_up_to_its_limit_and_only_if_it_is_one() {
+        let read = |path: &str| {
+            let path = Path::new(path);
+            read_changes(&[None; 2], &Disciplines::new(), path).unwrap_err().to_string()
+        };
+        assert!(read("/dev/zero").contains("the changes cannot be read: it is larger than"));
+        assert!(read("/dev").contains("it is a directory"));
+        assert!(read("/dev/null/none").contains("cannot be read"));
+    }
+
+    #[test]
     fn only_a_change_needs_the_current_rates() {
         let no_rates = || Err(Diagnostic::new("no rates"));
         let read = |line| Order::read(line, &Disciplines::new(), no_rates);

@@ -14,6 +14,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use goodqueue_tc::input::Input;
 use nix::sys::signal::SigSet;
 use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, setsid};
@@ -147,24 +148,20 @@ impl Undo {
     /// It is not an undo file, another user could have written it, or it is incomplete.
     pub fn read(path: &Path) -> Result<Self, LiveError> {
         let name = path.display();
-        let mut file = File::open(path).map_err(|error| {
-            LiveError::system(format_args!("the undo file `{name}` cannot be read"), error)
-        })?;
+        let unreadable =
+            |error| LiveError::system(format_args!("the undo file `{name}` cannot be read"), error);
+        let mut file = Input::open(path, LARGEST_FILE).map_err(unreadable)?;
         // Its contents are applied with all privileges, so no other user may have written them.
-        let about = file.metadata().map_err(|error| {
-            LiveError::system(format_args!("the undo file `{name}` cannot be read"), error)
-        })?;
-        if about.uid() != nix::unistd::Uid::effective().as_raw()
-            || about.mode() & 0o022 != 0
-            || !about.is_file()
-        {
+        let about = file.about().map_err(unreadable)?;
+        if !about.is_file() {
+            return Err(LiveError::new(format!("the undo file `{name}` is not a regular file")));
+        }
+        if about.uid() != nix::unistd::Uid::effective().as_raw() || about.mode() & 0o022 != 0 {
             return Err(LiveError::new(format!("`{name}` could have been written by another user"))
                 .help("an undo file must belong to the user who runs this, and only that user may have write permission"));
         }
         let mut text = String::new();
-        (&mut file).take(LARGEST_FILE).read_to_string(&mut text).map_err(|error| {
-            LiveError::system(format_args!("the undo file `{name}` cannot be read"), error)
-        })?;
+        file.read_to_string(&mut text).map_err(unreadable)?;
         Self::parse(&text)
             .map_err(|(line, problem)| LiveError::new(format!("`{name}`, line {line}: {problem}")))
     }

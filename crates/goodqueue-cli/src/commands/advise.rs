@@ -7,7 +7,7 @@ use goodqueue_advise::{
     FlentLine, KINDS, Measurement, Question, Traces, advise, heading, kind, read_flent, words,
 };
 use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tc::units;
+use goodqueue_tc::{input, units};
 
 use super::simulation::MOST_JOBS;
 use super::{Ending, Outcome, signed};
@@ -194,8 +194,8 @@ fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
 
 fn flent(path: &std::path::Path) -> Result<FlentLine, Diagnostic> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| {
-        Diagnostic::new(format!("cannot read this file: {error}")).in_argument("--flent", &name)
+    let bytes = input::bytes(path, FlentLine::MAX_FILE_BYTES).map_err(|error| {
+        Diagnostic::new(format!("`{name}` cannot be read: {error}")).in_argument("--flent", &name)
     })?;
     read_flent(&name, &bytes)
 }

@@ -223,6 +223,13 @@ fn simulate<M: Measured>(number: usize, job: &Job, watch: &dyn Watch) -> Result<
     };
     let outcome = if job.packets.is_empty() {
         sim::run_watched(&job.config, watched)
+    // Before the first event, nothing else looks whether the user has interrupted the command.
+    for flow in &job.config.flows {
+        if watch.is_cancelled() {
+            return Ok(None);
+        }
+        flow.traffic.prepare();
+    }
     } else {
         let mut packets = PacketLog::create(job)?;
         let outcome = sim::run_observed(&job.config, &mut watched, &mut packets);

@@ -14,6 +14,8 @@ use goodqueue_scenario::scenario::{Document, Names};
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
+use goodqueue_sim::Traffic;
+use goodqueue_sim::traffic::WebPage;
 /// The system's allocator, with the bytes that are taken and the most that were.
 struct Counting;
 
@@ -193,4 +195,44 @@ fn a_run_whose_queues_outgrow_memory_ends_with_an_error() {
         assert!(refused.contains("packets are queued or on their way"), "{refused}");
         assert!(bytes < 900 * MB, "{bytes}");
     }
+}
+
+/// Stops as soon as a job has started.
+#[derive(Default)]
+struct Impatient(AtomicUsize);
+
+impl Watch for Impatient {
+    fn started(&self, _: usize) {
+        self.0.store(1, Ordering::Relaxed);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 1
+    }
+}
+
+#[test]
+fn a_page_of_many_objects_is_computed_once_for_all_flows_and_points_and_not_before_a_run() {
+    let _alone = alone();
+    let page = "kind = \"web\"\npage = { size = \"1000000kb\", requests = 100000 }\n";
+    let text = format!(
+        "qdiscs = [\"pie\", \"codel\"]\nseeds = 2\n[[flows]]\ncount = 100\n{page}[[flows]]\n{page}\
+         [sweep]\n\"link.rtt\" = [\"10ms\", \"20ms\"]\n"
+    );
+    let runs = runs(&text, Path::new("")).expect("good");
+    let jobs: Vec<_> = (0..runs.count()).map(|number| runs.job(number).expect("good").into_owned()).collect();
+    let flows = jobs.iter().flat_map(|job| &job.config.flows);
+    let pages: Vec<&WebPage> = flows
+        .map(|flow| match &flow.traffic {
+            Traffic::Web(web) => &web.page,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(pages.len(), 8 * 101);
+    assert!(pages.iter().all(|page| !page.is_computed()));
+    let unfinished = execute::<Run>(&runs, 1, None, &Impatient::default()).expect("no error");
+    assert!(unfinished.iter().all(Option::is_none));
+    assert!(pages.iter().all(|page| !page.is_computed()), "the user had interrupted it before");
+    let first = pages[0].objects().as_ptr();
+    assert!(pages.iter().all(|page| page.is_computed() && page.objects().as_ptr() == first));
 }

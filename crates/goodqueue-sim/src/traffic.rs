@@ -81,6 +81,17 @@ macro_rules! sources {
 
             /// Returns the congestion control of the flow's connections, if it has any.
             #[must_use]
+            /// Returns the time between two packets whose delay is kept, if the flow keeps delays.
+            #[must_use]
+            pub fn probe_interval(&self) -> Option<Duration> {
+                match self { $(Self::$name(settings) => settings.probe_interval()),+ }
+            }
+
+            /// Computes now what the flow would compute at its first use, if that takes a while.
+            pub fn prepare(&self) {
+                match self { $(Self::$name(settings) => settings.prepare()),+ }
+            }
+
             pub fn congestion_control(&self) -> Option<&'static str> {
                 match self { $(Self::$name(settings) => settings.congestion_control()),+ }
             }

@@ -237,12 +237,20 @@ fn config(
         })
         .collect()
     };
-    let flows: Result<Vec<_>, _> = scenario
+    let groups = scenario.flows.iter();
+    // The flows of a group share what is computed of their traffic.
+    let traffic: Vec<_> =
+        groups.map(|group| group.traffic.to_sim(group.direction)).collect::<Result<_, Diagnostic>>()?;
+    let of_flows = traffic.iter().zip(&scenario.flows).flat_map(|(kind, group)| {
+        std::iter::repeat_n(kind, usize::try_from(group.count).unwrap_or(usize::MAX))
+    });
+    let flows = scenario
         .flows(seed)
-        .map(|flow| {
+        .zip(of_flows)
+        .map(|(flow, kind)| {
             let group = flow.group;
-            Ok(sim::FlowConfig {
-                traffic: group.traffic.to_sim(group.direction)?,
+            sim::FlowConfig {
+                traffic: kind.clone(),
                 rtt: flow.rtt,
                 access: group.access,
                 access_rate: group.access_rate,
@@ -253,7 +261,7 @@ fn config(
                 server: group.server.saturating_sub(1),
                 start: Instant::ZERO + flow.start,
                 stop: group.stop.map(|stop| Instant::ZERO + stop),
-            })
+            }
         })
         .collect();
     Ok(sim::Config {
@@ -265,7 +273,7 @@ fn config(
         wifi: scenario.wifi.as_ref().map(|wifi| channel(wifi, compared, sweep)),
         delay_tick: scenario.link.delay_tick,
         framing: scenario.link.framing,
-        flows: flows?,
+        flows,
         seed,
         series_step,
         spikes: scenario.output.spikes.clone(),

@@ -1,13 +1,15 @@
 //! The files that a scenario names. Each is read once, however many links, flows and points of a
-//! sweep name it, so that all of them see the same contents and share the memory.
+//! sweep name it, so that all of them see the same contents and share the memory. Large web pages
+//! are shared in the same way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use goodqueue::config::{Settings, Value};
 use goodqueue::{AnyConfig, Disciplines, Duration, Link};
+use goodqueue_sim::traffic::WebPage;
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
@@ -24,6 +26,8 @@ struct Known {
     captures: BTreeMap<(PathBuf, Option<IpAddr>), Arc<PacketCapture>>,
     /// Packets of captures at a speed, by the bits of its number.
     packets: BTreeMap<(PathBuf, Option<IpAddr>, u64), Packets>,
+    /// Divided web pages that were read last, by their bytes and requests.
+    pages: VecDeque<((u64, u32), WebPage)>,
     /// Disciplines with tables, which are files, by their lines and links.
     disciplines: BTreeMap<String, AnyConfig>,
 }
@@ -82,6 +86,18 @@ impl Files {
         Arc::clone(self.known().packets.entry(key).or_insert_with(scale))
     }
 
+    /// Returns the page with this number of bytes and requests, if that is possible.
+    pub(super) fn page(&self, bytes: u64, requests: u32) -> Option<WebPage> {
+        let pages = &mut self.known().pages;
+        if let Some((_, page)) = pages.iter().find(|(known, _)| *known == (bytes, requests)) {
+            return Some(page.clone());
+        }
+        let page = WebPage::divided(bytes, requests)?;
+        pages.push_front(((bytes, requests), page.clone()));
+        pages.truncate(MOST_PAGES);
+        Some(page)
+    }
+
     /// The discipline of `line` on `link`.
     pub(super) fn discipline(
         &self,
@@ -100,6 +116,9 @@ impl Files {
         Ok(config)
     }
 }
+
+/// Pages that are kept for further flows and points of a sweep. The largest has 0.8 MB.
+const MOST_PAGES: usize = 128;
 
 fn has_table(settings: &Settings) -> bool {
     let mut inner = settings.children().iter().filter_map(|child| child.qdisc.as_ref());

@@ -85,6 +85,10 @@ pub struct Tally {
     pub delivered: u64,
     /// Packets sent in the direction of the flow's data, retransmissions included.
     pub sent: u64,
+    /// Computes now what the flow would compute at its first use, if that takes a while. Flows whose
+    /// settings are copies compute it once.
+    fn prepare(&self) {}
+
     /// Segments retransmitted.
     pub retransmits: u64,
     /// Retransmission timeouts.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::kind::{Kind, Surroundings};
 use super::transfers::read_request;
 use crate::scenario::document::{Node, Raw};
+use crate::scenario::files::Files;
 use crate::scenario::reader::{Reader, measured};
 use crate::scenario::tcp::Tcp;
 
@@ -20,6 +21,8 @@ pub struct Web {
     pub tcp: Tcp,
     /// Page that the browser fetches.
     pub page: Page,
+    /// The sizes of its objects, which the flows share.
+    pub objects: WebPage,
     /// Connections side by side.
     pub connections: u32,
     /// Bytes of a request.
@@ -77,7 +80,7 @@ impl Page {
             let message = Diagnostic::new("neither `objects` nor `size` is given");
             return Err(table.error("size", message.allowed(FORMS)));
         };
-        if WebPage::divided(size, requests).is_none() {
+        if table.document().files().page(size, requests).is_none() {
             let message = Diagnostic::new(format!("{size} bytes are not possible in {requests} requests"));
             let least = 10 * u64::from(requests);
             return Err(table.error("size", message.allowed(format!("{least} bytes to 2^50"))));
@@ -94,12 +97,12 @@ impl Page {
         }
     }
 
-    fn to_sim(&self) -> Option<WebPage> {
+    fn objects(&self, files: &Files) -> Option<WebPage> {
         match self {
             Self::Google => Some(WebPage::google()),
             Self::Huffpost => Some(WebPage::huffpost()),
             Self::Objects(sizes) => WebPage::new(sizes.clone()),
-            Self::Divided { size, requests } => WebPage::divided(*size, *requests),
+            Self::Divided { size, requests } => files.page(*size, *requests),
         }
     }
 }
@@ -131,8 +134,11 @@ impl Kind for Web {
     const IS_OVER_TCP: bool = true;
 
     fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
+        let page = Page::read(table)?;
+        let objects = page.objects(table.document().files());
         Ok(Self {
-            page: Page::read(table)?,
+            objects: objects.ok_or_else(|| Diagnostic::new("a web page has no objects"))?,
+            page,
             connections: table.small("connections", DEFAULT_CONNECTIONS, 1, 1000)?,
             request: read_request(table)?,
             interval: table.time("interval")?.unwrap_or(DEFAULT_INTERVAL),
@@ -150,10 +156,9 @@ impl Kind for Web {
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
-        let page = self.page.to_sim().ok_or_else(|| Diagnostic::new("a web page has no objects"))?;
         Ok(sim::Traffic::Web(WebSettings {
             direction,
-            page,
+            page: self.objects.clone(),
             connections: self.connections,
             request: self.request,
             interval: self.interval,

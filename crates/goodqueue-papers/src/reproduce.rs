@@ -106,6 +106,7 @@ impl<'p> Plan<'p> {
             spikes: experiment.spikes.clone(),
             series: kept.is_some(),
             initial_windows: experiment.initial_windows,
+            tc_stats: false,
         };
         let begin = self.runs();
         let of_one_run = seconds(scenario.duration);

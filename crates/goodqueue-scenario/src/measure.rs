@@ -1,5 +1,6 @@
 //! The metrics of a run, from what the simulator counted.
 
+mod delays;
 mod fairness;
 mod flow;
 mod labels;
@@ -18,7 +19,7 @@ use goodqueue_sim::{Config, Direction, Outcome};
 use self::fairness::{fairness, group_fairness};
 use self::flow::{calls, flow_result, is_over_tcp, tcp_share};
 use self::link::{link_result, shared_queue, tc_stats};
-use self::ping::{answered, is_lost, pings, responsiveness};
+use self::ping::{induced, responsiveness, round_trips, sent_and_lost};
 use self::series::series_result;
 use self::transfers::{completion, groups, web};
 pub use crate::statistics::{exact_summary, float, histogram_summary, jain};
@@ -75,7 +76,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             .wifi
             .as_ref()
             .zip(outcome.wifi.as_ref())
-            .map(|(channel, seen)| wifi::result(channel, seen, outcome.measured)),
+            .map(|(channel, seen)| Box::new(wifi::result(channel, seen, outcome.measured))),
         flows,
     }
 }
@@ -106,22 +107,18 @@ fn goodput_by_kind(flows: &[FlowResult], measured_s: f64) -> BTreeMap<String, Pe
 
 /// Returns the induced latency of the pings, and the metrics of all probes.
 fn probes(flows: &[FlowResult], config: &Config, outcome: &Outcome) -> (Summary, Probes) {
-    let (pings, base_rtt) = pings(config, outcome);
-    let induced: Vec<f64> = pings
-        .iter()
-        .zip(&base_rtt)
-        .filter_map(|(ping, base)| Some((seconds(ping.time?) - base).max(0.0)))
-        .collect();
+    let times = round_trips(config, outcome);
+    let (ping_sent, ping_lost) = sent_and_lost(config, outcome);
     let probes = Probes {
-        ping_s: exact_summary(&answered(&pings)),
-        ping_sent: pings.len() as u64,
-        ping_lost: pings.iter().filter(|ping| is_lost(ping, config)).count() as u64,
-        responsiveness_rpm: responsiveness(&answered(&pings)),
-        voip: calls(flows, outcome),
-        web: web(config, outcome),
-        video: video::together(flows),
+        ping_s: times.summary(),
+        ping_sent,
+        ping_lost,
+        responsiveness_rpm: responsiveness(&times),
+        voip: calls(flows, outcome).map(Box::new),
+        web: web(config, outcome).map(Box::new),
+        video: video::together(flows).map(Box::new),
     };
-    (exact_summary(&induced), probes)
+    (induced(config, outcome).summary(), probes)
 }
 
 fn hops(names: Vec<String>, config: &Config, outcome: &Outcome) -> Vec<HopResult> {

@@ -131,7 +131,8 @@ pub fn execute<M: Measured>(
         if let (Some(store), Some(run)) = (store, &mut run) {
             keep(job, run, store)?;
         }
-        if run.is_some() {
+        if let Some(run) = &mut run {
+            drop_unwanted(job, run);
             watch.finished(number, false);
         }
         Ok(run)
@@ -179,12 +180,21 @@ pub fn stored<M: Measured>(job: &Job, store: &Store) -> Result<Found<M>, Diagnos
         }
         _ => store.load(&job.key)?,
     };
-    let Some(mut kept) = kept else { return Ok(None) };
-    // The metrics are the same, but the labels in this scenario may differ.
-    let run = kept.run_mut();
-    run.qdisc.clone_from(&job.labels.qdisc);
-    run.sweep.clone_from(&job.labels.sweep);
-    Ok(Some(kept))
+    if let Found::Whole(kept) = &mut found {
+        // The metrics are the same, but the labels in this scenario may differ.
+        let run = kept.run_mut();
+        run.qdisc.clone_from(&job.labels.qdisc);
+        run.sweep.clone_from(&job.labels.sweep);
+        drop_unwanted(job, kept);
+    }
+    Ok(found)
+}
+
+/// Frees the parts of a result that nobody wants until all runs have finished.
+fn drop_unwanted(job: &Job, measured: &mut impl Measured) {
+    if !job.wanted.tc_stats {
+        measured.run_mut().tc_stats = None;
+    }
 }
 
 /// Keeps the result of a job in the store. The result loses time series that are for the store
@@ -213,6 +223,13 @@ pub fn results(scenario: serde_json::Value, runs: Vec<Run>) -> Results {
 
 fn simulate<M: Measured>(number: usize, job: &Job, watch: &dyn Watch) -> Result<Option<M>, Diagnostic> {
     watch.started(number);
+    // Before the first event, nothing else looks whether the user has interrupted the command.
+    for flow in &job.config.flows {
+        if watch.is_cancelled() {
+            return Ok(None);
+        }
+        flow.traffic.prepare();
+    }
     let begun = watch.cpu_time();
     let total = job.config.duration.as_nanos().max(1);
     let mut cancelled = false;
@@ -223,13 +240,6 @@ fn simulate<M: Measured>(number: usize, job: &Job, watch: &dyn Watch) -> Result<
     };
     let outcome = if job.packets.is_empty() {
         sim::run_watched(&job.config, watched)
-    // Before the first event, nothing else looks whether the user has interrupted the command.
-    for flow in &job.config.flows {
-        if watch.is_cancelled() {
-            return Ok(None);
-        }
-        flow.traffic.prepare();
-    }
     } else {
         let mut packets = PacketLog::create(job)?;
         let outcome = sim::run_observed(&job.config, &mut watched, &mut packets);
@@ -242,6 +252,9 @@ fn simulate<M: Measured>(number: usize, job: &Job, watch: &dyn Watch) -> Result<
         let message = Diagnostic::new(error.to_string());
         match error {
             sim::RunError::Config(_) => message,
+            sim::RunError::TooManyProbes { .. } => message.help(
+                "have fewer pings and calls, longer intervals between their packets, or a shorter duration",
+            ),
             sim::RunError::TooManyPackets(_) => message
                 .prefixed(&format!("the run with `{}` and seed {}", job.labels.qdisc, job.config.seed))
                 .help("lower the `limit` of the discipline, the rates of the flows, or the delays"),

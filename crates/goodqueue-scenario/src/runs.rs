@@ -54,6 +54,8 @@ pub struct Runs<'n> {
     steps: Steps,
     /// For each point of the sweep, the number of runs up to its last one.
     ends: Vec<usize>,
+    /// Whether results have the statistics of the queues.
+    tc_stats: bool,
     /// Files for the packets of each run, for each time they were asked for.
     packets: Vec<Vec<PathBuf>>,
     /// Points that were resolved last, by their numbers.
@@ -76,7 +78,7 @@ impl<'n> Runs<'n> {
     /// # Errors
     /// As [`Runs::new`].
     pub fn with(sweep: Sweep<'n>, steps: Steps) -> Result<Self, Diagnostic> {
-        let (mut ends, mut flows) = (Vec::with_capacity(sweep.count()), 0u64);
+        let (mut ends, mut flows, mut values) = (Vec::with_capacity(sweep.count()), 0u64, 0u64);
         let mut without_effect: Option<Vec<Diagnostic>> = None;
         for number in 0..sweep.count() {
             let point = sweep.point(number)?;
@@ -85,11 +87,12 @@ impl<'n> Runs<'n> {
                 Some(earlier) => earlier.into_iter().filter(|option| idle.contains(option)).collect(),
                 None => idle,
             });
-            let runs = point_runs(point, steps);
+            let runs = point_runs(point, steps, false);
             // Seeds differ in nothing that could be refused.
             runs.job(0)?;
             ends.push(ends.last().copied().unwrap_or(0) + runs.count());
             flows = flows.saturating_add(runs.flows().saturating_mul(runs.count() as u64));
+            values = values.saturating_add(runs.series_values().saturating_mul(runs.count() as u64));
         }
         if let Some(option) = without_effect.into_iter().flatten().next() {
             return Err(option);
@@ -101,7 +104,17 @@ impl<'n> Runs<'n> {
                 .allowed(format!("at most {MAX_FLOWS} flows: the results of each are held until the end"))
                 .help("sweep fewer values, lower `seeds`, or have fewer flows"));
         }
-        Ok(Self { sweep, steps, ends, packets: Vec::new(), recent: Mutex::default() })
+        if values > MAX_VALUES {
+            let message = format!("the time series of all runs have about {values} values");
+            return Err(Diagnostic::new(message)
+                .allowed(format!(
+                    "at most {MAX_VALUES} values: the series of all runs are held until the end"
+                ))
+                .help(
+                    "choose a longer step with `--series`, fewer runs, or no output that has time series",
+                ));
+        }
+        Ok(Self { sweep, steps, ends, tc_stats: false, packets: Vec::new(), recent: Mutex::default() })
     }
 
     /// The sweep.
@@ -130,6 +143,12 @@ impl<'n> Runs<'n> {
         Ok(self.sweep.point(0)?.1)
     }
 
+    /// Has the results contain the statistics of the queues as `tc` prints them. They take more memory
+    /// than all other metrics of a run.
+    pub fn keep_tc_stats(&mut self) {
+        self.tc_stats = true;
+    }
+
     /// Has the packets of each run written to the file of its number.
     pub(crate) fn write_packets(&mut self, files: Vec<PathBuf>) {
         self.packets.push(files);
@@ -142,7 +161,7 @@ impl<'n> Runs<'n> {
         if let Some((_, point)) = recent().iter().find(|(known, _)| *known == number) {
             return Ok(Arc::clone(point));
         }
-        let point = Arc::new(point_runs(self.sweep.point(number)?, self.steps));
+        let point = Arc::new(point_runs(self.sweep.point(number)?, self.steps, self.tc_stats));
         let mut recent = recent();
         recent.push_front((number, Arc::clone(&point)));
         recent.truncate(RECENT);
@@ -170,9 +189,9 @@ impl Jobs for Runs<'_> {
     }
 }
 
-fn point_runs(point: Point, steps: Steps) -> PointRuns {
+fn point_runs(point: Point, steps: Steps, tc_stats: bool) -> PointRuns {
     let (step, series_use) = steps.of_run(point.1.duration, point.1.flow_count());
-    PointRuns::new(point, step).with_series(series_use)
+    PointRuns::new(point, step).with_series(series_use).with_tc_stats(tc_stats)
 }
 
 /// The error of a number that is not the number of a run.
@@ -183,5 +202,7 @@ pub fn no_run(number: usize) -> Diagnostic {
 
 /// Resolved points that are kept for their other runs: more than threads usually work on.
 const RECENT: usize = 32;
-/// Flows of all runs together. The results of one take about half a kilobyte.
-const MAX_FLOWS: u64 = 5_000_000;
+/// Flows of all runs together. The results of one take about 450 bytes.
+const MAX_FLOWS: u64 = 1_500_000;
+/// Values in the time series of all runs together. One takes 8 or 16 bytes.
+const MAX_VALUES: u64 = 40_000_000;

@@ -279,9 +279,14 @@
 //!
 //! # Limits of a scenario
 //!
-//! A scenario has at most 100,000 runs (points of the sweep × disciplines × seeds) with 5,000,000
-//! flows in total, because the results of all runs are kept until the last run has finished. The
-//! runs themselves are created one by one.
+//! A scenario has at most 100,000 runs (points of the sweep × disciplines × seeds) with 1,500,000
+//! flows in total, because the results of all runs are kept until the last run has finished. Their
+//! time series have at most 40,000,000 values in total. The runs themselves are created one by one.
+//!
+//! A run keeps the delays of 4,000,000 pings and packets of calls one by one. If there are more, it
+//! keeps the latest of each flow, and sums up the others in histograms with three digits, or with
+//! two for more than 512 such flows. A packet that has not arrived within 10 s then counts as lost.
+//! Time series have some of the pings at equal distances.
 //!
 //! The `limit` of a discipline may be as large as in Linux, because a queue takes memory only for
 //! packets that it holds. All queues and delays of a run together hold at most 4,000,000 packets,

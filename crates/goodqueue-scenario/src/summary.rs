@@ -75,9 +75,7 @@ pub fn over_seeds(runs: &[Run]) -> Vec<Aggregate> {
 
 /// Returns the summaries of the disciplines at one point of the sweep.
 fn of_point<'r>(groups: impl Iterator<Item = Vec<&'r Run>>) -> Vec<Aggregate> {
-    let groups: Vec<Group<'_>> = groups
-        .map(|runs| Group { values: runs.iter().map(|run| metrics::values(run)).collect(), runs })
-        .collect();
+    let groups: Vec<Group<'_>> = groups.map(Group::new).collect();
     let all: Vec<&Run> = groups.iter().flat_map(|group| &group.runs).copied().collect();
     let catalogue = metrics::catalogue(&all);
     let keys: Vec<String> = metrics::by_key(&catalogue).into_iter().map(|metric| metric.key).collect();
@@ -89,21 +87,17 @@ fn of_point<'r>(groups: impl Iterator<Item = Vec<&'r Run>>) -> Vec<Aggregate> {
 }
 
 fn aggregate(group: &Group<'_>) -> Aggregate {
-    let Group { runs, values } = group;
-    let mut all: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
-    for (key, value) in values.iter().flatten() {
-        all.entry(key).or_default().push(*value);
-    }
+    let runs = &group.runs;
     Aggregate {
         qdisc: runs[0].qdisc.clone(),
         sweep: runs[0].sweep.clone(),
         seeds: runs.len() as u64,
-        medians: all
-            .iter()
-            .filter_map(|(key, values)| Some(((*key).clone(), median_apart(values)?)))
+        medians: group
+            .metrics()
+            .filter_map(|(key, values)| Some((key.clone(), median_apart(&values)?)))
             .collect(),
-        figures: all
-            .into_iter()
+        figures: group
+            .metrics()
             .filter_map(|(key, values)| Some((key.clone(), Estimate::of(&values)?)))
             .collect(),
         differences: Vec::new(),

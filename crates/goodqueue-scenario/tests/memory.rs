@@ -8,14 +8,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Unwatched, execute};
+use goodqueue_scenario::run::series::Steps;
+use goodqueue_scenario::run::{Unwatched, Watch, execute};
 use goodqueue_scenario::runs::{Jobs, Runs};
 use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::store::Store;
 use goodqueue_scenario::sweep::Sweep;
-use goodqueue_tc::diagnostic::Diagnostic;
-
 use goodqueue_sim::Traffic;
 use goodqueue_sim::traffic::WebPage;
+use goodqueue_tc::diagnostic::Diagnostic;
+
 /// The system's allocator, with the bytes that are taken and the most that were.
 struct Counting;
 
@@ -79,7 +81,7 @@ fn a_sweep_holds_the_runs_that_are_under_way_and_not_all_of_them() {
     let numbers: Vec<String> = (1..=20).map(|number| number.to_string()).collect();
     let list = format!("[{}]", numbers.join(","));
     let text = format!(
-        "seeds = 35\n[[flows]]\ncount = 20\n[[flows]]\nkind = \"ping\"\n[sweep]\n\"flows.0.client\" = {list}\n\
+        "seeds = 35\n[[flows]]\ncount = 10\n[[flows]]\nkind = \"ping\"\n[sweep]\n\"flows.0.client\" = {list}\n\
          \"flows.1.client\" = {list}\n"
     );
     let (count, bytes) = measured(|| {
@@ -132,6 +134,47 @@ fn a_sweep_that_cannot_finish_is_refused_with_its_number_of_runs() {
     assert!(huge(20).contains("the scenario makes more than 10^38 runs"));
     let many = refused("seeds = 100\nqdiscs = \"pie\"\n[[flows]]\ncount = 100000\n");
     assert!(many.contains("100 runs with 10000000 flows in all"), "{many}");
+}
+
+#[test]
+fn time_series_that_no_memory_holds_are_refused_unless_a_store_keeps_them() {
+    let _alone = alone();
+    let with = |steps: Steps| {
+        let text = "seeds = 10000\nduration = \"60s\"\n[[flows]]\ncount = 10\n";
+        let document = Document::parse("load.toml", text, Path::new("")).expect("TOML");
+        Runs::with(Sweep::new(&document, &Names::default()).expect("good"), steps)
+    };
+    let step = goodqueue::Duration::from_millis(100);
+    let refused = with(Steps::Given(Some(step))).expect_err("too much").to_string();
+    assert!(refused.contains("have about 840000000 values") && refused.contains("--series"), "{refused}");
+    assert!(with(Steps::Kept { asked: None, are_needed: true }).is_err());
+    assert!(with(Steps::Kept { asked: None, are_needed: false }).is_ok());
+    assert!(with(Steps::Given(None)).is_ok());
+}
+
+#[test]
+fn the_results_of_many_runs_take_little_memory() {
+    let _alone = alone();
+    let text = "seeds = 200\nduration = \"10ms\"\nqdiscs = \"fq_codel\"\n[[flows]]\ncount = 8\nstart_jitter = \"0s\"\n\
+                [[flows]]\nkind = \"ping\"\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::of_program(folder.path(), 1).expect("made");
+    let runs = runs(text, Path::new("")).expect("good");
+    let execute = || execute::<Run>(&runs, 1, Some(&store), &Unwatched).expect("runs");
+    for (way, work) in [("simulated", true), ("stored", true), ("merged", false)] {
+        let before = TAKEN.load(Ordering::Relaxed);
+        let all: Vec<Run> = if work {
+            execute().into_iter().flatten().collect()
+        } else {
+            goodqueue_scenario::shard::stored_runs(&runs, &store).expect("all of them")
+        };
+        let each = TAKEN.load(Ordering::Relaxed).saturating_sub(before) / all.len();
+        assert_eq!(all.len(), 200);
+        assert!(each < 10_000, "{each} bytes of a run that was {way}");
+        let (summary, most) = measured(|| goodqueue_scenario::summary::over_seeds(&all));
+        assert_eq!(summary.len(), 1);
+        assert!(most / all.len() < 6000, "{most} bytes for the means over {} runs", all.len());
+    }
 }
 
 #[test]

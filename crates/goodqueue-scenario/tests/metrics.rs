@@ -92,8 +92,8 @@ fn a_call_over_a_path_with_known_loss_and_delay_is_heard_as_the_model_says() {
         label = "call"
         dscp = "EF"
     "#);
-    let call = runs[0].probes.voip.as_ref().expect("a call");
-    assert_eq!(runs[0].flows[0].voip.as_ref(), Some(call));
+    let call = runs[0].probes.voip.as_deref().expect("a call");
+    assert_eq!(runs[0].flows[0].voip.as_deref(), Some(call));
     assert_eq!(runs[0].flows[0].label.as_deref(), Some("call"));
     let loss = call.loss.expect("sent");
     // 10,000 packets: three standard deviations are 0.3 %.

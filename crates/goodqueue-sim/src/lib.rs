@@ -27,6 +27,7 @@ pub mod observer;
 pub mod outcome;
 pub mod packet;
 pub mod playback;
+mod room;
 pub mod simulation;
 pub mod stepper;
 pub mod story;

@@ -8,7 +8,8 @@ use crate::losses::FlowLosses;
 use crate::monitor::{Bin, LinkOutcome};
 use crate::neighbours::Meetings;
 use crate::network::Fates;
-use crate::traffic::{OneWay, RoundTrip, Showing, Tally, Transfer};
+use crate::room::MOST_SUMMED;
+use crate::traffic::{Earlier, OneWay, RoundTrip, Showing, Tally, Transfer};
 use crate::wifi::WifiOutcome;
 
 /// The result of a run.
@@ -70,10 +71,13 @@ pub struct FlowOutcome {
     pub first_delivery: Option<Instant>,
     /// Part of the measured time during which the flow was active.
     pub active: Duration,
-    /// Probes sent in the measured time.
+    /// Probes sent in the measured time. If there are very many, the latest ones.
     pub round_trips: Vec<RoundTrip>,
-    /// One-way delays of the packets sent in the measured time, for flows that measure them.
+    /// One-way delays of the packets sent in the measured time, for flows that measure them. If there
+    /// are very many, the latest ones.
     pub one_way: Vec<OneWay>,
+    /// The probes, or packets, before the latest ones.
+    pub earlier: Option<Box<Earlier>>,
     /// Transfers begun in the measured time.
     pub transfers: Vec<Transfer>,
     /// Playback of an adaptive video, from the start of the run.
@@ -98,6 +102,13 @@ pub enum RunError {
     Config(ConfigError),
     /// More than [`MAX_PACKETS`] are queued or in flight at this time.
     TooManyPackets(Instant),
+    /// Probes have more packets than the memory for their delays allows.
+    TooManyProbes {
+        /// Flows whose delays would have to be summed up.
+        flows: usize,
+        /// Packets of all probes.
+        samples: u64,
+    },
 }
 
 impl fmt::Display for RunError {
@@ -108,6 +119,11 @@ impl fmt::Display for RunError {
                 f,
                 "at {} more than {MAX_PACKETS} packets are queued or on their way, which is the most that a run holds",
                 at.since(Instant::ZERO)
+            ),
+            Self::TooManyProbes { flows, samples } => write!(
+                f,
+                "{flows} pings or calls send {samples} packets in all, but the delays of so many packets are summed up \
+                 for at most {MOST_SUMMED} of them"
             ),
         }
     }

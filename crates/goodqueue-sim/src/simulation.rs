@@ -18,6 +18,7 @@ use crate::network::{Event, Fates, Hosts, MAX_FLOWS, Network, Ticks};
 use crate::observer::{Elsewhere, Notes, Observer, Place, Register, Visits};
 use crate::outcome::{FlowOutcome, MAX_PACKETS, Outcome, RunError, Series, SharedQueue};
 use crate::packet::{Ends, Packet};
+use crate::room;
 use crate::traffic::{AnySource, Source, Tally, Traffic};
 use crate::wifi::{MediumConfig, WifiHop};
 
@@ -210,6 +211,8 @@ impl<'a> Simulation<'a> {
         mut watch: impl FnMut(Instant) -> bool,
         mut register: Option<&mut Register<'_>>,
     ) -> Result<(), RunError> {
+        let room = room::of(&self.config.flows, self.config.duration)?;
+        self.sources.iter_mut().for_each(|source| source.set_room(room));
         let mut course = Course::of(&self.config);
         let watch_step = Duration::from_nanos(self.config.duration.as_nanos() / WATCHES + 1);
         while self.now < self.end {
@@ -328,6 +331,7 @@ impl<'a> Simulation<'a> {
         if let Some(wifi) = self.network.wifi_mut() {
             wifi.restart(now);
         }
+        self.sources.iter_mut().for_each(|source| source.measure_from(now));
         self.baseline = Baseline {
             at: now,
             links: self.network.stats(),
@@ -402,6 +406,7 @@ impl<'a> Simulation<'a> {
             active: until.since(from),
             round_trips: round_trips.copied().collect(),
             one_way: one_way.copied().collect(),
+            earlier: source.earlier().cloned().map(Box::new),
             transfers: transfers.copied().collect(),
             showing: source.showing().cloned(),
         }

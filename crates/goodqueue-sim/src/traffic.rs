@@ -23,6 +23,7 @@ mod on_off;
 mod packmime;
 mod ping;
 mod poisson;
+mod samples;
 mod source;
 mod tcp;
 mod tcp_on_off;
@@ -32,9 +33,10 @@ mod voip;
 mod web;
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Direction, Instant};
+use goodqueue::{ConfigError, Direction, Duration, Instant};
 
 pub use distribution::Distribution;
+pub use samples::{Earlier, Jitter, LossRuns, PATIENCE, Room, Sample};
 pub use source::{OneWay, RoundTrip, Segment, Settings, Showing, Source, Tally, Transfer};
 pub use web::WebPage;
 
@@ -79,8 +81,6 @@ macro_rules! sources {
                 match self { $(Self::$name(settings) => settings.direction()),+ }
             }
 
-            /// Returns the congestion control of the flow's connections, if it has any.
-            #[must_use]
             /// Returns the time between two packets whose delay is kept, if the flow keeps delays.
             #[must_use]
             pub fn probe_interval(&self) -> Option<Duration> {
@@ -92,6 +92,8 @@ macro_rules! sources {
                 match self { $(Self::$name(settings) => settings.prepare()),+ }
             }
 
+            /// Returns the congestion control of the flow's connections, if it has any.
+            #[must_use]
             pub fn congestion_control(&self) -> Option<&'static str> {
                 match self { $(Self::$name(settings) => settings.congestion_control()),+ }
             }
@@ -132,6 +134,15 @@ macro_rules! sources {
             }
             fn round_trips(&self) -> &[RoundTrip] {
                 match self { $(Self::$name(source) => source.round_trips()),+ }
+            }
+            fn earlier(&self) -> Option<&Earlier> {
+                match self { $(Self::$name(source) => source.earlier()),+ }
+            }
+            fn measure_from(&mut self, now: Instant) {
+                match self { $(Self::$name(source) => source.measure_from(now)),+ }
+            }
+            fn set_room(&mut self, room: Room) {
+                match self { $(Self::$name(source) => source.set_room(room)),+ }
             }
             fn one_way(&self) -> &[OneWay] {
                 match self { $(Self::$name(source) => source.one_way()),+ }

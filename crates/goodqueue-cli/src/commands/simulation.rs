@@ -203,6 +203,9 @@ pub(crate) fn prepare(
         }
     };
     let mut runs = Runs::with(sweep, steps)?;
+    if how.tc_stats.is_some() {
+        runs.keep_tc_stats();
+    }
     for target in &how.export {
         for file in Format::of(target)?.names(target, &runs)? {
             outputs.add("--export", &file)?;
@@ -265,14 +268,11 @@ pub(super) fn simulate_jobs(
             progress.repeated()
         ));
     }
+    tell_damaged(progress.damaged());
     let ending = if progress.was_interrupted() { Ending::Interrupted } else { Ending::Done };
     Ok((runs, ending))
 }
-    tell_damaged(progress.damaged());
 
-/// Computes the results of a scenario's runs and writes the requested outputs.
-pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<Results, Diagnostic> {
-    let mut results = results(scenario.to_json(), runs);
 /// Names files of the store that could not be used. Their runs were simulated again.
 fn tell_damaged(mut files: Vec<String>) {
     // The order of the threads is random.
@@ -285,6 +285,9 @@ fn tell_damaged(mut files: Vec<String>) {
     }
 }
 
+/// Computes the results of a scenario's runs and writes the requested outputs.
+pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<Results, Diagnostic> {
+    let mut results = results(scenario.to_json(), runs);
     let statistics = tc_stats(&mut results);
     if let Some(path) = &scenario.report {
         let options = playground::report_options(how.playground.as_deref())?;
@@ -296,6 +299,8 @@ fn tell_damaged(mut files: Vec<String>) {
         let shown = target.display().to_string();
         let exported = Format::of(target).and_then(|format| format.files(target, &results));
         let files = exported.map_err(|error| error.in_argument("--export", &shown))?;
+        // The names of several files follow from the one that the user typed.
+        let write = if files.len() > 1 { output::replace_file } else { output::write_file };
         for (path, contents) in &files {
             write("--export", path, contents)?;
         }
@@ -312,8 +317,6 @@ fn tell_damaged(mut files: Vec<String>) {
         for over_seeds in &mut results.summary {
             over_seeds.series = None;
         }
-        // The names of several files follow from the one that the user typed.
-        let write = if files.len() > 1 { output::replace_file } else { output::write_file };
     }
     if let Some(path) = &scenario.json {
         // Without the option, the scenario chose the name.
@@ -392,10 +395,10 @@ const NARROWEST: usize = 80;
 /// Largest number of parallel runs: each has its own thread.
 pub(crate) const MOST_JOBS: i64 = 1024;
 
-const FLENT_STEP: Duration = Duration::from_millis(200);
-
-/// Shortest step: on most links a shorter one would contain at most one packet.
 /// Damaged files that are named.
 const MOST_DAMAGED: usize = 20;
 
+const FLENT_STEP: Duration = Duration::from_millis(200);
+
+/// Shortest step: on most links a shorter one would contain at most one packet.
 const SHORTEST_STEP: Duration = Duration::from_millis(1);

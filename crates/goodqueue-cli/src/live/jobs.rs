@@ -362,6 +362,7 @@ fn flow_outcome(
             sim::Traffic::Voip(_) => measured().map(one_way).collect(),
             _ => Vec::new(),
         },
+        earlier: None,
         transfers: match traffic {
             sim::Traffic::Transfers(_) | sim::Traffic::Web(_) => measured().map(transfer).collect(),
             _ => Vec::new(),

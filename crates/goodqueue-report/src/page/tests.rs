@@ -217,11 +217,11 @@ fn what_only_some_scenarios_have_stands_in_tables_of_its_own() {
         |client, share| StationResult { client, airtime_share: Some(share), ..StationResult::default() };
     let down =
         goodqueue_scenario::results::WifiQueueResult { sojourn_s: summary(0.0777), ..Default::default() };
-    busy.wifi = Some(WifiResult {
+    busy.wifi = Some(Box::new(WifiResult {
         down,
         stations: vec![station(1, 0.25), station(2, 0.75)],
         ..WifiResult::default()
-    });
+    }));
     let page = html(&results(vec![busy]), &Options::default());
     for text in [
         "Queue above 15000 B, down, ms",

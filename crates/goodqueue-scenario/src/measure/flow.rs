@@ -3,15 +3,15 @@
 use goodqueue::Instant;
 use goodqueue_sim as sim;
 use goodqueue_sim::network::Fates;
-use goodqueue_sim::traffic::OneWay;
 use goodqueue_sim::{Config, FlowConfig, FlowOutcome, Outcome, Traffic};
 
 use super::labels::FlowLabels;
-use super::ping::answered;
+use super::ping::of_flow;
 use super::transfers::{is_of_pieces, summary_of_transfers};
+use super::voice::Packets;
 use super::{video, voice};
 use crate::results::{FlowLosses, FlowPackets, FlowResult, VoipResult};
-use crate::statistics::{exact_summary, float, per_second, seconds};
+use crate::statistics::{float, per_second, seconds};
 
 pub(super) fn flow_result(
     id: u32,
@@ -46,10 +46,10 @@ pub(super) fn flow_result(
         startup_s: outcome.first_delivery.map(|at| seconds(at.since(config.start))),
         fct_s: outcome.tally.completed_at.map(|at| seconds(at.since(config.start))),
         label: table.and_then(|table| table.label.clone()),
-        ping_s: is_ping.then(|| exact_summary(&answered(&outcome.round_trips))),
-        voip: hearing.map(|hearing| voice::call(&outcome.one_way, hearing, end)),
-        transfers: is_of_pieces(&config.traffic).then(|| summary_of_transfers(&outcome.transfers)),
-        video: video::viewer(run, config, outcome),
+        ping_s: is_ping.then(|| Box::new(of_flow(outcome).summary())),
+        voip: hearing.map(|hearing| Box::new(voice::call(outcome.into(), hearing, end))),
+        transfers: is_of_pieces(&config.traffic).then(|| Box::new(summary_of_transfers(&outcome.transfers))),
+        video: video::viewer(run, config, outcome).map(Box::new),
     }
 }
 
@@ -65,10 +65,10 @@ fn losses(outcome: &FlowOutcome, sent: u64) -> Option<FlowLosses> {
 
 /// All calls as one.
 pub(super) fn calls(flows: &[FlowResult], outcome: &Outcome) -> Option<VoipResult> {
-    let (calls, packets): (Vec<VoipResult>, Vec<&[OneWay]>) = flows
+    let (calls, packets): (Vec<VoipResult>, Vec<Packets<'_>>) = flows
         .iter()
         .zip(&outcome.flows)
-        .filter_map(|(flow, seen)| Some((flow.voip.clone()?, seen.one_way.as_slice())))
+        .filter_map(|(flow, seen)| Some((flow.voip.as_deref()?.clone(), Packets::from(seen))))
         .unzip();
     voice::together(&calls, &packets)
 }

@@ -1,11 +1,11 @@
 //! Time series.
 
 use goodqueue_sim::{Config, Direction, Outcome};
-use hdrhistogram::Histogram;
 
-use super::ping::{answered, pings};
+use super::delays::at_quantiles;
+use super::ping::{over_time, round_trips};
 use crate::results::{FlowSeries, PerDirection, Quantiles, QueueSeries, Series};
-use crate::statistics::{float, nanos_to_s, nearest_rank, per_second, seconds};
+use crate::statistics::{float, nanos_to_s, per_second, seconds};
 
 pub(super) fn series_result(config: &Config, outcome: &Outcome, series: &goodqueue_sim::Series) -> Series {
     let step_s = seconds(series.step);
@@ -30,36 +30,19 @@ pub(super) fn series_result(config: &Config, outcome: &Outcome, series: &goodque
             values: delivered.iter().map(|bytes| per_second(*bytes, step_s)).collect(),
         })
         .collect();
-    let (mut pings, _) = pings(config, outcome);
-    // The pings are ordered by flow; the series is ordered by time.
-    pings.sort_by_key(|ping| ping.sent_at);
     let probabilities: Vec<f64> = (0..=QUANTILE_STEPS).map(|n| float(n) / float(QUANTILE_STEPS)).collect();
-    let of_histogram = |histogram: &Histogram<u64>| -> Vec<f64> {
-        if histogram.is_empty() {
-            return Vec::new();
-        }
-        let value = |p: &f64| nanos_to_s(histogram.value_at_quantile(*p).min(histogram.max()));
-        probabilities.iter().map(value).collect()
-    };
-    let mut times = answered(&pings);
-    times.sort_by(f64::total_cmp);
-    let ping_s = if times.is_empty() {
-        Vec::new()
-    } else {
-        probabilities.iter().map(|p| times[nearest_rank(*p, times.len())]).collect()
-    };
     Series {
         step_s,
         queues: PerDirection { down: queue(Direction::Down), up: queue(Direction::Up) },
         goodput_bps,
-        pings: pings
+        pings: over_time(config, outcome)
             .iter()
             .map(|ping| (nanos_to_s(ping.sent_at.as_nanos()), ping.time.map(seconds)))
             .collect(),
         quantiles: Quantiles {
-            sojourn_down_s: of_histogram(&outcome.links[0].sojourn),
-            sojourn_up_s: of_histogram(&outcome.links[1].sojourn),
-            ping_s,
+            sojourn_down_s: at_quantiles(&outcome.links[0].sojourn, &probabilities),
+            sojourn_up_s: at_quantiles(&outcome.links[1].sojourn, &probabilities),
+            ping_s: round_trips(config, outcome).at(&probabilities),
             probabilities,
         },
     }

@@ -38,7 +38,7 @@ pub(super) fn viewer(run: &Config, flow: &FlowConfig, outcome: &FlowOutcome) -> 
 
 /// Returns all viewers together: sums of counts and durations, means of rates and times per viewer.
 pub(super) fn together(flows: &[FlowResult]) -> Option<VideoResult> {
-    let viewers: Vec<&VideoResult> = flows.iter().filter_map(|flow| flow.video.as_ref()).collect();
+    let viewers: Vec<&VideoResult> = flows.iter().filter_map(|flow| flow.video.as_deref()).collect();
     let mean = |of: fn(&VideoResult) -> Option<f64>| {
         let values: Vec<f64> = viewers.iter().filter_map(|viewer| of(viewer)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / float(values.len() as u64))

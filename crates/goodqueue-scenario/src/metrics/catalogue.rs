@@ -96,9 +96,11 @@ mod tests {
         run.bottleneck.down.spikes.clone_from(&run.bottleneck.up.spikes);
         run.loss_synchronization.down = Some(0.5);
         let voip = VoipResult { loss: Some(0.01), mos: Some(4.1), ..VoipResult::default() };
-        run.probes = Probes { voip: Some(voip), responsiveness_rpm: Some(300.0), ..Probes::default() };
+        run.probes =
+            Probes { voip: Some(Box::new(voip)), responsiveness_rpm: Some(300.0), ..Probes::default() };
         let station = |share| StationResult { airtime_share: Some(share), ..StationResult::default() };
-        run.wifi = Some(WifiResult { stations: vec![station(0.4), station(0.6)], ..WifiResult::default() });
+        let stations = vec![station(0.4), station(0.6)];
+        run.wifi = Some(Box::new(WifiResult { stations, ..WifiResult::default() }));
         run
     }
 

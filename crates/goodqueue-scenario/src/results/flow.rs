@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::probes::{VideoResult, VoipResult};
 use crate::statistics::Summary;
 
-/// The metrics of one flow.
+/// The metrics of one flow. Those of few kinds of flow are boxed, because a sweep holds millions of
+/// flows.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FlowResult {
     /// Number in the scenario, from 0.
@@ -54,16 +55,16 @@ pub struct FlowResult {
     pub label: Option<String>,
     /// Round-trip time of its pings; absent for other kinds of flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ping_s: Option<Summary>,
+    pub ping_s: Option<Box<Summary>>,
     /// Quality of the call; absent for other kinds of flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub voip: Option<VoipResult>,
+    pub voip: Option<Box<VoipResult>>,
     /// Transfers of a flow that makes several; absent for other kinds of flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transfers: Option<Transfers>,
+    pub transfers: Option<Box<Transfers>>,
     /// Adaptive video as its viewer sees it; absent for other kinds of flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub video: Option<VideoResult>,
+    pub video: Option<Box<VideoResult>>,
 }
 
 /// Packets of a flow in one direction. Each sent packet has arrived, was dropped, or is on its way.

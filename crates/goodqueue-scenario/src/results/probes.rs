@@ -19,13 +19,13 @@ pub struct Probes {
     pub responsiveness_rpm: Option<f64>,
     /// All voice calls together; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub voip: Option<VoipResult>,
+    pub voip: Option<Box<VoipResult>>,
     /// Page fetches of all browsers; absent without browsers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub web: Option<WebProbe>,
+    pub web: Option<Box<WebProbe>>,
     /// All viewers of adaptive video together; absent without video.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub video: Option<VideoResult>,
+    pub video: Option<Box<VideoResult>>,
 }
 
 /// Adaptive video, in the time measured.

@@ -35,7 +35,7 @@ pub struct Run {
     pub hops: Vec<HopResult>,
     /// The WiFi channel; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wifi: Option<WifiResult>,
+    pub wifi: Option<Box<WifiResult>>,
     /// Every flow, in the order of the scenario.
     pub flows: Vec<FlowResult>,
     /// Groups of short transfers: tables of the scenario with several TCP flows of given size;

@@ -59,6 +59,8 @@ pub struct Wanted {
     pub spikes: Vec<u64>,
     /// Time series are to be kept.
     pub series: bool,
+    /// The statistics of the queues are kept as `tc` prints them.
+    pub tc_stats: bool,
     /// The share of packets of initial windows in the longest queue is measured.
     pub initial_windows: bool,
 }
@@ -89,6 +91,7 @@ pub struct PointRuns {
     key: String,
     series: Option<Duration>,
     series_use: SeriesUse,
+    tc_stats: bool,
 }
 
 impl PointRuns {
@@ -127,7 +130,15 @@ impl PointRuns {
             key,
             series,
             series_use: SeriesUse::InResult,
+            tc_stats: false,
         }
+    }
+
+    /// The same runs, whose results have the statistics of the queues as `tc` prints them, or have
+    /// them not.
+    #[must_use]
+    pub(crate) fn with_tc_stats(self, tc_stats: bool) -> Self {
+        Self { tc_stats, ..self }
     }
 
     /// The same runs, whose series a store keeps apart from their metrics.
@@ -148,6 +159,15 @@ impl PointRuns {
         self.scenario.flow_count()
     }
 
+    /// Number of values in the time series of each result, roughly.
+    #[must_use]
+    pub fn series_values(&self) -> u64 {
+        let step = self.series.filter(|step| self.series_use.is_in_result() && !step.is_zero());
+        let steps = step.map_or(0, |step| self.scenario.duration.as_nanos().div_ceil(step.as_nanos()));
+        // Five series of each of the two queues, and one of each flow.
+        steps.saturating_mul(self.flows().saturating_add(10))
+    }
+
     /// Returns the label of the discipline of this run.
     #[must_use]
     pub fn label(&self, number: usize) -> &str {
@@ -159,7 +179,7 @@ impl PointRuns {
     /// # Errors
     /// A setting that the simulator refuses.
     pub fn job(&self, number: usize) -> Result<Job, Diagnostic> {
-        let Self { sweep, scenario, links, key, series, series_use } = self;
+        let Self { sweep, scenario, links, key, series, series_use, tc_stats } = self;
         let seeds = scenario.seeds as usize;
         let choice = &scenario.qdiscs[number / seeds];
         let seed = scenario.seed.saturating_add((number % seeds) as u64);
@@ -178,7 +198,7 @@ impl PointRuns {
             hops: hop_names(scenario),
             flows: scenario.flows.iter().map(flow_labels).collect(),
         };
-        let (wanted, packets) = (Wanted::default(), Vec::new());
+        let (wanted, packets) = (Wanted { tc_stats: *tc_stats, ..Wanted::default() }, Vec::new());
         Ok(Job { labels, config, key, wanted, series: *series_use, packets })
     }
 }

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::estimate::Estimate;
+use crate::metrics;
 use crate::results::Run;
 
 /// The difference of a discipline from another one at the same point of the sweep.
@@ -25,20 +26,38 @@ pub struct Difference {
 /// The metrics of one discipline at one point of a sweep, by key and seed.
 pub(super) struct Group<'r> {
     pub(super) runs: Vec<&'r Run>,
-    /// Values of the catalogue's metrics; each has an entry for each run.
-    pub(super) values: Vec<BTreeMap<String, f64>>,
+    /// Values of the catalogue's metrics in the order of the runs; NaN for a run without the metric.
+    values: BTreeMap<String, Vec<f64>>,
 }
 
-impl Group<'_> {
+impl<'r> Group<'r> {
+    pub(super) fn new(runs: Vec<&'r Run>) -> Self {
+        let mut values = BTreeMap::new();
+        for (number, run) in runs.iter().enumerate() {
+            for (key, value) in metrics::values(run) {
+                let of_runs = values.entry(key).or_insert_with(|| vec![f64::NAN; runs.len()]);
+                of_runs[number] = value;
+            }
+        }
+        Self { runs, values }
+    }
+
+    /// Returns the values of each metric, of the runs that have it.
+    pub(super) fn metrics(&self) -> impl Iterator<Item = (&String, Vec<f64>)> {
+        let present = |values: &[f64]| values.iter().copied().filter(|value| !value.is_nan()).collect();
+        self.values.iter().map(move |(key, values)| (key, present(values)))
+    }
+
     /// Returns the difference of this group's metrics `keys` from those of `other`.
     pub(super) fn minus(&self, other: &Group<'_>, keys: &[String]) -> Difference {
-        let earlier: BTreeMap<u64, &BTreeMap<String, f64>> =
-            other.runs.iter().zip(&other.values).map(|(run, values)| (run.seed, values)).collect();
+        let earlier: BTreeMap<u64, usize> =
+            (0..).zip(&other.runs).map(|(number, run)| (run.seed, number)).collect();
         let of_key = |key: &String| {
-            let own = self.runs.iter().zip(&self.values);
-            let pairs =
-                own.filter_map(|(run, values)| Some(values.get(key)? - earlier.get(&run.seed)?.get(key)?));
-            let estimate = Estimate::of(&pairs.collect::<Vec<f64>>())?;
+            let (own, others) = (self.values.get(key)?, other.values.get(key)?);
+            let own = self.runs.iter().zip(own);
+            let pairs = own.filter_map(|(run, value)| Some(value - others[*earlier.get(&run.seed)?]));
+            let present: Vec<f64> = pairs.filter(|difference| !difference.is_nan()).collect();
+            let estimate = Estimate::of(&present)?;
             (estimate.count > 1).then(|| (key.clone(), estimate))
         };
         Difference { from: other.runs[0].qdisc.clone(), figures: keys.iter().filter_map(of_key).collect() }

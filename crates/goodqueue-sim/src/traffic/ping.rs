@@ -4,6 +4,7 @@
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Direction, Duration, Ecn, Instant};
 
+use super::samples::{Earlier, Room, Samples};
 use super::source::{RoundTrip, Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
@@ -26,6 +27,10 @@ impl Settings for PingSettings {
     fn direction(&self) -> Direction {
         Direction::Up
     }
+
+    fn probe_interval(&self) -> Option<Duration> {
+        Some(self.interval)
+    }
 }
 
 /// A ping from the client.
@@ -36,7 +41,7 @@ pub struct Ping {
     bytes: u32,
     ecn: Ecn,
     stopped: bool,
-    round_trips: Vec<RoundTrip>,
+    round_trips: Samples<RoundTrip>,
     answered: u64,
 }
 
@@ -50,7 +55,7 @@ impl Ping {
         let interval = settings.interval.max(Duration::from_micros(1));
         let bytes = settings.bytes;
         let ecn = if settings.l4s { Ecn::Ect1 } else { Ecn::NotEct };
-        Ok(Self { flow, interval, bytes, ecn, stopped: false, round_trips: Vec::new(), answered: 0 })
+        Ok(Self { flow, interval, bytes, ecn, stopped: false, round_trips: Samples::new(), answered: 0 })
     }
 }
 
@@ -69,11 +74,8 @@ impl Source for Ping {
             // The answer does not carry the mark of the request.
             let payload = Payload::Datagram { number, sent_at, ecn: self.ecn };
             network.send(now, Direction::Down, self.flow, self.bytes, payload);
-        } else if let Some(probe) =
-            usize::try_from(number).ok().and_then(|number| self.round_trips.get_mut(number))
-        {
-            self.answered += u64::from(probe.time.is_none());
-            probe.time.get_or_insert(now.since(sent_at));
+        } else {
+            self.answered += u64::from(self.round_trips.arrive(number, now.since(sent_at)));
         }
     }
 
@@ -81,8 +83,7 @@ impl Source for Ping {
         if self.stopped {
             return;
         }
-        let number = self.round_trips.len() as u64;
-        self.round_trips.push(RoundTrip { sent_at: now, time: None });
+        let number = self.round_trips.send(now);
         let payload = Payload::Datagram { sent_at: now, number, ecn: self.ecn };
         network.send(now, Direction::Up, self.flow, self.bytes, payload);
         network.wake(self.flow, now + self.interval);
@@ -93,10 +94,22 @@ impl Source for Ping {
     }
 
     fn tally(&self) -> Tally {
-        Tally { delivered: self.delivered(), sent: self.round_trips.len() as u64, ..Tally::default() }
+        Tally { delivered: self.delivered(), sent: self.round_trips.sent(), ..Tally::default() }
     }
 
     fn round_trips(&self) -> &[RoundTrip] {
-        &self.round_trips
+        self.round_trips.latest()
+    }
+
+    fn earlier(&self) -> Option<&Earlier> {
+        self.round_trips.earlier()
+    }
+
+    fn measure_from(&mut self, now: Instant) {
+        self.round_trips.measure_from(now);
+    }
+
+    fn set_room(&mut self, room: Room) {
+        self.round_trips.set_room(room);
     }
 }

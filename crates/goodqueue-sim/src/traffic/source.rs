@@ -2,6 +2,7 @@
 
 use goodqueue::{Direction, Duration, Instant, Rate};
 
+use super::samples::{Earlier, Room};
 use crate::ahead::Ahead;
 use crate::network::Network;
 use crate::packet::Packet;
@@ -40,12 +41,27 @@ pub trait Source {
         None
     }
 
-    /// Returns the measured round trips. Only probes measure them.
+    /// Returns the sums of samples that the flow no longer has one by one. Only probes have some.
+    fn earlier(&self) -> Option<&Earlier> {
+        None
+    }
+
+    /// Forgets the sums of samples sent before, at the end of the warm-up.
+    fn measure_from(&mut self, now: Instant) {
+        let _ = now;
+    }
+
+    /// Limits the samples that the flow keeps one by one.
+    fn set_room(&mut self, room: Room) {
+        let _ = room;
+    }
+
+    /// Returns the latest measured round trips. Only probes measure them.
     fn round_trips(&self) -> &[RoundTrip] {
         &[]
     }
 
-    /// Returns the measured one-way delays. Only some flows measure them.
+    /// Returns the latest measured one-way delays. Only some flows measure them.
     fn one_way(&self) -> &[OneWay] {
         &[]
     }
@@ -69,8 +85,17 @@ pub trait Settings {
     /// Returns the direction of the flow's data; for a ping, of its requests.
     fn direction(&self) -> Direction;
 
+    /// Computes now what the flow would compute at its first use, if that takes a while. Flows whose
+    /// settings are copies compute it once.
+    fn prepare(&self) {}
+
     /// Returns the congestion control of the flow's connections, if it has any.
     fn congestion_control(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns the time between two packets whose delay is kept, if the flow keeps delays.
+    fn probe_interval(&self) -> Option<Duration> {
         None
     }
 
@@ -85,10 +110,6 @@ pub struct Tally {
     pub delivered: u64,
     /// Packets sent in the direction of the flow's data, retransmissions included.
     pub sent: u64,
-    /// Computes now what the flow would compute at its first use, if that takes a while. Flows whose
-    /// settings are copies compute it once.
-    fn prepare(&self) {}
-
     /// Segments retransmitted.
     pub retransmits: u64,
     /// Retransmission timeouts.

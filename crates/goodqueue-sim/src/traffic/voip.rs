@@ -4,6 +4,7 @@ use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Direction, Duration, Instant};
 
 use super::datagrams::Datagrams;
+use super::samples::{Earlier, Room, Samples};
 use super::source::{OneWay, Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
@@ -29,6 +30,10 @@ impl Settings for VoipSettings {
     fn direction(&self) -> Direction {
         self.direction
     }
+
+    fn probe_interval(&self) -> Option<Duration> {
+        Some(self.interval)
+    }
 }
 
 /// Both ends of a voice call.
@@ -37,7 +42,7 @@ pub struct Voip {
     flow: u32,
     settings: VoipSettings,
     datagrams: Datagrams,
-    one_way: Vec<OneWay>,
+    one_way: Samples<OneWay>,
     stopped: bool,
 }
 
@@ -51,7 +56,7 @@ impl Voip {
         let settings =
             VoipSettings { interval: settings.interval.max(Duration::from_micros(1)), ..*settings };
         let datagrams = Datagrams::new(flow, settings.direction, settings.ecn);
-        Ok(Self { flow, settings, datagrams, one_way: Vec::new(), stopped: false })
+        Ok(Self { flow, settings, datagrams, one_way: Samples::new(), stopped: false })
     }
 }
 
@@ -66,12 +71,8 @@ impl Source for Voip {
 
     fn on_packet(&mut self, now: Instant, packet: &Packet, _direction: Direction, network: &mut Network) {
         let Payload::Datagram { number, sent_at, .. } = packet.payload else { return };
-        let Some(sent) = usize::try_from(number).ok().and_then(|number| self.one_way.get_mut(number)) else {
-            return;
-        };
         // If the path duplicated the packet, the first copy counts.
-        if sent.delay.is_none() {
-            sent.delay = Some(now.since(sent_at));
+        if self.one_way.arrive(number, now.since(sent_at)) {
             self.datagrams.on_packet(packet, network);
         }
     }
@@ -80,7 +81,7 @@ impl Source for Voip {
         if self.stopped {
             return;
         }
-        self.one_way.push(OneWay { sent_at: now, delay: None });
+        self.one_way.send(now);
         self.datagrams.send(now, self.settings.bytes, network);
         network.wake(self.flow, now + self.settings.interval);
     }
@@ -94,6 +95,18 @@ impl Source for Voip {
     }
 
     fn one_way(&self) -> &[OneWay] {
-        &self.one_way
+        self.one_way.latest()
+    }
+
+    fn earlier(&self) -> Option<&Earlier> {
+        self.one_way.earlier()
+    }
+
+    fn measure_from(&mut self, now: Instant) {
+        self.one_way.measure_from(now);
+    }
+
+    fn set_room(&mut self, room: Room) {
+        self.one_way.set_room(room);
     }
 }

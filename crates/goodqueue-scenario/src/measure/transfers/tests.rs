@@ -52,7 +52,7 @@ fn pages_stand_under_the_probes_and_transfers_by_flow() {
     // 200 ms of handshake, request and answer, and 700 ms of thinking: one each 900 ms, and the
     // twelfth is not complete.
     assert_eq!((completion.begun, completion.completed), (12, 11));
-    assert_eq!(run.flows[1].transfers.as_ref(), Some(completion));
+    assert_eq!(run.flows[1].transfers.as_deref(), Some(completion));
     assert_eq!(run.flows[2].transfers, None);
     let kinds: Vec<&str> = run.goodput_by_kind.keys().map(String::as_str).collect();
     assert_eq!(kinds, ["cbr", "transfers", "web"]);

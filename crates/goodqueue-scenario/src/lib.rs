@@ -15,6 +15,7 @@ pub mod results;
 pub mod run;
 pub mod runs;
 pub mod scenario;
+pub mod series_step;
 pub mod shard;
 pub mod shared;
 mod simulate;

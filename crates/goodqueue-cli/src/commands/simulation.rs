@@ -13,6 +13,7 @@ use goodqueue_scenario::run::series::{Steps, default_step};
 use goodqueue_scenario::run::{execute, results};
 use goodqueue_scenario::runs::{Jobs, Runs};
 use goodqueue_scenario::scenario::{Document, Names, Scenario};
+use goodqueue_scenario::series_step;
 use goodqueue_scenario::store::Store;
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -190,7 +191,7 @@ pub(crate) fn prepare(
         exports.push(Format::of(target).map_err(|error| error.in_argument("--export", &shown))?);
     }
     let asked = match &how.series {
-        Some(text) => Some(series_step(text).map_err(|error| error.in_argument("--series", text))?),
+        Some(text) => Some(series_step::parse(text).map_err(|error| error.in_argument("--series", text))?),
         None => first.output.series,
     };
     let are_needed = report.is_some() || exports.iter().any(|format| format.needs_series());
@@ -379,16 +380,6 @@ fn tc_stats(results: &mut Results) -> Vec<Value> {
     all
 }
 
-fn series_step(text: &str) -> Result<Duration, Diagnostic> {
-    let step = goodqueue_tc::units::time(text)?;
-    if step < SHORTEST_STEP {
-        return Err(
-            Diagnostic::new(format!("a step of {step} would make too many points")).allowed("1ms or more")
-        );
-    }
-    Ok(step)
-}
-
 /// Columns of a terminal that nobody has widened; the short table has no fewer.
 const NARROWEST: usize = 80;
 
@@ -399,6 +390,3 @@ pub(crate) const MOST_JOBS: i64 = 1024;
 const MOST_DAMAGED: usize = 20;
 
 const FLENT_STEP: Duration = Duration::from_millis(200);
-
-/// Shortest step: on most links a shorter one would contain at most one packet.
-const SHORTEST_STEP: Duration = Duration::from_millis(1);

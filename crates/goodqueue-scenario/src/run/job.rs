@@ -21,6 +21,7 @@ use crate::scenario::{
     Discipline, FlowGroup, Hop, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side, Traffic, Wifi,
     WifiMac,
 };
+use crate::series_step;
 use crate::sweep::Point;
 
 /// One run of the simulator.
@@ -180,6 +181,9 @@ impl PointRuns {
     /// A setting that the simulator refuses.
     pub fn job(&self, number: usize) -> Result<Job, Diagnostic> {
         let Self { sweep, scenario, links, key, series, series_use, tc_stats } = self;
+        if let Some(step) = series {
+            series_step::check(*step, scenario.duration).map_err(|error| error.prefixed("`series`"))?;
+        }
         let seeds = scenario.seeds as usize;
         let choice = &scenario.qdiscs[number / seeds];
         let seed = scenario.seed.saturating_add((number % seeds) as u64);

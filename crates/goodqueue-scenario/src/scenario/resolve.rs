@@ -16,6 +16,7 @@ use super::reader::{Reader, measured};
 use super::resolved::{Output, Scenario};
 use super::tcp::{TCP_KEYS, default_tcp, read_tcp};
 use super::wifi::read_wifi;
+use crate::series_step;
 
 impl Document {
     /// The scenario that this document describes, without its sweep.
@@ -125,15 +126,12 @@ fn read_output(root: &Reader<'_>, duration: Duration) -> Result<Output, Diagnost
     let table = root.table("output", "[output]")?;
     table.only(&["json", "report", "series", "spikes"])?;
     let series = table.time("series")?;
-    if let Some(step) = series
-        && (step < Duration::from_millis(1)
-            || step > duration
-            || duration.as_nanos() / step.as_nanos() > MAX_STEPS)
-    {
-        let message =
-            Diagnostic::new(format!("a time series in steps of {step} over {duration} is not possible"));
-        let allowed = format!("1ms to the duration, at most {MAX_STEPS} steps");
-        return Err(table.error("series", message.allowed(allowed)));
+    if let Some(step) = series {
+        series_step::check(step, duration).map_err(|error| table.error("series", error))?;
+        if step > duration {
+            let message = Diagnostic::new(format!("a step of {step} is longer than the run"));
+            return Err(table.error("series", message.allowed(format!("at most {duration}"))));
+        }
     }
     let json = read_file_name(&table, "json", &[".json"])?;
     let report = read_file_name(&table, "report", &[".html", ".htm"])?;
@@ -193,6 +191,5 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(60);
 const MAX_DURATION: Duration = Duration::from_secs(1_000_000);
 const MAX_SEEDS: u32 = 100_000;
 const MAX_SPIKES: usize = 16;
-const MAX_STEPS: u64 = 1_000_000;
 const MAX_NAME: usize = 100;
 const MAX_WORDS: usize = 10_000;

@@ -113,7 +113,8 @@ class Qdisc:
     """A discipline in `tc`'s grammar, such as `"fq_codel target 13ms"`.
 
     Times are in seconds. Time passes only by the arguments of the methods. `rate` is the rate of the
-    link, on which some defaults depend; `seed` that of the discipline's random numbers.
+    link, on which some defaults depend; `seed` that of the discipline's random numbers. Threads may share
+    a discipline.
     """
 
     def __init__(self, line: str, rate: str | None = None, seed: int = 1) -> None: ...
@@ -189,6 +190,7 @@ class Sweep:
     def take_in(self, numbers: list[int], bytes: bytes) -> None: ...
     def results(self) -> Results: ...
 
+def _panic(words: str) -> None: ...
 def program() -> tuple[str, str]:
     """Returns the version and the checksum of the compiled half."""
 

@@ -1,8 +1,11 @@
 //! Errors as Python exceptions.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use goodqueue_tc::diagnostic::Diagnostic;
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -26,4 +29,28 @@ pub(crate) fn of_store(diagnostic: &Diagnostic) -> PyErr {
             .replace("another prefix with `--store`", "another `store`")
             .replace("repeat the command", "repeat the call"),
     )
+}
+
+/// Does the work. A panic becomes a `RuntimeError`.
+///
+/// PyO3 would make it a `PanicException`, which `except Exception` misses: a notebook or a server
+/// would end for one wrong run.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(of_panic(&*panic)))
+}
+
+/// Returns a panic as an exception.
+pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> PyErr {
+    let words = panic.downcast_ref::<String>().map(String::as_str);
+    let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    PyRuntimeError::new_err(format!(
+        "goodqueue has a defect: {words}\n  help: report it with the call that you made; the traceback of Rust is on \
+         standard error"
+    ))
+}
+
+/// Fails as a defect would, for the test that a panic reaches Python as an exception.
+#[pyfunction]
+pub(crate) fn _panic(words: &str) -> PyResult<()> {
+    guarded(|| std::panic::panic_any(words.to_owned()))
 }

@@ -14,7 +14,7 @@ use goodqueue_tc::units;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::errors::{Error, raised};
+use crate::errors::{Error, guarded, raised};
 
 /// Observations, rewards, and whether each episode is over.
 type Stepped<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
@@ -197,7 +197,7 @@ impl<E: Environment> Core<E> {
 
     fn begin<'py>(&mut self, py: Python<'py>, seeds: &[u64]) -> PyResult<Bound<'py, PyBytes>> {
         let Self { lines, observations, .. } = self;
-        py.detach(|| lines.begin(seeds, observations)).map_err(|error| raised(&error))?;
+        guarded(|| py.detach(|| lines.begin(seeds, observations)).map_err(|error| raised(&error)))?;
         Ok(self.observations(py))
     }
 
@@ -211,7 +211,7 @@ impl<E: Environment> Core<E> {
         }
         let actions: Vec<f64> = numbers.iter().map(|bytes| f64::from_ne_bytes(*bytes)).collect();
         let Self { lines, steps, observations } = self;
-        py.detach(|| lines.step(&actions, observations, steps)).map_err(|error| raised(&error))?;
+        guarded(|| py.detach(|| lines.step(&actions, observations, steps)).map_err(|error| raised(&error)))?;
         let rewards: Vec<u8> = self.steps.iter().flat_map(|step| step.reward.to_ne_bytes()).collect();
         let over: Vec<u8> = self.steps.iter().map(|step| u8::from(step.is_over)).collect();
         Ok((self.observations(py), PyBytes::new(py, &rewards), PyBytes::new(py, &over)))

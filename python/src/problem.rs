@@ -7,7 +7,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
-use crate::errors::raised;
+use crate::errors::{guarded, raised};
 
 /// One control interval at the queue, in SI units: what a policy sees.
 #[pyclass(frozen, module = "goodqueue")]
@@ -122,16 +122,20 @@ impl Scorer {
 
     /// Scores a policy on both panels. Returns JSON.
     fn score(&self, py: Python<'_>, name: &str, policy: Given, seed: u64, jobs: usize) -> PyResult<String> {
-        judge(py, policy, jobs, |candidate, jobs| {
-            Ok(self.problem.score(name, candidate, seed, jobs)?.to_json_line())
+        guarded(|| {
+            judge(py, policy, jobs, |candidate, jobs| {
+                Ok(self.problem.score(name, candidate, seed, jobs)?.to_json_line())
+            })
         })
     }
 
     /// Judges a policy on the training lines. Returns JSON.
     fn train(&self, py: Python<'_>, policy: Given, jobs: usize) -> PyResult<String> {
-        judge(py, policy, jobs, |candidate, jobs| {
-            let panel = self.problem.panel(candidate, Split::Training, 0, jobs)?;
-            Ok(serde_json::to_string(&panel).unwrap_or_default())
+        guarded(|| {
+            judge(py, policy, jobs, |candidate, jobs| {
+                let panel = self.problem.panel(candidate, Split::Training, 0, jobs)?;
+                Ok(serde_json::to_string(&panel).unwrap_or_default())
+            })
         })
     }
 

@@ -8,7 +8,7 @@ use goodqueue_tc::units;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::errors::{Error, raised};
+use crate::errors::{Error, guarded, raised};
 
 /// A packet: its length on the link in bytes, the number of its flow, its ECN field (`"not_ect"`,
 /// `"ect0"`, `"ect1"` or `"ce"`), its code point, and anything that it carries.
@@ -56,8 +56,8 @@ impl Packet {
 }
 
 /// A discipline in `tc`'s grammar. Time is in seconds and passes only by the arguments of the
-/// methods.
-#[pyclass(unsendable, module = "goodqueue")]
+/// methods. Threads may share it: each call is made as a whole, under Python's lock.
+#[pyclass(module = "goodqueue")]
 pub(crate) struct Qdisc {
     queue: AnyQdisc<Datagram<Py<Packet>>>,
     now: Instant,
@@ -73,25 +73,29 @@ impl Qdisc {
         if let Some(rate) = rate {
             link.rate = units::rate(rate).map_err(|error| raised(&error.in_argument("rate", rate)))?;
         }
-        let config = tc::parse(line, &link).map_err(|error| raised(&error.in_argument("line", line)))?;
-        let mut random = Source::seeded(seed);
-        let salt = salt(&mut random);
-        Ok(Self { queue: AnyQdisc::new(config, salt, random), now: Instant::ZERO, dropped: Vec::new() })
+        guarded(|| {
+            let config = tc::parse(line, &link).map_err(|error| raised(&error.in_argument("line", line)))?;
+            let mut random = Source::seeded(seed);
+            let salt = salt(&mut random);
+            Ok(Self { queue: AnyQdisc::new(config, salt, random), now: Instant::ZERO, dropped: Vec::new() })
+        })
     }
 
     /// A packet arrives at `time`. Dropped packets are in `take_drops`.
     fn enqueue(&mut self, py: Python<'_>, time: f64, packet: Py<Packet>) -> PyResult<()> {
         let now = self.advance(time)?;
         let datagram = {
-            let about = packet.borrow(py);
+            let about = packet.try_borrow(py)?;
             let mut datagram = Datagram::new(key(about.flow), about.bytes, packet.clone_ref(py));
             (datagram.ecn, datagram.dscp) = (about.ecn, about.dscp);
             datagram
         };
         let dropped = &mut self.dropped;
         let mut lost = |datagram: Datagram<Py<Packet>>, why| dropped.push((datagram.content, why));
-        self.queue.enqueue(now, datagram, &mut lost);
-        Ok(())
+        guarded(|| {
+            self.queue.enqueue(now, datagram, &mut lost);
+            Ok(())
+        })
     }
 
     /// Returns the packet to send at `time`, or `None` if no packet may leave.
@@ -99,11 +103,13 @@ impl Qdisc {
         let now = self.advance(time)?;
         let dropped = &mut self.dropped;
         let mut lost = |datagram: Datagram<Py<Packet>>, why| dropped.push((datagram.content, why));
-        let datagram = self.queue.dequeue(now, &mut lost);
-        Ok(datagram.map(|datagram| {
-            datagram.content.borrow_mut(py).ecn = datagram.ecn;
-            datagram.content
-        }))
+        let datagram = guarded(|| Ok(self.queue.dequeue(now, &mut lost)))?;
+        datagram
+            .map(|datagram| {
+                datagram.content.try_borrow_mut(py)?.ecn = datagram.ecn;
+                Ok(datagram.content)
+            })
+            .transpose()
     }
 
     /// Returns the packets dropped since the last call, each with the reason.

@@ -10,7 +10,7 @@ use goodqueue_scenario::metrics;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-use crate::errors::{Error, raised};
+use crate::errors::{Error, guarded, raised};
 use crate::frame::Table;
 
 /// Results of all runs of a scenario.
@@ -42,21 +42,24 @@ impl Results {
     }
 
     /// Returns the tables that `goodqueue compare` prints.
-    fn tables(&self) -> String {
-        let headline = terminal::headline(&self.results.scenario, "simulated");
-        format!("{headline}\n{}", terminal::tables(&self.results, terminal::View::Short(COLUMNS)))
+    fn tables(&self) -> PyResult<String> {
+        guarded(|| {
+            let headline = terminal::headline(&self.results.scenario, "simulated");
+            let tables = terminal::tables(&self.results, terminal::View::Short(COLUMNS));
+            Ok(format!("{headline}\n{tables}"))
+        })
     }
 
     /// Returns the report as a self-contained HTML page.
     #[pyo3(signature = (title = None))]
-    fn html(&self, title: Option<String>) -> String {
+    fn html(&self, title: Option<String>) -> PyResult<String> {
         let options = title.into_iter().fold(Options::default(), Options::title);
-        goodqueue_report::html(&self.results, &options)
+        guarded(|| Ok(goodqueue_report::html(&self.results, &options)))
     }
 
     /// Returns the link and the traffic in one line.
-    fn headline(&self, varied: Vec<String>) -> String {
-        terminal::headline_of_sweep(&self.results.scenario, "simulated", &varied)
+    fn headline(&self, varied: Vec<String>) -> PyResult<String> {
+        guarded(|| Ok(terminal::headline_of_sweep(&self.results.scenario, "simulated", &varied)))
     }
 
     /// Returns the name and the unit in tables of each metric, by its key.
@@ -90,8 +93,10 @@ impl Results {
     /// Writes the results in the format that the end of `path` names. Returns the files.
     fn export(&self, path: PathBuf) -> PyResult<Vec<PathBuf>> {
         let shown = path.display().to_string();
-        let written = Format::of(&path).and_then(|format| format.files(&path, &self.results));
-        let written = written.map_err(|error| raised(&error.in_argument("export", &shown)))?;
+        let written = guarded(|| {
+            let files = Format::of(&path).and_then(|format| format.files(&path, &self.results));
+            files.map_err(|error| raised(&error.in_argument("export", &shown)))
+        })?;
         // The names of several files follow from the one that the caller gave.
         let existing = if written.len() > 1 { Existing::Replaced } else { Existing::Used };
         written.into_iter().map(|(path, contents)| write(&path, &contents, existing).map(|()| path)).collect()

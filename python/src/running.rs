@@ -11,7 +11,7 @@ use goodqueue_scenario::store::{Damaged, Store};
 use pyo3::prelude::*;
 
 use crate::aqm::{self, Factories};
-use crate::errors::of_store;
+use crate::errors::{of_panic, of_store};
 
 /// Who is told of the progress, and what is known before.
 pub(crate) struct Told<'p, 'py> {
@@ -61,9 +61,10 @@ pub(crate) fn simulate(
         }
         py.detach(|| simulation.join())
     });
-    let mut measured = match measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-        Ok(measured) => measured,
-        Err(error) => return (Vec::new(), Err(of_store(&error))),
+    let mut measured = match measured {
+        Ok(Ok(measured)) => measured,
+        Ok(Err(error)) => return (Vec::new(), Err(of_store(&error))),
+        Err(panic) => return (Vec::new(), Err(of_panic(&*panic))),
     };
     for spoilt in seen.spoilt.into_inner().unwrap_or_else(PoisonError::into_inner) {
         measured[spoilt] = None;

@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyType};
 use serde::{Deserialize, Serialize};
 
 use crate::aqm::{Factories, disciplines};
-use crate::errors::{Error, raised};
+use crate::errors::{Error, guarded, raised};
 use crate::toml;
 
 /// One bottleneck with its traffic, the disciplines to compare, and a sweep.
@@ -103,14 +103,15 @@ impl Scenario {
     /// Reads a scenario file, or a built-in scenario by its name.
     #[staticmethod]
     fn load(name: &str) -> PyResult<Self> {
-        library::load(name).map(Self::of).map_err(|error| raised(&error))
+        guarded(|| library::load(name).map(Self::of).map_err(|error| raised(&error)))
     }
 
     /// Reads a scenario from the text of a scenario file.
     #[staticmethod]
     #[pyo3(signature = (text, name = "scenario"))]
     fn parse(text: &str, name: &str) -> PyResult<Self> {
-        Document::parse(name, text, Path::new("")).map(Self::of).map_err(|error| raised(&error))
+        let parsed = || Document::parse(name, text, Path::new("")).map(Self::of);
+        guarded(|| parsed().map_err(|error| raised(&error)))
     }
 
     /// Returns the scenario with another value of `key`, such as `link.up` or `flows.0.count`.
@@ -193,15 +194,15 @@ impl Scenario {
 
     fn changed(&self, change: Change, aqms: Factories) -> PyResult<Self> {
         let mut document = self.document.clone();
-        change.apply(&mut document).map_err(|error| raised(&error))?;
+        guarded(|| change.apply(&mut document).map_err(|error| raised(&error)))?;
         let changes = self.changes.iter().cloned().chain([change]).collect();
         Ok(Self { document: with_aqms(document, &aqms), changes, aqms })
     }
 
     /// Returns the runs of the scenario, with these time series.
     pub(crate) fn runs(&self, steps: Steps) -> PyResult<Runs<'static>> {
-        let sweep = Sweep::new(&self.document, &Names::default()).map_err(|error| raised(&error))?;
-        Runs::with(sweep, steps).map_err(|error| raised(&error))
+        let runs = || Runs::with(Sweep::new(&self.document, &Names::default())?, steps);
+        guarded(|| runs().map_err(|error| raised(&error)))
     }
 }
 

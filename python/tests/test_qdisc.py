@@ -1,5 +1,9 @@
 """Disciplines as objects, in simulated time."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import pytest
 
 import goodqueue as gq
@@ -73,3 +77,62 @@ def test_errors_name_the_parameter_and_time_does_not_go_backwards() -> None:
         queue.dequeue(float("nan"))
     with pytest.raises(gq.Error, match="ECN"):
         gq.Packet(ecn="maybe")
+
+
+def test_threads_share_a_discipline() -> None:
+    queue = gq.Qdisc("fq_codel limit 100000")
+
+    def feed(flow: int) -> int:
+        for _ in range(1000):
+            queue.enqueue(0.0, gq.Packet(flow=flow))
+        return sum(queue.dequeue(0.0) is not None for _ in range(500))
+
+    with ThreadPoolExecutor(8) as threads:
+        sent = sum(threads.map(feed, range(8)))
+    assert (sent, len(queue), queue.backlog) == (4000, 4000, 4000 * 1514)
+
+
+def test_an_error_in_another_thread_is_an_exception() -> None:
+    queue = gq.Qdisc("pfifo")
+    queue.enqueue(1.0, gq.Packet())
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(len, queue).result() == 1
+        failure = threads.submit(queue.dequeue, 0.5).exception()
+    assert isinstance(failure, ValueError)
+
+
+def test_a_defect_of_goodqueue_is_an_exception_that_programs_catch() -> None:
+    with pytest.raises(RuntimeError, match="goodqueue has a defect: index out of bounds\n  help: report it"):
+        gq._goodqueue._panic("index out of bounds")
+
+
+def test_no_input_raises_a_panic() -> None:
+    """A `PanicException` is a `BaseException`: it ends programs that catch `Exception`."""
+    lines = ["pfifo limit 0", "bfifo limit 1", "codel target 0ms", "fq_codel flows 1 quantum 1", "sfq divisor 1",
+             "cake bandwidth 1bit", "tbf rate 1bit burst 1 limit 1", "red limit 1", "netem delay 1000000s",
+             "htb default 1", "dualpi2", "python aqm 7", "", "\0", "x" * 100_000]
+    sizes = [0, 1, 1514, 65_536, 2**32 - 1, -1, 2**64, 1.5, "x", None]
+    times = [0.0, -1.0, 1e9, 1e308, float("nan"), float("-inf"), 5, "x", None]
+    seen: set[type] = set()
+    for line in lines:
+        for rate in ("10mbit", "1bit", 0, 1e19, None):
+            queue = caught(seen, gq.Qdisc, line, rate)
+            if queue is None:
+                continue
+            for size in sizes:
+                for time in times:
+                    packet = caught(seen, gq.Packet, size, 2**16 - 1, "ect0", 63)
+                    caught(seen, queue.enqueue, time, packet)
+                    caught(seen, queue.dequeue, time)
+            caught(seen, queue.next_event)
+            caught(seen, queue.take_drops)
+            repr(queue), len(queue), queue.backlog
+    assert {ValueError, TypeError} <= {known for failure in seen for known in failure.__mro__}
+
+
+def caught(seen: set[type], call: Callable[..., Any], *arguments: object) -> Any:
+    try:
+        return call(*arguments)
+    except Exception as failure:
+        seen.add(type(failure))
+        return None

@@ -37,7 +37,7 @@ impl<E: Environment> Lines<E> {
             return Err(Diagnostic::new(format!("{count} lines are not possible"))
                 .allowed(format!("1 to {MOST_LINES}")));
         }
-        let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(threads.min(count));
         let pool = (threads != 1 && count > 1).then(|| builder.build()).transpose();
         let threads = pool.map_err(|error| Diagnostic::new(format!("threads cannot be started: {error}")))?;
         let line = || Line { environment: make(), seed: 0, episode: 0, is_over: true, packets: 0 };

@@ -11,6 +11,7 @@ from __future__ import annotations
 from ._api import compare, run, sweep
 from ._goodqueue import Error, Interval, Packet, Qdisc, Scenario, Seen, __version__
 from ._results import Results
+from ._units import Rate, Time, gbit, kbit, mbit, ms, us
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,17 +24,24 @@ __all__ = [
     "Packet",
     "Problem",
     "Qdisc",
+    "Rate",
     "Reproduction",
     "Results",
     "Scenario",
     "Score",
     "Seen",
+    "Time",
     "__version__",
     "compare",
+    "gbit",
+    "kbit",
+    "mbit",
+    "ms",
     "replay",
     "reproduce",
     "run",
     "sweep",
+    "us",
 ]
 
 if not TYPE_CHECKING:

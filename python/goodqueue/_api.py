@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-import os
-
-from . import _goodqueue
+from . import _arguments, _goodqueue
 from ._goodqueue import Error, Scenario
 from ._results import Results
 
 # The import of `typing` and its like would take longer than that of the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from typing import Any
 
+    from ._units import RateLike, TimeLike
+
     Progress = Callable[[int, int], object]
 
 
+@_arguments.checked
 def compare(
-    scenario: Scenario | str | None = None,
+    scenario: Scenario | str | os.PathLike[str] | None = None,
     *,
-    qdiscs: Iterable[str | Callable[[], Any]] = (),
-    rate: str | None = None,
-    up: str | None = None,
-    rtt: str | None = None,
+    qdiscs: str | Callable[[], Any] | Iterable[str | Callable[[], Any] | Mapping[str, Any]] = (),
+    rate: RateLike | None = None,
+    up: RateLike | None = None,
+    rtt: TimeLike | None = None,
     trace_down: str | None = None,
     trace_up: str | None = None,
     flows: int | None = None,
-    time: str | None = None,
+    time: TimeLike | None = None,
     seed: int | None = None,
     seeds: int | None = None,
     set: Mapping[str, Any] | None = None,
     jobs: int = 0,
-    series: str | None = None,
+    series: TimeLike | None = None,
     packets: str | os.PathLike[str] | None = None,
     store: str | os.PathLike[str] | None = None,
     executor: Any = None,
@@ -42,41 +44,46 @@ def compare(
     """Compares disciplines on one bottleneck with one traffic mix.
 
     The options have the names, forms and defaults of `goodqueue compare`: `rate="10mbit"`,
-    `rtt="50ms"`, `qdiscs=["pfifo", "fq_codel target 13ms"]`. Without options, the scenario is the
+    `rtt="50ms"`, `qdiscs=["pfifo", "fq_codel target 13ms"]`. Rates may also be numbers of bit/s
+    (`rate=10e6`, `rate=gq.mbit(10)`), and times numbers of seconds or a `timedelta` (`rtt=0.05`,
+    `rtt=gq.ms(50)`, `rtt=timedelta(milliseconds=50)`). Without options, the scenario is the
     RRUL load on a 10/1 Mbit/s line with a base round-trip time of 50 ms. Two options for the same
     key are an error, which names them as the command does.
 
     A class among `qdiscs` is an AQM written in Python.
 
-    `set` sets keys of the scenario, such as `{"tcp.ecn": True}`. `series` is the step of time series,
+    `set` sets keys of the scenario, such as `{"tcp.ecn": True, "link.rtt": 0.05}`. `series` is the step of time series,
     such as `"200ms"`. `jobs` is the number of threads (0: one for each processor). `progress` is
     called with the number of finished runs and of all runs; `True` shows a bar. `run` describes the
     other arguments.
     """
-    changed = _scenario(scenario).with_options(
+    if isinstance(qdiscs, str) or callable(qdiscs) or hasattr(qdiscs, "keys"):
+        # A single line would otherwise become a list of letters.
+        qdiscs = [qdiscs]  # type: ignore[list-item]
+    changed = _arguments.scenario(scenario).with_options(
         rate=rate,
         up=up,
         rtt=rtt,
-        trace_down=trace_down,
-        trace_up=trace_up,
-        flows=flows,
+        trace_down=_arguments.path("trace_down", trace_down),
+        trace_up=_arguments.path("trace_up", trace_up),
+        flows=_arguments.option("flows", flows, 0),
         time=time,
-        seed=seed,
-        seeds=seeds,
-        # A single line would otherwise become a list of letters.
-        qdiscs=[qdiscs] if isinstance(qdiscs, str) else list(qdiscs),
-        set=dict(set or {}),
+        seed=_arguments.option("seed", seed, 0),
+        seeds=_arguments.option("seeds", seeds, 1),
+        qdiscs=_arguments.listed("qdiscs", qdiscs, 'a list of disciplines, such as ["pfifo", "fq_codel"]'),
+        set=dict(_arguments.mapping("set", set or {}, '{"tcp.ecn": True}')),
     )
     return run(
         changed, jobs=jobs, series=series, packets=packets, store=store, executor=executor, progress=progress
     )
 
 
+@_arguments.checked
 def run(
-    scenario: Scenario | str,
+    scenario: Scenario | str | os.PathLike[str],
     *,
     jobs: int = 0,
-    series: str | None = None,
+    series: TimeLike | None = None,
     packets: str | os.PathLike[str] | None = None,
     store: str | os.PathLike[str] | None = None,
     executor: Any = None,
@@ -99,13 +106,16 @@ def run(
 
     An exception has the finished runs in its attribute `results`.
     """
-    all_runs = _scenario(scenario)
-    folder = None if store is None else os.fspath(store)
+    all_runs = _arguments.scenario(scenario)
+    folder = _arguments.path("store", store)
+    target = _arguments.path("packets", packets)
+    step = None if series is None else _goodqueue.quantity("time", "series", series)[1]
+    jobs = _arguments.whole("jobs", jobs, 0, _arguments.MOST_JOBS)
     if executor is not None and packets is not None:
         raise Error("packets are written where a run is simulated\n  help: omit `packets`, or `executor`")
-    if shard is not None and shard < 1:
+    if shard is not None and _arguments.whole("shard", shard, 0) < 1:
         raise Error(f"a shard of {shard} runs is not possible\n  allowed: 1 or more")
-    sweep = _goodqueue.Sweep(all_runs, series, folder, packets, claimed=folder is not None and executor is not None)
+    sweep = _goodqueue.Sweep(all_runs, step, folder, target, claimed=folder is not None and executor is not None)
     with _shown(progress) as told:
         try:
             if executor is None:
@@ -114,7 +124,7 @@ def run(
                 from . import _executors
 
                 _executors.run(
-                    executor, all_runs, sweep, series=series, store=folder, jobs=jobs, shard=shard, progress=told
+                    executor, all_runs, sweep, series=step, store=folder, jobs=jobs, shard=shard, progress=told
                 )
         except BaseException as stopped:
             stopped.results = Results(sweep.results())  # type: ignore[attr-defined]
@@ -122,13 +132,14 @@ def run(
     return Results(sweep.results(), sweep.packets)
 
 
+@_arguments.checked
 def sweep(
-    scenario: Scenario | str | None,
+    scenario: Scenario | str | os.PathLike[str] | None,
     over: Mapping[str, Iterable[Any]],
     *,
     seeds: int | None = None,
     jobs: int = 0,
-    series: str | None = None,
+    series: TimeLike | None = None,
     store: str | os.PathLike[str] | None = None,
     executor: Any = None,
     shard: int | None = None,
@@ -136,35 +147,38 @@ def sweep(
 ) -> Results:
     """Simulates a scenario for every combination of the values in `over`.
 
-    The other arguments are those of `run`. A sweep that was stopped resumes with the same call, if it has
+    Values are texts, numbers in SI base units, `gq.mbit(10)`, `gq.ms(50)` or a `timedelta`. The other
+    arguments are those of `run`. A sweep that was stopped resumes with the same call, if it has
     a `store`.
 
     >>> results = sweep(None, {"link.rtt": ["20ms", "100ms"]}, seeds=2)  # doctest: +SKIP
     """
-    swept = _scenario(scenario)
+    swept = _arguments.scenario(scenario)
     if seeds is not None:
-        swept = swept.set("seeds", seeds)
-    for key, values in over.items():
+        swept = swept.set("seeds", _arguments.whole("seeds", seeds, 1))
+    for key, values in _arguments.mapping("over", over, '{"link.rtt": ["20ms", "100ms"]}').items():
         if isinstance(values, str):
             raise Error(f"the values of `{key}` are one text, {values!r}\n  allowed: a list, such as [{values!r}]")
         # Disciplines are compared at each point of the sweep.
-        swept = swept.set("qdiscs" if key in ("qdisc", "qdiscs") else f"sweep.{key}", list(values))
+        swept = swept.set("qdiscs" if key in ("qdisc", "qdiscs") else f"sweep.{key}", _listed(key, values))
     return run(
         swept, jobs=jobs, series=series, store=store, executor=executor, shard=shard, progress=progress
     )
 
 
 def _shown(progress: Progress | bool | None) -> AbstractContextManager[Progress | None]:
+    from contextlib import nullcontext
+
+    if progress is None or progress is False:
+        return nullcontext(None)
     if progress is True:
         from ._progress import bar
 
         return bar()
-    from contextlib import nullcontext
+    if not callable(progress):
+        raise _arguments.wrong("progress", progress, "True, False, or a function of the finished and of all runs")
+    return nullcontext(progress)
 
-    return nullcontext(progress or None)
 
-
-def _scenario(given: Scenario | str | None) -> Scenario:
-    if given is None:
-        return Scenario()
-    return Scenario.load(given) if isinstance(given, str) else given
+def _listed(key: str, values: Any) -> list[Any]:
+    return _arguments.listed(f"over[{key!r}]", values, "a list of values")

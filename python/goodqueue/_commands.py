@@ -8,16 +8,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._goodqueue import Error
+from ._arguments import checked
+from ._goodqueue import Error, quantity
 
 if TYPE_CHECKING:
     import pandas
 
+    from ._units import RateLike
+
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
+@checked
 def replay(
-    recordings: Paths, *, qdisc: str | None = None, rate: str | None = None, compare: bool = False
+    recordings: Paths, *, qdisc: str | None = None, rate: RateLike | None = None, compare: bool = False
 ) -> list[dict[str, Any]]:
     """Feeds recorded arrivals to a discipline, packet by packet, as `goodqueue replay` does.
 
@@ -31,7 +35,7 @@ def replay(
     import tempfile
 
     files = [os.fspath(file) for file in _listed(recordings)]
-    options = [*_option("--qdisc", qdisc), *_option("--rate", rate)]
+    options = [*_option("--qdisc", qdisc), *_option("--rate", None if rate is None else quantity("rate", "rate", rate)[1])]
     if compare:
         with tempfile.TemporaryDirectory() as folder:
             verdicts = Path(folder) / "replay.json"
@@ -85,6 +89,7 @@ class Reproduction:
         return len(self.claims)
 
 
+@checked
 def reproduce(
     what: str | Iterable[str] = (),
     *,

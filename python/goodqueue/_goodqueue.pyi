@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, final
 
+from ._units import RateLike, TimeLike
+
 __version__: str
 
 class Error(ValueError):
@@ -32,19 +34,22 @@ class Scenario:
     def set(self, key: str, value: Any) -> Scenario:
         """Returns the scenario with another value of `key`, such as `"link.up"` or `"flows.0.count"`.
 
+        Times may be numbers of seconds or a `timedelta`, and rates numbers of bit/s, also inside lists and
+        dicts.
+
         `goodqueue explain scenario` lists all keys.
         """
 
     def with_options(
         self,
         *,
-        rate: str | None = None,
-        up: str | None = None,
-        rtt: str | None = None,
+        rate: RateLike | None = None,
+        up: RateLike | None = None,
+        rtt: TimeLike | None = None,
         trace_down: str | None = None,
         trace_up: str | None = None,
         flows: int | None = None,
-        time: str | None = None,
+        time: TimeLike | None = None,
         seed: int | None = None,
         seeds: int | None = None,
         qdiscs: list[Any] = ...,
@@ -117,7 +122,7 @@ class Qdisc:
     a discipline.
     """
 
-    def __init__(self, line: str, rate: str | None = None, seed: int = 1) -> None: ...
+    def __init__(self, line: str, rate: RateLike | None = None, seed: int = 1) -> None: ...
     def enqueue(self, time: float, packet: Packet) -> None:
         """A packet arrives at `time`. Dropped packets are in `take_drops`."""
 
@@ -190,6 +195,9 @@ class Sweep:
     def take_in(self, numbers: list[int], bytes: bytes) -> None: ...
     def results(self) -> Results: ...
 
+def quantity(kind: str, name: str, value: TimeLike) -> tuple[float, str]:
+    """Returns a time (`kind="time"`) or a rate in SI base units, and as text. Errors call it `name`."""
+
 def _panic(words: str) -> None: ...
 def program() -> tuple[str, str]:
     """Returns the version and the checksum of the compiled half."""
@@ -209,10 +217,10 @@ class AqmLines:
         split: str,
         control: str,
         qdisc: str | None,
-        interval: str,
-        duration: str,
-        rate: tuple[str, str] | None,
-        rtt: tuple[str, str] | None,
+        interval: TimeLike,
+        duration: TimeLike,
+        rate: tuple[RateLike, RateLike] | None,
+        rtt: tuple[TimeLike, TimeLike] | None,
         flows: tuple[int, int] | None,
         ecn: float | None,
     ) -> None: ...
@@ -236,10 +244,10 @@ class CongestionLines:
         split: str,
         control: str,
         congestion_control: str | None,
-        interval: str,
-        duration: str,
-        rate: tuple[str, str] | None,
-        rtt: tuple[str, str] | None,
+        interval: TimeLike,
+        duration: TimeLike,
+        rate: tuple[RateLike, RateLike] | None,
+        rtt: tuple[TimeLike, TimeLike] | None,
         buffer: tuple[float, float] | None,
         cross: tuple[float, float] | None,
     ) -> None: ...

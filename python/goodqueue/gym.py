@@ -13,7 +13,7 @@ Time is simulated, so nothing ever waits. Seed and actions determine every numbe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 try:
     import gymnasium
@@ -36,8 +36,12 @@ __all__ = [
 
 Observation = NDArray[np.float32]
 Action = NDArray[np.float32]
-Range = str | tuple[str, str]
-"""One value, or the least and the greatest: `"10mbit"`, `("2mbit", "64mbit")`."""
+if TYPE_CHECKING:
+    from ._units import RateLike, TimeLike
+
+    # One value, or the least and the greatest: `"10mbit"`, `("2mbit", "64mbit")`, `(2e6, 64e6)`.
+    Rates = RateLike | tuple[RateLike, RateLike]
+    Times = TimeLike | tuple[TimeLike, TimeLike]
 
 
 def _aqm(
@@ -47,10 +51,10 @@ def _aqm(
     split: str = "training",
     control: str = "probability",
     qdisc: str | None = None,
-    interval: str = "15ms",
-    duration: str = "30s",
-    rate: Range | None = None,
-    rtt: Range | None = None,
+    interval: TimeLike = "15ms",
+    duration: TimeLike = "30s",
+    rate: Rates | None = None,
+    rtt: Times | None = None,
     flows: int | tuple[int, int] | None = None,
     ecn: float | None = None,
 ) -> AqmLines:
@@ -76,10 +80,10 @@ def _congestion_control(
     split: str = "training",
     control: str = "window",
     congestion_control: str | None = None,
-    interval: str = "50ms",
-    duration: str = "20s",
-    rate: Range | None = None,
-    rtt: Range | None = None,
+    interval: TimeLike = "50ms",
+    duration: TimeLike = "20s",
+    rate: Rates | None = None,
+    rtt: Times | None = None,
     buffer: float | tuple[float, float] | None = None,
     cross: float | tuple[float, float] | None = None,
 ) -> CongestionLines:

@@ -15,10 +15,26 @@ create_exception!(
     "Bad input. The message names the place, the given value, what is allowed, and the remedy."
 );
 
-/// Returns a diagnostic as an exception.
+/// Returns a diagnostic as an exception, with the names that options of the command have here.
 pub(crate) fn raised(diagnostic: &Diagnostic) -> PyErr {
-    Error::new_err(diagnostic.to_string())
+    let names = |text: String, (option, argument): &(&str, &str)| text.replace(option, argument);
+    Error::new_err(ARGUMENTS.iter().fold(diagnostic.to_string(), names))
 }
+
+/// Options and arguments. A longer option comes before one with which it begins.
+const ARGUMENTS: [(&str, &str); 11] = [
+    ("--trace-down", "trace_down"),
+    ("--trace-up", "trace_up"),
+    ("--qdisc", "qdiscs"),
+    ("--seeds", "seeds"),
+    ("--seed", "seed"),
+    ("--flows", "flows"),
+    ("--rate", "rate"),
+    ("--time", "time"),
+    ("--rtt", "rtt"),
+    ("--set", "set"),
+    ("--up", "up"),
+];
 
 /// Returns a diagnostic as an exception, with the words of this package for the store.
 pub(crate) fn of_store(diagnostic: &Diagnostic) -> PyErr {

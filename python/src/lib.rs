@@ -10,6 +10,7 @@ mod frame;
 mod lines;
 mod problem;
 mod qdisc;
+mod quantity;
 mod results;
 mod running;
 mod scenario;
@@ -34,6 +35,7 @@ fn _goodqueue(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<problem::Scorer>()?;
     module.add_class::<sweep::Sweep>()?;
     module.add_function(wrap_pyfunction!(sweep::program, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(errors::_panic, module)?)?;
     module.add_function(wrap_pyfunction!(command::main, module)?)
 }

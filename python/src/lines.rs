@@ -8,20 +8,22 @@ use goodqueue_agents::{
     AqmControl, AqmEnvironment, AqmRanges, AqmSettings, Channel, CongestionEnvironment, CongestionRanges,
     CongestionSettings, Environment, Lines, SenderControl, Split, Step,
 };
+use goodqueue_scenario::scenario::Quantity;
 use goodqueue_tc as tc;
-use goodqueue_tc::diagnostic::{Diagnostic, unknown};
+use goodqueue_tc::diagnostic::unknown;
 use goodqueue_tc::units;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::{Error, guarded, raised};
+use crate::quantity;
 
 /// Observations, rewards, and whether each episode is over.
 type Stepped<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 /// Names of channels and what they are.
 type Channels = Vec<(&'static str, &'static str)>;
-/// The bounds of a range as text, each with its unit.
-type Bounds = (String, String);
+/// The bounds of a range: texts with units, or numbers in SI base units.
+type Bounds<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// Lines whose AQM is an agent.
 #[pyclass(module = "goodqueue._goodqueue")]
@@ -48,16 +50,16 @@ impl AqmLines {
         split: &str,
         control: &str,
         qdisc: Option<&str>,
-        interval: &str,
-        duration: &str,
-        rate: Option<Bounds>,
-        rtt: Option<Bounds>,
+        interval: &Bound<'_, PyAny>,
+        duration: &Bound<'_, PyAny>,
+        rate: Option<Bounds<'_>>,
+        rtt: Option<Bounds<'_>>,
         flows: Option<[u32; 2]>,
         ecn: Option<f64>,
     ) -> PyResult<Self> {
         let all = AqmRanges::default();
         let ranges = AqmRanges {
-            rate: rates(rate, all.rate)?,
+            rate: rates("rate", rate, all.rate)?,
             rtt: times("rtt", rtt, all.rtt)?,
             flows: flows.unwrap_or(all.flows),
             ecn: ecn.unwrap_or(all.ecn),
@@ -125,16 +127,16 @@ impl CongestionLines {
         split: &str,
         control: &str,
         congestion_control: Option<String>,
-        interval: &str,
-        duration: &str,
-        rate: Option<Bounds>,
-        rtt: Option<Bounds>,
+        interval: &Bound<'_, PyAny>,
+        duration: &Bound<'_, PyAny>,
+        rate: Option<Bounds<'_>>,
+        rtt: Option<Bounds<'_>>,
         buffer: Option<[f64; 2]>,
         cross: Option<[f64; 2]>,
     ) -> PyResult<Self> {
         let all = CongestionRanges::default();
         let ranges = CongestionRanges {
-            rate: rates(rate, all.rate)?,
+            rate: rates("rate", rate, all.rate)?,
             rtt: times("rtt", rtt, all.rtt)?,
             buffer: buffer.unwrap_or(all.buffer),
             cross: cross.unwrap_or(all.cross),
@@ -234,21 +236,29 @@ fn named(channels: &[Channel]) -> Channels {
     channels.iter().map(|channel| (channel.name, channel.doc)).collect()
 }
 
-fn common(split: &str, interval: &str, duration: &str) -> PyResult<(Split, Duration, Duration)> {
+fn common(
+    split: &str,
+    interval: &Bound<'_, PyAny>,
+    duration: &Bound<'_, PyAny>,
+) -> PyResult<(Split, Duration, Duration)> {
     let split = Split::by_name(split).map_err(|error| raised(&error))?;
     Ok((split, time("interval", interval)?, time("duration", duration)?))
 }
 
-fn time(name: &str, text: &str) -> PyResult<Duration> {
-    units::time(text).map_err(|error| raised(&error.in_argument(name, text)))
+fn time(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    let text = quantity::text(name, Quantity::Time, given)?;
+    units::time(&text).map_err(|error| raised(&error.in_argument(name, &text)))
 }
 
-fn times(name: &str, given: Option<Bounds>, default: [Duration; 2]) -> PyResult<[Duration; 2]> {
+fn rate(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Rate> {
+    let text = quantity::text(name, Quantity::Rate, given)?;
+    units::rate(&text).map_err(|error| raised(&error.in_argument(name, &text)))
+}
+
+fn times(name: &str, given: Option<Bounds<'_>>, default: [Duration; 2]) -> PyResult<[Duration; 2]> {
     given.map_or(Ok(default), |(low, high)| Ok([time(name, &low)?, time(name, &high)?]))
 }
 
-fn rates(given: Option<Bounds>, default: [Rate; 2]) -> PyResult<[Rate; 2]> {
-    let rate =
-        |text: &str| units::rate(text).map_err(|error: Diagnostic| raised(&error.in_argument("rate", text)));
-    given.map_or(Ok(default), |(low, high)| Ok([rate(&low)?, rate(&high)?]))
+fn rates(name: &str, given: Option<Bounds<'_>>, default: [Rate; 2]) -> PyResult<[Rate; 2]> {
+    given.map_or(Ok(default), |(low, high)| Ok([rate(name, &low)?, rate(name, &high)?]))
 }

@@ -3,12 +3,14 @@
 use goodqueue::config::Link;
 use goodqueue::random::{Random as _, Source};
 use goodqueue::{AnyQdisc, Datagram, DropReason, Ecn, FlowKey, Instant, Qdisc as _};
+use goodqueue_scenario::scenario::Quantity;
 use goodqueue_tc as tc;
 use goodqueue_tc::units;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::{Error, guarded, raised};
+use crate::quantity;
 
 /// A packet: its length on the link in bytes, the number of its flow, its ECN field (`"not_ect"`,
 /// `"ect0"`, `"ect1"` or `"ce"`), its code point, and anything that it carries.
@@ -68,10 +70,10 @@ pub(crate) struct Qdisc {
 impl Qdisc {
     #[new]
     #[pyo3(signature = (line, rate = None, seed = 1))]
-    fn new(line: &str, rate: Option<&str>, seed: u64) -> PyResult<Self> {
+    fn new(line: &str, rate: Option<&Bound<'_, PyAny>>, seed: u64) -> PyResult<Self> {
         let mut link = Link::default();
-        if let Some(rate) = rate {
-            link.rate = units::rate(rate).map_err(|error| raised(&error.in_argument("rate", rate)))?;
+        if let Some(rate) = quantity::option("rate", Quantity::Rate, rate)? {
+            link.rate = units::rate(&rate).map_err(|error| raised(&error.in_argument("rate", &rate)))?;
         }
         guarded(|| {
             let config = tc::parse(line, &link).map_err(|error| raised(&error.in_argument("line", line)))?;

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use goodqueue::Duration;
 use goodqueue_scenario::library;
 use goodqueue_scenario::run::series::Steps;
 use goodqueue_scenario::runs::{Jobs as _, Runs};
-use goodqueue_scenario::scenario::{Document, Names, Overrides};
+use goodqueue_scenario::scenario::{Document, Names, Overrides, Quantity};
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 use pyo3::prelude::*;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::aqm::{Factories, disciplines};
 use crate::errors::{Error, guarded, raised};
+use crate::quantity;
 use crate::toml;
 
 /// One bottleneck with its traffic, the disciplines to compare, and a sweep.
@@ -117,7 +119,7 @@ impl Scenario {
     /// Returns the scenario with another value of `key`, such as `link.up` or `flows.0.count`.
     fn set(&self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut aqms = self.aqms.clone();
-        let value = toml::text(value, &mut aqms)?;
+        let value = toml::text(key, value, &mut aqms)?;
         self.changed(Change::Set { key: key.to_owned(), value }, aqms)
     }
 
@@ -130,13 +132,13 @@ impl Scenario {
     #[expect(clippy::too_many_arguments, reason = "Python passes options by name")]
     fn with_options(
         &self,
-        rate: Option<String>,
-        up: Option<String>,
-        rtt: Option<String>,
+        rate: Option<&Bound<'_, PyAny>>,
+        up: Option<&Bound<'_, PyAny>>,
+        rtt: Option<&Bound<'_, PyAny>>,
         trace_down: Option<String>,
         trace_up: Option<String>,
         flows: Option<u64>,
-        time: Option<String>,
+        time: Option<&Bound<'_, PyAny>>,
         seed: Option<u64>,
         seeds: Option<u64>,
         qdiscs: Vec<Bound<'_, PyAny>>,
@@ -145,26 +147,27 @@ impl Scenario {
         let mut aqms = self.aqms.clone();
         let mut assignments = Vec::new();
         for (key, value) in set.into_iter().flatten() {
-            assignments.push(format!("{}={}", key.extract::<String>()?, toml::text(&value, &mut aqms)?));
+            let key: String = key.extract()?;
+            assignments.push(format!("{key}={}", toml::text(&key, &value, &mut aqms)?));
         }
         let lines: PyResult<Vec<String>> = qdiscs.iter().map(|line| line.extract::<String>()).collect();
         let qdiscs = if let Ok(lines) = lines {
             lines
         } else {
             let list = pyo3::types::PyList::new(qdiscs[0].py(), &qdiscs)?;
-            assignments.push(format!("qdiscs={}", toml::text(list.as_any(), &mut aqms)?));
+            assignments.push(format!("qdiscs={}", toml::text("qdiscs", list.as_any(), &mut aqms)?));
             Vec::new()
         };
         let number = |number: Option<u64>| number.map(|number| number.to_string());
         let (flows, seed, seeds) = (number(flows), number(seed), number(seeds));
         let options = Overrides {
-            rate,
-            up,
-            rtt,
+            rate: quantity::option("rate", Quantity::Rate, rate)?,
+            up: quantity::option("up", Quantity::Rate, up)?,
+            rtt: quantity::option("rtt", Quantity::Time, rtt)?,
             trace_down,
             trace_up,
             flows,
-            time,
+            time: quantity::option("time", Quantity::Time, time)?,
             seed,
             seeds,
             qdiscs,
@@ -197,6 +200,12 @@ impl Scenario {
         guarded(|| change.apply(&mut document).map_err(|error| raised(&error)))?;
         let changes = self.changes.iter().cloned().chain([change]).collect();
         Ok(Self { document: with_aqms(document, &aqms), changes, aqms })
+    }
+
+    /// Returns the step of time series that the scenario itself has.
+    pub(crate) fn series(&self) -> PyResult<Option<Duration>> {
+        let first = || Sweep::new(&self.document, &Names::default())?.point(0);
+        guarded(|| first().map(|point| point.1.output.series).map_err(|error| raised(&error)))
     }
 
     /// Returns the runs of the scenario, with these time series.

@@ -12,10 +12,10 @@ use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::series::Steps;
 use goodqueue_scenario::run::{keep, results};
 use goodqueue_scenario::runs::{Jobs as _, Runs};
+use goodqueue_scenario::series_step;
 use goodqueue_scenario::shard::{Part, known_runs};
 use goodqueue_scenario::store::{Found, Named, Store, this_program};
 use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tc::units;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -53,8 +53,12 @@ impl Sweep {
         claimed: bool,
         read: bool,
     ) -> PyResult<Self> {
-        let step = series.map(|text| units::time(text).map_err(|error| error.in_argument("series", text)));
-        let step = step.transpose().map_err(|error| raised(&error))?;
+        let step = match series {
+            Some(text) => {
+                Some(series_step::parse(text).map_err(|error| raised(&error.in_argument("series", text)))?)
+            }
+            None => scenario.series()?,
+        };
         let steps = match (step, &store) {
             (step, None) => Steps::Given(step),
             (None, Some(_)) => Steps::Unasked,

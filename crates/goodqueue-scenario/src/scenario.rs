@@ -311,6 +311,7 @@ mod hops;
 mod link;
 mod names;
 mod overrides;
+mod quantity;
 mod reader;
 mod remarks;
 mod resolve;
@@ -334,6 +335,7 @@ pub use hops::{Hop, HopQdisc, Side};
 pub use link::{BottleneckLink, LinkEnd, LinkRate};
 pub use names::Names;
 pub use overrides::Overrides;
+pub use quantity::Quantity;
 pub use resolved::{Flow, Output, Scenario};
 pub use tcp::{Tcp, Tuning};
 pub use traffic::{

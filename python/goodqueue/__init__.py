@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._commands import Reproduction, replay, reproduce
     from ._problem import Problem, Score
+    from ._report import Report
 
 __all__ = [
     "Error",
@@ -25,6 +26,7 @@ __all__ = [
     "Problem",
     "Qdisc",
     "Rate",
+    "Report",
     "Reproduction",
     "Results",
     "Scenario",
@@ -48,6 +50,7 @@ if not TYPE_CHECKING:
     # Modules of these names load when they are used, so that the import stays fast.
     _LATER = {
         "Problem": "_problem",
+        "Report": "_report",
         "Reproduction": "_commands",
         "Score": "_problem",
         "replay": "_commands",

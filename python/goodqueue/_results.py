@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
     from ._packets import Packets
     from ._plot import Plot
+    from ._report import Report
 
 
 class Results:
     """Results of all runs of a scenario.
 
-    Printing shows the tables of `goodqueue compare`; a notebook shows the report.
+    Printing shows the tables of `goodqueue compare`. A notebook shows the most important metrics;
+    `report()` shows everything there.
     """
 
     def __init__(self, inner: _goodqueue.Results, packets: Sequence[Path] = ()) -> None:
@@ -132,9 +134,18 @@ class Results:
         """Returns a table with a row for each run, in SI units, without a copy. Needs pyarrow."""
         return self.table.to_arrow()
 
-    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
-        """Writes the report: one HTML file that loads nothing."""
-        self._inner.write(path, self._inner.html(title))
+    def report(self, path: str | os.PathLike[str] | None = None, title: str | None = None) -> Report:
+        """Returns the interactive report. With `path`, also writes it: one HTML file that loads nothing.
+
+        At the end of a cell, a notebook shows a report that was written as a link to its file, and any
+        other report in place. The latter adds some megabytes to the notebook.
+        """
+        from ._report import Report
+
+        report = Report(self._inner, title)
+        if path is not None:
+            report.save(path)
+        return report
 
     def export(self, path: str | os.PathLike[str]) -> list[Path]:
         """Writes the results as the end of `path` says: `.csv`, `.parquet`, `.series.csv`, `.flent.gz`.
@@ -153,7 +164,8 @@ class Results:
         return f"<goodqueue.Results of {len(self)} runs>"
 
     def _repr_html_(self) -> str:
-        import html
-
-        page = html.escape(self._inner.html(None), quote=True)
-        return f'<iframe srcdoc="{page}" sandbox="allow-scripts" width="100%" height="720" frameborder="0"></iframe>'
+        # The report itself would add megabytes to a notebook for each cell.
+        return (
+            f"{self._inner.glance()}<p>The interactive report: <code>.report()</code> shows it here, and "
+            '<code>.report("report.html")</code> writes it to a file.</p>'
+        )

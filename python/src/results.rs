@@ -50,6 +50,11 @@ impl Results {
         })
     }
 
+    /// Returns the most important metrics as a small piece of HTML.
+    fn glance(&self) -> PyResult<String> {
+        guarded(|| Ok(goodqueue_report::glance(&self.results)))
+    }
+
     /// Returns the report as a self-contained HTML page.
     #[pyo3(signature = (title = None))]
     fn html(&self, title: Option<String>) -> PyResult<String> {

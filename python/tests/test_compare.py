@@ -42,10 +42,6 @@ def test_printing_shows_the_tables_of_the_command(results: gq.Results) -> None:
     assert any(line.startswith(" fq_codel ") for line in lines)
 
 
-def test_a_notebook_shows_the_report(results: gq.Results) -> None:
-    assert "&lt;!doctype html&gt;" in results._repr_html_()
-
-
 def test_results_survive_a_file(results: gq.Results, tmp_path: Path) -> None:
     results.save(tmp_path / "r.json")
     assert gq.Results.load(tmp_path / "r.json").runs == results.runs

@@ -19,6 +19,7 @@ mod escape;
 mod everyday;
 #[cfg(test)]
 mod fixtures;
+mod glance;
 mod grade;
 mod group;
 mod headline;
@@ -37,6 +38,7 @@ mod terms;
 mod thin;
 mod words;
 
+pub use glance::glance;
 use goodqueue_scenario::results::Results;
 pub use options::Options;
 pub use papers::{PaperResults, papers_html};

@@ -6,10 +6,10 @@ mod across;
 mod best;
 mod explained;
 mod headline;
-mod line;
+pub(crate) mod line;
 mod medians;
 mod pairs;
-mod short;
+pub(crate) mod short;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -10,11 +10,11 @@ use goodqueue_tc::{brief, printable};
 
 /// The line of one discipline: its runs, one for each seed.
 #[derive(Default)]
-pub(super) struct Line<'r> {
-    pub(super) runs: Vec<&'r Run>,
+pub(crate) struct Line<'r> {
+    pub(crate) runs: Vec<&'r Run>,
 }
 
-pub(super) fn lines<'r>(runs: &[&'r Run]) -> Vec<Line<'r>> {
+pub(crate) fn lines<'r>(runs: &[&'r Run]) -> Vec<Line<'r>> {
     let mut lines: Vec<Line<'_>> = Vec::new();
     for run in runs {
         match lines.iter_mut().find(|line| line.runs[0].qdisc == run.qdisc) {
@@ -32,12 +32,17 @@ impl Line<'_> {
     }
 
     /// Its name as text.
-    pub(super) fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         brief(&self.runs[0].qdisc)
     }
 
     /// The numbers of a column, between slashes.
     pub(super) fn cell(&self, column: &Column<'_>) -> Cell {
+        Cell::new(self.text(column))
+    }
+
+    /// The same as text.
+    pub(crate) fn text(&self, column: &Column<'_>) -> String {
         let shown = column.parts.iter().map(|part| {
             let digits = digits_of(part.0);
             if part.0.interval {
@@ -46,7 +51,7 @@ impl Line<'_> {
                 show(self.mean(|run| value(run, *part)), digits)
             }
         });
-        Cell::new(shown.collect::<Vec<_>>().join("/"))
+        shown.collect::<Vec<_>>().join("/")
     }
 
     /// Mean over the seeds, and with several seeds half the width of its 95 % confidence interval.
@@ -60,7 +65,7 @@ impl Line<'_> {
     }
 
     /// Mean over the seeds; `None` if any run has no such figure.
-    pub(super) fn mean(&self, of: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
+    pub(crate) fn mean(&self, of: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
         let values: Option<Vec<f64>> = self.runs.iter().map(|run| of(run)).collect();
         values.map(|values| values.iter().sum::<f64>() / count(values.len() as u64))
     }

@@ -13,19 +13,13 @@ pub(super) fn short_table<'g>(
     groups: &'g [Group],
     width: usize,
 ) -> (Table, Vec<Column<'g>>) {
-    let first: Vec<Column<'g>> = FIRST
-        .iter()
-        .filter_map(|title| groups.iter().find(|group| group.title == *title))
-        .flat_map(Group::columns)
-        .filter(|column| has_values(lines, column))
-        .collect();
     let others = groups
         .iter()
         .filter(|group| group.table == metrics::Table::Main && !FIRST.contains(&group.title.as_str()))
         .filter(|group| lines.iter().flat_map(|line| &line.runs).any(|run| (group.applies)(run)))
         .flat_map(Group::columns)
         .filter(|column| has_values(lines, column));
-    let mut columns = first;
+    let mut columns = first_columns(lines, groups);
     let mut table = filled(lines, &columns);
     for column in others {
         columns.push(column);
@@ -37,6 +31,16 @@ pub(super) fn short_table<'g>(
         }
     }
     (table, columns)
+}
+
+/// Returns the columns that every table has: loaded ping, goodput and loss.
+pub(crate) fn first_columns<'g>(lines: &[Line<'_>], groups: &'g [Group]) -> Vec<Column<'g>> {
+    FIRST
+        .iter()
+        .filter_map(|title| groups.iter().find(|group| group.title == *title))
+        .flat_map(Group::columns)
+        .filter(|column| has_values(lines, column))
+        .collect()
 }
 
 fn filled(lines: &[Line<'_>], columns: &[Column<'_>]) -> Table {

@@ -14,6 +14,7 @@ OWN = examples/own-discipline
 
 PYTHON ?= python3
 VENV = $(TARGET)/python
+WHEEL_VENV = $(TARGET)/maturin
 
 # Target of the playground's module.
 WASM = wasm32-unknown-unknown
@@ -32,7 +33,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: announce site site-check playground playground-test playground-check bench-playground wasm chromium python bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
@@ -49,6 +50,7 @@ help:
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make random   the random tests with new seeds, ROUNDS=10 times"
 	@echo "make python   build the Python package in a virtual environment, and test it"
+	@echo "make wheel    the Python package as a wheel, as a release has it; 11 minutes of CPU time"
 	@echo "make playground  build the page of queues side by side into playground/dist, for any static host"
 	@echo "make site     playground, book, disciplines, papers and library as one static site in site/dist"
 	@echo "make playground-test  its tests: bytes of the command, units, a browser"
@@ -118,6 +120,19 @@ python: toolchain
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --quiet --profile dev --manifest-path python/Cargo.toml
 	cd python && $(abspath $(VENV))/bin/mypy
 	cd python && $(abspath $(VENV))/bin/python -m pytest --quiet
+
+# The optimised package as the wheel that a release uploads: one file for every Python from 3.10 on. The profile is release
+# with unwinding: a panic in a notebook must not end its kernel.
+wheel: toolchain
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "A wheel needs Python 3.10 or later with the module venv: install python3 and python3-venv, or set PYTHON=..."; \
+	  exit 1; }
+	@echo "This compiles the package, which takes about 11 minutes of CPU time."
+	test -x $(WHEEL_VENV)/bin/python || $(PYTHON) -m venv $(WHEEL_VENV)
+	$(WHEEL_VENV)/bin/python -m pip --quiet --disable-pip-version-check install "$$(grep ^maturin== python/requirements-test.txt)"
+	rm -f $(TARGET)/wheels/goodqueue-*.whl
+	VIRTUAL_ENV=$(abspath $(WHEEL_VENV)) $(WHEEL_VENV)/bin/maturin build --profile wheel --strip --manifest-path python/Cargo.toml --out $(TARGET)/wheels
+	@ls -l $(TARGET)/wheels/goodqueue-*.whl | awk '{ printf "%s, %.1f MB\n", $$NF, $$5 / 1e6 }'
 
 # The simulator as a WebAssembly module, with its JavaScript side.
 wasm: toolchain

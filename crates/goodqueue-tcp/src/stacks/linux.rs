@@ -350,13 +350,18 @@ impl Linux {
             }
             self.undoing.remember_window(core);
             self.undoing.forgo_window();
+            // The recovery ends where the reduction would have ended (`high_seq`). A loss beyond
+            // that point is a new event, even if the segment has been sent again by then.
+            let end = core.recovery_point;
+            core.enter_recovery();
+            core.recovery_point = end;
         } else {
             self.undoing.remember_window(core);
             let cwnd = core.cwnd;
             core.ssthresh = core.reduced_window(now, Signal::Loss, acked);
             core.prr = Prr::begin_whole(cwnd);
+            core.enter_recovery();
         }
-        core.enter_recovery();
     }
 
     /// Sets the timer after an ACK. `awaits_reordered`: it waits for a reordered segment now.

@@ -55,6 +55,30 @@ fn dctcp_takes_a_loss_as_reno_does() {
     assert_eq!(segments(&pair, &config), 10);
 }
 
+/// How often a flow that was marked recovers, and the window in segments that it has then.
+fn after_a_mark(name: &str, lost: [u64; 2]) -> (u64, u64) {
+    let config = Config { iw: 20, initial_ssthresh: 20 * MSS, ..linux(name) };
+    let config = Config { ecn: true, ..config };
+    let mut pair = bulk(name, config).lose(lost);
+    // The mark is answered while segment 21 is the newest.
+    pair.fates.insert((2, 1), Fate::Mark);
+    pair.run_until(at(520));
+    assert_eq!((pair.sender.stats().ecn_reductions, pair.sender.stats().timeouts), (1, 0));
+    (pair.sender.stats().fast_recoveries, segments(&pair, &config))
+}
+
+#[test]
+fn in_linux_a_loss_beyond_what_was_out_at_a_mark_is_a_new_event() {
+    // Both losses lie in what was out at the mark: one recovery, which ends there.
+    assert_eq!(after_a_mark("dctcp", [10, 15]).0, 1);
+    // Segment 23 left while the window was being reduced for the mark. Its loss reduces it again,
+    // although the recovery of segment 10 had not begun when it left.
+    let (recoveries, window) = after_a_mark("dctcp", [10, 23]);
+    assert_eq!(recoveries, 2);
+    assert!(window <= 5, "halved for the mark, for the loss and for the later loss: {window}");
+    assert_eq!(after_a_mark("cubic", [10, 23]).0, 2, "also without DCTCP");
+}
+
 #[test]
 fn vegas_grows_by_a_segment_per_round_trip_while_nothing_queues() {
     let config = Config { iw: 10, initial_ssthresh: 10 * MSS, ..linux("vegas") };

@@ -167,15 +167,14 @@ impl Load {
 /// The line of a discipline, with the decisions of the kernel of `profile` where these are a
 /// variant: CoDel and RED have one for all times.
 fn of_linux(line: &str, profile: &str) -> String {
-    match line.split_once(' ') {
-        Some((kind @ ("fq_codel" | "pie"), rest)) if !line.contains("variant") => {
-            format!("{kind} variant {profile} {rest}")
-        }
-        Some((kind @ ("codel" | "red"), rest)) if !line.contains("variant") => {
-            format!("{kind} variant linux {rest}")
-        }
-        _ => line.to_owned(),
-    }
+    // A line may be the name alone.
+    let (kind, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
+    let variant = match kind {
+        "fq_codel" | "pie" => profile,
+        "codel" | "red" => "linux",
+        _ => return line.to_owned(),
+    };
+    if line.contains("variant") { line.to_owned() } else { format!("{kind} variant {variant}{rest}") }
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -203,6 +202,17 @@ mod tests {
         }
 
         fn ended(&mut self, _visit: &Visit, _at: Instant, _fate: Fate) {}
+    }
+
+    #[test]
+    fn a_discipline_decides_as_in_the_kernel_also_if_its_line_has_no_parameters() {
+        assert_eq!(of_linux("pie", "linux"), "pie variant linux");
+        assert_eq!(of_linux("fq_codel", "linux314"), "fq_codel variant linux314");
+        assert_eq!(of_linux("codel", "linux314"), "codel variant linux");
+        assert_eq!(of_linux("pie limit 100", "linux"), "pie variant linux limit 100");
+        assert_eq!(of_linux("pie variant linux314 limit 100", "linux314"), "pie variant linux314 limit 100");
+        assert_eq!(of_linux("fq_pie", "linux"), "fq_pie", "fq_pie is that of Linux by default");
+        assert_eq!(of_linux("cake besteffort", "linux"), "cake besteffort");
     }
 
     #[test]

@@ -142,10 +142,8 @@ fn papers_of_ones_own_are_reproduced_and_reported() {
         of = [\"details.sojourn_s.down\"]\naxes = [\"s\", \"share\"]\n";
     std::fs::write(own.join("claims.toml"), claims).expect("written");
     let listed = stdout(&goodqueue(folder.path(), &["reproduce", "--papers", "papers"]));
-    assert!(
-        listed.contains("own         1     2              unknown"),
-        "a paper without measured times: {listed}"
-    );
+    let row = listed.lines().find(|line| line.starts_with("own "));
+    assert!(row.is_some_and(|row| row.contains(" unknown ")), "a paper without measured times: {listed}");
     let output =
         goodqueue(folder.path(), &["reproduce", "own", "--papers", "papers", "--report", "own.html"]);
     assert!(stdout(&output).contains("own: 1 of 1 claims reproduced"));

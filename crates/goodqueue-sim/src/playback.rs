@@ -79,6 +79,14 @@ impl Playback {
         self.simulation.sources.get(flow).map_or(0, |source| source.delivered())
     }
 
+    /// Returns the payload bytes of a flow that have arrived since the start, each counted once.
+    /// Bytes that wait for an earlier one are included, so no second has more of them than the line
+    /// carries.
+    #[must_use]
+    pub fn received(&self, flow: usize) -> u64 {
+        self.simulation.sources.get(flow).map_or(0, |source| source.received())
+    }
+
     /// Returns the probes that a flow has sent since the start. Only pings send some.
     #[must_use]
     pub fn round_trips(&self, flow: usize) -> &[RoundTrip] {

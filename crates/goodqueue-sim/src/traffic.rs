@@ -126,6 +126,9 @@ macro_rules! sources {
             fn delivered(&self) -> u64 {
                 match self { $(Self::$name(source) => source.delivered()),+ }
             }
+            fn received(&self) -> u64 {
+                match self { $(Self::$name(source) => source.received()),+ }
+            }
             fn tally(&self) -> Tally {
                 match self { $(Self::$name(source) => source.tally()),+ }
             }

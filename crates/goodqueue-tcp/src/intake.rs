@@ -412,6 +412,10 @@ impl Intake {
         self.rcv_nxt.saturating_sub(1 + u64::from(self.fin_received))
     }
 
+    pub(crate) fn received(&self) -> u64 {
+        self.delivered() + self.reassembly.held()
+    }
+
     /// Prefetch hint: the first range that is held out of order, which the next segment will read.
     #[inline]
     pub(crate) fn held(&self) -> Option<&impl Copy> {

@@ -58,6 +58,11 @@ impl Reassembly {
         self.ranges.first()
     }
 
+    /// Returns the number of bytes in all ranges.
+    pub(crate) fn held(&self) -> u64 {
+        self.ranges.iter().map(|range| range.1 - range.0).sum()
+    }
+
     /// Keeps `start..end`.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> Stored {
         // Ranges `low..high` overlap or touch the new one.
@@ -174,10 +179,6 @@ mod tests {
     use super::*;
     use alloc::vec;
 
-    fn held(store: &Reassembly) -> u64 {
-        store.ranges.iter().map(|range| range.1 - range.0).sum()
-    }
-
     fn list(store: &Reassembly) -> Vec<(u64, u64)> {
         store.blocks(10, None).iter(10).collect()
     }
@@ -191,12 +192,12 @@ mod tests {
         assert_eq!(list(&store), vec![(80, 90), (60, 70), (40, 50)]);
         assert_eq!(store.insert(30, 40), Stored::New);
         assert_eq!(list(&store), vec![(20, 50), (80, 90), (60, 70)]);
-        assert_eq!(held(&store), 50);
+        assert_eq!(store.held(), 50);
         assert_eq!(store.insert(25, 45), Stored::Duplicate);
         assert_eq!(store.insert(0, 100), Stored::New);
-        assert_eq!(held(&store), 100);
+        assert_eq!(store.held(), 100);
         assert_eq!(store.advance(5), 100);
-        assert_eq!(held(&store), 0);
+        assert_eq!(store.held(), 0);
         assert!(store.is_empty());
         assert!(store.blocks(100, None).is_empty());
     }

@@ -80,6 +80,12 @@ impl Receiver {
         self.intake.delivered()
     }
 
+    /// Payload bytes that arrived, each counted once: those delivered, and those beyond a gap.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.intake.received()
+    }
+
     /// Prefetch hint: the first range that is held out of order, which the next segment will read.
     #[must_use]
     #[inline]

@@ -82,13 +82,13 @@ impl Column {
         answers
     }
 
-    /// Returns the state of every flow: delivered bytes, congestion window, bytes in flight,
+    /// Returns the state of every flow: received bytes, congestion window, bytes in flight,
     /// smoothed RTT in nanoseconds, retransmissions. The last four are -1 for a flow that is not a
     /// single TCP connection.
     pub(crate) fn flows(&self) -> Vec<f64> {
         let mut values = Vec::with_capacity(FLOW * self.job.config.flows.len());
         for flow in 0..self.job.config.flows.len() {
-            values.push(exact(self.playback.delivered(flow)));
+            values.push(exact(self.playback.received(flow)));
             values.extend(self.playback.sender(flow).map_or([-1.0; FLOW - 1], |sender| {
                 [sender.cwnd, sender.in_flight, sender.srtt.as_nanos(), sender.retransmits].map(exact)
             }));

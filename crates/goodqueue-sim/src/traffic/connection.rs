@@ -105,6 +105,11 @@ impl Connection {
         self.halves[direction.index()].receiver.delivered()
     }
 
+    /// Returns the payload bytes that arrived in `direction`, in order or not.
+    pub(crate) fn received(&self, direction: Direction) -> u64 {
+        self.halves[direction.index()].receiver.received()
+    }
+
     /// Returns true once both ends have closed and know that the other end has everything.
     pub(crate) fn is_finished(&self) -> bool {
         self.halves.iter().all(|half| half.sender.is_finished())

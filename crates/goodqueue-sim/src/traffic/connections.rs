@@ -167,6 +167,13 @@ impl Connections {
             + open.map(|connection| connection.delivered(direction)).sum::<u64>()
     }
 
+    /// Returns the payload bytes of all connections that arrived in `direction`. Of an ended
+    /// connection only the bytes in order count.
+    pub(crate) fn received_in_all(&self, direction: Direction) -> u64 {
+        let open = self.places.iter().filter_map(|place| place.connection.as_ref());
+        self.delivered[direction.index()] + open.map(|connection| connection.received(direction)).sum::<u64>()
+    }
+
     /// Returns the counters of all connections.
     pub(crate) fn counts(&self) -> Counts {
         let open = self.places.iter().filter_map(|place| place.connection.as_ref());

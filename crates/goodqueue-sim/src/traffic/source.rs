@@ -32,6 +32,12 @@ pub trait Source {
     /// Returns the payload bytes delivered to the receiving application, in order, since the start.
     fn delivered(&self) -> u64;
 
+    /// Returns the payload bytes that have arrived since the start, each counted once: those
+    /// delivered, and those that wait for an earlier byte.
+    fn received(&self) -> u64 {
+        self.delivered()
+    }
+
     /// Returns the flow's counters since its start.
     fn tally(&self) -> Tally;
 

@@ -244,6 +244,10 @@ impl Source for Tcp {
         self.receiver.delivered()
     }
 
+    fn received(&self) -> u64 {
+        self.receiver.received()
+    }
+
     fn tally(&self) -> Tally {
         let stats = self.sender.stats();
         Tally {

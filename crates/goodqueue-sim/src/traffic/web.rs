@@ -400,6 +400,10 @@ impl Source for Web {
         self.connections.delivered_in_all(self.settings.direction)
     }
 
+    fn received(&self) -> u64 {
+        self.connections.received_in_all(self.settings.direction)
+    }
+
     fn tally(&self) -> Tally {
         self.connections.tally(self.settings.direction)
     }

@@ -8,6 +8,7 @@
 
 mod catalogue;
 mod column;
+mod limits;
 mod log;
 mod path;
 mod request;

@@ -71,7 +71,8 @@ impl Log {
         let rate = match &self.capacity[place][visit.direction.index()] {
             Capacity::Constant(rate) => *rate,
             Capacity::Schedule(changes) => {
-                let due = changes.iter().rev().find(|change| change.0 <= at).or_else(|| changes.first());
+                let begun = changes.partition_point(|change| change.0 <= at);
+                let due = changes.get(begun.saturating_sub(1));
                 due.map_or(UNLIMITED, |change| change.1)
             }
             Capacity::Trace(_) => UNLIMITED,

@@ -54,6 +54,14 @@ impl Request {
     /// # Errors
     /// What the command prints.
     pub fn runs(&self) -> Result<Runs<'static>, Diagnostic> {
+        Self::runs_of(self.sweep()?)
+    }
+
+    /// Returns the points of the scenario with its changes. None of them is resolved yet.
+    ///
+    /// # Errors
+    /// What the command prints.
+    pub(crate) fn sweep(&self) -> Result<Sweep<'static>, Diagnostic> {
         let mut document = match (&self.builtin, &self.toml) {
             (Some(name), _) => library::load_builtin(name)?,
             (None, Some(text)) => Document::parse(GIVEN, text, Path::new(""))?,
@@ -70,7 +78,14 @@ impl Request {
             set: self.set.clone(),
             ..Overrides::default()
         })?;
-        let sweep = Sweep::new(&document, &Names::default())?;
+        Sweep::new(&document, &Names::default())
+    }
+
+    /// Returns the runs of a sweep.
+    ///
+    /// # Errors
+    /// What the command prints.
+    pub(crate) fn runs_of(sweep: Sweep<'static>) -> Result<Runs<'static>, Diagnostic> {
         let asked = sweep.point(0)?.1.output.series;
         Runs::with(sweep, Steps::Given(asked))
     }

@@ -10,6 +10,7 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::column::Column;
+use crate::limits;
 use crate::log::nanos;
 use crate::path::{Path, Place};
 use crate::request::Request;
@@ -79,23 +80,17 @@ impl Told {
     }
 }
 
-/// Most columns of a show.
-const MOST_COLUMNS: usize = 8;
-
 impl Show {
     /// Returns the show of a request at its beginning.
     ///
     /// # Errors
-    /// What the command prints.
+    /// What the command prints, or more than a page can show.
     pub fn of(request: &str) -> Result<Self, Diagnostic> {
         let request = Request::parse(request)?;
-        let runs = request.runs()?;
-        let first = runs.scenario()?;
+        let sweep = request.sweep()?;
+        let first = limits::first_point(&sweep)?;
+        let runs = Request::runs_of(sweep)?;
         let (disciplines, seeds) = (first.qdiscs.len(), first.seeds as usize);
-        if disciplines > MOST_COLUMNS {
-            return Err(Diagnostic::new(format!("{disciplines} disciplines are too many to show"))
-                .allowed(format!("1 to {MOST_COLUMNS}")));
-        }
         let path = Path::of(&first, runs.job(0)?.as_ref());
         let columns: Result<Vec<Column>, Diagnostic> = (0..disciplines)
             .map(|number| Column::new(runs.job(number * seeds)?.into_owned(), &path))

@@ -160,3 +160,58 @@ fn a_dropped_packet_has_the_story_that_the_command_tells() {
     assert!(show.story_of(1, 1e9).expect_err("there is none").to_string().contains("packets arrived"));
     assert!(show.story_of(7, 1.0).is_err());
 }
+
+#[test]
+fn a_link_that_asks_for_too_much_is_refused_with_the_limit_and_the_remedy() {
+    let refused = |changes: serde_json::Value| {
+        let error = Show::of(&changes.to_string()).map(|_| ()).expect_err("refused").to_string();
+        assert!(error.contains("allowed: "), "{error}");
+        error
+    };
+    let scenario = |text: &str| refused(serde_json::json!({ "toml": text }));
+    let flows = scenario("flows = [{ count = 99999 }, { kind = 'ping' }]");
+    assert_eq!(
+        flows,
+        "100000 flows are too many to show\n  allowed: at most 200\n  \
+         help: lower the `count` of a table in `flows`. The command `goodqueue compare` has higher limits."
+    );
+    assert!(scenario("seeds = 50000").contains("runs are too many to show"));
+    let swept: Vec<String> = (1..20_000).map(|value| value.to_string()).collect();
+    assert!(scenario(&format!("sweep = {{ 'seed' = [{}] }}", swept.join(","))).contains("too many to show"));
+    assert!(scenario("duration = '1000000s'").contains("a simulated time of 1000000s is too long to show"));
+    let pings = scenario("duration = '3600s'\nflows = [{ kind = 'ping', interval = '100us' }]");
+    assert!(pings.contains("36000000 pings are too many to show"), "{pings}");
+    let fast = scenario("duration = '60s'\nlink = { down = '100gbit' }");
+    assert!(fast.starts_with("up to 991 million packets in 60s are too many to show"), "{fast}");
+    assert!(fast.contains("help: simulate at most 1s (`duration`), or lower the rate."), "{fast}");
+    let datagrams =
+        "flows = [{ kind = 'cbr', rate = '100gbit', packet = 100, count = 9 }, { kind = 'ping' }]";
+    assert!(scenario(datagrams).contains("million packets"));
+    assert!(refused(serde_json::json!({ "qdiscs": vec!["codel"; 9] })).contains("9 disciplines"));
+}
+
+#[test]
+fn every_built_in_scenario_can_be_shown() {
+    for entry in goodqueue_scenario::library::SCENARIOS {
+        let request = serde_json::json!({ "builtin": entry.name, "qdiscs": ["fq_codel"] });
+        Show::of(&request.to_string()).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+    }
+}
+
+#[test]
+fn a_flow_receives_no_more_than_its_line_carries_also_when_a_gap_is_filled() {
+    let mut show = Show::of(
+        r#"{"rate": "10mbit", "up": "1mbit", "time": "60s", "qdiscs": ["pfifo limit 100"],
+            "set": ["flows=[{kind='tcp', direction='up'}, {kind='ping'}]"]}"#,
+    )
+    .expect("valid");
+    let mut received = vec![0.0];
+    for second in 1..=60 {
+        show.play(Instant::ZERO + Duration::from_secs(second)).expect("runs");
+        received.push(show.flows(0)[0]);
+    }
+    let most = received.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
+    // A packet may begin in one second and arrive in the next one.
+    assert!(most <= 125_000.0 + 1514.0, "{most} bytes in a second on a line of 125,000 bytes per second");
+    assert!(received[60] > 0.8 * 60.0 * 125_000.0);
+}

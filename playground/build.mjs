@@ -1,7 +1,8 @@
 // Builds the playground into dist/, or with --tests its unit tests into dist-tests/.
 
 import { build } from "esbuild";
-import { copyFile, cp, mkdir, readdir, rm } from "node:fs/promises";
+import { copyFile, cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { withPolicy } from "./policy.mjs";
 
 const common = {
   bundle: true,
@@ -33,7 +34,7 @@ if (process.argv.includes("--tests")) {
     // The module is fetched by its address.
     external: ["*.wasm"],
   });
-  for (const page of ["index.html", "teachers.html"]) await copyFile(page, `dist/${page}`);
+  for (const page of ["index.html", "teachers.html"]) await writeFile(`dist/${page}`, withPolicy(await readFile(page, "utf8")));
   // The chart library of the reports, with its notices.
   await cp("../crates/goodqueue-report/vendor/echarts", "dist/echarts", { recursive: true });
   await copyFile("pkg/goodqueue_wasm_bg.wasm", "dist/goodqueue_wasm_bg.wasm");

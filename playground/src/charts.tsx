@@ -2,7 +2,8 @@
 // loaded when somebody opens the charts.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { coloursOf, namesOf } from "./colours.ts";
+import { coloursOf } from "./colours.ts";
+import { namesOf } from "./flows.ts";
 import { CHARTS, queueNames } from "./history.ts";
 import type { Player } from "./player.ts";
 import type { About } from "./protocol.ts";
@@ -95,12 +96,17 @@ export function Charts({ player, about }: { player: Player; about: About }) {
   );
 }
 
+/** A number of an axis, without the digits that binary fractions add. */
+export function axisLabel(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}
+
 function option(index: number, player: Player, about: About): object {
   const info = CHARTS[index];
   if (info === undefined) return {};
   const style = getComputedStyle(document.documentElement);
   const [ink, faint] = [style.getPropertyValue("--muted"), style.getPropertyValue("--faint")];
-  const [names, colours] = [namesOf(about.flows), coloursOf(about.flows)];
+  const [names, colours] = [namesOf(about), coloursOf(about)];
   const series = player.tracks.flatMap((track, column) => {
     const curves = info.curves(track, player.now, names, about.flows, queueNames(about.places));
     return curves.map((curve, at) => ({
@@ -111,10 +117,14 @@ function option(index: number, player: Player, about: About): object {
       color: curve.flow < 0 ? COLUMNS[column % COLUMNS.length] : colours[curve.flow],
     }));
   });
-  const axis = { axisLabel: { color: ink }, axisLine: { lineStyle: { color: faint } }, splitLine: { lineStyle: { color: faint } } };
+  const axis = { axisLabel: { color: ink, formatter: axisLabel }, axisLine: { lineStyle: { color: faint } }, splitLine: { lineStyle: { color: faint } } };
   return {
     grid: { left: 46, right: 12, top: 8, bottom: 24 },
-    xAxis: { type: "value", min: 0, max: Math.max(1e-3, player.now / 1e9), ...axis, splitLine: { show: false } },
+    xAxis: {
+      type: "value", min: 0, max: Math.max(1e-3, player.now / 1e9), ...axis, splitLine: { show: false },
+      // The last label would be the present time, which is on no round number.
+      axisLabel: { ...axis.axisLabel, showMaxLabel: false },
+    },
     yAxis: { type: "value", min: 0, ...axis },
     tooltip: {
       trigger: "axis", confine: true, order: "valueDesc", textStyle: { fontSize: 12 },

@@ -2,13 +2,16 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { facts } from "./facts.ts";
-import { coloursOf, namesOf } from "./colours.ts";
+import { coloursOf } from "./colours.ts";
+import { flowRows, namesOf, type FlowRow } from "./flows.ts";
 import { Parameters } from "./parameters.tsx";
+import { capital, plainName, wayOf } from "./plain.ts";
 import type { About, Catalogue, Story } from "./protocol.ts";
+import { capacity } from "./rates.ts";
 import { Scene, rowsOf, type Look } from "./scene.ts";
 import { sparkline } from "./sparkline.ts";
-import type { Packet, Track } from "./track.ts";
-import { grade, ms } from "./words.ts";
+import { windowOf, type Packet, type Reading, type Track } from "./track.ts";
+import { grade, idle, ms, span } from "./words.ts";
 
 /** What a column needs to draw itself. */
 export interface Moment {
@@ -18,6 +21,8 @@ export interface Moment {
   room: number[];
   /** Longest ping of any column. */
   top: number;
+  /** The ping that each column shows in large. Empty while no numbers change. */
+  pings: (Reading | null)[];
   /** True a few times per second, when the numbers change. */
   changesNumbers: boolean;
 }
@@ -56,8 +61,9 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
   const scenes = useRef<Scene | null>(null);
   const pointed = useRef<number | null>(null);
   pointed.current = asked?.packet.id ?? null;
-  const names = namesOf(about.flows);
-  const colours = coloursOf(about.flows);
+  const names = namesOf(about);
+  const colours = coloursOf(about);
+  const rows = flowRows(about);
 
   useEffect(() => {
     const context = canvas.current?.getContext("2d", { alpha: false });
@@ -80,18 +86,20 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
         small, track.answersUntil(moment.now), moment.now, SPAN, moment.top, { width: wide, height: 44, ratio },
         style.getPropertyValue("--ping"), style.getPropertyValue("--faint"),
       );
-      numbers(track, moment, about, number.current, bars.current, losses.current);
+      numbers(track, moment, index, about, rows, { ping: number.current, bars: bars.current, losses: losses.current });
     });
     return () => register(index, null);
   }, [about, index]);
 
   const told = asked === null ? null : facts(asked.packet, about.places[asked.packet.queue >> 1]?.name ?? null, asked.now, names[asked.packet.flow] ?? "flow", reasons);
   const probe = about.flows.findIndex((flow) => flow.kind === "ping");
-  const flows = about.flows.map((flow, at) => ({ flow, at })).filter(({ at }) => at !== probe);
   const label = about.columns[index]?.label ?? line;
+  const heading = label !== about.columns[index]?.line ? label : plainName(about, index);
+  const way = wayOf(about);
+  const lately = span(windowOf(about));
   return (
     <section class="column" aria-label={`Queue ${index + 1}: ${label}`}>
-      {label !== about.columns[index]?.line && <h2 class="label">{label}</h2>}
+      {heading !== null && <h2 class="label">{capital(heading)}</h2>}
       <div class="line">
         <label class="hidden" for={`line-${index}`}>Discipline of queue {index + 1}, in tc's grammar</label>
         <span aria-hidden="true">tc qdisc</span>
@@ -104,9 +112,14 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
       </div>
       {error !== null && <pre class="error" id={`error-${index}`} role="alert">{error}</pre>}
       <div class="ping">
-        <p><span>{names[probe] ?? "ping"}</span> <strong ref={number} class="ms">–</strong></p>
+        <p title={`Mean of the pings of the last ${lately}`}>
+          <span>{names[probe] ?? "ping"}<small>mean of {lately}</small></span> <strong ref={number} class="ms">–</strong>
+        </p>
         <canvas ref={spark} class="spark" role="img" aria-label="Ping times of the last 12 seconds" />
       </div>
+      <p class="way" aria-label={`The way of the packets: ${way.join(", ")}`}>
+        {way.map((station, at) => <>{at > 0 && <i aria-hidden="true">→</i>}<span>{station}</span></>)}
+      </p>
       <canvas
         ref={canvas} class="scene" role="application" tabIndex={0}
         aria-label="Packets in the two queues and on the line. The arrow keys choose a packet and show its story."
@@ -141,11 +154,11 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
           )}
         </aside>
       )}
-      <ul class="flows" ref={bars} aria-label="Goodput of each flow">
-        {flows.map(({ at }) => (
-          <li key={at} data-flow={at}>
-            <i style={{ background: colours[at] }} /> <span>{names[at]}</span>
-            <b class="bar"><b style={{ background: colours[at] }} /></b> <output>0.00</output>
+      <ul class="flows" ref={bars} aria-label={`Goodput of each flow, mean of the last ${lately}`}>
+        {rows.map(({ name, flows: [first = 0] }) => (
+          <li key={name}>
+            <i style={{ background: colours[first] }} /> <span>{name}</span>
+            <b class="bar"><b style={{ background: colours[first] }} /></b> <output>0.00</output>
           </li>
         ))}
       </ul>
@@ -182,24 +195,28 @@ function look(canvas: HTMLCanvasElement, colours: string[]): Look {
   };
 }
 
-function numbers(
-  track: Track, { now, top }: Moment, about: About, ping: HTMLElement | null, bars: HTMLElement | null, losses: HTMLElement | null,
-): void {
-  const seen = track.ping(now);
+/** The elements of a column whose numbers change. */
+interface Shown {
+  ping: HTMLElement | null;
+  bars: HTMLElement | null;
+  losses: HTMLElement | null;
+}
+
+function numbers(track: Track, moment: Moment, index: number, about: About, rows: FlowRow[], { ping, bars, losses }: Shown): void {
+  const { now } = moment;
+  const seen = moment.pings[index] ?? null;
   if (ping !== null) {
     ping.textContent = seen === null ? "–" : ms(seen.time);
-    ping.classList.toggle("waiting", seen?.isWaiting ?? false);
-    const base = Math.min(...about.flows.filter((flow) => flow.kind === "ping").map((flow) => flow.rtt));
-    ping.dataset["grade"] = seen === null ? "" : grade(seen.time, base);
+    ping.dataset["grade"] = seen === null ? "" : grade(seen.time, idle(about));
   }
-  for (const item of bars?.children ?? []) {
-    const flow = Number((item as HTMLElement).dataset["flow"]);
-    const [value, most, text] = about.flows[flow]?.kind === "ping" ? answer(track, flow, now, top) : rate(track, flow, now, about);
+  [...(bars?.children ?? [])].forEach((item, at) => {
+    const { flows = [] } = rows[at] ?? {};
+    const [value, most, text] = about.flows[flows[0] ?? 0]?.kind === "ping" ? answer(track, flows[0] ?? 0, moment) : rate(track, flows, now, about);
     const [bar] = item.querySelectorAll<HTMLElement>(".bar > b");
     if (bar !== undefined) bar.style.width = `${Math.min(100, (100 * value) / most)}%`;
     const output = item.querySelector("output");
     if (output !== null) output.textContent = text;
-  }
+  });
   if (losses !== null) {
     const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0);
     const [drops, marks] = [sum(track.drops), sum(track.marks)];
@@ -211,29 +228,14 @@ function numbers(
   }
 }
 
-/** Goodput of a flow, the length of its bar at most, and the text. */
-function rate(track: Track, flow: number, now: number, about: About): [number, number, string] {
-  const rate = track.goodput(flow, now);
-  return [rate, capacity(about, about.flows[flow]?.direction ?? "down"), `${rate < 10 ? rate.toFixed(2) : rate.toFixed(1)} Mbit/s`];
+/** Goodput of the flows of a row, the length of its bar at most, and the text. */
+function rate(track: Track, flows: number[], now: number, about: About): [number, number, string] {
+  const rate = flows.reduce((sum, flow) => sum + track.goodput(flow, now), 0);
+  return [rate, capacity(about, about.flows[flows[0] ?? 0]?.direction ?? "down"), `${rate < 10 ? rate.toFixed(2) : rate.toFixed(1)} Mbit/s`];
 }
 
 /** The same of a further ping. */
-function answer(track: Track, flow: number, now: number, top: number): [number, number, string] {
+function answer(track: Track, flow: number, { now, top }: Moment): [number, number, string] {
   const seen = track.ping(now, flow);
   return seen === null ? [0, top, "–"] : [seen.time, Math.max(top, seen.time), ms(seen.time)];
-}
-
-/** Largest rate of the slowest link in Mbit/s. */
-function capacity(about: About, direction: "down" | "up"): number {
-  type Ends = Partial<Record<"down" | "up", unknown>>;
-  const links = [about.scenario["link"] as Ends, (about.scenario["line"] as Ends | undefined) ?? {}, ...((about.scenario["hops"] as Ends[] | undefined) ?? [])];
-  const rates = links.map((link) => (JSON.stringify(link[direction] ?? "").match(/[\d.]+[kmgt]?bit/g) ?? []).map(megabits));
-  return Math.max(0.1, Math.min(...rates.filter((all) => all.length > 0).map((all) => Math.max(...all))));
-}
-
-/** Reads a rate as the command writes it: `10mbit`. */
-export function megabits(rate: string): number {
-  const [, value = "0", unit = ""] = /^([\d.]+)\s*([kmgt]?)(?:bit)?/i.exec(rate.trim()) ?? [];
-  const factor: Record<string, number> = { "": 1e-6, k: 1e-3, m: 1, g: 1e3, t: 1e6 };
-  return parseFloat(value) * (factor[unit.toLowerCase()] ?? 1);
 }

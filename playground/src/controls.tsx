@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Catalogue } from "./protocol.ts";
 import { MOST_FLOWS, rateSteps, type Settings } from "./settings.ts";
-import { megabits } from "./column.tsx";
+import { megabits } from "./rates.ts";
 
 interface Props {
   settings: Settings;

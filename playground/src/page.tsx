@@ -2,26 +2,28 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Charts } from "./charts.tsx";
-import { Column, megabits, type Draw } from "./column.tsx";
+import { Column, type Draw, type Moment } from "./column.tsx";
 import { Controls, ScenarioControls } from "./controls.tsx";
+import { tellHeight } from "./embed.ts";
+import { Guide, isNew, type GuideStep } from "./guide.tsx";
 import { LessonList, LessonPanel } from "./lesson.tsx";
 import { LESSONS, isMade, type Lesson } from "./lessons.ts";
 import { Player } from "./player.ts";
 import { PRESETS, presetOf, settingsOf } from "./presets.ts";
 import type { About, Catalogue, Story } from "./protocol.ts";
+import { megabits } from "./rates.ts";
 import { ScenarioText } from "./scenario.tsx";
 import {
-  command, file, fromHash, isScenario, ofScenario, python, rateSteps, request, toHash, withRateFrom, type Settings,
+  FIRST, command, file, fromHash, ignoredIn, isScenario, ofScenario, python, rateSteps, request, toHash, withRateFrom, type Settings,
 } from "./settings.ts";
 import { MOST_PLACES, type Packet } from "./track.ts";
 import { Results } from "./results.tsx";
 import { Sound } from "./sound.ts";
 import { tomlOfJson } from "./toml.ts";
-import { nameOf, seenIn, sentence } from "./words.ts";
+import { BEGINNING, REFUSED, nameOf, seenIn, sentence } from "./words.ts";
 
-/** Milliseconds between two changes of numbers, and of the sentence. */
-const NUMBERS = 200;
-const SENTENCE = 1200;
+/** Milliseconds between two changes of the numbers and of the sentence, which change together. */
+const NUMBERS = 250;
 /** Milliseconds between two sentences for a screen reader, which needs time to read. */
 const READ_ALOUD = 10_000;
 
@@ -56,6 +58,21 @@ function settingsAt(hash: string): Settings {
 /** True in a frame of another page: only the sentence, the clock and the columns are shown. */
 const IS_EMBEDDED = new URLSearchParams(location.search).has("embed");
 
+/** Widest window of a phone, in CSS pixels. The style sheet has the same. */
+const PHONE = "(max-width: 480px)";
+
+/** True on a phone, also after it is turned. */
+function usePhone(): boolean {
+  const [is, set] = useState(() => window.matchMedia(PHONE).matches);
+  useEffect(() => {
+    const query = window.matchMedia(PHONE);
+    const changed = () => set(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return is;
+}
+
 function wantsCalm(): boolean {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
@@ -69,9 +86,12 @@ export function Page() {
   const [speed, setSpeed] = useState(() => lessonOf(location.hash)?.speed ?? presetOf(settingsAt(location.hash))?.speed ?? "0.5");
   const [lesson, setLesson] = useState<Lesson | null>(() => lessonOf(location.hash));
   const [done, setDone] = useState<boolean[]>(() => lessonOf(location.hash)?.steps.map(() => false) ?? []);
+  const [isGuided, setGuided] = useState(() => !IS_EMBEDDED && location.hash === "" && isNew());
+  const [part, setPart] = useState<GuideStep["part"] | null>(null);
+  const isPhone = usePhone();
   // The clock's callback reads these.
-  const present = useRef({ settings, lesson, done });
-  present.current = { settings, lesson, done };
+  const present = useRef({ settings, lesson, done, isRefused: false });
+  present.current = { settings, lesson, done, isRefused: error !== null };
   const [json, setJson] = useState<string | null>(null);
   /** The results of the run so far, and the time up to which it was measured. */
   const [partial, setPartial] = useState<{ json: string; at: number } | null>(null);
@@ -84,20 +104,21 @@ export function Page() {
   const progress = useRef<HTMLProgressElement>(null);
   const spoken = useRef<HTMLParagraphElement>(null);
   const aloud = useRef<HTMLParagraphElement>(null);
-  const times = useRef({ numbers: 0, sentence: 0, aloud: 0 });
+  const times = useRef({ numbers: 0, aloud: 0 });
 
   const player = useMemo(() => {
     const made: Player = new Player({
       ready: setCatalogue,
       loaded: (info) => {
         loads.current += 1;
+        forget();
         setError(null);
-        setJson(null);
-        setPartial(null);
-        setAsked(null);
         setAbout(info);
       },
-      refused: setError,
+      refused: (message) => {
+        forget();
+        setError(message);
+      },
       drawn: (now) => draw(made, now),
       told: (column, number, story) =>
         setAsked((before) => (before?.column === column && before.packet.id === number * MOST_PLACES ? { ...before, story } : before)),
@@ -110,6 +131,13 @@ export function Page() {
     return made;
   }, []);
 
+  /** Nothing of an earlier run is left: no table, no results, no story. */
+  function forget(): void {
+    setJson(null);
+    setPartial(null);
+    setAsked(null);
+  }
+
   function draw(source: Player, now: number): void {
     const at = performance.now();
     const changesNumbers = at - times.current.numbers >= NUMBERS;
@@ -117,7 +145,9 @@ export function Page() {
     const { tracks } = source;
     const room = (tracks[0]?.peak ?? []).map((_, queue) => Math.max(...tracks.map((track) => track.peak[queue] ?? 0)));
     const top = changesNumbers ? Math.max(1, ...tracks.flatMap((track) => track.answersUntil(now).map((answer) => answer.time))) : 1;
-    const moment = { now, speed: source.isPlaying ? source.speed : 0, room, top, changesNumbers };
+    // The numbers and the sentence are made of the same readings.
+    const pings = changesNumbers ? tracks.map((track) => track.ping(now)) : [];
+    const moment: Moment = { now, speed: source.isPlaying ? source.speed : 0, room, top, pings, changesNumbers };
     tracks.forEach((track, index) => draws.current[index]?.(track, moment));
     if (changesNumbers && clock.current !== null && source.about !== null) {
       clock.current.textContent = `${(now / 1e9).toFixed(source.speed < 0.1 ? 3 : 1)} s`;
@@ -127,16 +157,18 @@ export function Page() {
     if (sound.current !== null && source.about !== null && source.isPlaying) {
       sound.current.play(tracks, now, Math.min(...source.about.flows.filter((flow) => flow.kind === "ping").map((flow) => flow.rtt)));
     }
-    if (at - times.current.sentence >= SENTENCE && spoken.current !== null && source.about !== null) {
-      times.current.sentence = at;
-      const info = source.about;
-      const { columns } = info;
-      const text = sentence(info, tracks.map((track, index) => seenIn(info, track, nameOf(columns[index]?.label ?? "", index), now)));
-      if (spoken.current.textContent !== text) spoken.current.textContent = text;
-      if (aloud.current !== null && source.isPlaying && at - times.current.aloud >= READ_ALOUD) {
-        times.current.aloud = at;
-        aloud.current.textContent = text;
-      }
+    if (changesNumbers && source.about !== null) say(source, pings, now, at);
+  }
+
+  function say(source: Player, pings: Moment["pings"], now: number, at: number): void {
+    const info = source.about;
+    if (spoken.current === null || info === null) return;
+    const seen = source.tracks.map((track, index) => seenIn(info, track, nameOf(info, index), pings[index] ?? null, now));
+    const text = present.current.isRefused ? REFUSED : sentence(info, seen);
+    if (spoken.current.textContent !== text) spoken.current.textContent = text;
+    if (aloud.current !== null && source.isPlaying && at - times.current.aloud >= READ_ALOUD) {
+      times.current.aloud = at;
+      aloud.current.textContent = text;
     }
   }
 
@@ -164,6 +196,9 @@ export function Page() {
   /** Shows these settings from this time on, in nanoseconds. */
   function show(next: Settings, from = 0): void {
     setSettings(next);
+    // The guide tells of the first sight.
+    setGuided(false);
+    setAsked(null);
     const running = present.current.lesson;
     const hash = toHash(next, catalogue?.version ?? "");
     const address = running === null ? hash : `${hash || "#"}&lesson=${running.id}`;
@@ -178,11 +213,13 @@ export function Page() {
       setLesson(lessonOf(location.hash));
       setDone(lessonOf(location.hash)?.steps.map(() => false) ?? []);
       setSettings(next);
+      setGuided(false);
       player.load(request(next));
     };
     window.addEventListener("hashchange", changed);
     return () => window.removeEventListener("hashchange", changed);
   }, []);
+  useEffect(() => (IS_EMBEDDED ? tellHeight() : undefined), []);
   useEffect(() => {
     player.isPlaying = isPlaying;
   }, [isPlaying]);
@@ -234,6 +271,17 @@ export function Page() {
     setTimeout(() => setCopied(""), 4000);
   }
 
+  /** Shows the first sight again, with its guide. */
+  function guide(): void {
+    setLesson(null);
+    present.current.lesson = null;
+    setSpeed(presetOf(FIRST)?.speed ?? "0.5");
+    show(FIRST);
+    setGuided(true);
+    setPlaying(!wantsCalm());
+    window.scrollTo({ top: 0 });
+  }
+
   /** Shows a preset, or a built-in scenario. */
   function choose(value: string): void {
     const preset = PRESETS.find(({ name }) => name === value);
@@ -256,9 +304,17 @@ export function Page() {
       {!IS_EMBEDDED && <header>
         <h1>goodqueue <small>playground</small></h1>
         <p>Every packet on this page is simulated as a real one: the queues are those of <code>tc</code>, the transfers are TCP.</p>
+        <button class="link" onClick={guide}>Guided start</button>
       </header>}
-      <main>
-        <p class="sentence" ref={spoken}>The transfers begin. Watch the yellow diamond: it is a ping.</p>
+      <main data-guide={isGuided ? part : null}>
+        {isPhone && lesson === null && !IS_EMBEDDED && <LessonList onChoose={learn} />}
+        {about === null && error !== null ? <p class="sentence">{REFUSED}</p> : <p class="sentence" ref={spoken}>{BEGINNING}</p>}
+        {lesson === null && (
+          <p class="words">
+            <i class="diamond" aria-hidden="true" /> <b>Ping:</b> a small packet that is answered at once. Calls, games and clicks wait as
+            long as it does. <b>Bufferbloat:</b> a buffer that is too large fills with packets, and every later one waits behind them.
+          </p>
+        )}
         <p class="hidden" ref={aloud} aria-live="polite" />
         {lesson !== null && (
           <LessonPanel
@@ -307,6 +363,7 @@ export function Page() {
         {catalogue !== null && made !== null && made !== catalogue.version && (
           <p class="about">This link was made with version {made}; this is version {catalogue.version}. The numbers may differ.</p>
         )}
+        {ignoredIn(location.hash).map((remark) => <p class="remark" role="alert">{remark}</p>)}
         {error !== null && placed < 0 && <pre class="error" role="alert">{error}</pre>}
         {about !== null && (
           <div class="columns" data-count={lines.length} data-loads={loads.current}>
@@ -367,7 +424,8 @@ export function Page() {
           <button onClick={() => copy("frame", frame())}>Copy embed code</button>
           <output aria-live="polite">{copied}</output>
         </div>}
-        {!IS_EMBEDDED && <LessonList onChoose={learn} />}
+        {!IS_EMBEDDED && (!isPhone || lesson !== null) && <LessonList onChoose={learn} />}
+        {isGuided && <Guide isRunning={isPlaying && !wantsCalm()} onStep={setPart} onEnd={() => setGuided(false)} />}
       </main>
     </>
   );

@@ -1,6 +1,7 @@
 // The clock of a show: it asks the worker for what happens next, and tells the page when to draw.
 
 import type { About, Catalogue, FromWorker, Story, ToWorker } from "./protocol.ts";
+import { capacity } from "./rates.ts";
 import type { Request } from "./settings.ts";
 import { Track } from "./track.ts";
 
@@ -24,8 +25,11 @@ const AHEAD = 10e6;
 /** Frames of the screen that an answer covers, so that not every frame needs one. */
 const FRAMES = 3;
 const FRAME = 16.7e6;
-/** Simulated time of one question to the worker, so that an answer never takes long. */
+/** Simulated time of one question to the worker at most, and packets of its answer at most, so that it never takes long. */
 const STRIDE = 500e6;
+const PACKETS = 50_000;
+/** Bits of a full packet. */
+const PACKET = 12_000;
 
 export class Player {
   about: About | null = null;
@@ -41,6 +45,7 @@ export class Player {
   private show = 0;
   private known = 0;
   private asked = 0;
+  private stride = STRIDE;
   private isAsking = false;
   private isAtEnd = false;
   private before: number | null = null;
@@ -60,6 +65,9 @@ export class Player {
     this.now = from;
     this.isOver = false;
     this.spent = 0;
+    // Nothing of the earlier run may be seen, also if the new one is refused.
+    const { about } = this;
+    if (about !== null) this.tracks = about.columns.map(() => new Track(about));
     this.send({ type: "load", show: this.show, request });
   }
 
@@ -90,6 +98,8 @@ export class Player {
     if (message.show !== this.show) return;
     if (message.type === "loaded") {
       this.about = message.about;
+      const megabits = capacity(message.about, "down") + capacity(message.about, "up");
+      this.stride = Math.min(STRIDE, (PACKETS * PACKET * 1e3) / megabits);
       this.tracks = message.about.columns.map(() => new Track(message.about));
       this.listener.loaded(message.about);
     } else if (message.type === "frame") {
@@ -135,7 +145,7 @@ export class Player {
     const needed = Math.min(this.about.duration, this.now + AHEAD + 2 * FRAME * this.speed);
     if (needed <= this.known) return;
     const wanted = Math.min(this.about.duration, needed + FRAMES * FRAME * this.speed);
-    this.asked = Math.min(wanted, this.known + STRIDE);
+    this.asked = Math.min(wanted, this.known + this.stride);
     this.isAsking = true;
     this.send({ type: "advance", show: this.show, to: this.asked });
   }

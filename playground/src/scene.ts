@@ -5,6 +5,7 @@
 // of bytes ahead of them. A queue that separates flows has a belt for each flow.
 
 import { FALL } from "./player.ts";
+import { wayOf } from "./plain.ts";
 import type { About } from "./protocol.ts";
 import { DOWN, UP, queueOf, type Packet, type QueueId, type Track } from "./track.ts";
 
@@ -32,6 +33,8 @@ export interface Row {
   queue: QueueId;
   /** What waits there, such as `modem`. */
   name: string;
+  /** Where its packets go: `Internet`. */
+  to: string;
 }
 
 /** Returns the pipes of a column from the top down: the way to the Internet, and the way back. */
@@ -41,8 +44,11 @@ export function rowsOf(about: About, column: number): Row[] {
     const given = about.places[place]?.name ?? null;
     return given ?? (about.places.length > 1 ? `queue (${kinds[side]})` : "queue");
   };
-  const up = [...about.order].reverse().map((place) => ({ queue: queueOf(place, UP), name: name(place, UP) }));
-  const down = about.order.map((place) => ({ queue: queueOf(place, DOWN), name: name(place, DOWN) }));
+  const way = wayOf(about);
+  const [home = "", far = ""] = [way[0], way.at(-1)];
+  const to = (end: string) => (end === "home" ? "to your home" : `to the ${end}`);
+  const up = [...about.order].reverse().map((place) => ({ queue: queueOf(place, UP), name: name(place, UP), to: to(far) }));
+  const down = about.order.map((place) => ({ queue: queueOf(place, DOWN), name: name(place, DOWN), to: to(home) }));
   return [...up, ...down];
 }
 
@@ -159,7 +165,7 @@ export class Scene {
     this.places?.push({ packet, x, y, radius });
   }
 
-  private pipe(frame: Frame, { queue, name }: Row, scale: number, top: number, high: number): void {
+  private pipe(frame: Frame, { queue, name, to }: Row, scale: number, top: number, high: number): void {
     const { context } = this;
     const { track, now, look, size: { width, ratio }, speed } = frame;
     const turned = queue % 2 === DOWN;
@@ -182,8 +188,7 @@ export class Scene {
     context.fillStyle = look.faint;
     context.textBaseline = "alphabetic";
     context.textAlign = turned ? "right" : "left";
-    const where = turned ? "to the client" : "to the Internet";
-    context.fillText(`${turned ? "← " : ""}${name} ${where}: ${waiting} packet${waiting === 1 ? "" : "s"}${turned ? "" : " →"}`, place(edge), top - 7);
+    context.fillText(`${turned ? "← " : ""}${name} ${to}: ${waiting} packet${waiting === 1 ? "" : "s"}${turned ? "" : " →"}`, place(edge), top - 7);
 
     // The pipe narrows where the queue ends.
     context.beginPath();
@@ -198,6 +203,9 @@ export class Scene {
     context.closePath();
     context.fillStyle = look.pipe;
     context.fill();
+    // A queue that grows faster than its scale is longer than the pipe for a moment: nothing is drawn outside.
+    context.save();
+    context.clip();
 
     // The row of each flow.
     const rows: number[] = [];
@@ -229,7 +237,7 @@ export class Scene {
         pings.push([packet, x, y + laneHeight / 2]);
         continue;
       }
-      if (x - length < edge - 40) continue;
+      if (x < edge) continue;
       this.put(packet, place(x - length / 2), y + laneHeight / 2, Math.max(5, length / 2));
       // Of several packets within one pixel of the screen only one can be seen.
       const left = Math.floor((x - length) * ratio);
@@ -240,6 +248,8 @@ export class Scene {
       context.fillRect(turned ? place(x) : x - length, y + (laneHeight - tall) / 2, length, tall);
     }
 
+    // Dropped packets fall out of the pipe, and pings lie above everything.
+    context.restore();
     let drawn = -1;
     for (const packet of all) {
       if (packet.arrived > now) break;

@@ -264,5 +264,16 @@ export function fromHash(hash: string): Settings {
   };
 }
 
+/** Returns a sentence for each number of flows in an address that is not possible, and that `fromHash` ignores. */
+export function ignoredIn(hash: string): string[] {
+  const query = new URLSearchParams(hash.replace(/^#/, ""));
+  const read = fromHash(hash);
+  return (["uploads", "downloads"] as const).flatMap((key) => {
+    const given = query.get(key);
+    if (given === null || isScenario(read) || (given !== "" && Number(given) === read[key])) return [];
+    return [`The link asks for ${given.slice(0, 20)} ${key}. Allowed are 0 to ${MOST_FLOWS}: the page shows ${read[key]}.`];
+  });
+}
+
 /** Most flows in each direction: each has a colour and a line in the list. */
 export const MOST_FLOWS = 8;

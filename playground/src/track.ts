@@ -48,8 +48,17 @@ export interface Answer {
   time: number;
 }
 
+/** The ping that the page shows of a flow. */
+export interface Reading {
+  /** Nanoseconds. */
+  time: number;
+  /** True if a ping is on its way that has already taken longer than the answered ones. */
+  isWaiting: boolean;
+}
+
 export interface FlowState {
-  delivered: number;
+  /** Bytes that have arrived, each counted once. */
+  received: number;
   cwnd: number;
   inFlight: number;
   srtt: number;
@@ -71,6 +80,11 @@ const FLOW = 5;
 export const MOST_PLACES = 64;
 const KINDS = ["data", "ack", "ping"] as const;
 const MEGA = 1e6;
+
+/** Time over which goodput and pings are averaged: two seconds, or a tenth of a short run. */
+export function windowOf(about: About): number {
+  return Math.min(2000 * MEGA, about.duration / 10);
+}
 
 /** One sample of all flows. */
 export interface Sample {
@@ -103,7 +117,6 @@ export class Track {
   private readonly rtt: number[];
   /** Length of a step of the history. */
   private readonly step: number;
-  /** Time over which goodput is measured. */
   private readonly window: number;
 
   constructor(about: About) {
@@ -116,7 +129,7 @@ export class Track {
     this.probe = about.flows.findIndex((flow) => flow.kind === "ping");
     this.rtt = about.flows.map((flow) => flow.rtt);
     this.step = Math.max(MEGA, about.duration / 600);
-    this.window = Math.min(1000 * MEGA, about.duration / 20);
+    this.window = windowOf(about);
   }
 
   /** Takes in what happened up to `now`. */
@@ -130,10 +143,10 @@ export class Track {
     if (last === undefined || now - last.at >= Math.min(50 * MEGA, this.step)) {
       const flows: FlowState[] = [];
       for (let at = 0; at < frame.flows.length; at += FLOW) {
-        const [delivered, cwnd, inFlight, srtt, retransmits] = frame.flows.subarray(at, at + FLOW) as unknown as [
+        const [received, cwnd, inFlight, srtt, retransmits] = frame.flows.subarray(at, at + FLOW) as unknown as [
           number, number, number, number, number,
         ];
-        flows.push({ delivered, cwnd, inFlight, srtt, retransmits });
+        flows.push({ received, cwnd, inFlight, srtt, retransmits });
       }
       this.samples.push({ at: now, flows });
     }
@@ -238,19 +251,33 @@ export class Track {
     }
   }
 
-  /** Time that a ping of a flow takes at `now`: that of the last answer, or longer if one has been waiting. */
-  ping(now: number, flow = this.probe): { time: number; isWaiting: boolean } | null {
+  /**
+   * The ping that the page shows of a flow at `now`. The number, its colour and the sentence all have this value.
+   *
+   * It is the mean of the pings that were answered in the last `window`, or the last answer if there is none. The oldest ping
+   * on its way counts too, as soon as it has taken longer than this mean.
+   */
+  ping(now: number, flow = this.probe): Reading | null {
     const answered = this.answersUntil(now, flow);
     const last = answered.at(-1);
-    const since = last?.sentAt ?? -1;
+    const recent = answered.filter((answer) => answer.sentAt + answer.time > now - this.window);
+    const times = (recent.length > 0 || last === undefined ? recent : [last]).map((answer) => answer.time);
+    const mean = times.reduce((sum, time) => sum + time, 0) / Math.max(1, times.length);
+    const age = now - this.oldestOpen(now, flow, last?.sentAt ?? -1);
+    if (age <= 0 && last === undefined) return null;
+    if (age <= mean) return { time: mean, isWaiting: false };
+    // Without a recent answer, an old one tells nothing of the present.
+    if (recent.length === 0) return { time: age, isWaiting: true };
+    return { time: (mean * times.length + age) / (times.length + 1), isWaiting: true };
+  }
+
+  /** Time at which the oldest unanswered ping of a flow was sent after `since`; `now` if there is none. */
+  private oldestOpen(now: number, flow: number, since: number): number {
     let begun = now;
-    for (const packet of this.packets()) {
+    for (const packet of this.recent.ping) {
       if (packet.flow === flow && packet.side === UP && packet.arrived > since && packet.fate === 0) begun = Math.min(begun, packet.arrived);
     }
-    const open = begun < now ? begun : undefined;
-    const age = now - begun;
-    if (last === undefined) return open === undefined ? null : { time: age, isWaiting: true };
-    return age > last.time ? { time: age, isWaiting: true } : { time: last.time, isWaiting: false };
+    return begun;
   }
 
   /** Answers to the pings of a flow that have arrived by `now`. */
@@ -258,13 +285,19 @@ export class Track {
     return this.answers.filter((answer) => answer.flow === flow && answer.sentAt + answer.time <= now);
   }
 
-  /** Goodput of a flow in Mbit/s over the second before `now`, or over a 20th of a shorter run. */
+  /**
+   * Goodput of a flow in Mbit/s, the mean of the last `window`.
+   *
+   * A byte counts once, when it arrives. Bytes behind a gap count then too: if they counted only when the gap is filled, a
+   * second would have more of them than the line carries. A queue behind the line may still add what it held.
+   */
   goodput(flow: number, now: number): number {
     const until = this.sampleAt(now);
-    const from = this.sampleAt(now - this.window) ?? { at: 0, flows: [] };
-    if (until === undefined || until.at <= from.at) return 0;
-    const bytes = (until.flows[flow]?.delivered ?? 0) - (from.flows[flow]?.delivered ?? 0);
-    return (bytes * 8 * 1e3) / (until.at - from.at);
+    if (until === undefined) return 0;
+    // Before the run nothing was sent.
+    const from = this.sampleAt(until.at - this.window) ?? { at: 0, flows: [] };
+    const bytes = (until.flows[flow]?.received ?? 0) - (from.flows[flow]?.received ?? 0);
+    return (bytes * 8 * 1e3) / Math.max(this.window, until.at - from.at);
   }
 
   /** The last sample not after `now`. */

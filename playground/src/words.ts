@@ -1,12 +1,23 @@
 // The sentence that tells what happens.
 
+import { capital, plainName } from "./plain.ts";
 import type { About } from "./protocol.ts";
-import { UP, type QueueId, type Track } from "./track.ts";
+import { UP, type QueueId, type Reading, type Track } from "./track.ts";
 
 /** Shows nanoseconds as milliseconds. */
 export function ms(nanos: number): string {
   const value = nanos / 1e6;
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+}
+
+/** Shows a span of time: `2 s`, `50 ms`. */
+export function span(nanos: number): string {
+  return nanos >= 1e9 ? `${Math.round(nanos / 1e8) / 10} s` : nanos >= 1e6 ? `${Math.round(nanos / 1e5) / 10} ms` : `${Math.round(nanos / 100) / 10} µs`;
+}
+
+/** Base round-trip time of the pings in nanoseconds; Infinity if there are none. */
+export function idle(about: About): number {
+  return Math.min(...about.flows.filter((flow) => flow.kind === "ping").map((flow) => flow.rtt));
 }
 
 /** How a ping feels beside that of the idle line. Short lines have shorter limits. */
@@ -28,8 +39,8 @@ export interface Seen {
   isElsewhere: boolean;
 }
 
-export function seenIn(about: About, track: Track, label: string, now: number): Seen | null {
-  const ping = track.ping(now);
+/** `ping` is the reading that the column shows in large, so that both have one value. */
+export function seenIn(about: About, track: Track, label: string, ping: Reading | null, now: number): Seen | null {
   if (ping === null) return null;
   const { queue, longest } = waits(track, now);
   return {
@@ -50,22 +61,31 @@ function waits(track: Track, now: number): { queue: QueueId; longest: number } {
   return { queue, longest };
 }
 
-/** The name of a column in a sentence: its discipline, or its place if that is long. */
-export function nameOf(label: string, index: number): string {
-  return label.length <= 32 ? label : `the ${["first", "second", "third"][index] ?? `${index + 1}th`} queue`;
+/**
+ * The name of a column in a sentence: plain words with its discipline. A discipline that is long, or that another column
+ * has too, is named by its place.
+ */
+export function nameOf(about: About, index: number): string {
+  const label = about.columns[index]?.label ?? "";
+  const isOnly = about.columns.filter((column) => column.label === label).length === 1;
+  const place = `the ${["first", "second", "third"][index] ?? `${index + 1}th`} queue`;
+  const short = isOnly && label.length <= 32 ? label : place;
+  const plain = plainName(about, index);
+  return plain === null ? short : `${plain} (${short})`;
 }
 
-function capital(text: string): string {
-  return text.startsWith("the ") ? `The ${text.slice(4)}` : text;
-}
+/** Shown before the first ping. */
+export const BEGINNING = "The transfers begin. Watch the yellow diamond: it is a ping.";
+/** Shown beside an error: nothing of an earlier run is left. */
+export const REFUSED = "Nothing runs: the page cannot show these settings. The message below tells what is allowed.";
 
 /** Returns the sentence for all columns. */
 export function sentence(about: About, columns: (Seen | null)[]): string {
-  const base = Math.min(...about.flows.filter((flow) => flow.kind === "ping").map((flow) => flow.rtt));
+  const base = idle(about);
   if (!Number.isFinite(base)) return "No ping measures this scenario. Add one to see how long packets wait.";
   const seen = columns.filter((column): column is Seen => column !== null);
   const [first] = seen;
-  if (first === undefined) return "The transfers begin. Watch the yellow diamond: it is a ping.";
+  if (first === undefined) return BEGINNING;
   const worst = seen.reduce((a, b) => (b.time > a.time ? b : a), first);
   const best = seen.reduce((a, b) => (b.time < a.time ? b : a), first);
   const waited = worst.time - base;

@@ -18,17 +18,32 @@ after(async () => {
   site?.close();
 });
 
-/** Opens the page, and fails at the end if it logged an error. */
-async function open(hash = "", { width = 1280, height = 900, reducedMotion = false } = {}) {
-  const page = await browser.newPage();
+/** Opens the page, and fails at the end if it logged an error. `isNew`: as somebody who has never seen it. */
+async function open(hash = "", { width = 1280, height = 900, reducedMotion = false, isDark = false, isNew = false } = {}) {
+  // Each test has a browser of its own, which remembers nothing of the others.
+  const context = await browser.createBrowserContext();
+  const page = await context.newPage();
   const errors = [];
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   await page.setViewport({ width, height });
-  if (reducedMotion) await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
+  await page.emulateMediaFeatures([
+    { name: "prefers-reduced-motion", value: reducedMotion ? "reduce" : "no-preference" },
+    { name: "prefers-color-scheme", value: isDark ? "dark" : "light" },
+  ]);
+  await page.evaluateOnNewDocument(() => {
+    window.violations = [];
+    document.addEventListener("securitypolicyviolation", (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
+  });
+  if (!isNew) await page.evaluateOnNewDocument(() => localStorage.setItem("goodqueue.guide", "seen"));
   await page.goto(`${site.address}${hash}`);
-  await page.waitForSelector(".column");
-  return { page, done: async () => { assert.deepEqual(errors, []); await page.close(); } };
+  await page.waitForSelector(hash.includes("refused") ? ".error" : ".column, .teachers h2");
+  const done = async () => {
+    assert.deepEqual(await page.evaluate(() => window.violations), [], "the page keeps its own policy");
+    assert.deepEqual(errors, []);
+    await context.close();
+  };
+  return { page, context, done };
 }
 
 const pings = (page) => page.$$eval(".ms", (all) => all.map((one) => parseFloat(one.textContent)));
@@ -44,7 +59,7 @@ test("at first sight the ping waits in the left queue and passes in the right on
   const [left, right] = await pings(page);
   assert.ok(right < 120, `${left} ms and ${right} ms`);
   await page.waitForFunction(
-    () => /pfifo limit 100 the ping takes \d+ ms.* fq_codel lets it pass/.test(document.querySelector(".sentence").textContent),
+    () => /a large buffer \(pfifo limit 100\) the ping takes \d+ ms.*per flow \(fq_codel\) lets it pass/.test(document.querySelector(".sentence").textContent),
   );
   await done();
 });
@@ -439,3 +454,265 @@ test("every control has a name for a screen reader", { skip }, async () => {
   assert.deepEqual(nameless, []);
   await done();
 });
+
+const violations = (page) => page.evaluate(() => window.violations);
+
+for (const path of ["", "teachers.html"]) {
+  test(`${path || "the playground"} has a policy that lets no foreign or inline script run`, { skip }, async () => {
+    const { page, context } = await open(path);
+    const policy = await page.$eval('meta[http-equiv="Content-Security-Policy"]', (meta) => meta.content);
+    assert.match(policy, /default-src 'none'; script-src 'self' 'wasm-unsafe-eval';/);
+    assert.equal(await page.$$eval("script:not([src])", (all) => all.length), 0, "no script is in the page's text");
+    if (path === "") {
+      // What uses most of the browser: charts with their tooltips, the simulator, a story.
+      await page.click(".charts summary");
+      await page.waitForSelector(".chart canvas");
+      await page.waitForFunction(() => parseFloat(document.querySelector(".clock").textContent) > 1);
+      const chart = await page.$(".chart");
+      await chart.scrollIntoView();
+      const box = await chart.boundingBox();
+      await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.4);
+      await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.5);
+      await page.waitForFunction(() => [...document.querySelectorAll(".chart div")].some((one) => /pfifo/.test(one.textContent)));
+    }
+    assert.deepEqual(await violations(page), []);
+    await page.evaluate(() => {
+      const script = document.createElement("script");
+      script.textContent = "window.injected = 1";
+      document.head.append(script);
+      const frame = document.createElement("div");
+      frame.innerHTML = '<img src="data:image/png;base64,AA" onerror="window.injected = 2">';
+      document.body.append(frame);
+    });
+    await page.waitForFunction(() => window.violations.some((one) => /script-src-elem inline/.test(one)) && window.violations.some((one) => /script-src-attr inline/.test(one)));
+    assert.equal(await page.evaluate(() => window.injected), undefined);
+    await context.close();
+  });
+}
+
+test("a link with a hundred thousand flows is refused at once, with what is allowed and what to do", { skip }, async () => {
+  const toml = 'title = "refused"\nflows = [{ count = 99999 }, { kind = "ping" }]\n';
+  const { page, done } = await open(`#toml=${encodeURIComponent(toml)}`);
+  const error = await page.$eval(".error", (box) => box.textContent);
+  assert.match(error, /100000 flows are too many to show/);
+  assert.match(error, /allowed: at most 200/);
+  assert.match(error, /help: lower the `count`/);
+  assert.match(await page.$eval(".sentence", (one) => one.textContent), /^Nothing runs/);
+  // The page is alive: the scenario can be corrected.
+  await page.click(".scenario summary");
+  await page.$eval(".scenario textarea", (area) => {
+    area.value = area.value.replace("99999", "3");
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  await page.waitForSelector(".scenario button:enabled");
+  await press(page, "Run this scenario");
+  await page.waitForFunction(() => document.querySelectorAll(".column:first-child .flows li").length === 3);
+  await done();
+});
+
+test("an impossible number of uploads in a link is told", { skip }, async () => {
+  const { page, done } = await open("#uploads=100000");
+  assert.match(await page.$eval(".remark", (one) => one.textContent), /100000 uploads. Allowed are 0 to 8/);
+  await done();
+});
+
+/** What the page shows at some moments: the sentence, and the large number of each column by its line. */
+const moments = (page, count) => page.evaluate((wanted) => new Promise((done) => {
+  const seen = new Map();
+  const tick = () => {
+    const text = document.querySelector(".sentence").textContent;
+    const numbers = [...document.querySelectorAll(".column")].map((column) => [column.querySelector(".line input").value, column.querySelector(".ms").textContent]);
+    // The sentence and the numbers of a moment have both changed, or neither.
+    if (numbers.every(([, shown]) => shown !== "–")) seen.set(`${text} ${numbers.join()}`, { text, numbers });
+    if (seen.size < wanted) requestAnimationFrame(tick);
+    else done([...seen.values()]);
+  };
+  requestAnimationFrame(tick);
+}), count);
+
+for (const [name, hash, speed] of [["at first sight", "", "4"], ["in the lesson on L4S", "#lesson=l4s", "1"]]) {
+  test(`the sentence has the numbers that stand beside it, ${name}`, { skip }, async () => {
+    const { page, done } = await open(hash);
+    await page.select(".toolbar select", speed);
+    let compared = 0;
+    for (const { text, numbers } of await moments(page, 25)) {
+      const of = (line) => numbers.find(([one]) => line === one || line.endsWith(`(${one})`))?.[1];
+      const values = numbers.map(([, shown]) => parseFloat(shown));
+      const [, worst, high] = /^In (.*?) the ping takes ([\d.]+ ms)/.exec(text) ?? [];
+      const [, best, low] = /\. ([^.]*?) lets it pass: ([\d.]+ ms)/.exec(text) ?? [];
+      if (worst === undefined) continue;
+      compared += 1;
+      assert.equal(of(worst), high, `${text} beside ${numbers}`);
+      assert.equal(parseFloat(high), Math.max(...values), `${text} beside ${numbers}`);
+      if (best === undefined) continue;
+      assert.equal(of(best), low, `${text} beside ${numbers}`);
+      assert.equal(parseFloat(low), Math.min(...values), `${text} beside ${numbers}`);
+    }
+    assert.ok(compared > 0);
+    await done();
+  });
+}
+
+test("after a typo nothing of the earlier run is left", { skip }, async () => {
+  const { page, done } = await open();
+  await page.select(".toolbar select", "4");
+  await page.waitForSelector(".column:first-child button[data-kind=drop]:enabled");
+  await press(page, "Table of the run so far");
+  await page.waitForSelector(".results");
+  await press(page, "Ask the last drop");
+  await page.waitForSelector(".story");
+  const type = (text) => page.$eval("#line-0", (input, value) => {
+    input.value = value;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  }, text);
+  await type("pfifo limt 100");
+  await page.waitForSelector(".error");
+  await page.waitForFunction(() => document.querySelector(".sentence").textContent.startsWith("Nothing runs"));
+  assert.equal(await page.$(".story"), null);
+  assert.equal(await page.$(".results"), null);
+  assert.deepEqual(await page.$$eval(".losses span", (all) => all.map((one) => one.textContent)), ["no drops", "no drops"]);
+  assert.deepEqual(await page.$$eval(".ms", (all) => all.map((one) => one.textContent)), ["–", "–"]);
+  assert.equal(await page.$$eval(".losses button:enabled", (all) => all.length), 0);
+  await type("pfifo limit 100");
+  await press(page, "Start");
+  await page.waitForFunction(() => document.querySelector(".ms").textContent !== "–");
+  await done();
+});
+
+test("no packet is drawn outside of its pipe, also in the dark", { skip }, async () => {
+  const { page, done } = await open("", { isDark: true });
+  await page.select(".toolbar select", "16");
+  const outside = await page.evaluate(() => new Promise((done) => {
+    const canvas = document.querySelector(".scene");
+    const uploads = [[0, 114, 178], [86, 180, 233]];
+    let [frames, found] = [0, 0];
+    const tick = () => {
+      // A copy, because reading the picture itself would slow down its drawing.
+      const copy = document.createElement("canvas");
+      [copy.width, copy.height] = [8, 90];
+      const context = copy.getContext("2d");
+      context.drawImage(canvas, 0, 0, 8, 90, 0, 0, 8, 90);
+      const { data } = context.getImageData(0, 0, 8, 90);
+      for (let at = 0; at < data.length; at += 4) {
+        if (uploads.some((colour) => colour.every((part, index) => Math.abs(part - data[at + index]) < 8))) found += 1;
+      }
+      frames += 1;
+      const isFull = /[1-9]\d+ drop/.test(document.querySelector(".losses").textContent);
+      if (isFull && frames > 20) done(found);
+      else requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  }));
+  assert.equal(outside, 0);
+  await done();
+});
+
+test("the lesson on short flows has a row for the call and one for all short transfers", { skip }, async () => {
+  const { page, done } = await open("#lesson=short");
+  const rows = await page.$$eval(".column:first-child .flows li > span", (all) => all.map((row) => row.textContent));
+  assert.deepEqual(rows, ["download 1", "download 2", "download 3", "download 4", "20 short downloads", "call"]);
+  await done();
+});
+
+test("at first sight the page explains its words, and shows the way of the packets", { skip }, async () => {
+  const { page, done } = await open();
+  const words = await page.$eval(".words", (one) => one.textContent);
+  assert.match(words, /Ping: a small packet that is answered at once/);
+  assert.match(words, /Bufferbloat: a buffer/);
+  assert.ok(await page.$(".words .diamond"));
+  for (const way of await page.$$(".way")) {
+    assert.equal(await way.evaluate((one) => one.textContent), "home→modem→Internet");
+    const above = await way.evaluate((one) => one.getBoundingClientRect().bottom <= one.parentElement.querySelector(".scene").getBoundingClientRect().top);
+    assert.ok(above, "above the pipes");
+  }
+  assert.deepEqual(await page.$$eval(".column h2", (all) => all.map((one) => one.textContent)), [
+    "A modem with a large buffer", "A modem with a short queue per flow",
+  ]);
+  await done();
+});
+
+const step = (page) => page.$eval(".guide small", (one) => one.textContent);
+
+test("a first visitor is guided, step by step and by the keyboard, and only once", { skip }, async () => {
+  const { page, context, done } = await open("", { isNew: true });
+  assert.equal(await step(page), "1 of 4");
+  // It moves on by itself as long as the clock runs.
+  await page.waitForFunction(() => document.querySelector(".guide small").textContent === "2 of 4");
+  await press(page, "Pause");
+  for (const next of ["3 of 4", "4 of 4"]) {
+    await page.focus(".guide .main");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((text) => document.querySelector(".guide small").textContent === text, {}, next);
+  }
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector(".guide") === null);
+  assert.equal(await page.$eval("main", (main) => main.dataset.guide), undefined);
+  const again = await context.newPage();
+  await again.goto(site.address);
+  await again.waitForSelector(".column");
+  assert.equal(await again.$(".guide"), null, "it is remembered");
+  await press(again, "Guided start");
+  await again.waitForSelector(".guide");
+  await again.keyboard.press("Escape");
+  await again.waitForFunction(() => document.querySelector(".guide") === null);
+  await done();
+});
+
+test("the guide can be skipped, does not move for those who asked for calm, and is not in links and frames", { skip }, async () => {
+  const calm = await open("", { isNew: true, reducedMotion: true });
+  assert.equal(await step(calm.page), "1 of 4");
+  await press(calm.page, "Next");
+  await calm.page.waitForFunction(() => document.querySelector(".guide small").textContent === "2 of 4");
+  assert.equal(await seconds(calm.page), 0);
+  await press(calm.page, "Skip");
+  await calm.page.waitForFunction(() => document.querySelector(".guide") === null);
+  await calm.done();
+  for (const address of ["#uploads=1", "#lesson=codel", "?embed"]) {
+    const other = await open(address, { isNew: true });
+    assert.equal(await other.page.$(".guide"), null, address);
+    await other.done();
+  }
+});
+
+test("on a phone lessons come first", { skip }, async () => {
+  const { page, done } = await open("", { width: 390, height: 844 });
+  const top = (selector) => page.$eval(selector, (one) => one.getBoundingClientRect().top);
+  assert.ok((await top(".lessons")) < (await top(".sentence")));
+  assert.ok((await top(".sentence")) < (await top(".scene")));
+  assert.ok((await top(".scene")) < 844, "a part of the picture is at first sight");
+  await press(page, "CoDel's square root");
+  await page.waitForSelector(".lesson");
+  assert.ok((await top(".lesson")) < (await top(".lessons")), "in a lesson the others are at the end");
+  await done();
+});
+
+for (const width of [1100, 390]) {
+  test(`a frame of ${width} pixels hears how high its page is, so that no row is cut`, { skip }, async () => {
+    const context = await browser.createBrowserContext();
+    const page = await context.newPage();
+    await page.setViewport({ width: width + 20, height: 800 });
+    // Any document without a policy of its own: the playground's lets no frames in.
+    await page.goto(`${site.address}style.css`);
+    await page.evaluate((wide) => {
+      window.heights = [];
+      const frame = document.createElement("iframe");
+      Object.assign(frame, { src: "./?embed", width: wide, height: 300 });
+      window.addEventListener("message", ({ source, data }) => {
+        if (source !== frame.contentWindow || data.type !== "goodqueue:height") return;
+        window.heights.push(data.height);
+        frame.height = data.height;
+      });
+      document.body.replaceChildren(frame);
+    }, width);
+    // The frame has the whole page, also after the columns have come.
+    await page.waitForFunction(() => {
+      const inner = document.querySelector("iframe")?.contentDocument;
+      const last = inner?.querySelector(".column:last-child .losses")?.getBoundingClientRect();
+      return last !== undefined && last.bottom <= Number(document.querySelector("iframe").height) && inner.documentElement.scrollHeight <= inner.defaultView.innerHeight;
+    });
+    const told = await page.evaluate(() => window.heights.length);
+    await page.evaluate(() => document.querySelector("iframe").contentWindow.postMessage({ type: "goodqueue:height?" }, "*"));
+    await page.waitForFunction((before) => window.heights.length > before, {}, told);
+    await context.close();
+  });
+}

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { FIRST, command, file, fromHash, ofScenario, python, quoted, request, toHash, withRateFrom } from "../src/settings.ts";
+import { FIRST, command, file, fromHash, ignoredIn, ofScenario, python, quoted, request, toHash, withRateFrom } from "../src/settings.ts";
 import { tomlOfJson } from "../src/toml.ts";
 
 // The module runs outside of the bundle, which would change its addresses.
@@ -28,6 +28,12 @@ test("the settings of the first sight need no address", () => {
 test("an address with impossible values is read as far as it makes sense", () => {
   const read = fromHash("#uploads=-3&downloads=many&rtt=20ms&surprise=1");
   assert.deepEqual(read, { ...FIRST, rtt: "20ms" });
+});
+
+test("an impossible number of flows in an address is ignored with a sentence that tells so", () => {
+  assert.deepEqual(ignoredIn("#uploads=100000&downloads=3"), ["The link asks for 100000 uploads. Allowed are 0 to 8: the page shows 2."]);
+  assert.deepEqual(ignoredIn("#downloads=-1&uploads=0"), ["The link asks for -1 downloads. Allowed are 0 to 8: the page shows 1."]);
+  assert.deepEqual(ignoredIn(""), []);
 });
 
 test("an address with a built-in scenario keeps that scenario's disciplines", () => {

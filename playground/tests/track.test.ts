@@ -7,8 +7,12 @@ import { rowsOf } from "../src/scene.ts";
 import { queueNames } from "../src/history.ts";
 import { Track, UP, queueOf } from "../src/track.ts";
 import { tone } from "../src/sound.ts";
+import { axisLabel } from "../src/charts.tsx";
+import { coloursOf } from "../src/colours.ts";
 import { facts } from "../src/facts.ts";
-import { nameOf, seenIn, sentence } from "../src/words.ts";
+import { flowRows, namesOf } from "../src/flows.ts";
+import { wayOf } from "../src/plain.ts";
+import { nameOf, seenIn as seenWith, sentence } from "../src/words.ts";
 
 const flow = (kind: string, direction: "up" | "down") => ({ kind, direction, label: null, cc: null, rtt: 50e6 });
 const about: About = {
@@ -24,6 +28,9 @@ const behindModem: About = {
 const arrives = (number: number, time: number, flow: number, bytes: number, kind: number, found: [number, number]) =>
   [2, number, time, flow, bytes, kind, ...found];
 const leaves = (number: number, time: number, fate = 0, sent = time) => [3, number, time, fate, sent, 0, 0, 0];
+
+/** What a column shows, with the ping that it shows in large. */
+const seenIn = (info: About, track: Track, label: string, now: number) => seenWith(info, track, label, track.ping(now), now);
 
 function frame(records: number[][], answers: number[] = [], flows: number[] = []) {
   return {
@@ -86,9 +93,28 @@ test("the sentence names the queue in which the ping waits and the one that lets
   assert.match(sentence(about, [seenIn(about, fast, "fq_codel", 700e6)]), /^No queue is long/);
 });
 
-test("a long line is named by its place", () => {
-  assert.equal(nameOf("fq_codel target 13ms", 1), "fq_codel target 13ms");
-  assert.equal(nameOf("tbf rate 19mbit burst 15140 limit 150000 [ fq_codel ]", 1), "the second queue");
+const columns = (...lines: string[]) => lines.map((line) => ({ label: line, line, kinds: Array(2).fill(line.split(" ")[0]) as [string, string] }));
+
+test("a discipline has a plain name, and a long or repeated line is named by its place", () => {
+  const link = { scenario: { link: { down: "10mbit", up: "1mbit" } } };
+  const names = (...lines: string[]) => lines.map((_, at) => nameOf({ ...about, ...link, columns: columns(...lines) }, at));
+  assert.deepEqual(names("pfifo limit 100", "fq_codel target 13ms"), [
+    "a modem with a large buffer (pfifo limit 100)", "a modem with a short queue per flow (fq_codel target 13ms)",
+  ]);
+  assert.deepEqual(names("pfifo limit 4", "tbf rate 19mbit burst 15140 limit 150000 [ fq_codel ]"), [
+    "a modem with a small buffer (pfifo limit 4)", "a modem with a shaper (the second queue)",
+  ]);
+  assert.deepEqual(names("bfifo limit 256kb", "bfifo limit 256kb"), [
+    "a modem with a large buffer (the first queue)", "a modem with a large buffer (the second queue)",
+  ]);
+  const own = { ...about, columns: [{ label: "in the router", line: "codel", kinds: ["codel", "codel"] as [string, string] }] };
+  assert.equal(nameOf(own, 0), "in the router", "its author has named it");
+});
+
+test("the way of the packets is named from home to the Internet", () => {
+  assert.deepEqual(wayOf(about), ["home", "modem", "Internet"]);
+  assert.deepEqual(wayOf(behindModem), ["home", "router", "modem", "Internet"]);
+  assert.deepEqual(wayOf({ ...about, flows: [{ ...flow("tcp", "up"), rtt: 100e3 }] }), ["server", "switch", "other servers"]);
 });
 
 test("a ping that waits in none of the queues waits elsewhere, and the sentence names the place", () => {
@@ -116,22 +142,75 @@ test("a ping that waits in the modem is found there", () => {
   assert.equal(track.held(UP, 500e6).packets, 0);
   assert.equal(track.held(queueOf(1, UP), 500e6).packets, 2);
   track.forget(500e6, 0);
-  assert.deepEqual(track.ping(500e6), { time: 490e6, isWaiting: true }, "the ping is known by its packet in the modem");
+  const mean = { time: (40e6 + 490e6) / 2, isWaiting: true };
+  assert.deepEqual(track.ping(500e6), mean, "the ping is known by its packet in the modem, and counts beside the last answer");
   const text = sentence(behindModem, [seenIn(behindModem, track, "fq_codel", 500e6)]);
-  assert.match(text, /^In fq_codel the ping takes 490 ms, since it waits behind the upload in the modem\./);
+  assert.match(text, /^In fq_codel the ping takes 265 ms, since it waits behind the upload in the modem\./);
   assert.deepEqual(queueNames(behindModem.places), ["down", "up", "modem down", "modem up"]);
   assert.deepEqual(rowsOf(behindModem, 0).map(({ queue, name }) => [queue, name]), [
     [1, "queue (pfifo)"], [3, "modem"], [2, "modem"], [0, "queue (pfifo)"],
   ]);
 });
 
-test("goodput is that of the last second", () => {
+test("the ping that is shown is the mean of the last two seconds, and an older one counts only if there is none", () => {
+  const track = new Track(about);
+  track.take(frame([], [1, 0, 900e6, 1, 4000e6, 100e6, 1, 4200e6, 140e6, 1, 4400e6, 60e6]), 5000e6);
+  assert.deepEqual(track.ping(5000e6), { time: 100e6, isWaiting: false });
+  assert.deepEqual(track.ping(6600e6), { time: 60e6, isWaiting: false }, "no answer in the last two seconds: the last one");
+});
+
+test("whatever the pings are, the sentence has the numbers of the columns and never the opposite order", () => {
+  const info = { ...about, scenario: { link: { down: "10mbit", up: "1mbit" } }, columns: columns("pie ecn", "dualpi2", "codel") };
+  let state = 1;
+  const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
+  for (let round = 0; round < 500; round += 1) {
+    const tracks = info.columns.map(() => {
+      const track = new Track(info);
+      const answers = Array.from({ length: 12 }, (_, at) => [1, at * 200e6, 50e6 + 600e6 * random() ** 4]).flat();
+      track.take(frame([], answers), 3e9);
+      return track;
+    });
+    const pings = tracks.map((track) => track.ping(3e9));
+    const text = sentence(info, tracks.map((track, at) => seenWith(info, track, info.columns[at]?.label ?? "", pings[at] ?? null, 3e9)));
+    const shown = new Map(info.columns.map((column, at) => [column.label, Math.round((pings[at]?.time ?? 0) / 1e6)]));
+    const [, worst = "", high] = /^In (.*?) the ping takes (\d+) ms/.exec(text) ?? [];
+    const [, best = "", low] = /\. (.*?) lets it pass: (\d+) ms/.exec(text) ?? [];
+    if (worst !== "") assert.equal(Number(high), shown.get(worst), text);
+    if (worst !== "") assert.equal(shown.get(worst), Math.max(...shown.values()), text);
+    if (best !== "") assert.equal(Number(low), shown.get(best), text);
+    if (best !== "") assert.equal(shown.get(best), Math.min(...shown.values()), text);
+  }
+});
+
+test("short transfers of one table share a row and a colour, and a call has its name", () => {
+  const info: About = {
+    ...about, scenario: { flows: [{ count: 2 }, { count: 20, size: 60000 }, { count: 1 }, { count: 1 }] },
+    flows: [
+      ...Array.from({ length: 22 }, () => flow("tcp", "down")), { ...flow("cbr", "down"), label: "call" }, flow("ping", "up"),
+    ],
+  };
+  assert.deepEqual(flowRows(info).map(({ name, flows }) => [name, flows.length]), [
+    ["download 1", 1], ["download 2", 1], ["20 short downloads", 20], ["call", 1],
+  ]);
+  assert.equal(namesOf(info)[21], "short download 20");
+  const colours = coloursOf(info);
+  assert.equal(colours.length, 24);
+  assert.equal(new Set(colours.slice(2, 22)).size, 1);
+  assert.equal(new Set([colours[0], colours[1], colours[2], colours[22]]).size, 4);
+});
+
+test("an axis has no digits that nobody needs", () => {
+  assert.deepEqual([3.619999999, 0.30000000000000004, 12, 0].map(axisLabel), ["3.62", "0.3", "12", "0"]);
+});
+
+test("goodput is that of the last two seconds, and a run that begins has sent nothing before", () => {
   const track = new Track(about);
   const state = (delivered: number) => [delivered, 0, 0, 0, 0, 0, -1, -1, -1, -1];
   track.take(frame([], [], state(0)), 1e9);
   track.take(frame([], [], state(125_000)), 2e9);
   track.take(frame([], [], state(375_000)), 3e9);
-  assert.equal(track.goodput(0, 3e9), 2);
+  assert.equal(track.goodput(0, 2e9), 0.5);
+  assert.equal(track.goodput(0, 3e9), 1.5);
 });
 
 test("a packet tells when it came, what it found, how long it waited, and why it was dropped", () => {

@@ -169,6 +169,7 @@ site: build docs playground
 	cd site && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	cd site && GOODQUEUE=$(abspath $(GOODQUEUE)) CARGO_TARGET_DIR=$(abspath $(TARGET)) PAPERS="$(SITE_PAPERS)" npm run --silent prepare-pages
 	cd site && npm run --silent build
+	cd site && SITE_BUILT=1 node --test --test-reporter=dot tests/browser.test.mjs
 	@echo "The site is in $(CURDIR)/site/dist. A browser needs it from a web server: npx --prefix site vitepress preview site"
 
 site-check:

@@ -1,4 +1,4 @@
-// Links of the book on the site: pages keep theirs, files of the repository lead to it.
+// Pages of the book on the site: links between pages stay, those to files lead to the repository.
 
 import path from "node:path";
 
@@ -32,4 +32,9 @@ export function withSiteLinks(text, folder) {
 /** Returns text of rustdoc without links between items, which the site does not have. */
 export function withoutItemLinks(text) {
   return text.replace(/\[(`[^`\]]+`)\](\([^)]*\))?(?!\()/g, "$1");
+}
+
+/** Returns a page that takes the whole width: its diagrams have up to 118 columns, its tables up to eight. */
+export function wide(text) {
+  return `---\npageClass: wide\naside: false\n---\n\n${text}`;
 }

@@ -8,7 +8,8 @@ import os from "node:os";
 import path from "node:path";
 
 import { withOutputs } from "./blocks.mjs";
-import { withSiteLinks, withoutItemLinks } from "./links.mjs";
+import { wide, withSiteLinks, withoutItemLinks } from "./links.mjs";
+import { withNavigation } from "./navigation.mjs";
 
 const root = path.resolve(import.meta.dirname, "..");
 const goodqueue = path.resolve(process.env.GOODQUEUE ?? `${root}/target/release/goodqueue`);
@@ -54,7 +55,7 @@ async function disciplines() {
     if (page.status !== 0) continue;
     // The headings of a page are below its title.
     const text = page.stdout.replace(/^# /gm, "## ");
-    await writeFile(path.join(content, "disciplines", `${name}.md`), `# ${name}\n\n${withoutItemLinks(text)}`);
+    await writeFile(path.join(content, "disciplines", `${name}.md`), wide(`# ${name}\n\n${withoutItemLinks(text)}`));
     rows.push(`| [${name}](/disciplines/${name}) | ${summary} |`);
   }
   const table = `| discipline | what it does |\n|---|---|\n${rows.join("\n")}\n`;
@@ -64,7 +65,9 @@ async function disciplines() {
 async function paperPages() {
   const folder = path.join(root, "crates/goodqueue-papers/papers");
   const audit = await readFile(path.join(folder, "AUDIT.md"), "utf8");
-  await writeFile(path.join(content, "audit.md"), withSiteLinks(audit, "crates/goodqueue-papers/papers"));
+  // Its list of contents is at the top, where others have it beside the text.
+  const withContents = audit.replace(/^(# .*\n)/, "$1\n[[toc]]\n");
+  await writeFile(path.join(content, "audit.md"), wide(withSiteLinks(withContents, "crates/goodqueue-papers/papers")));
   const out = path.join(content, "public", "papers");
   await mkdir(out);
   // The results stay, so that the next build of the same command is quick.
@@ -78,9 +81,10 @@ async function paperPages() {
     });
     // A claim that is not reproduced is a result: the exit code is 1.
     if (run.status !== 0 && run.status !== 1) throw new Error(`reproduce ${paper} fails: ${run.stderr}`);
-    await cp(path.join(work, `${paper}.html`), path.join(out, `${paper}.html`));
+    const report = await readFile(path.join(work, `${paper}.html`), "utf8");
+    await writeFile(path.join(out, `${paper}.html`), withNavigation(report, "../"));
     const title = (await readFile(path.join(folder, paper, "README.md"), "utf8")).match(/^# (.*)$/m)?.[1] ?? paper;
-    rows.push(`* <a href="/papers/${paper}.html" target="_self">${title}</a>`);
+    rows.push(`* [${title}](/papers/${paper}.html){target="_self"}`);
   }
   const text = [
     "# The papers",
@@ -98,7 +102,8 @@ async function paperPages() {
 async function exampleReport() {
   const folder = await mkdtemp(path.join(os.tmpdir(), "goodqueue-site-"));
   execFileSync(goodqueue, ["compare", "--report", "report.html", "--playground", "./playground/index.html"], { cwd: folder, stdio: "ignore" });
-  await cp(path.join(folder, "report.html"), path.join(content, "public", "report.html"));
+  const report = await readFile(path.join(folder, "report.html"), "utf8");
+  await writeFile(path.join(content, "public", "report.html"), withNavigation(report, "./"));
   await rm(folder, { recursive: true });
 }
 

@@ -8,7 +8,8 @@ import { test } from "node:test";
 
 import { book } from "../.vitepress/book.mjs";
 import { withOutputs } from "../blocks.mjs";
-import { REPOSITORY, withSiteLinks, withoutItemLinks } from "../links.mjs";
+import { REPOSITORY, wide, withSiteLinks, withoutItemLinks } from "../links.mjs";
+import { withNavigation } from "../navigation.mjs";
 
 test("links between pages stay on the site, others lead to the repository", () => {
   const links = (text) => withSiteLinks(text, "docs");
@@ -32,6 +33,25 @@ test("the output of a command stands below its block, and a failing command stop
   const other = "```sh\nmake install\ngoodqueue shell -- true\n```\n";
   assert.equal(withOutputs(other, command, folder), other);
   assert.throws(() => withOutputs("```sh\ngoodqueue run bad\n```\n", command, folder), /a command of the book fails: goodqueue run bad\nerror: bad/);
+});
+
+test("a report leads back to the site, by links that also work in a folder of the host", () => {
+  const report = withNavigation("<!doctype html>\n<html>\n<style></style>\n<body class=\"x\">\n<h1>Papers</h1>\n</body>\n</html>\n", "../");
+  assert.match(report, /<body class="x">\n<nav aria-label="Site"><p>← <a href="\.\.\/index\.html">goodqueue<\/a> · <a href="\.\.\/papers\.html">Papers<\/a>/);
+  assert.doesNotMatch(report.match(/<nav[^]*<\/nav>/)[0], /style=|<script/, "the report's policy allows neither");
+  assert.throws(() => withNavigation("<p>", "./"), /no <body>/);
+});
+
+test("pages with diagrams and wide tables take the whole width", () => {
+  assert.equal(wide("# pie\n"), "---\npageClass: wide\naside: false\n---\n\n# pie\n");
+});
+
+test("the front page begins with one sentence on what goodqueue is, and the playground in a frame that grows", () => {
+  const read = (file) => readFileSync(path.join(import.meta.dirname, "..", file), "utf8");
+  const [, first] = read("home.md").match(/# goodqueue\n\n([^]*?)\n\n/);
+  assert.match(first, /^goodqueue shows what a queue discipline does to [^.]*\.$/, "one sentence");
+  assert.match(read("home.md"), /^<Playground \/>$/m);
+  assert.match(read(".vitepress/theme/playground.mjs"), /withBase\("\/playground\/index\.html\?embed"\)/);
 });
 
 test("every page of the book is in the menu", () => {

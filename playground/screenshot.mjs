@@ -8,7 +8,7 @@ import { launch, serve } from "./tests/site.mjs";
 const site = await serve(new URL("dist", import.meta.url).pathname);
 const browser = await launch();
 const page = await browser.newPage();
-await page.setViewport({ width: 1200, height: 500 });
+await page.setViewport({ width: 1200, height: 690 });
 await page.goto(`${site.address}?embed`);
 await page.waitForFunction(() => parseFloat(document.querySelector(".clock")?.textContent ?? "0") >= 3);
 await page.click("button.main");

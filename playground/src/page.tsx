@@ -258,7 +258,7 @@ export function Page() {
   /** One line that shows this page in another one. */
   function frame(): string {
     const address = `${location.origin}${location.pathname}?embed${location.hash}`;
-    return `<iframe src="${address.replaceAll("&", "&amp;")}" width="100%" height="620" title="Queues of goodqueue"></iframe>`;
+    return `<iframe src="${address.replaceAll("&", "&amp;")}" width="100%" height="700" title="Queues of goodqueue"></iframe>`;
   }
 
   async function copy(what: string, text: string): Promise<void> {

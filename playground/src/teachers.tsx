@@ -23,7 +23,7 @@ function Teachers() {
       ))}
       <h2>In your own page</h2>
       <p>One line shows a line and its queues, without the controls. Take the part behind <code>#</code> from a copied link.</p>
-      <pre>{'<iframe src="https://YOUR-HOST/playground/?embed#LINK" width="100%" height="620" title="Two queues"></iframe>'}</pre>
+      <pre>{'<iframe src="https://YOUR-HOST/playground/?embed#LINK" width="100%" height="700" title="Two queues"></iframe>'}</pre>
     </main>
   );
 }

@@ -68,6 +68,9 @@ function heights(isNarrow: boolean, rows: number): Heights {
 const EXIT = 0.66;
 const WIRE = 0.76;
 
+/** Half of a ping's width, its border included. */
+const PING = 10;
+
 /** What a picture shows. */
 interface Frame {
   track: Track;
@@ -248,16 +251,18 @@ export class Scene {
       context.fillRect(turned ? place(x) : x - length, y + (laneHeight - tall) / 2, length, tall);
     }
 
-    // Dropped packets fall out of the pipe, and pings lie above everything.
-    context.restore();
     let drawn = -1;
     for (const packet of all) {
       if (packet.arrived > now) break;
-      if (packet.left > now) continue;
-      if (packet.fate > 0) this.falling(packet, now, look, place, top + high, speed, exit - 3 - packet.found[1] * perByte);
-      else drawn = this.travelling(packet, frame, place, { exit, wire, end: width - 4, middle }, pings, drawn);
+      if (packet.left <= now && packet.fate === 0) drawn = this.travelling(packet, frame, place, { exit, wire, end: width - 4, middle }, pings, drawn);
     }
-    for (const [packet, x, y] of pings) this.ping(packet, place(Math.max(edge, x)), y, look);
+    // Dropped packets fall out of the pipe, and pings lie above everything.
+    context.restore();
+    for (const packet of all) {
+      if (packet.arrived > now) break;
+      if (packet.left <= now && packet.fate > 0) this.falling(packet, now, look, place, top + high, speed, exit - 3 - packet.found[1] * perByte);
+    }
+    for (const [packet, x, y] of pings) this.ping(packet, place(Math.min(width - 4 - PING, Math.max(edge + PING, x))), y, look);
   }
 
   /** Draws a packet on the line, unless another one of its look has just been drawn at that pixel. */
@@ -313,7 +318,7 @@ export class Scene {
   /** A ping is a diamond that nothing hides. */
   private ping(packet: Packet, x: number, y: number, look: Look): void {
     const { context } = this;
-    const radius = 9;
+    const radius = PING - 1;
     context.beginPath();
     context.moveTo(x, y - radius);
     context.lineTo(x + radius, y);

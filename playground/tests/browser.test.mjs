@@ -584,17 +584,19 @@ test("no packet is drawn outside of its pipe, also in the dark", { skip }, async
   await page.select(".toolbar select", "16");
   const outside = await page.evaluate(() => new Promise((done) => {
     const canvas = document.querySelector(".scene");
-    const uploads = [[0, 114, 178], [86, 180, 233]];
+    // The uploads and the ping.
+    const colours = [[0, 114, 178], [86, 180, 233], [240, 180, 0]];
     let [frames, found] = [0, 0];
     const tick = () => {
-      // A copy, because reading the picture itself would slow down its drawing.
-      const copy = document.createElement("canvas");
-      [copy.width, copy.height] = [8, 90];
+      // A copy, because reading the picture itself would slow down its drawing. Left and right of the first pipe.
+      const [copy, right] = [document.createElement("canvas"), canvas.width - 3];
+      [copy.width, copy.height] = [11, 90];
       const context = copy.getContext("2d");
       context.drawImage(canvas, 0, 0, 8, 90, 0, 0, 8, 90);
-      const { data } = context.getImageData(0, 0, 8, 90);
+      context.drawImage(canvas, right, 0, 3, 90, 8, 0, 3, 90);
+      const { data } = context.getImageData(0, 0, 11, 90);
       for (let at = 0; at < data.length; at += 4) {
-        if (uploads.some((colour) => colour.every((part, index) => Math.abs(part - data[at + index]) < 8))) found += 1;
+        if (colours.some((colour) => colour.every((part, index) => Math.abs(part - data[at + index]) < 8))) found += 1;
       }
       frames += 1;
       const isFull = /[1-9]\d+ drop/.test(document.querySelector(".losses").textContent);

@@ -26,7 +26,7 @@ pub(crate) fn serve(
                     // If the thread cannot be started, the client is dropped and its place is free
                     // again.
                     let _ = spawn(name, move || {
-                        attend(Timed { stream, until: now() });
+                        attend(Timed::new(stream, Duration::ZERO));
                         drop(place);
                     });
                 }
@@ -89,6 +89,11 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
+    /// Gives the other side `span` from now for all that it sends and receives.
+    pub(crate) fn new(stream: Stream, span: Duration) -> Self {
+        Self { stream, until: now() + span }
+    }
+
     /// Gives the client `span` from now for all that it sends and receives.
     pub(crate) fn allow(&mut self, span: Duration) {
         self.until = now() + span;

@@ -5,9 +5,9 @@
 //! unreadable file or connects ten thousand times disturbs nobody else. The loop that carries
 //! packets only receives valid orders, see [`crate::mailbox`].
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpListener;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,21 +147,41 @@ fn answer_http(mut client: Timed, figures: &dyn Fn() -> Option<String>) -> io::R
 /// Sends one line to the bottleneck at `path` and returns its answer.
 ///
 /// # Errors
-/// No process listens there, or it does not answer in time.
+/// No process listens there, or it does not answer in time, or its answer is too long.
 pub fn request(path: &Path, line: &str) -> Result<String, LiveError> {
-    let failed = |error| {
-        LiveError::system(format_args!("no bottleneck answers at `{}`", path.display()), error)
-            .help("start one with `goodqueue shell --control PATH` or `goodqueue shape --control PATH`")
+    request_within(path, line, PATIENCE_FOR_ANSWER)
+}
+
+/// As [`request`]. The whole exchange takes at most `patience`, however slowly the answer comes.
+fn request_within(path: &Path, line: &str, patience: Duration) -> Result<String, LiveError> {
+    let failed = |error: io::Error| match error.kind() {
+        // A read that times out ends with either.
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => LiveError::new(format!(
+            "the program that listens at `{}` has not answered within {} s",
+            path.display(),
+            patience.as_secs()
+        ))
+        .help("is it a bottleneck of goodqueue? It may be stopped, or its machine very busy"),
+        _ => LiveError::system(format_args!("no bottleneck answers at `{}`", path.display()), error)
+            .help("start one with `goodqueue shell --control PATH` or `goodqueue shape --control PATH`"),
     };
-    let stream = UnixStream::connect(path).map_err(failed)?;
-    stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(failed)?;
-    let mut writer = &stream;
-    writer.write_all(format!("{line}\n").as_bytes()).map_err(failed)?;
-    let mut answer = String::new();
-    BufReader::new(&stream).take(LONGEST_ANSWER).read_line(&mut answer).map_err(failed)?;
+    let stream = socket::connect(path, patience).map_err(failed)?;
+    let mut stream = Timed::new(Stream::Unix(stream), patience);
+    stream.write_all(format!("{line}\n").as_bytes()).map_err(failed)?;
+    let mut answer = Vec::new();
+    BufReader::new(stream).take(LONGEST_ANSWER).read_until(b'\n', &mut answer).map_err(failed)?;
+    if answer.len() as u64 == LONGEST_ANSWER && !answer.ends_with(b"\n") {
+        let problem =
+            format!("the answer of `{}` is longer than {} MiB", path.display(), LONGEST_ANSWER >> 20);
+        return Err(LiveError::new(problem).help("is it a bottleneck of goodqueue?"));
+    }
+    let answer = String::from_utf8(answer)
+        .map_err(|_| LiveError::new(format!("the answer of `{}` is not text", path.display())))?;
     Ok(answer.trim_end().to_owned())
 }
 
+/// Time for an exchange with a bottleneck. It serves 16 clients at a time, each for a few seconds.
+const PATIENCE_FOR_ANSWER: Duration = Duration::from_secs(10);
 /// Time for a client to send a line, and again to take its answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Time for an HTTP client to send its request and take the answer.
@@ -172,3 +192,63 @@ const LONGEST_ANSWER: u64 = 16 << 20;
 const MOST_LINES: usize = 1000;
 const TOO_LONG: &str = r#"{"error": "the request is longer than 64 KiB"}"#;
 const NO_TEXT: &str = r#"{"error": "the request is not UTF-8 text"}"#;
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A server that answers its only client with `byte` again and again, until the client is gone.
+    fn answering(
+        name: &str,
+        bytes: &'static [u8],
+        pause: Duration,
+    ) -> (PathBuf, std::thread::JoinHandle<()>) {
+        let path = std::env::temp_dir().join(format!("goodqueue-control-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).unwrap();
+        let serve = move || {
+            let mut client: UnixStream = listener.accept().unwrap().0;
+            while client.write_all(bytes).is_ok() {
+                std::thread::sleep(pause);
+            }
+        };
+        (path, std::thread::spawn(serve))
+    }
+
+    #[test]
+    fn a_server_that_sends_byte_by_byte_holds_nobody() {
+        let (path, server) = answering("slow", b"{", Duration::from_millis(20));
+        let refused = request_within(&path, "stats", Duration::from_secs(1)).unwrap_err().to_string();
+        assert!(refused.contains("has not answered within 1 s"), "{refused}");
+        // The connection is closed, so the server ends as well.
+        server.join().unwrap();
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn an_answer_without_end_is_refused() {
+        let (path, server) = answering("long", &[b'x'; 1 << 16], Duration::ZERO);
+        let refused = request(&path, "stats").unwrap_err().to_string();
+        assert!(refused.contains("is longer than 16 MiB"), "{refused}");
+        server.join().unwrap();
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_server_that_accepts_nobody_holds_nobody() {
+        let path = std::env::temp_dir().join(format!("goodqueue-control-deaf-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let _listener = UnixListener::bind(&path).unwrap();
+        // Some connections fit in the queue of the listener, whose length the system decides.
+        let mut waiting = Vec::new();
+        while let Ok(stream) = socket::connect(&path, Duration::from_millis(100)) {
+            waiting.push(stream);
+        }
+        let refused = request_within(&path, "stats", Duration::from_millis(100)).unwrap_err().to_string();
+        assert!(refused.contains("has not answered"), "{refused}");
+        std::fs::remove_file(path).unwrap();
+    }
+}

@@ -2,10 +2,17 @@
 //! the end.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, UnixAddr, connect as connect_to, setsockopt, socket, sockopt,
+};
+use nix::sys::time::{TimeVal, TimeValLike};
 
 use crate::error::LiveError;
 
@@ -60,6 +67,16 @@ pub(crate) fn listen(path: &Path, option: &str) -> Result<(UnixListener, SocketF
     let socket = SocketFile { path: path.to_owned(), identity: identity(path) };
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
     Ok((listener, socket))
+}
+
+/// Connects to the socket at `path`. Waits for `patience` at most if the queue of its listener is
+/// full.
+pub(crate) fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let socket = socket(AddressFamily::Unix, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    let microseconds = i64::try_from(patience.as_micros()).unwrap_or(i64::MAX);
+    setsockopt(&socket, sockopt::SendTimeout, &TimeVal::microseconds(microseconds))?;
+    connect_to(socket.as_raw_fd(), &UnixAddr::new(path)?)?;
+    Ok(UnixStream::from(socket))
 }
 
 /// Checks that `path` is free or holds a socket. `option` is the command-line option that named it.

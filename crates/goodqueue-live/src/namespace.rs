@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
@@ -14,6 +14,16 @@ use crate::error::LiveError;
 use crate::netlink::{self, ANY_V4, ANY_V6, Netlink, RouteTcp};
 use crate::settings;
 use crate::tun::Tun;
+
+/// Moves this process into an existing user namespace inside its own, with all privileges over what
+/// is created there. The process must have one thread only.
+///
+/// # Errors
+/// The system does not allow it.
+pub(crate) fn join_user_namespace(namespace: &File) -> Result<(), LiveError> {
+    setns(namespace, CloneFlags::CLONE_NEWUSER)
+        .map_err(|errno| LiveError::system("the user namespace of the programs cannot be entered", errno))
+}
 
 /// Moves this process into a new user namespace, with all privileges over what is created there and
 /// none outside. User numbers stay the same.
@@ -85,7 +95,10 @@ impl Mapper {
         let failed = |errno: Errno| LiveError::system("a helper process cannot be started", errno);
         let (go_read, go_write) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC).map_err(failed)?;
         let (done_read, done_write) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC).map_err(failed)?;
-        let parent = nix::unistd::getpid();
+        // In a process namespace whose /proc is that of another one, this process has another
+        // number there.
+        let parent = fs::read_link("/proc/self")
+            .map_or_else(|_| nix::unistd::getpid().to_string(), |number| number.display().to_string());
         let maps = ["uid_map", "gid_map"].map(|file| {
             let of_ours = fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default();
             (format!("/proc/{parent}/{file}"), onto_itself(&of_ours))
@@ -154,6 +167,11 @@ impl Network {
         let network = Self::current()?;
         Netlink::open()?.set_up(netlink::index_of("lo")?, None, None)?;
         Ok(network)
+    }
+
+    /// Returns the network namespace of a handle.
+    pub(crate) fn of(handle: OwnedFd) -> Self {
+        Self(File::from(handle))
     }
 
     /// Returns the network namespace of this thread.

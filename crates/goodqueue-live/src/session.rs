@@ -19,7 +19,6 @@ use crate::netlink::InterfaceCounters;
 use crate::observer::{Direction, Observer};
 use crate::packet::IpPacket;
 use crate::process;
-use crate::settings;
 use crate::traffic::{Flow, FlowSpec, FlowTally, MOST_FLOWS, Sample, flow_of, port};
 
 /// A live run. Times count from its beginning.
@@ -143,7 +142,6 @@ impl Session {
                 .help(format!("use at most {MOST_FLOWS} flows, because each needs a port")));
         }
         process::run_all_promptly();
-        settings::make_writable();
         namespace::enter_user_namespace()?;
         let [client_end, server_end] = &self.ends;
         let server = Network::create()?;

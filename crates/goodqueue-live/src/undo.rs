@@ -267,7 +267,6 @@ fn set(path: &str, value: &str) -> std::io::Result<()> {
 /// # Errors
 /// The file cannot be read, or a step failed. The file stays then.
 pub fn undo(path: &Path) -> Result<Vec<String>, LiveError> {
-    crate::settings::make_writable();
     let outcomes = Undo::read(path)?.apply();
     let wrong: Vec<String> = outcomes.iter().filter_map(|outcome| outcome.clone().err()).collect();
     if !wrong.is_empty() {

@@ -62,7 +62,7 @@ fn without_a_process_namespace_the_process_that_carries_packets_is_out_of_reach(
     // Inside a shell there may be no further process namespace. The program then sees all processes
     // around it.
     let script = format!(
-        "umount /proc/sys; echo 0 > /proc/sys/user/max_pid_namespaces || exit 9
+        "echo 0 > /proc/sys/user/max_pid_namespaces || exit 9
         {ROLE}='steal-descriptors' exec {} shell --quiet --metrics 127.0.0.1:0 -- \
             {} --exact inside --quiet --nocapture",
         env!("CARGO_BIN_EXE_goodqueue"),
@@ -100,25 +100,54 @@ fn a_program_gets_the_descriptors_of_its_caller_and_none_of_goodqueue() {
     }
 }
 
+/// Succeeds if root inside a shell cannot write the machine's settings, whatever it mounts. Each is
+/// written with its own value, so that a failure of the test changes nothing.
+const CLOSED: &str = r#"
+    closed() {
+        for file in kernel/hostname kernel/core_pattern vm/swappiness fs/file-max; do
+            value=$(cat $1/$file) || exit 8
+            if printf %s "$value" 2>/dev/null > $1/$file; then echo "$file can be written $2"; exit 9; fi
+        done
+        # An access is only tried: what is written here acts at once.
+        for file in $1/../sysrq-trigger $1/../irq/default_smp_affinity /sys/kernel/mm/transparent_hugepage/enabled; do
+            if [ -w $file ]; then echo "$file can be written $2"; exit 9; fi
+        done
+    }
+    closed /proc/sys 'at first'
+    umount /proc/sys; umount -l /proc/sys; closed /proc/sys 'without a mount'
+    mount -o remount,bind,rw /proc/sys; mount -o remount,rw /proc; closed /proc/sys 'mounted again'
+    place=$PWD/place; mkdir -p $place
+    mount --rbind /proc $place && closed $place/sys 'at another place'
+    umount -l /proc && closed /proc/sys 'below the mount'
+    mount -t proc proc $place && closed $place/sys 'in another /proc'
+    unshare --mount --pid --fork sh -c "mount -t proc proc $place" && { echo 'another /proc'; exit 9; }
+    unshare --user --map-root-user --mount --pid --fork sh -c "mount -t proc proc $place" && { echo 'another user'; exit 9; }
+    [ ! -e /proc/1/root/proc/sys ] || closed /proc/1/root/proc/sys 'through the first process'
+    # Its own network and its own limits are its own.
+    for file in net/ipv4/ip_forward net/ipv4/tcp_sack user/max_user_namespaces; do
+        value=$(cat /proc/sys/$file) || exit 8
+        printf %s "$value" > /proc/sys/$file || { echo "$file cannot be written"; exit 9; }
+    done"#;
+
 #[test]
-fn root_inside_finds_the_settings_of_the_kernel_read_only() {
-    let test = "root_inside_finds_the_settings_of_the_kernel_read_only";
+fn root_inside_cannot_change_the_settings_of_the_machine_whatever_it_mounts() {
+    let test = "root_inside_cannot_change_the_settings_of_the_machine_whatever_it_mounts";
     if !root_with_ip(test) {
         return;
     }
-    // Each setting is written with its own value, so that a failure of this test changes nothing.
-    let script = r#"
-        for file in kernel/hostname kernel/core_pattern vm/swappiness net/ipv4/ip_forward user/max_user_namespaces; do
-            value=$(cat /proc/sys/$file) || exit 8
-            if printf %s "$value" 2>/dev/null > /proc/sys/$file; then echo "$file can be written"; exit 9; fi
-        done
-        # Ping sockets were allowed before.
-        [ "$(cat /proc/sys/net/ipv4/ping_group_range)" = "0	4294967294" ]"#;
-    let output = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", script]).output().unwrap();
-    good(&output);
-    // A nested shell can still change the settings of its own networks, and its program finds them
-    // read-only.
-    let nested = format!("exec {} shell --quiet -- sh -c '{script}'", env!("CARGO_BIN_EXE_goodqueue"));
-    let output = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", &nested]).output().unwrap();
-    good(&output);
+    let ping = "[ \"$(cat /proc/sys/net/ipv4/ping_group_range)\" = \"0\t4294967294\" ]";
+    let script = format!("{CLOSED}\n{ping}");
+    let folder = TempDir::new().unwrap();
+    let inside = |script: &str| {
+        let mut command = goodqueue();
+        command.args(["shell", "--quiet", "--", "sh", "-c", script]).current_dir(folder.path());
+        command.output().unwrap()
+    };
+    good(&inside(&script));
+    // The same in a shell inside the shell, and in a third one.
+    let file = folder.path().join("closed.sh");
+    std::fs::write(&file, &script).unwrap();
+    let shell = format!("{} shell --quiet --", env!("CARGO_BIN_EXE_goodqueue"));
+    good(&inside(&format!("exec {shell} sh {}", file.display())));
+    good(&inside(&format!("exec {shell} {shell} sh {}", file.display())));
 }

@@ -71,7 +71,7 @@ fn nat_leads_to_the_host_s_network_and_leaves_the_host_as_it_was() {
             $nat --quiet -- sleep 300 & pid=$!
             sleep $delay; kill -9 $pid; wait $pid || true; restored
         done
-        umount /proc/sys; echo 1 > /proc/sys/net/ipv4/ip_forward
+        echo 1 > /proc/sys/net/ipv4/ip_forward
         $nat --quiet -- sleep 300 & first=$!
         $nat --quiet -- $take; [ ! -e $folder/undo ]; kill -9 $first
         [ $(cat /proc/sys/net/ipv4/conf/wan0/forwarding) = 1 ]"#;
@@ -103,7 +103,7 @@ fn nat_carries_ipv6_where_the_host_forwards_it() {
         # A host that does not forward IPv6 stays so.
         $nat --quiet -- sh -c 'ip -6 -o addr show scope global' | no 'grep -q inet6'
         [ $(cat /proc/sys/net/ipv6/conf/all/forwarding) = 0 ]
-        umount /proc/sys; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
+        echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
         tries=0; while ! $take6 >/dev/null 2>&1; do sleep 0.02; tries=$((tries + 1)); [ $tries -lt 1000 ]; done
         $nat --quiet --json $folder/stats -- $take6
         no 'ip -6 -o addr | grep 2001:2:0'

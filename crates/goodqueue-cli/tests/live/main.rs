@@ -624,7 +624,7 @@ fn without_user_namespaces_it_says_so_in_one_sentence() {
         return;
     }
     let script = format!(
-        "umount /proc/sys 2>/dev/null; echo 0 > /proc/sys/user/max_user_namespaces && exec {} shell --quiet -- true",
+        "echo 0 > /proc/sys/user/max_user_namespaces && exec {} shell --quiet -- true",
         env!("CARGO_BIN_EXE_goodqueue")
     );
     let output = goodqueue().args(["shell", "--quiet", "--", "sh", "-c", &script]).output().unwrap();

@@ -99,6 +99,14 @@ pub fn keep_others_out() -> nix::Result<()> {
     nix::sys::prctl::set_dumpable(false)
 }
 
+/// True if this process ignores a signal, as programs that `nohup` starts ignore SIGHUP.
+pub(crate) fn ignores(signal: Signal) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 << (signal as i32 - 1) != 0)
+}
+
 /// A choice of descriptors to close.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Descriptors {

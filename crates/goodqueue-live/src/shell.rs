@@ -19,7 +19,7 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-use goodqueue::Duration;
+use goodqueue::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -72,6 +72,9 @@ pub struct Shell {
     pub bottleneck: Bottleneck,
     init: Pid,
     asked_to_end: bool,
+    /// Time at which the program is killed if it has not ended: after a hangup, nobody is there to
+    /// ask again.
+    kill_at: Instant,
     _host: Option<nat::Hold>,
 }
 
@@ -134,7 +137,7 @@ impl Shell {
             process::keep_others_out().map_err(|errno| failed(errno.into()))?;
         }
         ours.write_all(&[1]).map_err(failed)?;
-        Ok(Self { bottleneck, init, asked_to_end: false, _host: host })
+        Ok(Self { bottleneck, init, asked_to_end: false, kill_at: Instant::MAX, _host: host })
     }
 
     /// Carries packets until the program ends. Returns its exit code, or 128 plus the number of the
@@ -155,9 +158,16 @@ impl Shell {
     fn carry(&mut self, attendant: &mut dyn Attendant) -> Result<i32, LiveError> {
         let mut tick = self.bottleneck.now();
         loop {
-            match self.bottleneck.run_until(tick)? {
+            match self.bottleneck.run_until(tick.min(self.kill_at))? {
                 Pause::Time => {
                     let now = self.bottleneck.now();
+                    if now >= self.kill_at {
+                        self.kill_at = Instant::MAX;
+                        let _ = kill(self.init, Signal::SIGKILL);
+                    }
+                    if now < tick {
+                        continue;
+                    }
                     // Packets come first, whatever time it asks for.
                     tick = attendant.tick(&mut self.bottleneck, now).max(now + Duration::from_millis(1));
                 }
@@ -168,6 +178,8 @@ impl Shell {
                         if let Some(code) = self.ended() {
                             return Ok(code);
                         }
+                    } else if number == libc::SIGHUP {
+                        self.hang_up();
                     } else if signal.ssi_code != SI_KERNEL {
                         // A signal from the keyboard has reached the program as well.
                         self.end();
@@ -184,6 +196,17 @@ impl Shell {
         let _ = kill(self.init, signal);
     }
 
+    /// Ends the program because its terminal is gone, or because somebody sent SIGHUP. The kernel
+    /// tells a terminal's hangup to the leader of its session only, and that may be this process.
+    fn hang_up(&mut self) {
+        self.asked_to_end = true;
+        self.kill_at = self.kill_at.min(self.bottleneck.now() + AFTER_HANGUP);
+        // Interactive shells ignore SIGTERM, other programs reload their settings at SIGHUP.
+        for signal in [Signal::SIGHUP, Signal::SIGTERM] {
+            let _ = kill(self.init, signal);
+        }
+    }
+
     fn ended(&self) -> Option<i32> {
         match waitpid(self.init, Some(WaitPidFlag::WNOHANG)) {
             Ok(status) => code_of(status),
@@ -192,14 +215,21 @@ impl Shell {
     }
 }
 
+/// Time for a program to end after a hangup.
+const AFTER_HANGUP: Duration = Duration::from_secs(5);
+
 /// `si_code` of signals from the kernel, such as those of the keyboard (sigaction(2)).
 const SI_KERNEL: i32 = 0x80;
 
 fn block_signals() -> Result<SignalFd, LiveError> {
     let failed = |errno| LiveError::system("signals cannot be received", errno);
     let mut set = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGCHLD] {
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGQUIT, Signal::SIGCHLD] {
         set.add(signal);
+    }
+    // With `nohup`, neither this process nor the program ends with the terminal.
+    if !process::ignores(Signal::SIGHUP) {
+        set.add(Signal::SIGHUP);
     }
     set.thread_block().map_err(failed)?;
     SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map_err(failed)

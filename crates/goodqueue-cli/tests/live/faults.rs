@@ -12,6 +12,7 @@ fn every_hostile_input_has_a_test_or_a_reason() {
         include_str!("host.rs"),
         include_str!("hostile_clients.rs"),
         include_str!("killed.rs"),
+        include_str!("terminal.rs"),
         include_str!("../../../goodqueue-live/src/gso/tests.rs"),
         include_str!("../../../goodqueue-live/src/packet/tests.rs"),
         include_str!("../../../goodqueue-live/src/link/tests.rs"),
@@ -197,9 +198,12 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         id: 97,
-        input: "shutdown while something is pending; a second signal",
-        answer: "the first SIGTERM asks the program to end, the second kills it; writes never wait",
+        input: "shutdown while something is pending; a second signal; a terminal that hangs up",
+        answer: "the first SIGTERM asks the program to end, the second kills it; after a hangup it is \
+            killed 5 s later; writes never wait",
         tests: &[
+            "a_shell_ends_with_its_terminal_and_takes_everybody_along",
+            "a_program_that_ignores_the_hangup_is_killed_in_the_end",
             "asked_to_end_it_ends_with_its_program",
             "asked_twice_it_ends_a_program_that_does_not_listen",
         ],

@@ -269,10 +269,14 @@ fn attend(program: Pid) -> i32 {
                 return code;
             }
         }
-        if set.wait() == Ok(Signal::SIGTERM) {
+        if let Ok(signal @ (Signal::SIGTERM | Signal::SIGHUP)) = set.wait() {
             // -1 stands for all processes of this namespace except this one.
             let them = if std::process::id() == 1 { Pid::from_raw(-1) } else { program };
-            let _ = kill(them, Signal::SIGTERM);
+            let _ = kill(them, signal);
+            if signal == Signal::SIGHUP {
+                // As at the hangup of a terminal: a stopped program would not notice.
+                let _ = kill(them, Signal::SIGCONT);
+            }
         }
     }
 }

@@ -54,6 +54,12 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
+/// Counts the files below a folder, while others create and remove some.
+fn count(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| if entry.path().is_dir() { count(&entry.path()) } else { 1 }).sum()
+}
+
 #[test]
 fn a_sweep_that_is_killed_at_any_moment_resumes_and_ends_with_the_same_bytes() {
     let all: u64 = std::env::var("GOODQUEUE_KILLS").map_or(50, |count| count.parse().unwrap());
@@ -61,21 +67,20 @@ fn a_sweep_that_is_killed_at_any_moment_resumes_and_ends_with_the_same_bytes() {
     let undisturbed = folder();
     assert!(begin(undisturbed.path()).wait().unwrap().success());
     let expected = files(undisturbed.path());
-    // Measures the time of a complete run on this machine at this load.
-    let again = folder();
-    let mut child = begin(again.path());
-    let mut millis = 0;
-    while child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(1));
-        millis += 1;
-    }
     let mut done = 0;
     while done < kills {
         let folder = folder();
         // Kills several times in a row, because a resumed sweep can be killed, too.
         for _ in 0..(1 + mix_64(done) % 4).min(kills - done) {
             let mut child = begin(folder.path());
-            std::thread::sleep(Duration::from_micros(mix_64(done ^ 0x6B69_6C6C) % (millis * 1000)));
+            // Once some more files are there: none, some of the runs, or all outputs. And a moment
+            // later, because much happens between two files.
+            let at_first = count(folder.path());
+            let more = mix_64(done ^ 0x6B69_6C6C) as usize % (expected.len() + 1);
+            while count(folder.path()) < at_first + more && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::thread::sleep(Duration::from_micros(mix_64(done) % 4000));
             // It may have ended already.
             let _ = child.kill();
             child.wait().unwrap();

@@ -2,6 +2,16 @@
 
 use super::*;
 
+/// Sends a line to a control socket and returns the answer.
+pub(super) fn ask(socket: &Path, line: &str) -> Value {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    writeln!(stream, "{line}").unwrap();
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).unwrap();
+    serde_json::from_str(&answer).unwrap()
+}
+
 /// A running shell with a control socket. Its program waits for the end of standard input.
 pub(super) struct Running {
     pub(super) child: Child,
@@ -29,12 +39,7 @@ impl Running {
     }
 
     pub(super) fn ask(&self, line: &str) -> Value {
-        let mut stream = UnixStream::connect(&self.socket).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        writeln!(stream, "{line}").unwrap();
-        let mut answer = String::new();
-        BufReader::new(stream).read_line(&mut answer).unwrap();
-        serde_json::from_str(&answer).unwrap()
+        ask(&self.socket, line)
     }
 
     pub(super) fn end(mut self) -> (i32, String) {
@@ -79,12 +84,11 @@ fn a_recorded_run_replays_through_changes_of_its_discipline() {
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the control socket", || UnixStream::connect(&socket).is_ok());
     for limit in [20, 3, 200] {
-        let mut stream = UnixStream::connect(&socket).unwrap();
-        writeln!(stream, "qdisc down fq_codel limit {limit} target 2ms").unwrap();
-        let mut answer = String::new();
-        BufReader::new(stream).read_line(&mut answer).unwrap();
-        assert!(answer.contains(&format!("fq_codel limit {limit}p ")), "{answer}");
-        std::thread::sleep(Duration::from_millis(60));
+        let answer = ask(&socket, &format!("qdisc down fq_codel limit {limit} target 2ms"));
+        assert!(answer.to_string().contains(&format!("fq_codel limit {limit}p ")), "{answer}");
+        let sent = || ask(&socket, "stats")["down"]["packets"]["dequeued"].as_u64().unwrap();
+        let before = sent();
+        wait_until("packets under this limit", || sent() > before + 20);
     }
     good(&child.wait_with_output().unwrap());
     let files = ["down", "up"].map(|side| folder.path().join(format!("run.{side}.jsonl")));
@@ -109,13 +113,7 @@ fn a_recording_that_ends_at_a_change_of_discipline_or_rate_is_no_difference() {
         let child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         wait_until("the control socket", || UnixStream::connect(&socket).is_ok());
-        let ask = |line: &str| -> Value {
-            let mut stream = UnixStream::connect(&socket).unwrap();
-            writeln!(stream, "{line}").unwrap();
-            let mut answer = String::new();
-            BufReader::new(stream).read_line(&mut answer).unwrap();
-            serde_json::from_str(&answer).unwrap()
-        };
+        let ask = |line: &str| ask(&socket, line);
         wait_until("a queue", || ask("stats")["down"]["queued"]["packets"].as_u64() > Some(10));
         assert!(ask(change)["down"].is_object());
         // Each packet is counted once, whichever discipline held it, and each drop has a reason.
@@ -173,7 +171,9 @@ fn a_flood_of_small_packets_leaves_memory_bounded_and_control_answering() {
     let process = format!("/proc/{}", running.child.id());
     wait_until("the flood", || running.ask("stats")["up"]["packets"]["offered"].as_u64() > Some(2000));
     let memory = faults::resident(&process);
-    std::thread::sleep(Duration::from_millis(500));
+    wait_until("more of the flood", || {
+        running.ask("stats")["up"]["packets"]["offered"].as_u64() > Some(20_000)
+    });
     let stats = running.ask("stats");
     assert!(
         faults::resident(&process) < memory + (4 << 20),
@@ -196,7 +196,9 @@ fn stopped_and_continued_it_goes_on() {
     let fetch = format!("{ROLE}='fetch 500000' exec {} --exact inside --quiet", this.display());
     let running = Running::start(&["--rate", "4mbit", "--rtt", "20ms"], &["sh", "-c", &fetch]);
     let process = Pid::from_raw(running.child.id().cast_signed());
+    wait_until("the transfer", || running.ask("stats")["down"]["packets"]["dequeued"].as_u64() > Some(10));
     kill(process, Signal::SIGSTOP).unwrap();
+    // The length of the stop is not waited for: it is what the test does.
     std::thread::sleep(Duration::from_secs(2));
     kill(process, Signal::SIGCONT).unwrap();
     assert_eq!(running.end().0, 0);

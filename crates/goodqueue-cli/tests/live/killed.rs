@@ -43,10 +43,14 @@ fn a_shell_that_is_killed_at_any_moment_takes_everybody_along() {
         command
     };
     for number in 0..a_fifth_of_the_kills() {
+        wait_until("the end of every process", || processes(&marker).is_empty());
         let script = format!("sleep {marker} & (setsid sleep {marker} &) ; sleep {marker}");
         let mut child = start(&script).spawn().unwrap();
-        // Kills from before the namespaces exist until after the program runs.
-        std::thread::sleep(Duration::from_micros(u64::from(number * 7919 % 400) * 400));
+        // Kills from before the namespaces exist until after the program and its children run: once
+        // there are some processes, and a moment later.
+        let most = number as usize % 6;
+        wait_until("as many processes", || processes(&marker).len() >= most);
+        std::thread::sleep(Duration::from_micros(u64::from(number * 7919 % 50) * 100));
         child.kill().unwrap();
         child.wait().unwrap();
     }

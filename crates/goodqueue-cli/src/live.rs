@@ -170,6 +170,19 @@ pub(crate) fn too_busy(latest: goodqueue::Duration, kernel_drops: u64) -> Option
     })
 }
 
+/// Returns a remark if packets were lost for lack of memory. No discipline saw them.
+pub(crate) fn discarded(bottleneck: &Bottleneck) -> Option<String> {
+    let count = bottleneck.counters().out_of_memory;
+    let memory = bottleneck.memory_limit() >> 20;
+    (count > 0).then(|| {
+        format!(
+            "{count} packets were discarded in front of the queues, because the {memory} MiB of memory for \
+             packets were full; they do not count as dropped. A lower rate, a shorter delay or a shorter queue \
+             needs less"
+        )
+    })
+}
+
 /// Summarizes one direction in a line.
 pub(crate) fn in_words(link: &Link, name: &str, now: Instant) -> String {
     let result = link_result(link, now);

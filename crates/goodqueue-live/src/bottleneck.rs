@@ -10,7 +10,7 @@ use nix::sys::signalfd::{SignalFd, siginfo};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
-use crate::buffer::Pool;
+use crate::buffer::{Pool, SLAB};
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::error::LiveError;
@@ -25,6 +25,7 @@ use crate::packet::{Framing, IpPacket};
 pub struct Bottleneck {
     clock: Clock,
     pool: Pool,
+    memory_for_queues: usize,
     /// The device at the client's side, then the one at the server's.
     devices: [Device; 2],
     /// Down, then up.
@@ -72,7 +73,8 @@ impl Flood {
 pub struct BottleneckConfig {
     /// Down, then up.
     pub links: [LinkConfig; 2],
-    /// Bytes of memory for all packets, queued or propagating.
+    /// Bytes of memory for queued packets. Memory for propagating packets follows from rates and
+    /// delays, and is added.
     pub memory: usize,
     /// Packets read or written in a row before the loop checks for other events; `None` means
     /// [`BATCH`].
@@ -83,9 +85,57 @@ pub struct BottleneckConfig {
     pub couple: bool,
 }
 
-/// Default bytes of memory for packets: 64 MiB. That is a queue of 10240 full packets (the limit of
-/// `fq_codel`, RFC 8290 §5.2.3) in each direction, and 11 ms of propagation at 10 Gbit/s.
+impl BottleneckConfig {
+    /// Returns the bytes of memory for packets.
+    ///
+    /// # Errors
+    /// The links can hold more packets on their way than [`MOST_MEMORY`].
+    pub fn packet_memory(&self) -> Result<usize, LiveError> {
+        for (link, direction) in self.links.iter().zip(Direction::BOTH) {
+            let Some(bytes) = link.most_propagating() else { continue };
+            if self.memory.saturating_add(in_buffers(bytes)) > MOST_MEMORY {
+                return Err(LiveError::new(format!(
+                    "rate times delay makes {} MB of packets on their way {}, more than the {} MiB of memory for packets",
+                    bytes.div_ceil(1_000_000),
+                    direction.name(),
+                    MOST_MEMORY >> 20
+                ))
+                .help("choose a lower rate or a shorter round-trip time, or simulate this line"));
+            }
+        }
+        let both = self.links.each_ref().map(LinkConfig::most_propagating);
+        match memory(self.memory, both) {
+            most if most > MOST_MEMORY => Err(LiveError::new(format!(
+                "rate times delay of both directions makes more packets on their way than fit in {} MiB",
+                MOST_MEMORY >> 20
+            ))
+            .help("choose a lower rate or a shorter round-trip time, or simulate this line")),
+            enough => Ok(enough),
+        }
+    }
+}
+
+/// Returns the bytes of memory for queues and for the propagating bytes of both directions. Without
+/// a rate it is the largest memory.
+fn memory(for_queues: usize, propagating: [Option<u64>; 2]) -> usize {
+    let [Some(down), Some(up)] = propagating else { return MOST_MEMORY };
+    for_queues.saturating_add(in_buffers(down)).saturating_add(in_buffers(up))
+}
+
+/// Returns the memory of these bytes in full packets.
+fn in_buffers(bytes: u64) -> usize {
+    let packets = bytes.div_ceil(FULL_PACKET);
+    usize::try_from(packets.saturating_mul(SLAB as u64)).unwrap_or(usize::MAX)
+}
+
+/// Default bytes of memory for queued packets: 64 MiB. That is a queue of 10240 full packets (the
+/// limit of `fq_codel`, RFC 8290 §5.2.3) in each direction, and half as much again.
 pub const DEFAULT_MEMORY: usize = 64 << 20;
+/// Most bytes of memory for packets: 768 MiB, or a round-trip time of 4 s at 1 Gbit/s. It is taken
+/// only as far as packets need it.
+pub const MOST_MEMORY: usize = 768 << 20;
+/// Bytes of a full packet on Ethernet.
+const FULL_PACKET: u64 = 1514;
 
 /// Counters of events outside the queues. Each packet that is read from a device is counted by a
 /// queue or here.
@@ -122,7 +172,7 @@ impl Bottleneck {
     /// Creates a bottleneck between the device at the client's side and the one at the server's.
     ///
     /// # Errors
-    /// The system has no timer or no epoll instance left.
+    /// The system has no timer or no epoll instance left, or packets need too much memory.
     pub fn new(clock: Clock, devices: [Device; 2], config: &BottleneckConfig) -> Result<Self, LiveError> {
         let failed = |errno: Errno| LiveError::system("the event loop cannot be created", errno);
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed)?;
@@ -141,7 +191,8 @@ impl Bottleneck {
         let [down, up] = &config.links;
         Ok(Self {
             clock,
-            pool: Pool::new(config.memory),
+            pool: Pool::new(config.packet_memory()?),
+            memory_for_queues: config.memory,
             devices,
             links: [Link::new(Direction::Down, down), Link::new(Direction::Up, up)],
             observers: Vec::new(),
@@ -414,6 +465,19 @@ impl Bottleneck {
         &self.counters
     }
 
+    /// Adapts the memory for packets to a new rate, up to [`MOST_MEMORY`]. Packets that find no
+    /// memory are counted as lost when they arrive.
+    pub(crate) fn fit_memory(&mut self) {
+        let both = self.links.each_ref().map(Link::most_propagating);
+        self.pool.set_limit(memory(self.memory_for_queues, both).min(MOST_MEMORY));
+    }
+
+    /// Returns the bytes of memory that packets may occupy.
+    #[must_use]
+    pub fn memory_limit(&self) -> usize {
+        self.pool.limit()
+    }
+
     /// Returns the bytes of memory that packets occupy now, and their maximum so far.
     #[must_use]
     pub fn memory(&self) -> (usize, usize) {
@@ -483,3 +547,49 @@ const SERVER: u64 = 1;
 const TIMER: u64 = 2;
 const SIGNAL: u64 = 3;
 const REQUEST: u64 = 4;
+
+#[cfg(test)]
+mod tests {
+    use goodqueue::{AnyConfig, Rate};
+
+    use super::*;
+    use crate::capacity::Capacity;
+    use crate::link::Delay;
+
+    fn line(down: Capacity, delay_ms: u64) -> BottleneckConfig {
+        let qdisc = goodqueue_tc::parse("pfifo", &goodqueue::config::Link::default()).unwrap();
+        let link = |capacity, qdisc: &AnyConfig| LinkConfig {
+            capacity,
+            qdisc: qdisc.clone(),
+            path: None,
+            delay: Delay::of(Duration::from_millis(delay_ms)),
+            framing: 14,
+            seed: 1,
+        };
+        let up = Capacity::Constant(Rate::from_bps(1_000_000));
+        BottleneckConfig {
+            links: [link(down, &qdisc), link(up, &qdisc)],
+            memory: DEFAULT_MEMORY,
+            batch: None,
+            couple: true,
+        }
+    }
+
+    #[test]
+    fn a_long_fast_line_has_memory_for_all_packets_on_their_way() {
+        let gigabit = Capacity::Constant(Rate::from_bps(1_000_000_000));
+        // 1 Gbit/s for 600 ms are 49,538 full packets, and the queue needs memory of its own.
+        let memory = line(gigabit.clone(), 600).packet_memory().unwrap();
+        assert!(memory > DEFAULT_MEMORY + 49_538 * SLAB && memory < 200 << 20, "{memory} bytes");
+        assert_eq!(line(gigabit, 0).packet_memory().unwrap(), DEFAULT_MEMORY, "nothing propagates");
+        assert_eq!(line(Capacity::Unlimited, 600).packet_memory().unwrap(), MOST_MEMORY);
+    }
+
+    #[test]
+    fn a_line_that_would_need_gigabytes_is_refused() {
+        let gigabit = Capacity::Constant(Rate::from_bps(1_000_000_000));
+        let refused = line(gigabit, 10_000).packet_memory().unwrap_err().to_string();
+        assert!(refused.contains("1250 MB of packets on their way down"), "{refused}");
+        assert!(refused.contains("help: choose a lower rate"), "{refused}");
+    }
+}

@@ -52,6 +52,17 @@ impl Pool {
         Some(Buffer { memory, len, pool: self.clone() })
     }
 
+    /// Hands out at most `limit` bytes at a time from now on.
+    pub fn set_limit(&self, limit: usize) {
+        self.0.borrow_mut().limit = limit;
+    }
+
+    /// Returns the most bytes handed out at a time.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        self.0.borrow().limit
+    }
+
     /// Returns the bytes handed out now.
     #[must_use]
     pub fn in_use(&self) -> usize {

@@ -40,6 +40,36 @@ impl Capacity {
         }
     }
 
+    /// Returns the most bytes that can be sent within `span`; `None` without a limit.
+    #[must_use]
+    pub fn most_within(&self, span: Duration) -> Option<u64> {
+        let at = |rate: Rate| {
+            let bytes = u128::from(rate.as_bps()) * u128::from(span.as_nanos()) / 8_000_000_000;
+            u64::try_from(bytes).unwrap_or(u64::MAX)
+        };
+        match self {
+            Self::Unlimited => None,
+            Self::Constant(rate) => Some(at(*rate)),
+            Self::Schedule(changes) => Some(changes.iter().map(|change| at(change.1)).max().unwrap_or(0)),
+            Self::Trace(at_ms) => {
+                let count = at_ms.len() as u64;
+                let period = Duration::from_millis(u64::from(at_ms.last().copied().unwrap_or(1).max(1)));
+                let whole = (span.as_nanos() / period.as_nanos()).saturating_mul(count);
+                let rest = Duration::from_nanos(span.as_nanos() % period.as_nanos());
+                let mut end = 0;
+                let within = (0..count).map(|start| {
+                    let last = self.opportunity(start).unwrap_or(Instant::ZERO) + rest;
+                    while self.opportunity(end).is_some_and(|at| at <= last) {
+                        end += 1;
+                    }
+                    end - start
+                });
+                let most = within.max().unwrap_or(0).saturating_add(whole);
+                Some(most.saturating_mul(u64::from(OPPORTUNITY_BYTES)))
+            }
+        }
+    }
+
     /// Returns the time of opportunity `number` (from 0) of a trace.
     pub(crate) fn opportunity(&self, number: u64) -> Option<Instant> {
         let Self::Trace(at_ms) = self else { return None };
@@ -78,6 +108,21 @@ mod tests {
         assert_eq!(schedule.rate_at(ms(19)), Some((Rate::from_bps(1), Some(ms(20)))));
         assert_eq!(schedule.rate_at(ms(20)), Some((Rate::from_bps(0), None)));
         assert_eq!(Capacity::Schedule(Vec::new()).rate_at(ms(1)), Some((Rate::from_bps(0), None)));
+    }
+
+    #[test]
+    fn the_most_that_is_sent_within_a_span_is_that_of_its_best_moment() {
+        let span = Duration::from_millis(300);
+        let gigabit = Rate::from_bps(1_000_000_000);
+        assert_eq!(Capacity::Unlimited.most_within(span), None);
+        assert_eq!(Capacity::Constant(gigabit).most_within(span), Some(37_500_000));
+        let schedule = Capacity::Schedule(vec![(ms(0), Rate::from_bps(8_000)), (ms(9), gigabit)]);
+        assert_eq!(schedule.most_within(span), Some(37_500_000));
+        let trace = Capacity::Trace(vec![1, 50, 51, 52, 100]);
+        for (milliseconds, opportunities) in [(0, 1), (1, 2), (2, 3), (100, 6), (202, 13)] {
+            let most = trace.most_within(Duration::from_millis(milliseconds));
+            assert_eq!(most, Some(opportunities * u64::from(OPPORTUNITY_BYTES)), "{milliseconds} ms");
+        }
     }
 
     #[test]

@@ -38,6 +38,14 @@ pub struct LinkConfig {
     pub seed: u64,
 }
 
+impl LinkConfig {
+    /// Returns the most bytes that can propagate at a time; `None` without a limit.
+    #[must_use]
+    pub fn most_propagating(&self) -> Option<u64> {
+        most_propagating(&self.capacity, &self.delay)
+    }
+}
+
 /// Propagation delay of all packets, or by their ports.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Delay {
@@ -52,6 +60,11 @@ impl Delay {
     #[must_use]
     pub const fn of(base: Duration) -> Self {
         Self { base, by_port: Vec::new() }
+    }
+
+    /// Returns the longest delay of any packet.
+    fn longest(&self) -> Duration {
+        self.by_port.iter().map(|entry| entry.1).fold(self.base, Duration::max)
     }
 
     fn for_packet(&self, packet: &IpPacket) -> Duration {
@@ -409,10 +422,22 @@ impl Link {
         self.counted.plus(&self.qdisc.stats())
     }
 
+    /// Returns the most bytes that can propagate at a time; `None` without a limit.
+    pub(crate) fn most_propagating(&self) -> Option<u64> {
+        most_propagating(&self.capacity, &self.delay)
+    }
+
     /// Returns the number of packets that have left the queue and not yet reached the other side.
     #[must_use]
     pub fn propagating(&self) -> usize {
         self.lines.iter().map(|line| line.1.len()).sum()
+    }
+}
+
+fn most_propagating(capacity: &Capacity, delay: &Delay) -> Option<u64> {
+    match delay.longest() {
+        Duration::ZERO => Some(0),
+        longest => capacity.most_within(longest),
     }
 }
 

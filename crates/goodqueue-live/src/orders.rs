@@ -76,7 +76,10 @@ impl Change {
         let (link, observers) = bottleneck.link_mut(direction);
         match self {
             Self::Qdisc(_, config) => link.reconfigure(now, *config, observers),
-            Self::Capacity(_, capacity) => link.set_capacity(now, capacity, observers),
+            Self::Capacity(_, capacity) => {
+                link.set_capacity(now, capacity, observers);
+                bottleneck.fit_memory();
+            }
         }
     }
 }

@@ -141,6 +141,8 @@ impl Session {
             return Err(LiveError::new(problem)
                 .help(format!("use at most {MOST_FLOWS} flows, because each needs a port")));
         }
+        let bottleneck = self.with_delays();
+        bottleneck.packet_memory()?;
         process::run_all_promptly();
         namespace::enter_user_namespace()?;
         let [client_end, server_end] = &self.ends;
@@ -156,7 +158,7 @@ impl Session {
             std::thread::sleep(SystemDuration::from_millis(1));
         }
         let devices = [Device::Tun(client_tun), Device::Tun(server_tun)];
-        let mut bottleneck = Bottleneck::new(clock, devices, &self.with_delays())?;
+        let mut bottleneck = Bottleneck::new(clock, devices, &bottleneck)?;
         bottleneck.watch_kernel((client_link, client_index), (server_link, server_index));
         let counts = Rc::new(RefCell::new(vec![[FlowPackets::default(); 2]; flows.len()]));
         bottleneck.observers.push(Box::new(ByFlow(Rc::clone(&counts))));

@@ -86,6 +86,7 @@ impl Shell {
     /// The system lacks or forbids something, or the program cannot be started. Nothing is left
     /// behind.
     pub fn start(config: &ShellConfig) -> Result<Self, LiveError> {
+        config.bottleneck.packet_memory()?;
         let signals = block_signals()?;
         let mut ends = config.ends.clone();
         let host = match &config.server {

@@ -355,7 +355,8 @@ impl Watching {
         Ok((control, clerk))
     }
 
-    /// Writes the requested outputs and prints a summary of two lines.
+    /// Writes the requested outputs, and prints a summary of two lines and a remark if packets were
+    /// discarded.
     pub(crate) fn end(&self, bottleneck: &mut Bottleneck) -> Result<(), Diagnostic> {
         use goodqueue_live::observer::Observer;
         while let Some(trouble) = bottleneck.observers.trouble() {
@@ -365,6 +366,9 @@ impl Watching {
         if !self.quiet {
             for direction in Direction::BOTH {
                 let words = live::in_words(bottleneck.link(direction), direction.name(), now);
+                say(format_args!("goodqueue: {words}"));
+            }
+            if let Some(words) = live::discarded(bottleneck) {
                 say(format_args!("goodqueue: {words}"));
             }
         }

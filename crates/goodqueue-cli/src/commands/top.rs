@@ -90,10 +90,11 @@ fn page(stats: &Value) -> String {
     let process = &stats["process"];
     let _ = writeln!(
         text,
-        "late wake-ups (over 1 ms) {}, worst {} ms; memory for packets {}; dropped by the kernel before the bottleneck {}",
+        "late wake-ups (over 1 ms) {}, worst {} ms; memory for packets {}, discarded for lack of it {}; dropped by the kernel before the bottleneck {}",
         process["late_wakeups"],
         milliseconds(&process["latest_s"]),
         units::show_size(process["memory_bytes"].as_u64().unwrap_or(0)),
+        process["out_of_memory_packets"],
         stats["client"]["interface_dropped"].as_u64().unwrap_or(0)
             + stats["server"]["interface_dropped"].as_u64().unwrap_or(0),
     );

@@ -22,7 +22,7 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
 use super::voice::Voice;
-use super::{VERY_LATE, float, link_result, seconds, statistics};
+use super::{VERY_LATE, discarded, float, link_result, seconds, statistics};
 
 /// Answers requests, keeps the recent history, and reports troubles.
 #[derive(Default)]
@@ -33,6 +33,7 @@ pub(crate) struct Desk {
     /// Drops by the kernel in front of the bottleneck that have been reported.
     kernel_drops: u64,
     told_late: bool,
+    told_discarded: bool,
     ticks: u64,
     flows: Flows,
     /// Time at which to end unless the user confirms.
@@ -153,6 +154,12 @@ impl Desk {
                 "this process woke up {} late, because the machine is busy; some delays are too long by that much",
                 units::show_time(latest)
             ));
+        }
+        if !self.told_discarded
+            && let Some(words) = discarded(bottleneck)
+        {
+            self.told_discarded = true;
+            self.say(&words);
         }
         // The kernel is asked at every 20th tick only.
         if !self.ticks.is_multiple_of(20) {
@@ -301,6 +308,12 @@ fn metrics(bottleneck: &mut Bottleneck) -> String {
         "counter",
         "Wake-ups that came more than 1 ms late.",
         &[(String::new(), float(counters.late))],
+    );
+    family(
+        "out_of_memory_packets_total",
+        "counter",
+        "Packets discarded because the memory for packets was full.",
+        &[(String::new(), float(counters.out_of_memory))],
     );
     text
 }

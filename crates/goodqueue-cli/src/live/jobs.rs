@@ -28,7 +28,7 @@ use goodqueue_sim::traffic::WebSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
-use super::{seconds, too_busy};
+use super::{discarded, seconds, too_busy};
 
 /// The results of one live job.
 #[derive(Debug)]
@@ -401,6 +401,7 @@ fn told(outcome: &SessionOutcome) -> Vec<String> {
             outcome.kernel_drops
         ));
     }
+    remarks.extend(discarded(&outcome.bottleneck));
     let latest = outcome.counters.latest;
     if latest > NOTEWORTHY {
         let milliseconds = seconds(Instant::ZERO + latest) * 1e3;

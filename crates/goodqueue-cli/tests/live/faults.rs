@@ -12,6 +12,7 @@ fn every_hostile_input_has_a_test_or_a_reason() {
         include_str!("host.rs"),
         include_str!("hostile_clients.rs"),
         include_str!("killed.rs"),
+        include_str!("memory.rs"),
         include_str!("terminal.rs"),
         include_str!("../../../goodqueue-live/src/gso/tests.rs"),
         include_str!("../../../goodqueue-live/src/packet/tests.rs"),
@@ -111,8 +112,10 @@ const FAULTS: &[Fault] = &[
     Fault {
         id: 87,
         input: "floods of small packets, fragments, ICMP",
-        answer: "a fixed budget of memory, bounded batches; the bottleneck sends no ICMP",
+        answer: "a fixed budget of memory, bounded batches, a remark on packets that found no memory; \
+            the bottleneck sends no ICMP",
         tests: &[
+            "packets_that_find_no_memory_are_told_in_the_summary",
             "a_flood_of_small_packets_leaves_memory_bounded_and_control_answering",
             "a_flood_of_fragments_is_carried_like_any_other",
         ],

@@ -29,6 +29,7 @@ mod host;
 mod hostile_clients;
 mod judged;
 mod killed;
+mod memory;
 mod terminal;
 
 const ROLE: &str = "GOODQUEUE_TEST_ROLE";

@@ -2,9 +2,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
 use nix::errno::Errno;
+use nix::unistd::{Gid, Group};
 
 use crate::error::LiveError;
 use crate::interface_name;
@@ -64,9 +65,8 @@ impl Tun {
             .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
             .open(TUN_PATH)
             .map_err(|error| {
-                LiveError::system(format_args!("{TUN_PATH} cannot be opened"), error).help(
-                    "load the tun module (`modprobe tun`); in a container, pass the device on (`--device /dev/net/tun`)",
-                )
+                let advice = advice(&error);
+                LiveError::system(format_args!("{TUN_PATH} cannot be opened"), error).help(advice)
             })?;
         attach(&file, name, ethernet).map_err(|errno| match errno {
             Errno::EBUSY => LiveError::new(format!("there is an interface `{name}` already"))
@@ -75,6 +75,47 @@ impl Tun {
                 .help("this needs CAP_NET_ADMIN in the network namespace"),
         })?;
         Ok(Self { file, name: name.to_owned(), ethernet })
+    }
+}
+
+/// Returns what to do about a device file that cannot be opened.
+fn advice(error: &std::io::Error) -> String {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EACCES) => {
+            let who = std::fs::metadata(TUN_PATH).map_or(Access { mode: 0, group: None }, |about| Access {
+                mode: about.mode(),
+                group: Group::from_gid(Gid::from_raw(about.gid())).ok().flatten().map(|group| group.name),
+            });
+            who.advice()
+        }
+        // The rules of a container for devices.
+        Some(Errno::EPERM) => {
+            "this container may not use the device: start it with `--device /dev/net/tun`".to_owned()
+        }
+        _ => "load the tun module (`modprobe tun`); in a container, pass the device on (`--device /dev/net/tun`)"
+            .to_owned(),
+    }
+}
+
+/// Who may open the device file.
+struct Access {
+    mode: u32,
+    /// Name of its group, if it has one.
+    group: Option<String>,
+}
+
+impl Access {
+    fn advice(&self) -> String {
+        let mode = self.mode & 0o777;
+        match &self.group {
+            Some(group) if mode & 0o060 == 0o060 && group != "root" => format!(
+                "its mode is {mode:04o}: join the group `{group}` (`sudo usermod -aG {group} $USER`) and log in again"
+            ),
+            _ => format!(
+                "its mode is {mode:04o}: run `sudo chmod 0666 {TUN_PATH}`, and for good add the udev rule \
+                 `KERNEL==\"tun\", MODE=\"0666\"`; the kernel asks for privileges later, so this mode is the usual one"
+            ),
+        }
     }
 }
 
@@ -123,3 +164,25 @@ const OFFLOADS: libc::c_int = 0x0f;
 const UDP_OFFLOADS: libc::c_int = 0x60;
 
 const TUN_PATH: &str = "/dev/net/tun";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_its_own_advice() {
+        let of = |errno: i32| advice(&std::io::Error::from_raw_os_error(errno));
+        assert!(of(libc::ENOENT).contains("modprobe tun"));
+        assert!(of(libc::EPERM).contains("--device /dev/net/tun"));
+        let denied = of(libc::EACCES);
+        assert!(denied.contains("its mode is") && !denied.contains("modprobe"), "{denied}");
+    }
+
+    #[test]
+    fn a_group_that_may_open_it_is_named() {
+        let advice = |mode, group: &str| Access { mode, group: Some(group.to_owned()) }.advice();
+        assert!(advice(0o20660, "netdev").contains("usermod -aG netdev"));
+        assert!(advice(0o20600, "netdev").contains("chmod 0666"));
+        assert!(advice(0o20660, "root").contains("chmod 0666"), "nobody should join root's group");
+    }
+}

@@ -138,6 +138,14 @@ fn stories_of_sent_marked_and_dropped_packets_keep_to_their_schema() {
     keeps(&schema, &written(&[&["compare", "--qdisc", "dualpi2", "--time", "5s"], &marked[..]].concat()));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn requirements_of_real_packets_keep_to_their_schema() {
+    let found = written(&["shell", "--check"]);
+    assert!(found.as_array().is_some_and(|found| found.len() > 10), "{found}");
+    keeps(&schema("requirements"), &found);
+}
+
 #[test]
 fn comparisons_and_tables_of_recordings_keep_to_their_schemas() {
     let recording = "crates/goodqueue-testkit/recordings/bfifo.jsonl.gz";

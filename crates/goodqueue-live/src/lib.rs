@@ -63,6 +63,8 @@ pub mod pcap;
 #[cfg(target_os = "linux")]
 pub mod process;
 #[cfg(target_os = "linux")]
+pub mod requirements;
+#[cfg(target_os = "linux")]
 pub mod session;
 #[cfg(target_os = "linux")]
 mod settings;

@@ -51,6 +51,7 @@ const FORMATS: &[Format] = &[
     Format { name: "list", written_by: "list", schema: list },
     Format { name: "explanation", written_by: "explain", schema: explanation },
     Format { name: "live", written_by: "shell, shape, stats", schema: live },
+    Format { name: "requirements", written_by: "shell --check", schema: requirements },
     Format { name: "tc-stats", written_by: "--tc-stats, stats --format tc-json", schema: tc_stats },
 ];
 
@@ -73,6 +74,17 @@ pub(crate) fn main(args: &SchemaArgs) -> Outcome {
         .map_err(|error| Diagnostic::new(format!("the schema cannot be printed: {error}")))?;
     output::print(&format!("{text}\n"))?;
     Ok(Ending::Done)
+}
+
+#[cfg(target_os = "linux")]
+fn requirements() -> Value {
+    of::<Vec<super::shell::check::Requirement>>()
+}
+
+/// Other systems have no live part, and write no such file.
+#[cfg(not(target_os = "linux"))]
+fn requirements() -> Value {
+    array("Requirements of the live part.", json!({}))
 }
 
 /// Returns the schema of a type as it is written.

@@ -1,5 +1,7 @@
 //! `goodqueue shell`: a real program behind the bottleneck, without root.
 
+pub(crate) mod check;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,6 +61,8 @@ Examples:
   goodqueue top --control q.sock
   # the changing rate of a scenario
   goodqueue shell --scenario codel-dynamic-link -- ping server
+  # check this machine
+  goodqueue shell --check
   # the Internet through a slower line
   sudo goodqueue shell --nat --rate 20mbit --up 2mbit --rtt 30ms -- firefox"
 )]
@@ -123,6 +127,10 @@ pub(crate) struct ShellArgs {
     /// Allow sudo, although it is not needed.
     #[arg(long)]
     allow_root: bool,
+    /// Check this machine for everything that real packets need, print each finding with advice,
+    /// and run no program. Exit with code 1 if `shell` (with --nat, `shell --nat`) cannot work here.
+    #[arg(long, conflicts_with = "command")]
+    check: bool,
     #[command(flatten)]
     watch: Watching,
     /// Program to run, with its arguments [default: your shell]. Options of goodqueue come before it;
@@ -160,6 +168,9 @@ pub(crate) struct Watching {
 pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
     if args.watch.quiet {
         messages::be_quiet();
+    }
+    if args.check {
+        return check::main(args.watch.json.as_deref(), args.nat);
     }
     live::refuse_needless_root(args.allow_root || args.nat, "goodqueue shell")?;
     let scenario = scenario(args, disciplines)?;

@@ -13,6 +13,7 @@ fn every_hostile_input_has_a_test_or_a_reason() {
         include_str!("hostile_clients.rs"),
         include_str!("killed.rs"),
         include_str!("memory.rs"),
+        include_str!("requirements.rs"),
         include_str!("terminal.rs"),
         include_str!("../../../goodqueue-live/src/gso/tests.rs"),
         include_str!("../../../goodqueue-live/src/packet/tests.rs"),
@@ -196,6 +197,7 @@ const FAULTS: &[Fault] = &[
         tests: &[
             "without_user_namespaces_it_says_so_in_one_sentence",
             "without_tun_devices_it_says_so_in_one_sentence",
+            "a_tun_device_that_only_root_may_open_has_advice_about_its_mode",
             "where_there_is_no_ipv6_ipv4_is_enough",
         ],
     },

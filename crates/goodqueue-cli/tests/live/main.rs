@@ -30,6 +30,7 @@ mod hostile_clients;
 mod judged;
 mod killed;
 mod memory;
+mod requirements;
 mod terminal;
 
 const ROLE: &str = "GOODQUEUE_TEST_ROLE";

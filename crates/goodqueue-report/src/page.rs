@@ -1,8 +1,8 @@
 //! The page as a whole: `assets/report.html` with its blanks filled in.
 
 use goodqueue_scenario::results::{Results, Run};
-use goodqueue_scenario::shared;
 use goodqueue_scenario::summary::Aggregate;
+use goodqueue_scenario::{elsewhere, shared};
 use serde::Serialize;
 
 use crate::charts::Charts;
@@ -37,7 +37,7 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
         "scenario" => scenario(results, options),
         "everyday" => everyday(&grouped),
         "terms" => terms(&grouped),
-        "tables" => tables(&grouped, &results.summary) + &shared_queues(&grouped),
+        "tables" => tables(&grouped, &results.summary) + &remarks(&grouped),
         "sweep" => (if grouped.points.len() > 1 { "" } else { "hidden" }).to_owned(),
         "values" => (if several { VALUES_OF_SEEDS } else { VALUES_OF_A_SEED }).to_owned(),
         "dots" => (if several { DOTS_OF_SEEDS } else { "" }).to_owned(),
@@ -126,10 +126,12 @@ fn command(results: &Results, options: &Options) -> Option<String> {
     options.command.clone().or_else(|| text_of(results, &["command"]))
 }
 
-/// Formats the notes about probes that shared a hashed queue with another flow.
-fn shared_queues(grouped: &Grouped<'_>) -> String {
-    let runs = grouped.points.iter().flat_map(|point| &point.runs);
-    let remarks = runs.flat_map(|runs| shared::remarks(runs));
+/// Formats the notes about probes that shared a hashed queue with another flow, and about packets
+/// that queues beside the bottleneck dropped.
+fn remarks(grouped: &Grouped<'_>) -> String {
+    let runs = || grouped.points.iter().flat_map(|point| &point.runs);
+    let all: Vec<&Run> = runs().flatten().copied().collect();
+    let remarks = runs().flat_map(|runs| shared::remarks(runs)).chain(elsewhere::remarks(&all));
     remarks.map(|remark| paragraph("note", Some(remark))).collect()
 }
 

@@ -18,7 +18,7 @@ use comfy_table::{Cell, Table};
 use goodqueue_scenario::measure::grade;
 use goodqueue_scenario::metrics::{self, Column, Group, catalogue};
 use goodqueue_scenario::results::{Results, Run};
-use goodqueue_scenario::shared;
+use goodqueue_scenario::{elsewhere, shared};
 use goodqueue_tc::{brief, printable};
 
 use crate::differences::Differences;
@@ -46,8 +46,9 @@ pub fn overview(results: &Results, metric: Option<&str>, view: View) -> String {
         let more = if view == View::Wide { "" } else { MORE };
         return tables(results, view) + more;
     }
-    let remarks = shared::remarks(&results.runs.iter().collect::<Vec<_>>());
-    remarks.into_iter().fold(across(results, metric), |text, remark| format!("{text}{remark}\n"))
+    let runs: Vec<&Run> = results.runs.iter().collect();
+    let remarks = shared::remarks(&runs).into_iter().chain(elsewhere::remarks(&runs));
+    remarks.fold(across(results, metric), |text, remark| format!("{text}{remark}\n"))
 }
 
 /// Returns the tables of all runs: for each point of a sweep, one line for each discipline with the
@@ -111,8 +112,9 @@ pub fn tables(results: &Results, view: View) -> String {
             }
         }
         text.push_str(&medians::remarks(&lines, &columns));
-        for remark in lines.iter().flat_map(|line| shared::remarks(&line.runs)) {
-            let _ = writeln!(text, "{remark}");
+        let shared = lines.iter().flat_map(|line| shared::remarks(&line.runs));
+        for remark in shared.chain(elsewhere::remarks(&runs)) {
+            let _ = writeln!(text, "{}", printable::line(&remark));
         }
         if ends_blocked(&results.scenario) {
             for line in &lines {

@@ -4,6 +4,7 @@
 
 pub mod capture;
 pub mod claim;
+pub mod elsewhere;
 pub mod emodel;
 pub mod export;
 pub mod files;

@@ -73,3 +73,34 @@ fn tables_tell_what_a_scenario_has_beside_the_main_figures() {
     let plain = stdout(&goodqueue(folder.path(), &["compare", "--time", "2s", "--qdisc", "pfifo"]));
     assert!(!plain.contains("above") && !plain.contains("WiFi") && !plain.contains("airtime"), "{plain}");
 }
+
+/// A modem without an AQM behind the bottleneck, which is the slowest link.
+const MODEM: &str = r#"
+    duration = "4s"
+    qdiscs = ["codel", "cake"]
+    link = { down = "50mbit", up = "50mbit" }
+    [[hops]]
+    name = "modem"
+    down = "50mbit"
+    up = "2mbit"
+    [[flows]]
+    kind = "cbr"
+    rate = "20mbit"
+    direction = "up"
+    [[flows]]
+    kind = "ping"
+"#;
+
+#[test]
+fn a_hop_that_drops_packets_is_named_below_the_table_and_in_the_report() {
+    let folder = folder();
+    std::fs::write(folder.path().join("modem.toml"), MODEM).expect("written");
+    let printed = stdout(&goodqueue(folder.path(), &["compare", "modem.toml", "--report", "r.html"]));
+    let said = "Beside the bottleneck, `modem` (pfifo limit 1000p) dropped packets up: codel ";
+    assert!(printed.contains(said) && printed.contains("%, overlimit), cake "), "{printed}");
+    assert!(std::fs::read_to_string(folder.path().join("r.html")).expect("written").contains(said));
+    let swept = format!("sweep.\"link.rtt\" = [\"20ms\", \"40ms\"]\n{MODEM}");
+    std::fs::write(folder.path().join("modem.toml"), swept).expect("written");
+    let printed = stdout(&goodqueue(folder.path(), &["run", "modem.toml", "--out", "kept"]));
+    assert!(printed.contains(said), "{printed}");
+}

@@ -91,6 +91,18 @@ fn headline_of_a_sweep_takes_the_worst_point() {
 }
 
 #[test]
+fn packets_that_a_hop_drops_are_told_below_the_tables() {
+    let mut run = run("cake", 1, None);
+    let link = run.bottleneck.up.clone();
+    let dropping =
+        goodqueue_scenario::results::HopResult { name: "<modem>".into(), down: link.clone(), up: link };
+    run.hops = vec![dropping];
+    let page = html(&results(vec![run]), &Options::default());
+    let remark = "Beside the bottleneck, `&lt;modem&gt;` (pfifo limit 1000p) dropped packets up: cake 1 (10.00 %, overlimit).";
+    assert!(page.contains(remark));
+}
+
+#[test]
 fn hostile_names_stay_text() {
     let hostile = format!("\"'><script>alert(1)</script><!--{{{{data}}}}{}", "x".repeat(10_000));
     let mut r = run(&hostile, 1, Some(series(3)));

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use self::http::LARGE_BLOCK;
 
-/// Serves until the process ends.
-pub(crate) fn serve() {
+/// Serves until the process ends. Writes a byte to `ready` once clients can connect.
+pub(crate) fn serve(mut ready: std::io::PipeWriter) {
     let connections = Arc::new(AtomicUsize::new(0));
     let services: [(u16, Service); 4] = [(7, echo), (9, discard), (19, generate), (80, http::serve)];
     let mut threads = Vec::new();
@@ -44,6 +44,8 @@ pub(crate) fn serve() {
             }
         }));
     }
+    let _ = ready.write_all(&[1]);
+    drop(ready);
     for thread in threads {
         let _ = thread.join();
     }

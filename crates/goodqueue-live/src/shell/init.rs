@@ -151,7 +151,6 @@ impl Init<'_> {
         if let Some(server) = &networks.server {
             server.enter().map_err(cannot)?;
             self.start_server()?;
-            wait_for_listener();
         }
         networks.client.enter().map_err(cannot)?;
         let (program, arguments) = self
@@ -192,22 +191,28 @@ impl Init<'_> {
                 )
                 .spawn()
                 .map_err(|error| cannot(LiveError::system("the server cannot be started", error)))?;
+                wait_for_listener();
             }
             Server::BuiltIn | Server::Host { .. } => {
-                let forked = process::fork_together().map_err(|errno| {
-                    cannot(LiveError::system("the built-in server cannot be started", errno))
-                })?;
+                let failed =
+                    |error| cannot(LiveError::system("the built-in server cannot be started", error));
+                let (mut ready, tell) = std::io::pipe().map_err(failed)?;
+                let forked = process::fork_together().map_err(|errno| failed(errno.into()))?;
                 if matches!(forked, Forked::Child) {
-                    // SAFETY: the server opens all its descriptors itself, and this process ends
-                    // with `leave`.
-                    let alone = unsafe { process::close_descriptors(Descriptors::All, &[]) }.is_ok()
+                    // SAFETY: the server opens all its other descriptors itself, and this process
+                    // ends with `leave`.
+                    let alone = unsafe { process::close_descriptors(Descriptors::All, &[tell.as_fd()]) }
+                        .is_ok()
                         && process::keep_others_out().is_ok()
                         && namespace::drop_privileges().is_ok();
                     if alone {
-                        builtin::serve();
+                        builtin::serve(tell);
                     }
                     process::leave(0)
                 }
+                drop(tell);
+                // If the server ends, this returns as well.
+                let _ = ready.read(&mut [0]);
             }
         }
         Ok(())
@@ -297,8 +302,8 @@ fn end_the_others() {
     }
 }
 
-/// Waits until a process in this network namespace listens, for at most one second. A client that
-/// starts sooner would find no server.
+/// Waits until a process in this network namespace listens, for at most one second, because a
+/// server of the user's may never do so. A client that starts sooner would find no server.
 fn wait_for_listener() {
     for _ in 0..100 {
         let listening = |file: &str, state: &str| {

@@ -9,8 +9,8 @@ pub(crate) fn terminal() -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0))
 }
 
-/// Formats rows of cells, a line each, with the columns aligned. Those of `right` are aligned to the
-/// right. A line that is longer than `width` ends with an ellipsis.
+/// Formats rows of cells, a line each, with the columns aligned. Those of `right` are aligned to
+/// the right. A line that is longer than `width` ends with an ellipsis.
 pub(crate) fn rows(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> String {
     let letters = |cell: &str| cell.chars().count();
     let count = rows.iter().map(Vec::len).max().unwrap_or_default();

@@ -1,5 +1,6 @@
-//! How long do the experiments of each paper take? Runs a sample of them, and prints the CPU time of
-//! all runs beside the key `cpu_s` of the paper, from which `goodqueue reproduce` estimates times.
+//! How long do the experiments of each paper take? Runs a sample of them, and prints the CPU time
+//! of all runs beside the key `cpu_s` of the paper, from which `goodqueue reproduce` estimates
+//! times.
 //!
 //! `cargo run --release -p goodqueue-papers --example estimates -- 200` samples 200 runs of each.
 

@@ -76,8 +76,8 @@ fn values(sweep: &BTreeMap<String, serde_json::Value>) -> Vec<(String, String)> 
     sweep.iter().map(|(key, value)| (clip(key, 60), clip(&readable(value), 60))).collect()
 }
 
-/// Formats a swept value. A time or a rate in tc's units, such as `10mbit`, becomes a number with the
-/// unit that people write.
+/// Formats a swept value. A time or a rate in tc's units, such as `10mbit`, becomes a number with
+/// the unit that people write.
 fn readable(value: &serde_json::Value) -> String {
     let Some(text) = value.as_str() else { return value.to_string() };
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or_default();

@@ -5,9 +5,9 @@
 //! leaves nothing behind. On other systems it is called `.goodqueue-...` and its writer holds a
 //! lock. The next start removes temporary files that are not locked.
 //!
-//! A name that a user typed may be that of a symbolic link, a device or a FIFO, which is then written
-//! to. A name that goodqueue or a scenario chose may have been taken by another user or by an
-//! unpacked archive, so whatever has this name is replaced.
+//! A name that a user typed may be that of a symbolic link, a device or a FIFO, which is then
+//! written to. A name that goodqueue or a scenario chose may have been taken by another user or by
+//! an unpacked archive, so whatever has this name is replaced.
 
 mod results;
 #[cfg_attr(not(unix), path = "files/portable.rs")]
@@ -101,9 +101,9 @@ impl Write for Unfinished {
     }
 }
 
-/// Writes `contents` to `path`, so that no half-written file of that name ever exists. If `existing`
-/// is used, a symbolic link is kept, and its target is replaced. The new file has the mode of the
-/// old one, and its owner if that is allowed.
+/// Writes `contents` to `path`, so that no half-written file of that name ever exists. If
+/// `existing` is used, a symbolic link is kept, and its target is replaced. The new file has the
+/// mode of the old one, and its owner if that is allowed.
 ///
 /// # Errors
 /// As [`Growing`].

@@ -71,7 +71,8 @@ pub trait Watch: Sync {
         let _ = job;
     }
 
-    /// The file of a job in the store cannot be used, so the job is simulated and its file replaced.
+    /// The file of a job in the store cannot be used, so the job is simulated and its file
+    /// replaced.
     fn damaged(&self, job: usize, file: &Damaged) {
         let _ = (job, file);
     }
@@ -143,8 +144,8 @@ pub fn execute<M: Measured>(
     pool.install(|| in_order(jobs.count(), one))
 }
 
-/// Calls `one` with each number below `count` on the threads of the pool, and returns the results in
-/// their order. After an error it is not called again.
+/// Calls `one` with each number below `count` on the threads of the pool, and returns the results
+/// in their order. After an error it is not called again.
 pub(crate) fn in_order<T: Send>(
     count: usize,
     one: impl Fn(usize) -> Result<T, Diagnostic> + Sync,

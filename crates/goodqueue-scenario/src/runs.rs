@@ -143,8 +143,8 @@ impl<'n> Runs<'n> {
         Ok(self.sweep.point(0)?.1)
     }
 
-    /// Has the results contain the statistics of the queues as `tc` prints them. They take more memory
-    /// than all other metrics of a run.
+    /// Has the results contain the statistics of the queues as `tc` prints them. They take more
+    /// memory than all other metrics of a run.
     pub fn keep_tc_stats(&mut self) {
         self.tc_stats = true;
     }

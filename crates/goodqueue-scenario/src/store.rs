@@ -5,10 +5,10 @@
 //! takes the results of another.
 //!
 //! The first line of a file is the result. Each further line is a part that not every reader needs:
-//! the time series in one step. The first line begins with a checksum of all that follows, so a file
-//! that was damaged later is recognized. A file appears whole or not at all, under a name that
-//! follows from the key. Several processes, also on several machines, may therefore share the [`Place`] of the
-//! files without locks: two that make the same run write the same bytes.
+//! the time series in one step. The first line begins with a checksum of all that follows, so a
+//! file that was damaged later is recognized. A file appears whole or not at all, under a name that
+//! follows from the key. Several processes, also on several machines, may therefore share the
+//! [`Place`] of the files without locks: two that make the same run write the same bytes.
 
 mod checksum;
 mod folder;

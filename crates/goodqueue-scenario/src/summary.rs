@@ -31,8 +31,8 @@ pub struct Aggregate {
     /// Mean and confidence interval of each metric by its path in a run, such as
     /// `bottleneck.down.sojourn_s.p95`. Metrics of single flows are not included.
     pub figures: BTreeMap<String, Estimate>,
-    /// Medians of the metrics whose median differs from their mean by more than 20 %; absent without
-    /// any.
+    /// Medians of the metrics whose median differs from their mean by more than 20 %; absent
+    /// without any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub medians: BTreeMap<String, f64>,
     /// The differences from each discipline before this one at the same point of the sweep; absent

@@ -73,8 +73,8 @@ pub struct FlowOutcome {
     pub active: Duration,
     /// Probes sent in the measured time. If there are very many, the latest ones.
     pub round_trips: Vec<RoundTrip>,
-    /// One-way delays of the packets sent in the measured time, for flows that measure them. If there
-    /// are very many, the latest ones.
+    /// One-way delays of the packets sent in the measured time, for flows that measure them. If
+    /// there are very many, the latest ones.
     pub one_way: Vec<OneWay>,
     /// The probes, or packets, before the latest ones.
     pub earlier: Option<Box<Earlier>>,

@@ -48,8 +48,8 @@ fn has_word(text: &str, word: &str) -> bool {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|one| one == word)
 }
 
-/// All Rust files of the crates, the Python package and the examples, without this one, which quotes
-/// such guards.
+/// All Rust files of the crates, the Python package and the examples, without this one, which
+/// quotes such guards.
 fn sources() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut folders = vec![root.join("crates"), root.join("python/src"), root.join("examples")];

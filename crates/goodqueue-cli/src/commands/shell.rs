@@ -128,13 +128,14 @@ pub(crate) struct ShellArgs {
     #[arg(long)]
     allow_root: bool,
     /// Check this machine for everything that real packets need, print each finding with advice,
-    /// and run no program. Exit with code 1 if `shell` (with --nat, `shell --nat`) cannot work here.
+    /// and run no program. Exit with code 1 if `shell` (with --nat, `shell --nat`) cannot work
+    /// here.
     #[arg(long, conflicts_with = "command")]
     check: bool,
     #[command(flatten)]
     watch: Watching,
-    /// Program to run, with its arguments [default: your shell]. Options of goodqueue come before it;
-    /// `--` may stand between.
+    /// Program to run, with its arguments [default: your shell]. Options of goodqueue come before
+    /// it; `--` may stand between.
     #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
 }

@@ -27,8 +27,8 @@ pub enum Identity {
 }
 
 impl Target {
-    /// Follows the symbolic links of `path` if those that exist are used, but never those that another
-    /// user left in a folder that everybody may write.
+    /// Follows the symbolic links of `path` if those that exist are used, but never those that
+    /// another user left in a folder that everybody may write.
     pub(super) fn of(path: &Path, existing: Existing) -> io::Result<Self> {
         let is_folder = || io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {

@@ -26,7 +26,8 @@ pub struct Difference {
 /// The metrics of one discipline at one point of a sweep, by key and seed.
 pub(super) struct Group<'r> {
     pub(super) runs: Vec<&'r Run>,
-    /// Values of the catalogue's metrics in the order of the runs; NaN for a run without the metric.
+    /// Values of the catalogue's metrics in the order of the runs; NaN for a run without the
+    /// metric.
     values: BTreeMap<String, Vec<f64>>,
 }
 

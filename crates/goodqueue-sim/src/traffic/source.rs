@@ -91,8 +91,8 @@ pub trait Settings {
     /// Returns the direction of the flow's data; for a ping, of its requests.
     fn direction(&self) -> Direction;
 
-    /// Computes now what the flow would compute at its first use, if that takes a while. Flows whose
-    /// settings are copies compute it once.
+    /// Computes now what the flow would compute at its first use, if that takes a while. Flows
+    /// whose settings are copies compute it once.
     fn prepare(&self) {}
 
     /// Returns the congestion control of the flow's connections, if it has any.

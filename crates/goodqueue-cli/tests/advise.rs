@@ -61,10 +61,10 @@ fn the_page_of_the_book_shows_the_real_output() {
     let out = goodqueue(&["advise", "16mbit/1mbit", "--link", "dsl", "--quiet"]);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/advise.md");
     let page = std::fs::read_to_string(path).unwrap();
-    let (before, rest) = page.split_once("what they change:\n\n```\n").unwrap();
+    let (before, rest) = page.split_once("and their effect:\n\n```\n").unwrap();
     let (_, after) = rest.split_once("```\n\n## What you give").unwrap();
     let shown = text(&out.stdout).trim_end().replace('\t', "    ");
-    let fresh = format!("{before}what they change:\n\n```\n{shown}\n```\n\n## What you give{after}");
+    let fresh = format!("{before}and their effect:\n\n```\n{shown}\n```\n\n## What you give{after}");
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(path, fresh).unwrap();
     } else {
@@ -103,7 +103,7 @@ fn bad_questions_get_one_clear_error() {
         (&["advise", "40mbit/10mbit", "--link", "dsl", "--device", "eth0; reboot"], "no network interface"),
         (&["advise", "40mbit/10mbit", "--link", "dsl", "--only", "fritzbox"], "no kind of router"),
         (&["advise", "--link", "dsl", "--flent", "Cargo.toml"], "no measurement of a line by Flent"),
-        (&["advise", "--link", "dsl", "--flent", "not-here.flent"], "cannot read this file"),
+        (&["advise", "--link", "dsl", "--flent", "not-here.flent"], "`not-here.flent` cannot be read"),
         (&["advise", "--trace-down", "not-here", "--trace-up", "not-here"], "not-here"),
     ] {
         let out = goodqueue(arguments);

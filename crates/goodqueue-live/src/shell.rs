@@ -11,59 +11,31 @@
 //! process namespace and the mounts that protect the kernel's settings. All processes and networks
 //! are in the inner one.
 
+mod config;
 mod handover;
 mod init;
 
-use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 
 use goodqueue::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
+pub use self::config::{Server, ShellConfig};
 use self::handover::Made;
-use self::init::Init;
+use self::init::{Init, code_of};
 use crate::attendant::Attendant;
-use crate::bottleneck::{Bottleneck, BottleneckConfig, Pause};
+use crate::bottleneck::{Bottleneck, Pause};
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::error::LiveError;
-use crate::namespace::{self, End, Network};
+use crate::namespace::{self, Network};
 use crate::nat::{self, Nat};
 use crate::process::{self, Forked};
-
-/// A program to run, and its bottleneck.
-#[derive(Clone, Debug)]
-pub struct ShellConfig {
-    /// The bottleneck.
-    pub bottleneck: BottleneckConfig,
-    /// The client's end and the server's.
-    pub ends: [End; 2],
-    /// The program and its arguments.
-    pub command: Vec<OsString>,
-    /// The server at the other end.
-    pub server: Server,
-}
-
-/// The server that the program reaches through the bottleneck.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Server {
-    /// The built-in server, in its own network namespace.
-    BuiltIn,
-    /// A server started by a shell command, in its own network namespace.
-    Command(String),
-    /// The host and its networks.
-    Host {
-        /// Path of the undo file, which records changes to the host; `None` for the default below
-        /// `/run`.
-        undo_file: Option<PathBuf>,
-    },
-}
 
 /// A program that runs behind a bottleneck.
 #[derive(Debug)]
@@ -234,13 +206,4 @@ fn block_signals() -> Result<SignalFd, LiveError> {
     }
     set.thread_block().map_err(failed)?;
     SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map_err(failed)
-}
-
-/// Returns the exit code of a process that has ended.
-fn code_of(status: WaitStatus) -> Option<i32> {
-    match status {
-        WaitStatus::Exited(_, code) => Some(code),
-        WaitStatus::Signaled(_, signal, _) => Some(128 + signal as i32),
-        _ => None,
-    }
 }

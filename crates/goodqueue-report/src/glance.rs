@@ -266,7 +266,7 @@ mod tests {
         };
         let glance = glance(&of((1..1000).map(at).collect()));
         assert!(glance.len() < 50_000, "{}", glance.len());
-        assert!(glance.contains("link.rtt = 40ms") && !glance.contains("link.rtt = 41ms"));
+        assert!(glance.contains("link.rtt = 40 ms") && !glance.contains("link.rtt = 41 ms"));
         assert!(glance.contains("40 of 999 rows are shown."));
     }
 

@@ -48,7 +48,7 @@ pub fn overview(results: &Results, metric: Option<&str>, view: View) -> String {
     }
     let runs: Vec<&Run> = results.runs.iter().collect();
     let remarks = shared::remarks(&runs).into_iter().chain(elsewhere::remarks(&runs));
-    remarks.fold(across(results, metric), |text, remark| format!("{text}{remark}\n"))
+    remarks.fold(across(results, metric), |text, remark| format!("{text}{}\n", printable::line(&remark)))
 }
 
 /// Returns the tables of all runs: for each point of a sweep, one line for each discipline with the

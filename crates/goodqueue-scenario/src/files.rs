@@ -23,17 +23,8 @@ use target::Target;
 use temporary::Temporary;
 
 pub use results::check_result;
-pub use target::Identity;
+pub use target::{Existing, Identity};
 pub(crate) use temporary::remove_stale;
-
-/// What happens to a symbolic link, a device or a FIFO that has the name of a file to write.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Existing {
-    /// It is written to, because a user typed the name.
-    Used,
-    /// The file replaces it, because goodqueue or a scenario chose the name.
-    Replaced,
-}
 
 /// A file that is written in pieces. It appears under its name when it is finished; before that, at
 /// most a temporary file exists. A device or a FIFO receives each piece at once.

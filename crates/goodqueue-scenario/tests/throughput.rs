@@ -12,7 +12,7 @@ use goodqueue_scenario::sweep;
 fn run(text: &str) -> Vec<Run> {
     let document = Document::parse("load.toml", text, Path::new("")).expect("a table");
     let points = sweep::expand(&document, &Names::default()).expect("valid");
-    let step = goodqueue::Duration::from_micros(700);
+    let step = goodqueue::Duration::from_micros(1300);
     let jobs = jobs(&points, Some(step)).expect("valid");
     execute::<Run>(&jobs, 1, None, &Unwatched).expect("runs").into_iter().flatten().collect()
 }

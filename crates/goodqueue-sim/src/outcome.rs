@@ -8,7 +8,6 @@ use crate::losses::FlowLosses;
 use crate::monitor::{Bin, LinkOutcome};
 use crate::neighbours::Meetings;
 use crate::network::Fates;
-use crate::room::MOST_SUMMED;
 use crate::traffic::{Earlier, OneWay, RoundTrip, Showing, Tally, Transfer};
 use crate::wifi::WifiOutcome;
 
@@ -108,6 +107,8 @@ pub enum RunError {
         flows: usize,
         /// Packets of all probes.
         samples: u64,
+        /// Flows whose delays can be summed up.
+        most: usize,
     },
 }
 
@@ -120,10 +121,10 @@ impl fmt::Display for RunError {
                 "at {} more than {MAX_PACKETS} packets are queued or on their way, which is the most that a run holds",
                 at.since(Instant::ZERO)
             ),
-            Self::TooManyProbes { flows, samples } => write!(
+            Self::TooManyProbes { flows, samples, most } => write!(
                 f,
                 "{flows} pings or calls send {samples} packets in all, but the delays of so many packets are summed up \
-                 for at most {MOST_SUMMED} of them"
+                 for at most {most} of them"
             ),
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn of(flows: &[FlowConfig], duration: Duration) -> Result<Room, RunEr
     let samples = (MOST_SAMPLES / 8 / probes).max(LEAST_ROOM);
     let summed = counts.iter().filter(|count| **count > 2 * samples).count();
     if summed > MOST_SUMMED {
-        return Err(RunError::TooManyProbes { flows: summed, samples: all });
+        return Err(RunError::TooManyProbes { flows: summed, samples: all, most: MOST_SUMMED });
     }
     let digits = if summed > MOST_FINE { 2 } else { 3 };
     Ok(Room { samples: usize::try_from(samples).unwrap_or(usize::MAX), digits })
@@ -39,7 +39,7 @@ const MOST_SAMPLES: u64 = 4_000_000;
 /// Samples that each flow keeps in any case.
 const LEAST_ROOM: u64 = 256;
 /// Flows whose samples are summed up. Sums take 75 kB, most of it for the samples in figures.
-pub(crate) const MOST_SUMMED: usize = 4096;
+const MOST_SUMMED: usize = 4096;
 /// Flows whose sums have three digits, and take 250 kB.
 const MOST_FINE: usize = 512;
 
@@ -78,7 +78,10 @@ mod tests {
         assert_eq!(room(100, &call, 20_000), Ok(Room { samples: 5000, digits: 3 }));
         assert_eq!(room(1000, &call, 20_000), Ok(Room { samples: 500, digits: 2 }));
         let samples = 100_000 * 5001;
-        assert_eq!(room(100_000, &call, 100), Err(RunError::TooManyProbes { flows: 100_000, samples }));
+        assert_eq!(
+            room(100_000, &call, 100),
+            Err(RunError::TooManyProbes { flows: 100_000, samples, most: MOST_SUMMED })
+        );
         let late = flows(10_000, &call, 99);
         assert_eq!(of(&late, Duration::from_secs(100)), Ok(Room::UNLIMITED));
     }

@@ -36,8 +36,8 @@ use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Direction, Duration, Instant};
 
 pub use distribution::Distribution;
-pub use samples::{Earlier, Jitter, LossRuns, PATIENCE, Room, Sample};
-pub use source::{OneWay, RoundTrip, Segment, Settings, Showing, Source, Tally, Transfer};
+pub use samples::{Earlier, Jitter, LossRuns, OneWay, PATIENCE, Room, RoundTrip, Sample};
+pub use source::{Segment, Settings, Showing, Source, Tally, Transfer};
 pub use web::WebPage;
 
 use crate::ahead::Ahead;

@@ -23,6 +23,7 @@ pub mod nesting;
 pub mod own;
 pub mod packet;
 pub mod qdisc;
+pub(crate) mod quantity;
 pub mod queue;
 pub mod random;
 pub(crate) mod reason;

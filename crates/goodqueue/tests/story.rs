@@ -235,6 +235,7 @@ fn a_witness_changes_no_decision() {
 struct EveryTenth;
 
 #[derive(Clone, Default, Debug)]
+#[expect(dead_code, reason = "the story reads the fields from the text of `Debug`")]
 struct Remembered {
     since_signal: u32,
     last_signal: Option<Instant>,

@@ -2,6 +2,7 @@
 //! defaults and sources.
 
 mod papers;
+mod unknown;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use goodqueue_tcp::congestion::parameter::{Parameter as TcpParameter, Value as T
 use goodqueue_tcp::{HyStart, Profile, hystart};
 use serde_json::{Map, Value, json};
 
+use self::unknown::unknown;
 use super::{Ending, Outcome};
 use crate::output::{self, Outputs};
 
@@ -122,11 +124,6 @@ fn selected(
 
 fn name_of(entry: &Value) -> &str {
     entry["name"].as_str().unwrap_or_default()
-}
-
-fn unknown(name: &str, known: &[String]) -> Diagnostic {
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Diagnostic::new(format!("there is no `{name}` to list")).one_of(name, &known).in_argument("NAME", name)
 }
 
 /// Lists names and summaries, a line each.

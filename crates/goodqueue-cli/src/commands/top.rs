@@ -1,19 +1,19 @@
 //! `goodqueue top`: a live view of a running bottleneck.
 
+mod fetch;
 mod numbers;
 mod screen;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tc::{printable, units};
+use goodqueue_tc::units;
 use serde_json::Value;
 
+use fetch::fetch;
 use numbers::{milliseconds, numbers, sparkline, whole};
 
-use super::stats::request;
 use super::{Ending, Outcome};
 use crate::output;
 
@@ -44,24 +44,6 @@ pub(crate) fn main(args: &TopArgs) -> Outcome {
         return Ok(Ending::Done);
     }
     screen::watch(&args.control, stats)
-}
-
-/// Returns the statistics of the bottleneck at `control`. Whoever owns the socket chose the texts.
-fn fetch(control: &Path) -> Result<Value, Diagnostic> {
-    request(control, "stats").map(cleaned)
-}
-
-/// Replaces what a terminal would obey in all texts of an answer.
-fn cleaned(answer: Value) -> Value {
-    match answer {
-        Value::String(text) => Value::from(printable::line(&text)),
-        Value::Array(items) => items.into_iter().map(cleaned).collect(),
-        Value::Object(fields) => fields
-            .into_iter()
-            .map(|(name, field)| (printable::line(&name).into_owned(), cleaned(field)))
-            .collect(),
-        other => other,
-    }
 }
 
 /// Formats the statistics as plain text.

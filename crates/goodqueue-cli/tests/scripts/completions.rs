@@ -81,7 +81,7 @@ fn bash_offers_the_values_of_options_and_arguments() {
         (&["compare", "--fail-if", "pi"], &["ping"]),
         (&["reproduce", "rfc"], &["rfc7928"]),
         (&["compare", "--set", "tcp.profile", "=", "linux3"], &["linux314", "linux32"]),
-        (&["compare", "--set", "=", "tcp.cc", "=", "newr"], &["newreno"]),
+        (&["compare", "--set", "=", "tcp.cc", "=", "newr"], &["newreno", "newreno_ns2"]),
         (&["explain", "scen"], &["scenario"]),
         (&["list", "qdiscs", "fq_p"], &["fq_pie"]),
     ] {

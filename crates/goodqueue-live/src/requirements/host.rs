@@ -8,7 +8,7 @@ use goodqueue::Duration;
 use goodqueue_tc::units::show_time;
 use nix::time::{ClockId, clock_getres};
 
-use super::{Finding, Purpose};
+use super::finding::{Finding, Purpose};
 use crate::bottleneck::{DEFAULT_MEMORY, MOST_MEMORY};
 use crate::clock::Clock;
 use crate::error::LiveError;
@@ -188,7 +188,7 @@ const DESCRIPTORS: u64 = 64;
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
+    use super::super::finding::State;
     use super::*;
 
     #[test]

@@ -9,7 +9,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Uid;
 
-use super::{Finding, Purpose, State};
+use super::finding::{Finding, Purpose, State};
 use crate::error::LiveError;
 use crate::namespace::{self, Network, default_ends};
 use crate::nftables::{Chain, Family, HOOK_POSTROUTING, PRIORITY_SOURCE_NAT, Rule, Rules};

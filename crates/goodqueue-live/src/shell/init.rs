@@ -17,8 +17,8 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, Uid};
 
+use super::config::{Server, ShellConfig};
 use super::handover::{self, Made};
-use super::{Server, ShellConfig, code_of};
 use crate::builtin;
 use crate::error::LiveError;
 use crate::namespace::{self, End, Network};
@@ -253,6 +253,15 @@ fn descriptors_stay(error: std::io::Error) -> LiveError {
 #[expect(clippy::disallowed_methods, reason = "the process of the command line does not see this error")]
 fn report(error: &LiveError) {
     let _ = writeln!(std::io::stderr(), "error: {}", printable::lines(&error.to_string()));
+}
+
+/// Returns the exit code of a process that has ended.
+pub(super) fn code_of(status: WaitStatus) -> Option<i32> {
+    match status {
+        WaitStatus::Exited(_, code) => Some(code),
+        WaitStatus::Signaled(_, signal, _) => Some(128 + signal as i32),
+        _ => None,
+    }
 }
 
 /// Waits for the program, and reaps all other processes.

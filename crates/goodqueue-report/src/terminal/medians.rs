@@ -3,6 +3,7 @@
 use goodqueue_scenario::metrics::{Better, Column, KeyedMetric, Metric};
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::summary::{Estimate, median_apart};
+use goodqueue_tc::printable;
 
 use super::line::{Line, digits_of, show, value};
 
@@ -57,6 +58,7 @@ fn below(told: Vec<String>) -> String {
     if told.is_empty() {
         return String::new();
     }
+    let told: Vec<_> = told.iter().map(|line| printable::line(line)).collect();
     format!("The mean and the median over the seeds differ by more than 20 %:\n{}\n", told.join("\n"))
 }
 

@@ -5,7 +5,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Existing, system};
+use super::system;
+
+/// What happens to a symbolic link, a device or a FIFO that has the name of a file to write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Existing {
+    /// It is written to, because a user typed the name.
+    Used,
+    /// The file replaces it, because goodqueue or a scenario chose the name.
+    Replaced,
+}
 
 /// The target of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,8 +4,8 @@
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Direction, Duration, Ecn, Instant};
 
-use super::samples::{Earlier, Room, Samples};
-use super::source::{RoundTrip, Settings, Source, Tally};
+use super::samples::{Earlier, Room, RoundTrip, Samples};
+use super::source::{Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
 

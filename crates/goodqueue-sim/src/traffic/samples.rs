@@ -3,8 +3,6 @@
 use goodqueue::{Duration, Instant};
 use hdrhistogram::Histogram;
 
-use super::source::{OneWay, RoundTrip};
-
 /// A packet and the time until it, or its answer, arrived.
 pub trait Sample: Copy {
     /// A packet that was sent at this time and has not arrived.
@@ -15,6 +13,24 @@ pub trait Sample: Copy {
     fn time(&self) -> Option<Duration>;
     /// Sets the time until it arrived.
     fn arrive(&mut self, time: Duration);
+}
+
+/// A probe and its answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RoundTrip {
+    /// Time at which the probe was sent.
+    pub sent_at: Instant,
+    /// Time until the answer arrived; `None` if it has not arrived.
+    pub time: Option<Duration>,
+}
+
+/// A packet whose one-way delay is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OneWay {
+    /// Time at which the packet was sent.
+    pub sent_at: Instant,
+    /// Time until it arrived; `None` if it has not arrived.
+    pub delay: Option<Duration>,
 }
 
 /// Implements [`Sample`] for a structure with the time in this field.

@@ -2,7 +2,7 @@
 
 use goodqueue::{Direction, Duration, Instant, Rate};
 
-use super::samples::{Earlier, Room};
+use super::samples::{Earlier, OneWay, Room, RoundTrip};
 use crate::ahead::Ahead;
 use crate::network::Network;
 use crate::packet::Packet;
@@ -122,24 +122,6 @@ pub struct Tally {
     pub timeouts: u64,
     /// Time at which everything that the flow had to send was acknowledged.
     pub completed_at: Option<Instant>,
-}
-
-/// A probe and its answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RoundTrip {
-    /// Time at which the probe was sent.
-    pub sent_at: Instant,
-    /// Time until the answer arrived; `None` if it has not arrived.
-    pub time: Option<Duration>,
-}
-
-/// A packet whose one-way delay is measured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OneWay {
-    /// Time at which the packet was sent.
-    pub sent_at: Instant,
-    /// Time until it arrived; `None` if it has not arrived.
-    pub delay: Option<Duration>,
 }
 
 /// A transfer, from its first packet to its last byte.

@@ -4,8 +4,8 @@ use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Direction, Duration, Instant};
 
 use super::datagrams::Datagrams;
-use super::samples::{Earlier, Room, Samples};
-use super::source::{OneWay, Settings, Source, Tally};
+use super::samples::{Earlier, OneWay, Room, Samples};
+use super::source::{Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
 

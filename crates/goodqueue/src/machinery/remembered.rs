@@ -9,7 +9,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::{self, Debug, Write as _};
 
-use crate::account::Quantity;
+use crate::quantity::Quantity;
 use crate::time::{Duration, Instant, Rate};
 
 /// One value that an algorithm remembers.

@@ -4,7 +4,7 @@ use goodqueue_papers::reproduce::{self, Claim, Effort, Paper};
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
-use super::unknown;
+use super::unknown::unknown;
 use crate::columns;
 use crate::papers::{self, Cost};
 

@@ -13,8 +13,8 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Borders, Paragraph, Row, Sparkline, Table, TableState};
 use serde_json::Value;
 
+use super::fetch::fetch;
 use super::numbers::{milliseconds, numbers, whole};
-use crate::commands::top::fetch;
 use crate::commands::{Ending, Outcome};
 
 /// Contents of the screen, and the choices made with keys.

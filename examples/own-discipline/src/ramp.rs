@@ -37,9 +37,9 @@ impl Configure for Ramp {
 #[derive(Clone, Default, Debug)]
 pub struct State {
     /// Packets marked or dropped so far.
-    signals: u64,
+    pub signals: u64,
     /// Time of the last one.
-    last_signal: Option<Instant>,
+    pub last_signal: Option<Instant>,
 }
 
 impl Aqm for Ramp {

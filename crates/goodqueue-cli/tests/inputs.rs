@@ -140,8 +140,9 @@ const WRITTEN: &[&str] = &[
     "validate --json",
 ];
 
-/// Arguments whose values are folders or words and not in [`NO_FILES`], and a file that only a working
-/// bottleneck reads: `--config` has the reader of `goodqueue_live::orders`, which has a test.
+/// Arguments whose values are folders or words and not in [`NO_FILES`], and a file that only a
+/// working bottleneck reads: `--config` has the reader of `goodqueue_live::orders`, which has a
+/// test.
 const OTHERS: &[&str] = &[
     "advise <rates>",
     "completions <shell>",

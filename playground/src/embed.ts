@@ -1,4 +1,5 @@
-// The height of the page in a frame, for the page around it: a frame does not grow by itself, and would cut a row.
+// Tells the page around a frame how high this page is.
+// A frame does not grow by itself and would cut a row.
 
 /** Tells the page around this one how high this one is: now, at every change, and when asked. Returns how to end that. */
 export function tellHeight(): () => void {

@@ -206,7 +206,8 @@ export class Scene {
     context.closePath();
     context.fillStyle = look.pipe;
     context.fill();
-    // A queue that grows faster than its scale is longer than the pipe for a moment: nothing is drawn outside.
+    // A queue that grows faster than its scale is longer than the pipe for a moment.
+    // Nothing is drawn outside.
     context.save();
     context.clip();
 

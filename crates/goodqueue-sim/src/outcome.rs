@@ -123,8 +123,8 @@ impl fmt::Display for RunError {
             ),
             Self::TooManyProbes { flows, samples, most } => write!(
                 f,
-                "{flows} pings or calls send {samples} packets in all, but the delays of so many packets are summed up \
-                 for at most {most} of them"
+                "the run has {samples} packets of pings and calls, too many to keep each delay; at most {most} flows can \
+                 have histograms instead, and {flows} would need one"
             ),
         }
     }

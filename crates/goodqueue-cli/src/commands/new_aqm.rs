@@ -109,7 +109,8 @@ const PLACE: &str = "../../crates/";
 
 /// Returns the paths and contents of the files for a discipline of this name.
 fn files(name: &str, crates: &Crates) -> Vec<(String, String)> {
-    let (package, type_name) = (name.replace('_', "-"), type_name(name));
+    let package = name.replace('_', "-");
+    let type_name = type_name(name);
     let names = [
         ("own-discipline", package.as_str()),
         ("own_discipline", name),

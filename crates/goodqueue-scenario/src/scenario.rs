@@ -109,7 +109,7 @@
 //!                            # the same host (profile `linux32` only); default: none
 //! ledbat = { target = "100ms", gain = 1 }  # parameters of a congestion control, in a table of its
 //!                            # name; `goodqueue list tcps` shows them
-//! profile = "rfc"            # TCP implementation: all behaviour, and the defaults of the keys
+//! profile = "linux"          # TCP implementation: all behaviour, and the defaults of the keys
 //!                            # above except `cc`
 //!
 //! [[flows]]                  # one table for each set of equal flows; `flows = 4` is short for 4

@@ -58,6 +58,7 @@ impl Channel {
         let mut text = format!(
             "duration = \"{duration_s}s\"\nwarmup = \"{warmup_s}s\"\nseeds = {seeds}\nqdiscs = [\"pfifo limit 1000\"]\n\
              [link]\ndown = \"1gbit\"\nup = \"1gbit\"\nrtt = \"{rtt}ms\"\n\
+             [tcp]\nprofile = \"rfc\"\n\
              [wifi]\nqdisc = \"pfifo limit {queue}\"\ndriver = {driver}\ndriver_order = \"oldest\"\nprepared = 0\n\
              short_gi = {short_gi}\naggregate = {aggregate}\nlongest = \"5484us\"\nattempts = 7\nerror = {error:?}\n\
              stations = [{}]\n",

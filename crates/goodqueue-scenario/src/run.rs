@@ -108,10 +108,6 @@ pub fn execute<M: Measured>(
 ) -> Result<Vec<Option<M>>, Diagnostic> {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = if threads == 0 { processors } else { threads };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.min(jobs.count()).max(1))
-        .build()
-        .map_err(|error| Diagnostic::new(format!("threads cannot be started: {error}")))?;
     let one = |number: usize| -> Result<Option<M>, Diagnostic> {
         if watch.is_cancelled() {
             return Ok(None);
@@ -138,6 +134,14 @@ pub fn execute<M: Measured>(
         }
         Ok(run)
     };
+    if threads.min(jobs.count()) <= 1 {
+        // On this thread: a browser has no others.
+        return (0..jobs.count()).map(one).collect();
+    }
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.min(jobs.count()))
+        .build()
+        .map_err(|error| Diagnostic::new(format!("threads cannot be started: {error}")))?;
     // Each thread takes one job at a time. By default it takes several neighbouring jobs. Near the
     // end, one thread would then still have several jobs while the others have none. A resumed
     // sweep would suffer most, because its missing jobs are neighbours.

@@ -1,6 +1,6 @@
 //! What metrics mean, in the words of their catalogue.
 
-use goodqueue_scenario::measure::GRADES;
+use goodqueue_scenario::measure::{GRADES, LOSS_CAPS, STARVED_CAP};
 
 /// Returns the text without the links of the book.
 pub(crate) fn plain(doc: &str) -> String {
@@ -23,7 +23,13 @@ pub(crate) fn grades() -> String {
             format!("else {grade}")
         }
     });
-    format!("by the mean induced latency: {}", bounds.collect::<Vec<_>>().join(", "))
+    let lost = LOSS_CAPS.iter().map(|(share, cap)| format!("{cap} if more than {:.0} % of the pings are lost", share * 100.0));
+    format!(
+        "by the mean induced latency: {}; at best {}, and {STARVED_CAP} if the queue drops packets while its link is used \
+         less than half of the time",
+        bounds.collect::<Vec<_>>().join(", "),
+        lost.collect::<Vec<_>>().join(", ")
+    )
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod capture;
+pub mod choice;
 pub mod claim;
 pub mod elsewhere;
 pub mod emodel;

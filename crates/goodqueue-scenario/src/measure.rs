@@ -3,6 +3,7 @@
 mod delays;
 mod fairness;
 mod flow;
+mod grade;
 mod labels;
 mod link;
 mod ping;
@@ -23,6 +24,7 @@ use self::ping::{induced, responsiveness, round_trips, sent_and_lost};
 use self::series::series_result;
 use self::transfers::{completion, groups, web};
 pub use crate::statistics::{exact_summary, float, histogram_summary, jain};
+pub use grade::{GRADES, LOSS_CAPS, STARVED_CAP, grade, worse_of};
 pub use labels::{FlowLabels, Labels};
 
 use crate::results::{
@@ -52,7 +54,9 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         goodput_by_kind: goodput_by_kind(&flows, measured_s),
         completion: completion(config, outcome),
         groups: groups(&labels.flows, config, outcome),
-        grade: induced_latency_s.mean.map(|mean| grade(mean).to_owned()),
+        grade: induced_latency_s
+            .mean
+            .map(|mean| grade::of_run(mean, &probes, config, [&down, &up]).to_owned()),
         induced_latency_s,
         probes,
         fairness: Fairness { groups: group_fairness(&labels.flows, &flows), ..fairness(&flows) },
@@ -133,26 +137,4 @@ fn hops(names: Vec<String>, config: &Config, outcome: &Outcome) -> Vec<HopResult
             HopResult { name, down: of(0), up: of(1) }
         })
         .collect()
-}
-
-/// The grades known from speed tests, each with the mean induced latency in seconds below which it
-/// is given.
-pub const GRADES: &[(&str, f64)] =
-    &[("A+", 0.005), ("A", 0.030), ("B", 0.060), ("C", 0.200), ("D", 0.400), ("F", f64::INFINITY)];
-
-/// Returns the grade for this mean induced latency in seconds.
-#[must_use]
-pub fn grade(induced_s: f64) -> &'static str {
-    GRADES.iter().find(|(_, bound)| induced_s < *bound).map_or("F", |(grade, _)| grade)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn grades_change_at_their_bounds() {
-        let at = [0.0049, 0.005, 0.0299, 0.03, 0.06, 0.2, 0.4].map(grade);
-        assert_eq!(at, ["A+", "A", "A", "B", "C", "D", "F"]);
-    }
 }

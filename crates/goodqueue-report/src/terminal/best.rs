@@ -1,47 +1,65 @@
-//! Two sentences below the table: which discipline does best, and what it costs.
+//! Sentences below the table: which discipline does best, and what it costs.
 
+use goodqueue_scenario::choice::{self, Candidate};
 use goodqueue_tc::brief;
 
 use super::line::Line;
 
 /// Returns the sentences; `None` with one discipline, or if a run has no pings.
-///
-/// The best discipline adds the least latency to pings. Among those that add hardly more, it is
-/// the one that carries most.
 pub(super) fn best(lines: &[Line<'_>]) -> Option<String> {
     if lines.len() < 2 {
         return None;
     }
     let all: Vec<Of> = lines.iter().map(Of::new).collect::<Option<_>>()?;
-    let least = all.iter().map(|of| of.latency_ms).fold(f64::INFINITY, f64::min);
-    let worst = all.iter().max_by(|one, other| one.latency_ms.total_cmp(&other.latency_ms))?;
-    let hardly_more = |of: &&Of| of.latency_ms <= least * (1.0 + SHARE) + MS;
-    let best =
-        all.iter().filter(hardly_more).max_by(|one, other| one.carried().total_cmp(&other.carried()))?;
-    if hardly_more(&worst) {
+    let candidates: Vec<Candidate> = all.iter().map(|of| of.measured).collect();
+    // Terms of comparison, not a path: without a round-trip time that hides latency.
+    let best = &all[choice::best(&candidates, 0.0)?];
+    let worst = all.iter().max_by(|one, other| one.latency_ms().total_cmp(&other.latency_ms()))?;
+    let shortest = all.iter().min_by(|one, other| one.latency_ms().total_cmp(&other.latency_ms()))?;
+    if worst.measured.is_hardly_slower_than(shortest.measured.latency_s, 0.0) {
         return Some("The disciplines hardly differ in the latency that they add to pings.".to_owned());
     }
-    Some(format!(
-        "{} does best: it adds {} ms to pings, {} adds {} ms.\n{}",
-        best.name,
-        digits(best.latency_ms),
-        worst.name,
-        digits(worst.latency_ms),
-        cost(best, worst)
-    ))
+    let mut text = if std::ptr::eq(best, worst) {
+        format!("{} does best: it adds {} ms to pings.", best.name, digits(best.latency_ms()))
+    } else {
+        format!(
+            "{} does best: it adds {} ms to pings, {} adds {} ms.\n{}",
+            best.name,
+            digits(best.latency_ms()),
+            worst.name,
+            digits(worst.latency_ms()),
+            cost(best, worst)
+        )
+    };
+    if !best.measured.is_hardly_slower_than(shortest.measured.latency_s, 0.0) {
+        let lost = starved(shortest, &candidates);
+        text += &format!(
+            "\n{} adds {} ms only, but takes more than half of the goodput from {lost}.",
+            shortest.name,
+            digits(shortest.latency_ms())
+        );
+    }
+    Some(text)
+}
+
+/// Names the directions that a discipline leaves less than half of what another one gives them.
+fn starved(of: &Of, all: &[Candidate]) -> String {
+    let most = choice::most(all);
+    let sides = (0..2).filter(|side| choice::starves(of.measured.goodput_bps[*side], most[*side]));
+    sides.map(|side| DIRECTIONS[side]).collect::<Vec<_>>().join(" and ")
 }
 
 /// Says how much the best discipline carries, compared with the worst one.
 fn cost(best: &Of, worst: &Of) -> String {
     let changed = |direction: usize| {
-        let ratio = best.goodput[direction] / worst.goodput[direction];
+        let ratio = best.measured.goodput_bps[direction] / worst.measured.goodput_bps[direction];
         let change = match ratio {
             ratio if !ratio.is_finite() || (ratio - 1.0).abs() < CLEAR => return None,
             ratio if ratio >= 2.0 => format!("{ratio:.1} times as much"),
             ratio if ratio > 1.0 => format!("{:.0} % more", (ratio - 1.0) * 100.0),
             ratio => format!("{:.0} % less", (1.0 - ratio) * 100.0),
         };
-        Some(format!("{} carry {change}", ["downloads", "uploads"][direction]))
+        Some(format!("{} carry {change}", DIRECTIONS[direction]))
     };
     let all: Vec<String> = (0..2).filter_map(changed).collect();
     if all.is_empty() { "It costs no goodput.".to_owned() } else { format!("With it, {}.", all.join(", ")) }
@@ -50,21 +68,18 @@ fn cost(best: &Of, worst: &Of) -> String {
 /// The means of one discipline.
 struct Of {
     name: String,
-    latency_ms: f64,
-    goodput: [f64; 2],
+    measured: Candidate,
 }
 
 impl Of {
     fn new(line: &Line<'_>) -> Option<Self> {
-        Some(Self {
-            name: brief(&line.runs[0].qdisc),
-            latency_ms: line.mean(|run| run.induced_latency_s.mean)? * 1e3,
-            goodput: [line.mean(|run| Some(run.goodput.down))?, line.mean(|run| Some(run.goodput.up))?],
-        })
+        let goodput_bps = [line.mean(|run| Some(run.goodput.down))?, line.mean(|run| Some(run.goodput.up))?];
+        let latency_s = line.mean(|run| run.induced_latency_s.mean)?;
+        Some(Self { name: brief(&line.runs[0].qdisc), measured: Candidate { latency_s, goodput_bps } })
     }
 
-    fn carried(&self) -> f64 {
-        self.goodput[0] + self.goodput[1]
+    fn latency_ms(&self) -> f64 {
+        self.measured.latency_s * 1e3
     }
 }
 
@@ -80,10 +95,7 @@ fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A latency that is higher by less than this share and this time in ms is hardly more: nobody
-/// feels the difference.
-const SHARE: f64 = 0.1;
-const MS: f64 = 1.0;
+const DIRECTIONS: [&str; 2] = ["downloads", "uploads"];
 /// Goodput that is lower by less than 1 % is no cost.
 const CLEAR: f64 = 0.01;
 
@@ -124,6 +136,14 @@ mod tests {
     fn among_equals_in_latency_the_one_that_carries_most_does_best() {
         let all = [run("pie", 90.0, 9e6, 9e6), run("codel", 5.0, 8e6, 8e6), run("cake", 5.9, 9e6, 9e6)];
         assert!(said(&all).unwrap().starts_with("cake does best"), "{:?}", said(&all));
+    }
+
+    #[test]
+    fn a_discipline_that_starves_a_direction_is_not_best_and_the_text_says_so() {
+        let all = [run("bfifo", 300.0, 9e6, 0.9e6), run("gkred", 2.0, 9e6, 0.2e6), run("pie", 30.0, 9e6, 0.8e6)];
+        let text = said(&all).unwrap();
+        assert!(text.starts_with("pie does best: it adds 30.0 ms"), "{text}");
+        assert!(text.ends_with("gkred adds 2.00 ms only, but takes more than half of the goodput from uploads."), "{text}");
     }
 
     #[test]

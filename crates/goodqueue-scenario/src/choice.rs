@@ -1,0 +1,136 @@
+//! Which of several settings does best: the one definition of "best" for tables, advice and pages.
+
+/// What one setting does with the same load as the others.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Candidate {
+    /// Ping under load beyond the idle ping in seconds, mean.
+    pub latency_s: f64,
+    /// Goodput in bit/s, towards the clients and the servers.
+    pub goodput_bps: [f64; 2],
+}
+
+impl Candidate {
+    /// Returns the goodput relative to `most`, mean over the directions that carry anything.
+    #[must_use]
+    pub fn share_of(&self, most: [f64; 2]) -> f64 {
+        let shares = [0, 1].map(|side| (most[side] > 0.0).then(|| self.goodput_bps[side] / most[side]));
+        let busy = shares.iter().flatten().count();
+        if busy == 0 {
+            return 1.0;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "at most two directions")]
+        let count = busy as f64;
+        shares.iter().flatten().sum::<f64>() / count
+    }
+
+    /// True if this adds hardly more latency than `least_s`: nobody feels the difference. A path of
+    /// a longer base round-trip time hides more.
+    #[must_use]
+    pub fn is_hardly_slower_than(&self, least_s: f64, rtt_s: f64) -> bool {
+        self.latency_s <= least_s * (1.0 + SHARE) + SECONDS + RTT_SHARE * rtt_s
+    }
+}
+
+/// Returns the largest goodput of any candidate, towards the clients and the servers.
+#[must_use]
+pub fn most(candidates: &[Candidate]) -> [f64; 2] {
+    [0, 1].map(|side| candidates.iter().map(|of| of.goodput_bps[side]).fold(0.0, f64::max))
+}
+
+/// True if a setting takes more than half of the goodput that a direction could have.
+#[must_use]
+pub fn starves(goodput_bps: f64, most_bps: f64) -> bool {
+    goodput_bps < most_bps * LEAST_SHARE
+}
+
+/// Returns the index of the candidate that does best; `None` without candidates.
+///
+/// 1. A setting that gives a direction less than half of the goodput that another one gives it is
+///    no cure, however short its queue is, unless all of them do so.
+/// 2. Of the others, those that add hardly more latency than the one that adds least are equally
+///    responsive.
+/// 3. Of these, the one that carries most wins; among equals the one that adds less latency.
+///
+/// The result is on the Pareto front of latency and goodput.
+#[must_use]
+pub fn best(candidates: &[Candidate], rtt_s: f64) -> Option<usize> {
+    let most = most(candidates);
+    let feeds_both = |of: &Candidate| (0..2).all(|side| !starves(of.goodput_bps[side], most[side]));
+    let any_feeds_both = candidates.iter().any(feeds_both);
+    let carries = |of: &&Candidate| !any_feeds_both || feeds_both(of);
+    let fit = || candidates.iter().filter(carries);
+    let least = fit().map(|of| of.latency_s).reduce(f64::min)?;
+    let responsive = |of: &&Candidate| of.is_hardly_slower_than(least, rtt_s);
+    let used = fit().filter(responsive).map(|of| of.share_of(most)).reduce(f64::max)?;
+    let equal = |(_, of): &(usize, &Candidate)| {
+        carries(of) && responsive(of) && of.share_of(most) > used - SAME_USE
+    };
+    candidates
+        .iter()
+        .enumerate()
+        .filter(equal)
+        .min_by(|one, other| one.1.latency_s.total_cmp(&other.1.latency_s))
+        .map(|(number, _)| number)
+}
+
+/// A setting that adds this share, this time and this share of the round-trip time more is hardly
+/// worse.
+const SHARE: f64 = 0.25;
+const SECONDS: f64 = 0.002;
+const RTT_SHARE: f64 = 0.1;
+/// Share of the largest goodput that a direction needs.
+const LEAST_SHARE: f64 = 0.5;
+/// Difference in the use of the line that is no difference.
+const SAME_USE: f64 = 0.002;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(latency_ms: f64, down: f64, up: f64) -> Candidate {
+        Candidate { latency_s: latency_ms / 1e3, goodput_bps: [down, up] }
+    }
+
+    #[test]
+    fn a_short_queue_that_starves_a_direction_is_not_best() {
+        let starved = [of(1.0, 9.0, 0.2), of(6.0, 9.0, 0.9), of(300.0, 9.5, 0.9)];
+        assert_eq!(best(&starved, 0.05), Some(1));
+    }
+
+    #[test]
+    fn of_equally_short_queues_the_one_that_carries_most_is_best() {
+        assert_eq!(best(&[of(5.0, 8.0, 0.8), of(6.0, 9.0, 0.9), of(90.0, 9.6, 0.9)], 0.0), Some(1));
+    }
+
+    #[test]
+    fn if_each_starves_a_direction_there_is_still_an_answer() {
+        assert_eq!(best(&[of(5.0, 9.0, 0.2), of(6.0, 2.0, 0.9)], 0.0), Some(0));
+        assert_eq!(best(&[], 0.0), None);
+    }
+
+    #[test]
+    fn a_direction_without_load_decides_nothing() {
+        assert_eq!(best(&[of(50.0, 9.0, 0.0), of(5.0, 8.8, 0.0)], 0.0), Some(1));
+    }
+
+    #[test]
+    fn the_best_is_never_worse_than_another_in_both() {
+        let mut state = 7_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            #[expect(clippy::cast_precision_loss, reason = "any number will do")]
+            let number = (state >> 40) as f64;
+            number % 100.0
+        };
+        for _ in 0..1000 {
+            let all: Vec<Candidate> = (0..6).map(|_| of(random(), random() + 1.0, random() + 1.0)).collect();
+            let chosen = all[best(&all, 0.03).expect("some are given")];
+            let most = most(&all);
+            for other in &all {
+                let is_shorter = other.latency_s < chosen.latency_s;
+                let carries_more = (0..2).all(|side| other.goodput_bps[side] >= chosen.goodput_bps[side]);
+                assert!(!(is_shorter && carries_more), "{other:?} beats {chosen:?} of {most:?}");
+            }
+        }
+    }
+}

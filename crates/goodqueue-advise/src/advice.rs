@@ -1,6 +1,7 @@
 //! The answer.
 
-use goodqueue_scenario::measure::grade;
+use goodqueue_scenario::choice::starves;
+use goodqueue_scenario::measure::{STARVED_CAP, grade, worse_of};
 use goodqueue_scenario::results::{Results, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -60,10 +61,17 @@ pub struct Measured {
     pub latency_s: Spread,
     /// Goodput of TCP with the searched mix, towards the home and the Internet.
     pub goodput_bps: [f64; 2],
-    /// Grade for the mean latency of the searched mix.
+    /// Grade for the mean latency of the worst mix that fills both directions. It is C at best if
+    /// the setting takes more than half of the goodput from a direction.
     pub grade: String,
-    /// Its mean ping under load.
+    /// Mean ping under load of the searched mix.
     pub ping_s: f64,
+    /// Ping beyond the idle ping in the first ten seconds of that load, when its flows search for
+    /// their rate; absent for other equipment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_s: Option<f64>,
+    /// Mean ping beyond the idle ping with the worst mix that fills both directions.
+    pub worst_s: f64,
 }
 
 /// Values of several runs.
@@ -136,15 +144,27 @@ impl Spread {
 }
 
 impl Measured {
-    /// Summarises runs: `searched` with the searched mix, `all` with every mix.
-    pub(crate) fn of(searched: &[&Run], all: &[&Run]) -> Self {
-        let latency = |runs: &[&Run]| Spread::of(runs.iter().map(|run| added(run)));
-        let mean = |of: &dyn Fn(&Run) -> f64| Spread::of(searched.iter().map(|run| of(run))).mean;
+    /// Summarises runs: `full` with each mix that fills the line, and `all` with every mix.
+    pub(crate) fn of(full: &[&[Run]], all: &[&Run], first_s: Option<f64>) -> Self {
+        let latency = |runs: &[Run]| Spread::of(runs.iter().map(added)).mean;
+        let worst = full.iter().map(|runs| latency(runs)).fold(0.0, f64::max);
+        let searched = full.first().copied().unwrap_or_default();
+        let ping = |run: &Run| run.probes.ping_s.mean.unwrap_or(f64::INFINITY);
         Self {
-            latency_s: latency(all),
-            goodput_bps: goodput(searched.iter().copied()),
-            grade: grade(latency(searched).mean).to_owned(),
-            ping_s: mean(&|run| run.probes.ping_s.mean.unwrap_or(f64::INFINITY)),
+            latency_s: Spread::of(all.iter().map(|run| added(run))),
+            goodput_bps: goodput(searched),
+            grade: grade(worst).to_owned(),
+            ping_s: Spread::of(searched.iter().map(ping)).mean,
+            first_s,
+            worst_s: worst,
+        }
+    }
+
+    /// Lowers the grade if a direction has less than half of the goodput of `today_bps`.
+    pub(crate) fn cap(&mut self, today_bps: [f64; 2]) {
+        let is_starved = (0..2).any(|side| starves(self.goodput_bps[side], today_bps[side]));
+        if is_starved {
+            self.grade = worse_of(&self.grade, STARVED_CAP).to_owned();
         }
     }
 }

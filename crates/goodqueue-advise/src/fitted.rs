@@ -1,28 +1,28 @@
 //! Buffers that explain the pings that somebody measured.
 
-use goodqueue_scenario::run::Watch;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
 use crate::advice::added;
-use crate::mix::SEARCHED;
+use crate::mix::SPEED_TEST;
 use crate::model::{Model, Router};
 use crate::question::Measurement;
-use crate::simulated::simulated;
+use crate::simulated::Simulator;
+use crate::span::Span;
 
 /// Returns the line with the buffers with which its ping under load is the measured one. Both
-/// buffers keep their ratio. `None` if `watch` cancels.
+/// buffers keep their ratio. `None` if the observer cancels.
 ///
 /// # Errors
 /// No buffer gives this ping.
 pub(crate) fn fitted<'q>(
     model: &Model<'q>,
     measured: Measurement,
-    threads: usize,
-    watch: &dyn Watch,
+    simulator: &Simulator<'_>,
 ) -> Result<Option<Model<'q>>, Diagnostic> {
     #[expect(clippy::cast_precision_loss, reason = "a round-trip time")]
     let wanted = (measured.loaded.as_nanos() - measured.idle.as_nanos()) as f64 / 1e9;
+    let compared = model.lasting(Span::compared(model.question));
     // Coarse, then fine. The latency grows with the buffer.
     let (mut low, mut high): (f64, f64) = (SMALLEST, LARGEST);
     for round in 0..ROUNDS {
@@ -30,9 +30,9 @@ pub(crate) fn fitted<'q>(
         let factors: Vec<f64> = (0..POINTS).map(|point| low * ratio.powf(f64::from(point))).collect();
         let documents = factors
             .iter()
-            .map(|factor| model.scaled(*factor).scenario(&SEARCHED, &[Router::unmanaged()], 1))
+            .map(|factor| compared.scaled(*factor).scenario(&SPEED_TEST, &[Router::unmanaged()], 1))
             .collect::<Result<Vec<_>, _>>()?;
-        let Some(runs) = simulated(&documents, None, threads, watch)? else { return Ok(None) };
+        let Some(runs) = simulator.runs(&documents, None, [0.0, 0.0])? else { return Ok(None) };
         let latencies: Vec<f64> = runs.iter().map(added).collect();
         let Some(first_above) = latencies.iter().position(|latency| *latency >= wanted) else {
             return Err(Diagnostic::new(format!(

@@ -25,10 +25,12 @@ pub struct LinkKind {
     pub encapsulation: Encapsulation,
     /// What the shaper is told about it: what the line has, or more to be safe.
     pub accounted: Encapsulation,
-    /// Bytes of the tail-drop buffers towards the home and towards the Internet, for these rates.
+    /// How the modem and the head end drop packets when their buffer is full.
+    pub buffer: Buffer,
+    /// Bytes of the buffers towards the home and towards the Internet, for these rates.
     pub buffers: fn([Rate; 2]) -> [u64; 2],
-    /// Rate that the line really has, in thousandths of the rate that people give. The search and
-    /// the verification use it, so that the advice holds for such a line.
+    /// Rate that the line is modelled with, in thousandths of the rate that people give. Contracts
+    /// and modems round up, and the advice must hold on such a line.
     pub real: u64,
     /// How the rate changes.
     pub variation: Variation,
@@ -51,7 +53,35 @@ pub(crate) struct Equipment {
     pub(crate) how: &'static str,
 }
 
+/// Which packet a full buffer drops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Buffer {
+    /// The packet that arrives.
+    TailDrop,
+    /// The packet that has waited longest.
+    HeadDrop,
+}
+
+impl Buffer {
+    /// Returns the queue in tc's grammar. `tc` counts a buffer that drops at its head in packets.
+    pub(crate) fn line(self, bytes: u64) -> String {
+        match self {
+            Self::TailDrop => format!("bfifo limit {bytes}"),
+            Self::HeadDrop => format!("pfifo_head_drop limit {}", (bytes / FULL_PACKET).max(2)),
+        }
+    }
+}
+
+/// A full packet with its Ethernet header.
+const FULL_PACKET: u64 = 1514;
+
 impl LinkKind {
+    /// Returns the rate that the line is modelled with when people give this one.
+    #[must_use]
+    pub const fn modelled(&self, given: Rate) -> Rate {
+        Rate::from_bps(given.as_bps() / 1000 * self.real)
+    }
+
     /// True if the rate of such a line changes while it is in use.
     #[must_use]
     pub fn varies(&self) -> bool {

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod answer;
 mod asking;
 mod bottleneck;
 mod encapsulation;
@@ -29,10 +30,12 @@ mod fitted;
 mod flent;
 mod kind;
 mod kinds;
+mod known;
 mod manager;
 mod managers;
 mod mix;
 mod model;
+mod observe;
 mod place;
 mod places;
 mod port;
@@ -43,15 +46,18 @@ mod settings;
 mod setup;
 mod shares;
 mod simulated;
+mod span;
 mod variation;
+mod verification;
 mod words;
 mod written;
 
 pub use advice::{Advice, Measured, Spread, Tried};
 pub use flent::{FlentLine, read_flent};
-pub use kind::LinkKind;
+pub use kind::{Buffer, LinkKind};
 pub use kinds::{KINDS, kind};
+pub use observe::{First, Observe};
 pub use question::{Effort, Measurement, Question, Traces};
 pub use search::advise;
 pub use setting::Setting;
-pub use words::{heading, words};
+pub use words::{first_words, heading, words};

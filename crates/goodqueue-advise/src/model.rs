@@ -1,13 +1,18 @@
 //! The line and its router as they are modelled.
 
 use crate::question::Question;
+use crate::span::Span;
 
 /// A line as it is modelled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Model<'q> {
     pub(crate) question: &'q Question,
     /// Bytes of the buffers towards the home and the Internet.
     pub(crate) buffers: [u64; 2],
+    /// Rate of the line, in thousandths of the modelled one.
+    pub(crate) slower: u64,
+    /// Simulated time of a run.
+    pub(crate) span: Span,
 }
 
 /// A router: how results call it, and its disciplines towards the home and the Internet.
@@ -28,7 +33,8 @@ impl Router {
 impl<'q> Model<'q> {
     /// Returns the model of a line with the buffers of its kind.
     pub(crate) fn new(question: &'q Question) -> Self {
-        Self { question, buffers: (question.kind.buffers)(question.rates) }
+        let buffers = (question.kind.buffers)(question.rates);
+        Self { question, buffers, slower: 1000, span: Span::promised(question) }
     }
 
     /// Returns the same line with buffers of `factor` times the size, at least two packets.
@@ -40,30 +46,19 @@ impl<'q> Model<'q> {
             reason = "bytes of a buffer"
         )]
         let buffers = self.buffers.map(|bytes| ((bytes as f64 * factor) as u64).max(2 * 1514));
-        Self { question: self.question, buffers }
+        Self { buffers, ..*self }
     }
 
-    /// Simulated time of a run: as many packets for each line, but at least 20 round trips.
-    pub(crate) fn seconds(&self) -> f64 {
-        if self.question.kind.varies() || self.question.traces.is_some() {
-            return VARYING_S;
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a rate and a round-trip time")]
-        let (bits, rtt_s) = (
-            self.question.rates.iter().map(|rate| rate.as_bps()).sum::<u64>() as f64,
-            self.question.rtt.as_nanos() as f64 / 1e9,
-        );
-        let least = (20.0 * rtt_s).clamp(SHORTEST_S, LONGEST_S);
-        (BITS / bits).clamp(least, LONGEST_S).round()
+    /// Returns the same line, whose runs take this time.
+    pub(crate) const fn lasting(&self, span: Span) -> Self {
+        Self { span, ..*self }
+    }
+
+    /// Returns a line that is a hundredth slower, and runs of this time.
+    pub(crate) const fn slower(&self, span: Span) -> Self {
+        Self { span, slower: 990, ..*self }
     }
 }
 
 /// How results call a router that does nothing.
 pub(crate) const TODAY: &str = "today";
-
-/// Time in which a rate changes often enough.
-const VARYING_S: f64 = 30.0;
-const SHORTEST_S: f64 = 3.0;
-const LONGEST_S: f64 = 20.0;
-/// Bits of a run: 60,000 packets of 1250 bytes.
-const BITS: f64 = 600e6;

@@ -46,10 +46,19 @@ pub struct Measurement {
 /// How much to simulate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// Seeds with which the advice is verified, for each traffic mix.
+    /// Most seeds with which the advice is verified, for each traffic mix. Fewer do if the values
+    /// are known well enough.
     pub seeds: u64,
     /// True if the results of the verification are to have time series, for a report.
     pub series: bool,
+}
+
+impl Question {
+    /// Returns the base round-trip time in seconds.
+    #[expect(clippy::cast_precision_loss, reason = "a round-trip time")]
+    pub(crate) fn rtt_s(&self) -> f64 {
+        self.rtt.as_nanos() as f64 / 1e9
+    }
 }
 
 impl Default for Effort {

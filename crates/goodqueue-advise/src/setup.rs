@@ -11,7 +11,7 @@ use crate::question::Question;
 pub(crate) struct Setup<'m> {
     /// The discipline.
     pub(crate) manager: &'m dyn Manager,
-    /// Rates of the shapers towards the home and the Internet, in thousandths of the line's.
+    /// Rates of the shapers towards the home and the Internet, in thousandths of the modelled line's.
     pub(crate) shares: [u64; 2],
     /// Whether the shaper knows how the line carries packets.
     pub(crate) accounts: bool,
@@ -21,8 +21,8 @@ impl Setup<'_> {
     /// Returns the rates of the shapers in whole kbit/s.
     pub(crate) fn rates(&self, question: &Question) -> [Rate; 2] {
         let share = |side: usize| {
-            let bps = u128::from(question.rates[side].as_bps()) * u128::from(self.shares[side]) / 1000;
-            Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX) / 1000 * 1000)
+            let bps = question.kind.modelled(question.rates[side]).as_bps() * self.shares[side] / 1000;
+            Rate::from_bps(bps / 1000 * 1000)
         };
         [share(0), share(1)]
     }

@@ -1,32 +1,38 @@
 //! The rates of the shapers to try.
 
-/// The rates of the shapers to try, in thousandths of the rate of the line.
+/// The rates of the shapers to try, in thousandths of the rate of the modelled line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shares {
-    /// Each direction has a rate of its own: first that towards the Internet is found, then that
-    /// towards the home.
-    Apart(&'static [u64]),
+    /// Each direction has a rate of its own. All pairs are tried: how much the shaper of one
+    /// direction has to leave free depends on the other one, because acknowledgements share its
+    /// queue.
+    Apart {
+        /// Towards the home: the shaper is behind the bottleneck, and has to leave room for bursts.
+        down: &'static [u64],
+        /// Towards the Internet: the shaper is in front of the bottleneck.
+        up: &'static [u64],
+    },
     /// Both directions share a medium, and have the same share of it.
     Together(&'static [u64]),
 }
 
 impl Shares {
     /// For a line whose rate is known and constant.
-    pub(crate) const STEADY: Self = Self::Apart(&[1000, 980, 950, 920, 900, 850]);
+    pub(crate) const STEADY: Self = Self::Apart { down: &[950, 980, 900, 850], up: &[950, 980] };
+    /// For such a line without cells or a medium that others share.
+    pub(crate) const FIBRE: Self = Self::Apart { down: &[950, 980], up: &[950, 980] };
     /// For a line whose rate changes.
-    pub(crate) const VARYING: Self = Self::Apart(&[950, 900, 800, 700, 600, 500]);
+    pub(crate) const VARYING: Self =
+        Self::Apart { down: &[800, 950, 650, 500], up: &[800, 950, 650, 500] };
 
-    /// Returns the shares of a round of the search, towards the home and the Internet. `best`:
-    /// those of the round before. After the last round there are none.
-    pub(crate) fn round(self, number: usize, best: Option<[u64; 2]>) -> Vec<[u64; 2]> {
-        match (self, number, best) {
-            (Self::Apart(shares), 0, _) => {
-                let careful = shares.last().copied().unwrap_or(1000);
-                shares.iter().map(|up| [careful, *up]).collect()
+    /// Returns all pairs of shares, towards the home and the Internet. The first is the best guess
+    /// before anything is simulated.
+    pub(crate) fn pairs(self) -> Vec<[u64; 2]> {
+        match self {
+            Self::Apart { down, up } => {
+                down.iter().flat_map(|down| up.iter().map(move |up| [*down, *up])).collect()
             }
-            (Self::Apart(shares), 1, Some([_, up])) => shares.iter().map(|down| [*down, up]).collect(),
-            (Self::Together(shares), 0, _) => shares.iter().map(|share| [*share, *share]).collect(),
-            _ => Vec::new(),
+            Self::Together(shares) => shares.iter().map(|share| [*share, *share]).collect(),
         }
     }
 }

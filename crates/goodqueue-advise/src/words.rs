@@ -2,15 +2,30 @@
 
 use std::fmt::Write as _;
 
+use goodqueue::Rate;
+use goodqueue_scenario::measure::grade;
 use goodqueue_tc::units;
 
-use crate::advice::{Advice, Spread};
+use crate::advice::{Advice, Measured, Spread};
+use crate::observe::First;
 use crate::question::Question;
 
 /// Returns the first output: that the search begins.
 #[must_use]
 pub fn heading(question: &Question) -> String {
     format!("searching the best setting of a router for {} ...", question.kind.title)
+}
+
+/// Returns the first answer in one sentence.
+#[must_use]
+pub fn first_words(first: &First) -> String {
+    let [down, up] = first.shaped_bps.map(|bps| units::show_rate(Rate::from_bps(bps)));
+    format!(
+        "first answer, not verified yet: {} at {down} down and {up} up; pings take {} longer instead of {}",
+        first.discipline,
+        milliseconds(first.latency_s[1]),
+        milliseconds(first.latency_s[0])
+    )
 }
 
 /// Returns the line in words.
@@ -49,13 +64,15 @@ pub fn words(advice: &Advice) -> String {
     let advised = &advice.advised;
     let _ = writeln!(
         text,
-        "Advice: pings take {} under load, {} longer: grade {}.\n        Downloads get {}, uploads {}.",
+        "Advice: pings take {} under load, {} longer: grade {}.{}\n        Downloads get {}, uploads {}.",
         milliseconds(advised.ping_s),
         milliseconds(advised.ping_s - idle(advice)),
         advised.grade,
+        worst(advised, advised.ping_s - idle(advice)),
         change(today.goodput_bps[0], advised.goodput_bps[0]),
         change(today.goodput_bps[1], advised.goodput_bps[1]),
     );
+    text += &beginning(advice);
     text += &instead(advice);
     text.push('\n');
     for setting in &advice.settings {
@@ -63,6 +80,34 @@ pub fn words(advice: &Advice) -> String {
     }
     let _ = writeln!(text, "{}\n{}", wrapped(&format!("Why: {}", advice.reason), 5), confidence(advice));
     text
+}
+
+/// Says why the grade is worse than the ping before it.
+fn worst(advised: &Measured, added_s: f64) -> String {
+    let reason = match () {
+        () if grade(added_s) == advised.grade => return String::new(),
+        () if grade(advised.worst_s) == advised.grade => {
+            format!("The grade is that of BBR senders, which add {}.", milliseconds(advised.worst_s))
+        }
+        () => "The grade is low because a direction loses more than half of its goodput.".to_owned(),
+    };
+    format!("\n        {reason}")
+}
+
+/// Says what the first seconds feel like, if they differ from what lasts.
+fn beginning(advice: &Advice) -> String {
+    let (Some(today_s), Some(advised_s)) = (advice.today.first_s, advice.advised.first_s) else {
+        return String::new();
+    };
+    let lasting_s = advice.advised.ping_s - idle(advice);
+    if advised_s < lasting_s * 2.0 + 0.005 {
+        return String::new();
+    }
+    format!(
+        "        In the first ten seconds of a load, pings take {} longer (today {}).\n",
+        milliseconds(advised_s),
+        milliseconds(today_s)
+    )
 }
 
 /// Says what other equipment would change.

@@ -19,9 +19,9 @@ impl Model<'_> {
     /// Returns that scenario as the text of a file.
     pub(crate) fn text(&self, mix: &Mix, routers: &[Router], seed: u64) -> String {
         let question = self.question;
-        let seconds = self.seconds();
+        let (seconds, warmup) = (self.span.total(), self.span.warmup_s);
         let mut text = format!(
-            "name = 'advise'\ntitle = '{}, {} down, {} up: {}'\nduration = '{seconds}s'\nseed = {seed}\nqdiscs = [\n",
+            "name = 'advise'\ntitle = '{}, {} down, {} up: {}'\nduration = '{seconds:.1}s'\nwarmup = '{warmup:.1}s'\nseed = {seed}\nqdiscs = [\n",
             question.kind.title, question.rates[0], question.rates[1], mix.name
         );
         for router in routers {
@@ -31,7 +31,7 @@ impl Model<'_> {
         }
         text += "]\n\n";
         text += &place(question.kind.bottleneck).links(self, seed);
-        text += mix.flows();
+        text += &mix.flows(question);
         text
     }
 }

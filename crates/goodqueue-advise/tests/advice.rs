@@ -155,12 +155,3 @@ fn on_wifi_a_shaper_leaves_room_for_both_directions_and_its_price_is_told() {
     assert!(instead("a backup") > mix("a backup").today_s.mean / 2.0);
     assert!(words(&advice).contains("Or:     an access point that queues per flow"));
 }
-
-#[test]
-fn the_search_tries_marks_and_drops_on_flows_with_ecn() {
-    let advice = advised(&asked("6mbit/1mbit", "cable"));
-    let tried = |part: &str| {
-        advice.tried.iter().find(|tried| tried.lines[1].contains(part)).map(|tried| tried.latency_s).unwrap()
-    };
-    assert!((tried("[ fq_codel ]") - tried("[ fq_codel noecn ]")).abs() > 0.0, "the mix decides");
-}

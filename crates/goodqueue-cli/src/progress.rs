@@ -1,6 +1,7 @@
 //! A progress bar, the signals that end a command, and the clock that times runs.
 
 mod minutes;
+mod search;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
@@ -16,6 +17,7 @@ use signal_hook::flag;
 
 pub(crate) use self::minutes::in_words;
 use self::minutes::{Minutes, remaining};
+pub(crate) use self::search::SearchProgress;
 use crate::messages::{self, is_quiet, note};
 
 /// Shows the progress of jobs.

@@ -4,7 +4,7 @@ use goodqueue::{Duration, Rate};
 
 use crate::bottleneck::Bottleneck;
 use crate::encapsulation::{Encapsulation, Framing};
-use crate::kind::LinkKind;
+use crate::kind::{Buffer, LinkKind};
 use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
@@ -20,6 +20,7 @@ pub(super) const ADSL: LinkKind = LinkKind {
     mtu: 1492,
     encapsulation: Encapsulation { overhead: 40, mpu: 0, framing: Framing::Atm },
     accounted: Encapsulation { overhead: 44, mpu: 0, framing: Framing::Atm },
+    buffer: Buffer::TailDrop,
     buffers: |_| [128 * 1024, 128 * 1024],
     real: 990,
     variation: Variation::Steady,

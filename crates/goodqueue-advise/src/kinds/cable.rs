@@ -4,7 +4,7 @@ use goodqueue::Duration;
 
 use crate::bottleneck::Bottleneck;
 use crate::encapsulation::{Encapsulation, Framing};
-use crate::kind::{LinkKind, bytes_of};
+use crate::kind::{Buffer, LinkKind, bytes_of};
 use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
@@ -20,6 +20,7 @@ pub(super) const CABLE: LinkKind = LinkKind {
     mtu: 1500,
     encapsulation: Encapsulation { overhead: 18, mpu: 64, framing: Framing::Whole },
     accounted: Encapsulation { overhead: 18, mpu: 64, framing: Framing::Whole },
+    buffer: Buffer::TailDrop,
     buffers: |rates| rates.map(|rate| bytes_of(rate, 100, [256 * 1024, 2 * 1024 * 1024])),
     real: 970,
     variation: Variation::Steady,

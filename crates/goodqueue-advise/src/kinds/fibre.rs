@@ -4,7 +4,7 @@ use goodqueue::Duration;
 
 use crate::bottleneck::Bottleneck;
 use crate::encapsulation::{Encapsulation, Framing};
-use crate::kind::{LinkKind, bytes_of};
+use crate::kind::{Buffer, LinkKind, bytes_of};
 use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
@@ -19,10 +19,11 @@ pub(super) const FIBRE: LinkKind = LinkKind {
     mtu: 1500,
     encapsulation: Encapsulation { overhead: 30, mpu: 64, framing: Framing::Whole },
     accounted: Encapsulation { overhead: 44, mpu: 84, framing: Framing::Whole },
+    buffer: Buffer::TailDrop,
     buffers: |rates| rates.map(|rate| bytes_of(rate, 100, [256 * 1024, 4 * 1024 * 1024])),
     real: 970,
     variation: Variation::Steady,
-    shares: Shares::STEADY,
+    shares: Shares::FIBRE,
     bottleneck: Bottleneck::Modem,
     port: Port::TO_MODEM,
     instead: None,

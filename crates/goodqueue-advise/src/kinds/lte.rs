@@ -4,7 +4,7 @@ use goodqueue::Duration;
 
 use crate::bottleneck::Bottleneck;
 use crate::encapsulation::Encapsulation;
-use crate::kind::{LinkKind, bytes_of};
+use crate::kind::{Buffer, LinkKind, bytes_of};
 use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
@@ -21,6 +21,7 @@ pub(super) const LTE: LinkKind = LinkKind {
     mtu: 1500,
     encapsulation: Encapsulation::ETHERNET,
     accounted: Encapsulation::ETHERNET,
+    buffer: Buffer::TailDrop,
     buffers: |rates| rates.map(|rate| bytes_of(rate, 1000, [256 * 1024, 16 * 1024 * 1024])),
     real: 1000,
     variation: Variation::Walk { per_second: 0.4, bounds: [0.25, 2.0] },

@@ -4,7 +4,7 @@ use goodqueue::Duration;
 
 use crate::bottleneck::Bottleneck;
 use crate::encapsulation::{Encapsulation, Framing};
-use crate::kind::{LinkKind, bytes_of};
+use crate::kind::{Buffer, LinkKind, bytes_of};
 use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
@@ -20,6 +20,7 @@ pub(super) const VDSL: LinkKind = LinkKind {
     mtu: 1492,
     encapsulation: Encapsulation { overhead: 34, mpu: 0, framing: Framing::Ptm },
     accounted: Encapsulation { overhead: 34, mpu: 0, framing: Framing::Ptm },
+    buffer: Buffer::TailDrop,
     buffers: |rates| rates.map(|rate| bytes_of(rate, 200, [128 * 1024, 1024 * 1024])),
     real: 990,
     variation: Variation::Steady,

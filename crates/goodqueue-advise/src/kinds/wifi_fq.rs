@@ -4,7 +4,7 @@ use goodqueue::Duration;
 
 use crate::bottleneck::Bottleneck;
 use crate::encapsulation::Encapsulation;
-use crate::kind::LinkKind;
+use crate::kind::{Buffer, LinkKind};
 use crate::port::Port;
 use crate::shares::Shares;
 use crate::variation::Variation;
@@ -21,6 +21,7 @@ pub(super) const WIFI_FQ: LinkKind = LinkKind {
     mtu: 1500,
     encapsulation: Encapsulation::ETHERNET,
     accounted: Encapsulation::ETHERNET,
+    buffer: Buffer::TailDrop,
     buffers: |_| [BUFFER, BUFFER],
     real: 1000,
     variation: Variation::Steady,
@@ -33,4 +34,4 @@ pub(super) const WIFI_FQ: LinkKind = LinkKind {
 /// 1000 packets of 1514 bytes.
 const BUFFER: u64 = 1000 * 1514;
 /// With both directions busy each has less than half of the air.
-const SHARES: Shares = Shares::Together(&[900, 800, 700, 600, 550, 500, 450, 400]);
+const SHARES: Shares = Shares::Together(&[500, 900, 800, 700, 600, 550, 450, 400]);

@@ -10,6 +10,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use crate::advice::Advice;
 use crate::model::Model;
 use crate::place::Place;
+use crate::port::port_rate;
 use crate::question::Question;
 use crate::words::milliseconds;
 
@@ -24,7 +25,7 @@ impl Place for Modem {
 
     fn links(&self, model: &Model<'_>, seed: u64) -> String {
         let question = model.question;
-        let port = if question.rates[0] > FAST { FASTER_PORT } else { PORT };
+        let port = port_rate(question);
         format!(
             "[link]\ndown = '{port}'\nup = '{port}'\nrtt = '{}ns'\nmtu = {}\n\n[[hops]]\nname = 'modem'\nside = 'server'\n{}",
             question.rtt.as_nanos(),
@@ -61,7 +62,7 @@ impl Place for Modem {
 fn line(model: &Model<'_>, seed: u64) -> String {
     let question = model.question;
     let mut text = String::new();
-    let fifo = |side: usize| format!("bfifo limit {}", model.buffers[side]);
+    let fifo = |side: usize| question.kind.buffer.line(model.buffers[side]);
     // Writing to a string cannot fail.
     if let Some(traces) = &question.traces {
         let path = |path: &Path| toml_text(&path.display().to_string());
@@ -74,7 +75,7 @@ fn line(model: &Model<'_>, seed: u64) -> String {
             fifo(1)
         );
     } else if question.kind.varies() {
-        let seconds = model.seconds();
+        let seconds = model.span.total();
         let rate = |side: usize| {
             let mean = question.rates[side].as_bps();
             question.kind.variation.rate(mean, seconds, seed * 2 + side as u64)
@@ -90,8 +91,8 @@ fn line(model: &Model<'_>, seed: u64) -> String {
     } else {
         let line = |side: usize| {
             let encapsulation = &question.kind.encapsulation;
-            let real = question.rates[side].as_bps() / 1000 * question.kind.real;
-            let rate = Rate::from_bps(encapsulation.usable(real));
+            let real = question.kind.modelled(question.rates[side]);
+            let rate = Rate::from_bps(encapsulation.usable(real.as_bps() * model.slower / 1000));
             format!(
                 "tbf rate {}bit burst 1600 limit {}{}",
                 rate.as_bps(),
@@ -109,9 +110,5 @@ fn toml_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The router's port towards the modem.
-const PORT: &str = "1gbit";
-const FASTER_PORT: &str = "10gbit";
-const FAST: Rate = Rate::from_bps(900_000_000);
 /// A difference that somebody feels.
 const CLEAR_S: f64 = 0.020;

@@ -14,7 +14,7 @@ use super::{Ending, Outcome, signed};
 use crate::messages::{self, note, say};
 use crate::output::{self, Outputs};
 use crate::playground;
-use crate::progress::Progress;
+use crate::progress::SearchProgress;
 
 /// Find the setting of your router that keeps the line responsive under load.
 ///
@@ -105,8 +105,7 @@ pub(crate) fn main(args: &AdviseArgs) -> Outcome {
     let question = question(args)?;
     check_only(args)?;
     note(heading(&question));
-    // No bar: the search has no fixed number of runs. This handles the signals.
-    let progress = Progress::new(0, false);
+    let progress = SearchProgress::new();
     let found = advise(&question, args.jobs.map_or(0, usize::from), &progress)?;
     progress.clear();
     let Some(advice) = found else {

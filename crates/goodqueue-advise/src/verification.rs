@@ -1,0 +1,182 @@
+//! The verification of a setting: other seeds and other traffic than the search had.
+
+use goodqueue::Duration;
+use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::run::results;
+use goodqueue_scenario::run::series::default_step;
+use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::sweep::Sweep;
+use goodqueue_tc::diagnostic::Diagnostic;
+
+use crate::advice::added;
+use crate::kind::Equipment;
+use crate::known::{Blocks, Known, mean};
+use crate::mix::{Mix, VERIFIED};
+use crate::model::{Model, Router};
+use crate::question::Question;
+use crate::search::SEARCH_SEED;
+use crate::setup::Setup;
+use crate::simulated::Simulator;
+use crate::span::Span;
+
+/// Runs without any shaper, with the advice, and with the advice without the line's encapsulation.
+pub(crate) struct Verified {
+    /// Each mix with its runs.
+    pub(crate) mixes: Vec<OfMix>,
+    /// Added latency in the first seconds of the load of the first mix, today and with the advice.
+    pub(crate) first_s: [f64; 2],
+    /// Without the line's encapsulation, with the first mix.
+    pub(crate) without: Vec<Run>,
+    /// Other equipment instead of a shaper.
+    pub(crate) equipment: Option<Equipment>,
+    /// The first mix as a result.
+    pub(crate) results: Results,
+}
+
+/// The runs of a mix.
+pub(crate) struct OfMix {
+    pub(crate) mix: &'static Mix,
+    /// Today and with the advice.
+    pub(crate) runs: [Vec<Run>; 2],
+    /// With other equipment and no shaper.
+    pub(crate) instead: Vec<Run>,
+    /// The same runs in blocks.
+    blocks: [Blocks; 2],
+}
+
+/// Simulates every mix with one seed after another, until all values are known well enough or the
+/// question's number of seeds is reached. `None` if the observer cancels.
+pub(crate) fn verified(
+    model: &Model<'_>,
+    best: &Setup<'_>,
+    simulator: &Simulator<'_>,
+) -> Result<Option<Verified>, Diagnostic> {
+    let question = model.question;
+    let routers = Routers::new(best, question);
+    let other = question.kind.instead.map(|other| Question { kind: other.kind, ..question.clone() });
+    let other = other.as_ref().map(|question| Model { question, ..*model });
+    let mut mixes: Vec<OfMix> = VERIFIED
+        .iter()
+        .map(|mix| OfMix {
+            mix,
+            runs: Default::default(),
+            instead: Vec::new(),
+            blocks: Default::default(),
+        })
+        .collect();
+    let (mut without, mut of_first): (Vec<Run>, Vec<Vec<Run>>) = (Vec::new(), vec![Vec::new(); 3]);
+    let step = if question.effort.series { default_step(duration(model)) } else { Duration::from_millis(500) };
+    let beginning = [model.lasting(Span::beginning()).scenario(&VERIFIED[0], &routers.all[..2], SEARCH_SEED + 1)?];
+    let Some(runs) = simulator.runs(&beginning, None, [0.5, 0.52])? else { return Ok(None) };
+    let first_s = [added(&runs[0]), added(&runs[1])];
+    let (mut scenario, mut from) = (None, 0.52);
+    // The search has seen the first seed.
+    for seed in SEARCH_SEED + 1..=SEARCH_SEED + question.effort.seeds {
+        let documents = routers.documents(model, other.as_ref(), seed)?;
+        if scenario.is_none() {
+            scenario = Some(Sweep::new(&documents[0], &Names::default())?.point(0)?.1.to_json());
+        }
+        // Half of what is left: nobody knows whether another seed is needed.
+        let to = if seed == SEARCH_SEED + question.effort.seeds { 1.0 } else { (1.0 + from) / 2.0 };
+        let Some(runs) = simulator.runs(&documents, Some(step), [from, to])? else { return Ok(None) };
+        from = to;
+        let mut runs = runs.into_iter();
+        for (number, of) in mixes.iter_mut().enumerate() {
+            for router in 0..routers.of_mix(number).len() {
+                let Some(mut run) = runs.next() else { continue };
+                if router < 2 {
+                    of.blocks[router].add(&run, model.span.warmup_s);
+                }
+                if number > 0 || !question.effort.series {
+                    run.series = None;
+                }
+                if number == 0 {
+                    of_first[router].push(run.clone());
+                }
+                run.series = None;
+                match router {
+                    0 | 1 => of.runs[router].push(run),
+                    _ => without.push(run),
+                }
+            }
+        }
+        for (of, mut run) in mixes.iter_mut().zip(runs) {
+            run.series = None;
+            of.instead.push(run);
+        }
+        if mixes.iter().all(|of| of.is_known(question)) {
+            break;
+        }
+    }
+    if !routers.has_blind {
+        without.clone_from(&mixes[0].runs[1]);
+    }
+    Ok(Some(Verified {
+        first_s,
+        without,
+        equipment: question.kind.instead,
+        results: results(scenario.unwrap_or_default(), of_first.into_iter().flatten().collect()),
+        mixes,
+    }))
+}
+
+impl OfMix {
+    fn is_known(&self, question: &Question) -> bool {
+        #[expect(clippy::cast_precision_loss, reason = "rates of a line")]
+        let rates = question.rates.map(|rate| rate.as_bps() as f64);
+        let wanted = [Known::COMPARED, Known::PROMISED];
+        self.blocks.iter().zip(&self.runs).zip(wanted).all(|((blocks, runs), wanted)| {
+            let added = mean(runs.iter().map(added)).unwrap_or(0.0);
+            blocks.knows_latency(added, wanted) && (!self.mix.is_full || blocks.knows_goodput(rates, wanted))
+        })
+    }
+}
+
+/// The routers that are compared.
+struct Routers {
+    /// Of the first mix; the other mixes have the first two.
+    all: Vec<Router>,
+    has_blind: bool,
+}
+
+impl Routers {
+    fn new(best: &Setup<'_>, question: &Question) -> Self {
+        let advised = Router { label: ADVICE.to_owned(), lines: best.lines(question) };
+        let blind = Setup { accounts: false, ..*best };
+        let label = format!("{} without overhead", best.manager.name());
+        let without = Router { label, lines: blind.lines(question) };
+        let has_blind = without.lines != advised.lines;
+        let mut all = vec![Router::unmanaged(), advised];
+        all.extend(has_blind.then_some(without));
+        Self { all, has_blind }
+    }
+
+    fn of_mix(&self, number: usize) -> &[Router] {
+        if number == 0 { &self.all } else { &self.all[..2] }
+    }
+
+    /// Returns a scenario for each mix, then those with other equipment.
+    fn documents(
+        &self,
+        model: &Model<'_>,
+        other: Option<&Model<'_>>,
+        seed: u64,
+    ) -> Result<Vec<Document>, Diagnostic> {
+        let this = VERIFIED
+            .iter()
+            .enumerate()
+            .map(|(number, mix)| model.scenario(mix, self.of_mix(number), seed));
+        let unmanaged = [Router::unmanaged()];
+        let other =
+            other.iter().flat_map(|model| VERIFIED.iter().map(|mix| model.scenario(mix, &unmanaged, seed)));
+        this.chain(other).collect()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds of a run")]
+fn duration(model: &Model<'_>) -> Duration {
+    Duration::from_millis((model.span.total() * 1e3) as u64)
+}
+
+/// How results call a router with the advice.
+const ADVICE: &str = "advice";

@@ -1,0 +1,40 @@
+//! The progress of a search for advice.
+
+use goodqueue_advise::{First, Observe, first_words};
+use goodqueue_scenario::run::Watch;
+
+use super::Progress;
+use crate::messages::note;
+
+/// Shows how far a search has come, and its first answer.
+pub(crate) struct SearchProgress(Progress);
+
+impl SearchProgress {
+    /// Creates a bar. It appears only on a terminal, and only after half a second.
+    pub(crate) fn new() -> Self {
+        let progress = Progress::new(1, false);
+        progress.bar.set_message("searching and verifying");
+        Self(progress)
+    }
+
+    /// Removes the bar.
+    pub(crate) fn clear(&self) {
+        self.0.clear();
+    }
+}
+
+impl Watch for SearchProgress {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+impl Observe for SearchProgress {
+    fn first(&self, answer: &First) {
+        self.0.bar.suspend(|| note(first_words(answer)));
+    }
+
+    fn came(&self, fraction: f64) {
+        self.0.advanced(0, fraction);
+    }
+}

@@ -28,13 +28,13 @@ if (process.argv.includes("--tests")) {
   await mkdir("dist");
   await build({
     ...common,
-    entryPoints: ["src/main.tsx", "src/teachers.tsx", "src/worker.ts", "src/style.css"],
+    entryPoints: ["src/main.tsx", "src/teachers.tsx", "src/advise.tsx", "src/worker.ts", "src/adviser.ts", "src/style.css"],
     outdir: "dist",
     minify: true,
     // The module is fetched by its address.
     external: ["*.wasm"],
   });
-  for (const page of ["index.html", "teachers.html"]) await writeFile(`dist/${page}`, withPolicy(await readFile(page, "utf8")));
+  for (const page of ["index.html", "teachers.html", "advise.html"]) await writeFile(`dist/${page}`, withPolicy(await readFile(page, "utf8")));
   // The chart library of the reports, with its notices.
   await cp("../crates/goodqueue-report/vendor/echarts", "dist/echarts", { recursive: true });
   await copyFile("pkg/goodqueue_wasm_bg.wasm", "dist/goodqueue_wasm_bg.wasm");

@@ -38,3 +38,12 @@ export function inPage(request) {
     return { message: error.message.trimEnd() };
   }
 }
+
+/** Returns the JSON of `goodqueue advise` for a question. */
+export async function advisedByCommand(asked) {
+  if (COMMAND === undefined) throw new Error("the goodqueue command is not built: run `make build`, or set GOODQUEUE");
+  const words = ["advise", asked.rates, "--link", asked.link, "--seeds", String(asked.seeds), "--quiet", "--json", "-"];
+  if (asked.ping !== undefined) words.push("--ping", asked.ping);
+  const { stdout } = await promisify(execFile)(COMMAND, words, { maxBuffer: 1 << 30 });
+  return stdout;
+}

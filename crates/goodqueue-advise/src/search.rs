@@ -147,4 +147,4 @@ fn router(number: usize, setup: &Setup<'_>, question: &Question) -> Router {
 /// Seed of all runs of the search. The verification has others.
 pub(crate) const SEARCH_SEED: u64 = 1;
 /// Share of goodput by which another setting than the usual one is clearly better.
-const CLEAR: f64 = 0.02;
+const CLEAR: f64 = 0.05;

@@ -1,6 +1,7 @@
 //! What a page can offer, from the lists that the command reads.
 
 use goodqueue::registry;
+use goodqueue_advise::KINDS;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::Names;
 use goodqueue_tcp::registry as tcp;
@@ -15,6 +16,8 @@ pub struct Catalogue {
     qdiscs: Vec<QdiscInfo>,
     tcps: Vec<Named>,
     scenarios: Vec<ScenarioInfo>,
+    /// Kinds of access lines.
+    links: Vec<Line>,
     /// Names of the reasons for a drop, in the order of their numbers in records.
     drop_reasons: Vec<&'static str>,
 }
@@ -42,6 +45,12 @@ struct Named {
 }
 
 #[derive(Debug, Serialize)]
+struct Line {
+    name: &'static str,
+    title: &'static str,
+}
+
+#[derive(Debug, Serialize)]
 struct ScenarioInfo {
     name: &'static str,
     title: String,
@@ -60,6 +69,7 @@ impl Catalogue {
                 .map(|about| Named { name: about.name, summary: about.summary })
                 .collect(),
             scenarios: library::SCENARIOS.iter().filter_map(scenario).collect(),
+            links: KINDS.iter().map(|kind| Line { name: kind.name, title: kind.title }).collect(),
             drop_reasons: log::reasons(),
         }
     }

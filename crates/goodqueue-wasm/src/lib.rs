@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod catalogue;
 mod column;
 mod limits;
@@ -18,6 +19,7 @@ mod show;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
+pub use advice::of as advice_of;
 pub use catalogue::Catalogue;
 pub use request::Request;
 pub use results::of as results_of;
@@ -47,4 +49,21 @@ pub fn catalogue() -> Result<String, JsError> {
 #[wasm_bindgen]
 pub fn simulate(request: &str) -> Result<String, JsError> {
     results::of(request).map_err(|error| JsError::new(&error.to_string()))
+}
+
+/// Returns the advice for a line (see [`advice_of`]): the bytes that `goodqueue advise ... --json
+/// FILE` writes. `flent` is the content of a file of Flent with the name `name`, or empty.
+///
+/// # Errors
+/// What the command prints.
+#[wasm_bindgen]
+pub fn advise(
+    asked: &str,
+    name: &str,
+    flent: &[u8],
+    first: js_sys::Function,
+    came: js_sys::Function,
+) -> Result<String, JsError> {
+    let file = (!flent.is_empty()).then_some((name, flent));
+    advice::of(asked, file, &advice::Page::new(first, came)).map_err(|error| JsError::new(&error.to_string()))
 }

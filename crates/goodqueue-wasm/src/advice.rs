@@ -1,0 +1,111 @@
+//! Advice for a line: the answer of `goodqueue advise`, in a page.
+
+use std::cell::RefCell;
+
+use goodqueue_advise::{First, FlentLine, Measurement, Observe, Question, advise, read_flent};
+use goodqueue_scenario::run::Watch;
+use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units;
+use js_sys::Function;
+use serde::Deserialize;
+use wasm_bindgen::JsValue;
+
+/// A question, in the words of the command's options.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Asked {
+    /// Both rates, such as `40mbit/10mbit`. They may be left out with a measurement by Flent.
+    rates: Option<String>,
+    /// Kind of line.
+    link: String,
+    /// Base round-trip time.
+    rtt: Option<String>,
+    /// Pings without and with load, such as `18ms,310ms`.
+    ping: Option<String>,
+    /// Most seeds of the verification.
+    seeds: Option<u64>,
+}
+
+impl Asked {
+    fn question(&self, flent: Option<(&str, &[u8])>) -> Result<Question, Diagnostic> {
+        let measured = flent.map(|(name, bytes)| read_flent(name, bytes)).transpose()?;
+        let mut question = match (&self.rates, &measured) {
+            (Some(rates), _) => Question::new(rates, &self.link)?,
+            (None, Some(line)) => Question::new(&line.rates(&self.link)?, &self.link)?,
+            (None, None) => return Err(Diagnostic::new("the rates of the line are missing")),
+        };
+        if let Some(FlentLine { measured, .. }) = measured {
+            question = question.with_measurement(measured)?;
+        }
+        if let Some(text) = &self.ping {
+            let measured =
+                Measurement::parse(text).map_err(|error| error.in_argument("the two pings", text))?;
+            question = question.with_measurement(measured)?;
+        }
+        if let Some(text) = &self.rtt {
+            question.rtt = units::time(text).map_err(|error| error.in_argument("the round-trip time", text))?;
+        }
+        if let Some(seeds) = self.seeds {
+            question.effort.seeds = seeds.clamp(1, MOST_SEEDS);
+        }
+        Ok(question)
+    }
+}
+
+/// Returns the bytes that `goodqueue advise ... --json FILE` writes for the same question. `first`
+/// is called with the first answer as JSON, and `came` with the progress from 0 to 1.
+///
+/// # Errors
+/// What the command prints.
+pub fn of(
+    asked: &str,
+    flent: Option<(&str, &[u8])>,
+    observer: &dyn Observe,
+) -> Result<String, Diagnostic> {
+    let asked: Asked = serde_json::from_str(asked)
+        .map_err(|error| Diagnostic::new(format!("the question cannot be read: {error}")))?;
+    let Some(advice) = advise(&asked.question(flent)?, 1, observer)? else { return Ok(String::new()) };
+    let mut text = serde_json::to_string_pretty(&advice)
+        .map_err(|error| Diagnostic::new(format!("the advice cannot be written as JSON: {error}")))?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// Tells the page how far a search has come.
+///
+/// The functions of a page belong to its thread, but an observer may be shared between threads. So
+/// they are kept beside it.
+pub(crate) struct Page;
+
+struct Hears {
+    first: Function,
+    came: Function,
+}
+
+thread_local! {
+    static HEARS: RefCell<Option<Hears>> = const { RefCell::new(None) };
+}
+
+impl Page {
+    pub(crate) fn new(first: Function, came: Function) -> Self {
+        HEARS.with_borrow_mut(|hears| *hears = Some(Hears { first, came }));
+        Self
+    }
+}
+
+impl Watch for Page {}
+
+impl Observe for Page {
+    fn first(&self, answer: &First) {
+        // Numbers and texts can always be written, and a page that throws has its own error.
+        let json = serde_json::to_string(answer).unwrap_or_default();
+        HEARS.with_borrow(|hears| hears.as_ref().map(|hears| hears.first.call1(&JsValue::NULL, &json.into())));
+    }
+
+    fn came(&self, fraction: f64) {
+        HEARS.with_borrow(|hears| hears.as_ref().map(|hears| hears.came.call1(&JsValue::NULL, &fraction.into())));
+    }
+}
+
+/// More seeds than anybody waits for.
+const MOST_SEEDS: u64 = 10;

@@ -1,0 +1,68 @@
+// The page of advice, as a person on a phone uses it.
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { browserPath, launch, serve } from "./site.mjs";
+
+const skip = browserPath() === null ? "Chromium is not installed" : false;
+const PHONE = { width: 390, height: 800, isMobile: true, hasTouch: true };
+
+let site, browser;
+before(async () => {
+  if (skip) return;
+  site = await serve(path.join(import.meta.dirname, "../dist"));
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+async function open(hash, viewport = PHONE) {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(120_000);
+  await page.setViewport(viewport);
+  await page.goto(`${site.address}advise.html${hash}`);
+  return page;
+}
+
+test("a person types a line, sees a first answer, and copies what to set", { skip, timeout: 300_000 }, async () => {
+  const page = await open("");
+  await page.waitForFunction(() => document.querySelectorAll("select[name=link] option").length > 5);
+  await page.type("input[name=down]", "3");
+  await page.type("input[name=up]", "1");
+  await page.select("select[name=link]", "cable");
+  await page.click("button[type=submit]");
+  await page.waitForSelector(".numbers");
+  await page.waitForSelector(".setting pre");
+  const [today, advised] = await page.$$eval(".numbers .ms", (all) => all.map((one) => parseFloat(one.textContent)));
+  assert.ok(today > 4 * advised, `${today} ms today, ${advised} ms with the setting`);
+  assert.match(await page.$eval(".setting pre", (one) => one.textContent), /option qdisc 'cake'/);
+  assert.match(await page.evaluate(() => location.hash), /down=3&up=1&link=cable/);
+  await page.close();
+});
+
+test("a link holds the question, and the page fits a phone", { skip, timeout: 300_000 }, async () => {
+  const page = await open("#down=2&up=1&link=adsl&idle=30&loaded=600");
+  await page.waitForSelector(".setting pre");
+  assert.equal(await page.$eval("input[name=loaded]", (one) => one.value), "600");
+  assert.match(await page.evaluate(() => document.body.textContent), /from your pings/);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= PHONE.width);
+  const headings = await page.$$eval("h2", (all) => all.map((one) => one.textContent));
+  for (const part of ["What happens today", "What to set", "What changes", "What it costs"]) {
+    assert.ok(headings.some((heading) => heading.startsWith(part)), `${part} is not in ${headings}`);
+  }
+  await page.close();
+});
+
+test("what is missing is said in words, and hostile links change nothing", { skip, timeout: 120_000 }, async () => {
+  const page = await open("#down=<img src=x>&up=1e9&link=%22onload%22");
+  await page.waitForFunction(() => document.querySelectorAll("select[name=link] option").length > 5);
+  assert.equal(await page.$eval("input[name=down]", (one) => one.value), "");
+  await page.click("button[type=submit]");
+  await page.waitForSelector("[role=alert]");
+  assert.match(await page.$eval("[role=alert]", (one) => one.textContent), /Choose the kind of your line/);
+  assert.equal(await page.$("img"), null);
+  await page.close();
+});

@@ -114,7 +114,7 @@ fn real_systems(text: &mut String) {
     text.push_str(
         "\n## Values of real systems\n\n`goodqueue validate` simulates loads that were recorded on real systems and compares each \
          value. A value\nagrees within two standard deviations of the recorded runs, or within 5 % (goodput, bytes,\n\
-         utilization) or 10 % (other metrics), whichever is wider. `goodqueue validate --differing` lists the\nothers.\n\n\
+         utilization) or 10 % (other metrics), whichever is wider. A value of an access line (`advise`)\nagrees within 15 %, or within 3 ms or one percentage point of loss. `goodqueue validate --differing`\nlists the others.\n\n\
          | system | values compared | agree |\n|---|---|---|\n",
     );
     let set_ups = validate::chosen(&[]).expect("the references are valid");

@@ -48,6 +48,16 @@ fn a_line_that_no_article_has_carries_as_much_and_delays_as_long_as_in_linux() {
 }
 
 #[test]
+fn access_lines_with_and_without_a_shaper_delay_and_carry_as_in_linux() {
+    let names = ["advise/adsl-16-1/today/mix", "advise/cable-20-2/cake-95/mix"];
+    let rows = rows(&names);
+    assert_eq!(rows.len(), 2 * 8);
+    for row in rows {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
 fn a_wifi_channel_carries_as_much_as_in_ns3_and_tcp_over_it_waits_as_long() {
     let names = [
         "wifi/alone/mcs7-short",

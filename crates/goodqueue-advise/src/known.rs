@@ -30,7 +30,11 @@ impl Blocks {
                 let sum: f64 = flows
                     .filter_map(|flow| {
                         let steps = (0_u32..).zip(&flow.values);
-                        mean(steps.filter(|(step, _)| inside(f64::from(*step) * series.step_s)).map(|(_, bps)| *bps))
+                        mean(
+                            steps
+                                .filter(|(step, _)| inside(f64::from(*step) * series.step_s))
+                                .map(|(_, bps)| *bps),
+                        )
                     })
                     .sum();
                 self.goodput_bps[side].push(sum);
@@ -102,6 +106,9 @@ mod tests {
         assert!(!of(&[0.050]).knows_latency(0.020, Known::PROMISED));
         assert!(!of(&[0.020, 0.120, 0.040, 0.190]).knows_latency(0.070, Known::PROMISED));
         let many: Vec<f64> = [0.045, 0.055].repeat(60);
-        assert!(of(&many).knows_latency(0.020, Known::PROMISED) && !of(&many[..4]).knows_latency(0.020, Known::PROMISED));
+        assert!(
+            of(&many).knows_latency(0.020, Known::PROMISED)
+                && !of(&many[..4]).knows_latency(0.020, Known::PROMISED)
+        );
     }
 }

@@ -48,8 +48,7 @@ pub(crate) const NEAR_AND_FAR: Mix = Mix {
 
 /// The same with a sender that keeps more packets on their way than others: a shaper behind the
 /// bottleneck has to leave more room for it.
-const BBR: Mix =
-    Mix { name: "the same with BBR", is_full: true, flows: |flows| flows.near_and_far("bbr") };
+const BBR: Mix = Mix { name: "the same with BBR", is_full: true, flows: |flows| flows.near_and_far("bbr") };
 
 /// The mixes with which settings are searched.
 pub(crate) const SEARCHED: &[Mix] = &[NEAR_AND_FAR, BBR];
@@ -108,7 +107,10 @@ impl Flows<'_> {
     fn near_and_far(&mut self, cc: &str) {
         for direction in ["down", "up"] {
             for rtt in distances(self.question.rtt) {
-                self.tcp(&format!("direction = '{direction}'\nrtt = '{}us'\ncc = '{cc}'", rtt.as_nanos() / 1000));
+                self.tcp(&format!(
+                    "direction = '{direction}'\nrtt = '{}us'\ncc = '{cc}'",
+                    rtt.as_nanos() / 1000
+                ));
             }
         }
     }

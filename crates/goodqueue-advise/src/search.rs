@@ -39,13 +39,17 @@ pub fn advise(
     let pairs = question.kind.shares.pairs();
     let with = |shares: [u64; 2]| Setup { manager: &*managers[0], shares, accounts: true };
     let Some(guess) = pairs.first().map(|shares| with(*shares)) else { return Ok(None) };
-    let Some(first) = first(&model.lasting(Span::first(question)), &guess, &simulator)? else { return Ok(None) };
+    let Some(first) = first(&model.lasting(Span::first(question)), &guess, &simulator)? else {
+        return Ok(None);
+    };
     observer.first(&first);
 
     // What holds on a line that is a hundredth slower than the model does not hang by a thread.
     let compared = model.slower(Span::compared(question));
     let mut search = Search { model: &compared, simulator, tried: Vec::new() };
-    let Some(all) = search.tried(pairs.into_iter().map(with).collect(), [0.05, 0.3])? else { return Ok(None) };
+    let Some(all) = search.tried(pairs.into_iter().map(with).collect(), [0.05, 0.3])? else {
+        return Ok(None);
+    };
     let Some(rates) = search.best(&all) else { return Ok(None) };
     let variants: Vec<Box<dyn Manager>> =
         managers.iter().flat_map(|manager| manager.variants(question)).collect();
@@ -62,7 +66,11 @@ pub fn advise(
 }
 
 /// Simulates today and the usual setting of such a line.
-fn first(model: &Model<'_>, guess: &Setup<'_>, simulator: &Simulator<'_>) -> Result<Option<First>, Diagnostic> {
+fn first(
+    model: &Model<'_>,
+    guess: &Setup<'_>,
+    simulator: &Simulator<'_>,
+) -> Result<Option<First>, Diagnostic> {
     let routers = [Router::unmanaged(), router(0, guess, model.question)];
     let documents = [model.scenario(&NEAR_AND_FAR, &routers, SEARCH_SEED)?];
     let Some(runs) = simulator.runs(&documents, None, [0.0, 0.05])? else { return Ok(None) };
@@ -97,8 +105,11 @@ impl Search<'_> {
         let Some(runs) = self.simulator.runs(&documents, None, part)? else { return Ok(None) };
         let count = routers.len();
         let of_router = |number: usize| runs.iter().skip(number).step_by(count).collect::<Vec<&Run>>();
-        let found: Vec<(Setup<'m>, Candidate)> =
-            setups.into_iter().enumerate().map(|(number, setup)| (setup, candidate(&of_router(number)))).collect();
+        let found: Vec<(Setup<'m>, Candidate)> = setups
+            .into_iter()
+            .enumerate()
+            .map(|(number, setup)| (setup, candidate(&of_router(number))))
+            .collect();
         for (router, (_, candidate)) in routers.into_iter().zip(&found) {
             let known = self.tried.iter().any(|tried| tried.lines == router.lines);
             if !known {

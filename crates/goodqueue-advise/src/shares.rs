@@ -22,8 +22,7 @@ impl Shares {
     /// For such a line without cells or a medium that others share.
     pub(crate) const FIBRE: Self = Self::Apart { down: &[950, 980], up: &[950, 980] };
     /// For a line whose rate changes.
-    pub(crate) const VARYING: Self =
-        Self::Apart { down: &[800, 950, 650, 500], up: &[800, 950, 650, 500] };
+    pub(crate) const VARYING: Self = Self::Apart { down: &[800, 950, 650, 500], up: &[800, 950, 650, 500] };
 
     /// Returns all pairs of shares, towards the home and the Internet. The first is the best guess
     /// before anything is simulated.

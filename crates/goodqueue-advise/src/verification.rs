@@ -57,16 +57,13 @@ pub(crate) fn verified(
     let other = other.as_ref().map(|question| Model { question, ..*model });
     let mut mixes: Vec<OfMix> = VERIFIED
         .iter()
-        .map(|mix| OfMix {
-            mix,
-            runs: Default::default(),
-            instead: Vec::new(),
-            blocks: Default::default(),
-        })
+        .map(|mix| OfMix { mix, runs: Default::default(), instead: Vec::new(), blocks: Default::default() })
         .collect();
     let (mut without, mut of_first): (Vec<Run>, Vec<Vec<Run>>) = (Vec::new(), vec![Vec::new(); 3]);
-    let step = if question.effort.series { default_step(duration(model)) } else { Duration::from_millis(500) };
-    let beginning = [model.lasting(Span::beginning()).scenario(&VERIFIED[0], &routers.all[..2], SEARCH_SEED + 1)?];
+    let step =
+        if question.effort.series { default_step(duration(model)) } else { Duration::from_millis(500) };
+    let beginning =
+        [model.lasting(Span::beginning()).scenario(&VERIFIED[0], &routers.all[..2], SEARCH_SEED + 1)?];
     let Some(runs) = simulator.runs(&beginning, None, [0.5, 0.52])? else { return Ok(None) };
     let first_s = [added(&runs[0]), added(&runs[1])];
     let (mut scenario, mut from) = (None, 0.52);
@@ -82,21 +79,21 @@ pub(crate) fn verified(
         from = to;
         let mut runs = runs.into_iter();
         for (number, of) in mixes.iter_mut().enumerate() {
-            for router in 0..routers.of_mix(number).len() {
-                let Some(mut run) = runs.next() else { continue };
-                if router < 2 {
-                    of.blocks[router].add(&run, model.span.warmup_s);
+            let count = routers.of_mix(number).len();
+            for (router, mut run) in runs.by_ref().take(count).enumerate() {
+                if let Some(blocks) = of.blocks.get_mut(router) {
+                    blocks.add(&run, model.span.warmup_s);
                 }
-                if number > 0 || !question.effort.series {
+                if !question.effort.series {
                     run.series = None;
                 }
                 if number == 0 {
                     of_first[router].push(run.clone());
                 }
                 run.series = None;
-                match router {
-                    0 | 1 => of.runs[router].push(run),
-                    _ => without.push(run),
+                match of.runs.get_mut(router) {
+                    Some(runs) => runs.push(run),
+                    None => without.push(run),
                 }
             }
         }
@@ -162,10 +159,8 @@ impl Routers {
         other: Option<&Model<'_>>,
         seed: u64,
     ) -> Result<Vec<Document>, Diagnostic> {
-        let this = VERIFIED
-            .iter()
-            .enumerate()
-            .map(|(number, mix)| model.scenario(mix, self.of_mix(number), seed));
+        let this =
+            VERIFIED.iter().enumerate().map(|(number, mix)| model.scenario(mix, self.of_mix(number), seed));
         let unmanaged = [Router::unmanaged()];
         let other =
             other.iter().flat_map(|model| VERIFIED.iter().map(|mix| model.scenario(mix, &unmanaged, seed)));

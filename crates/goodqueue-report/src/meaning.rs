@@ -23,7 +23,9 @@ pub(crate) fn grades() -> String {
             format!("else {grade}")
         }
     });
-    let lost = LOSS_CAPS.iter().map(|(share, cap)| format!("{cap} if more than {:.0} % of the pings are lost", share * 100.0));
+    let lost = LOSS_CAPS
+        .iter()
+        .map(|(share, cap)| format!("{cap} if more than {:.0} % of the pings are lost", share * 100.0));
     format!(
         "by the mean induced latency: {}; at best {}, and {STARVED_CAP} if the queue drops packets while its link is used \
          less than half of the time",

@@ -62,9 +62,8 @@ pub fn best(candidates: &[Candidate], rtt_s: f64) -> Option<usize> {
     let least = fit().map(|of| of.latency_s).reduce(f64::min)?;
     let responsive = |of: &&Candidate| of.is_hardly_slower_than(least, rtt_s);
     let used = fit().filter(responsive).map(|of| of.share_of(most)).reduce(f64::max)?;
-    let equal = |(_, of): &(usize, &Candidate)| {
-        carries(of) && responsive(of) && of.share_of(most) > used - SAME_USE
-    };
+    let equal =
+        |(_, of): &(usize, &Candidate)| carries(of) && responsive(of) && of.share_of(most) > used - SAME_USE;
     candidates
         .iter()
         .enumerate()

@@ -43,7 +43,8 @@ impl Asked {
             question = question.with_measurement(measured)?;
         }
         if let Some(text) = &self.rtt {
-            question.rtt = units::time(text).map_err(|error| error.in_argument("the round-trip time", text))?;
+            question.rtt =
+                units::time(text).map_err(|error| error.in_argument("the round-trip time", text))?;
         }
         if let Some(seeds) = self.seeds {
             question.effort.seeds = seeds.clamp(1, MOST_SEEDS);
@@ -57,11 +58,7 @@ impl Asked {
 ///
 /// # Errors
 /// What the command prints.
-pub fn of(
-    asked: &str,
-    flent: Option<(&str, &[u8])>,
-    observer: &dyn Observe,
-) -> Result<String, Diagnostic> {
+pub fn of(asked: &str, flent: Option<(&str, &[u8])>, observer: &dyn Observe) -> Result<String, Diagnostic> {
     let asked: Asked = serde_json::from_str(asked)
         .map_err(|error| Diagnostic::new(format!("the question cannot be read: {error}")))?;
     let Some(advice) = advise(&asked.question(flent)?, 1, observer)? else { return Ok(String::new()) };
@@ -99,11 +96,14 @@ impl Observe for Page {
     fn first(&self, answer: &First) {
         // Numbers and texts can always be written, and a page that throws has its own error.
         let json = serde_json::to_string(answer).unwrap_or_default();
-        HEARS.with_borrow(|hears| hears.as_ref().map(|hears| hears.first.call1(&JsValue::NULL, &json.into())));
+        HEARS
+            .with_borrow(|hears| hears.as_ref().map(|hears| hears.first.call1(&JsValue::NULL, &json.into())));
     }
 
     fn came(&self, fraction: f64) {
-        HEARS.with_borrow(|hears| hears.as_ref().map(|hears| hears.came.call1(&JsValue::NULL, &fraction.into())));
+        HEARS.with_borrow(|hears| {
+            hears.as_ref().map(|hears| hears.came.call1(&JsValue::NULL, &fraction.into()))
+        });
     }
 }
 

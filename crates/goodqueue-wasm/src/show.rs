@@ -57,7 +57,7 @@ struct FlowInfo<'s> {
     kind: &'static str,
     direction: &'static str,
     label: Option<&'s str>,
-    cc: Option<&'static str>,
+    cc: Option<&'s str>,
     /// Round-trip time without queueing, in nanoseconds.
     rtt: u64,
 }
@@ -225,7 +225,7 @@ fn about(request: &Request, runs: &Runs<'_>, columns: &[Column], path: &Path) ->
                 kind: flow.traffic.kind(),
                 direction: flow.traffic.direction().name(),
                 label: label.label.as_deref(),
-                cc: flow.traffic.congestion_control(),
+                cc: label.cc.as_deref(),
                 rtt: flow.rtt.as_nanos(),
             })
             .collect(),

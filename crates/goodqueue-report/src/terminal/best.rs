@@ -140,10 +140,14 @@ mod tests {
 
     #[test]
     fn a_discipline_that_starves_a_direction_is_not_best_and_the_text_says_so() {
-        let all = [run("bfifo", 300.0, 9e6, 0.9e6), run("gkred", 2.0, 9e6, 0.2e6), run("pie", 30.0, 9e6, 0.8e6)];
+        let all =
+            [run("bfifo", 300.0, 9e6, 0.9e6), run("gkred", 2.0, 9e6, 0.2e6), run("pie", 30.0, 9e6, 0.8e6)];
         let text = said(&all).unwrap();
         assert!(text.starts_with("pie does best: it adds 30.0 ms"), "{text}");
-        assert!(text.ends_with("gkred adds 2.00 ms only, but takes more than half of the goodput from uploads."), "{text}");
+        assert!(
+            text.ends_with("gkred adds 2.00 ms only, but takes more than half of the goodput from uploads."),
+            "{text}"
+        );
     }
 
     #[test]

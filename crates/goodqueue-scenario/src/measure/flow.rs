@@ -31,7 +31,10 @@ pub(super) fn flow_result(
     FlowResult {
         id,
         kind: config.traffic.kind().to_owned(),
-        cc: config.traffic.congestion_control().map(str::to_owned),
+        cc: match table {
+            Some(table) => table.cc.clone(),
+            None => config.traffic.congestion_control().map(str::to_owned),
+        },
         direction: direction.name().to_owned(),
         rtt_s: seconds(config.rtt),
         goodput_bps: per_second(outcome.tally.delivered, seconds(outcome.active)),

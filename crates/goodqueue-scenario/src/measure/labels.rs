@@ -24,6 +24,8 @@ pub struct FlowLabels {
     pub count: u32,
     /// Label in results.
     pub label: Option<String>,
+    /// Congestion control as the scenario names it. A profile may have a variant of its own.
+    pub cc: Option<String>,
     /// Receiver of the calls, for voice flows.
     pub hearing: Option<Hearing>,
 }

@@ -14,7 +14,7 @@ pub struct FlowResult {
     pub id: u32,
     /// `tcp`, `ping`, `cbr`, ...
     pub kind: String,
-    /// Congestion control; absent for flows without one.
+    /// Congestion control as the scenario names it; absent for flows without one.
     pub cc: Option<String>,
     /// `down` or `up`.
     pub direction: String,

@@ -212,7 +212,8 @@ fn flow_labels(group: &FlowGroup) -> FlowLabels {
         Traffic::Voip(call) => Some(call.hearing),
         _ => None,
     };
-    FlowLabels { count: group.count, label: group.label.clone(), hearing }
+    let cc = group.traffic.tcp().map(|tcp| tcp.cc.clone());
+    FlowLabels { count: group.count, label: group.label.clone(), cc, hearing }
 }
 
 /// A table is in the line of its discipline by name alone; here are its numbers.

@@ -37,7 +37,7 @@ pub use web::{Page, Web};
 use self::kind::Kind;
 pub(crate) use self::kind::{MAX_FLOWS, Surroundings, read_count};
 use super::reader::Reader;
-use super::tcp::TCP_KEYS;
+use super::tcp::{TCP_KEYS, Tcp};
 
 /// Writes the enum over all kinds, and its dispatch.
 macro_rules! kinds {
@@ -79,6 +79,12 @@ macro_rules! kinds {
             /// Writes the keys of the kind.
             pub(super) fn write(&self, flow: &mut Value) {
                 match self { $(Self::$name(settings) => settings.write(flow)),+ }
+            }
+
+            /// Returns how the ends of its connections behave; `None` without TCP.
+            #[must_use]
+            pub fn tcp(&self) -> Option<&Tcp> {
+                match self { $(Self::$name(settings) => settings.tcp()),+ }
             }
 
             /// Configuration of the simulator.

@@ -7,7 +7,7 @@ use crate::scenario::{Document, Names};
 /// The only run of a scenario of 10 s on an idle line of 100 Mbit/s and 100 ms, with these flows.
 fn run(flows: &str) -> Run {
     let text = format!(
-        "duration = \"10s\"\nqdiscs = \"pfifo\"\n[link]\ndown = \"100mbit\"\nrtt = \"100ms\"\n{flows}"
+        "duration = \"10s\"\nqdiscs = \"pfifo\"\n[link]\ndown = \"100mbit\"\nrtt = \"100ms\"\n[tcp]\nprofile = \"rfc\"\n{flows}"
     );
     let document = Document::parse("load.toml", &text, Path::new("")).expect("toml");
     let points = crate::sweep::expand(&document, &Names::default()).expect("valid");

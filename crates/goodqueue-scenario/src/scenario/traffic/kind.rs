@@ -36,6 +36,11 @@ pub(crate) trait Kind: Sized {
 
     /// Configuration of the simulator.
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic>;
+
+    /// Returns how the ends of its connections behave; `None` without TCP.
+    fn tcp(&self) -> Option<&Tcp> {
+        None
+    }
 }
 
 /// The parts of a scenario that the keys of `[[flows]]` refer to.

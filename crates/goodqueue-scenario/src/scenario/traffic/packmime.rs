@@ -65,6 +65,10 @@ impl Kind for PackMime {
             congestion_control,
         }))
     }
+
+    fn tcp(&self) -> Option<&Tcp> {
+        Some(&self.tcp)
+    }
 }
 
 /// The parameters of the model are functions of the rate, fitted from 1 to some hundred connections

@@ -66,4 +66,8 @@ impl Kind for TcpTransfer {
             local_congestion: self.local_congestion,
         }))
     }
+
+    fn tcp(&self) -> Option<&Tcp> {
+        Some(&self.tcp)
+    }
 }

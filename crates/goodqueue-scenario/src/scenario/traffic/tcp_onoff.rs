@@ -62,4 +62,8 @@ impl Kind for TcpOnOff {
             congestion_control,
         }))
     }
+
+    fn tcp(&self) -> Option<&Tcp> {
+        Some(&self.tcp)
+    }
 }

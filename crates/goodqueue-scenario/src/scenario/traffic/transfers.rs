@@ -82,6 +82,10 @@ impl Kind for Transfers {
             congestion_control,
         }))
     }
+
+    fn tcp(&self) -> Option<&Tcp> {
+        Some(&self.tcp)
+    }
 }
 
 /// `request`: bytes of a request for something on the web.

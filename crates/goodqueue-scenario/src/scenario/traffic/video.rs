@@ -81,6 +81,10 @@ impl Kind for Video {
             congestion_control,
         }))
     }
+
+    fn tcp(&self) -> Option<&Tcp> {
+        Some(&self.tcp)
+    }
 }
 
 fn read_ladder(table: &Reader<'_>) -> Result<Vec<Rate>, Diagnostic> {

@@ -166,6 +166,10 @@ impl Kind for Web {
             congestion_control,
         }))
     }
+
+    fn tcp(&self) -> Option<&Tcp> {
+        Some(&self.tcp)
+    }
 }
 
 const PAGES: &[&str] = &["google", "huffpost"];

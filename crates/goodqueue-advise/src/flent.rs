@@ -56,22 +56,23 @@ pub fn read_flent(name: &str, bytes: &[u8]) -> Result<FlentLine, Diagnostic> {
     let begins = (total - length).max(0.0) / 2.0;
     let is_loaded = |time: f64| time >= begins + SLOW_START_S && time < begins + length;
     let values = |series: &Value, keep: &dyn Fn(f64) -> bool| -> Vec<f64> {
-        times
-            .iter()
-            .zip(numbers(series))
-            .filter_map(|(time, value)| value.filter(|value| keep(*time) && *value > 0.0))
-            .collect()
+        let samples = times.iter().zip(numbers(series));
+        samples.filter_map(|(time, value)| value.filter(|value| keep(*time) && *value >= 0.0)).collect()
+    };
+    // No answer takes no time. A stream, however, can carry nothing for a while.
+    let pings = |series: &Value, keep: &dyn Fn(f64) -> bool| -> Vec<f64> {
+        values(series, keep).into_iter().filter(|ping| *ping > 0.0).collect()
     };
     let ping = results
         .get("Ping (ms) ICMP")
         .or_else(|| results.iter().find(|(key, _)| key.starts_with("Ping (ms)")).map(|(_, series)| series))
         .ok_or_else(|| wrong("it has no pings"))?;
     // A simulated run has no pings before its load. Its shortest one waited in no queue.
-    let shortest = || values(ping, &|_| true).into_iter().reduce(f64::min);
-    let idle = median(values(ping, &|time| time < begins))
+    let shortest = || pings(ping, &|_| true).into_iter().reduce(f64::min);
+    let idle = median(pings(ping, &|time| time < begins))
         .or_else(shortest)
         .ok_or_else(|| wrong("it has no pings before or during the load"))?;
-    let loaded = mean(&values(ping, &is_loaded)).ok_or_else(|| wrong("it has no pings during the load"))?;
+    let loaded = mean(&pings(ping, &is_loaded)).ok_or_else(|| wrong("it has no pings during the load"))?;
     let goodput = |direction: &str| {
         let streams = results.iter().filter(|(key, _)| {
             key.strip_prefix(direction).is_some_and(|rest| !DERIVED.contains(&rest.trim()))
@@ -166,6 +167,26 @@ mod tests {
         // 1440 of 1492 bytes are payload, and the packet takes 32 cells.
         let adsl = kind("adsl", Rate::from_bps(1)).unwrap();
         assert_eq!(line.rate(adsl, 0), Some(Rate::from_bps(21_200_000)));
+    }
+
+    /// Uploads at a few packets per second have samples of zero, as Flent writes them.
+    #[test]
+    fn samples_of_zero_count_and_missing_samples_do_not() {
+        let mut measured = file();
+        let series = measured["results"]["TCP upload BE"].as_array_mut().unwrap();
+        for (number, sample) in series.iter_mut().enumerate() {
+            match number % 4 {
+                0 => *sample = json!(0.0),
+                1 => *sample = Value::Null,
+                _ => {}
+            }
+        }
+        let line = read_flent("a.flent", measured.to_string().as_bytes()).unwrap();
+        // In 40 samples of the load, 10 are 0, 10 are missing, and 20 are 0.5.
+        assert!((line.goodput_bps[1].unwrap() - 0.5e6 * 20.0 / 30.0).abs() < 1.0, "{line:?}");
+        measured["results"]["Ping (ms) ICMP"][50] = json!(0.0);
+        let pings = read_flent("a.flent", measured.to_string().as_bytes()).unwrap().measured;
+        assert_eq!(pings, line.measured, "a ping of 0 is no ping");
     }
 
     #[test]

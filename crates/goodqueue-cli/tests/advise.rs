@@ -92,6 +92,28 @@ fn the_setting_of_one_router_can_go_into_a_file() {
     assert!(text(&out.stdout).starts_with("[CAKE]\nBandwidth="), "{}", text(&out.stdout));
 }
 
+/// A device without end, and a FIFO into which nothing writes.
+#[cfg(unix)]
+#[test]
+fn inputs_without_end_are_refused_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("fifo").display().to_string();
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for endless in ["/dev/zero", &fifo] {
+        for arguments in [
+            &["advise", "--link", "dsl", "--flent", endless][..],
+            &["advise", "--trace-down", endless, "--trace-up", endless],
+        ] {
+            let begun = std::time::Instant::now();
+            let out = goodqueue(arguments);
+            let said = text(&out.stderr);
+            assert_eq!(out.status.code(), Some(2), "{arguments:?}: {said}");
+            assert!(said.starts_with("error: ") && said.contains(endless), "{arguments:?}: {said}");
+            assert!(begun.elapsed().as_secs() < 30, "{arguments:?} took {:?}", begun.elapsed());
+        }
+    }
+}
+
 #[test]
 fn bad_questions_get_one_clear_error() {
     for (arguments, part) in [

@@ -70,9 +70,16 @@ impl Question {
     }
 }
 
-/// Reads `DOWN/UP`, or one rate for both.
+/// Reads `DOWN/UP`.
 fn read_rates(text: &str) -> Result<[Rate; 2], Diagnostic> {
-    let (down, up) = text.split_once('/').unwrap_or((text, text));
+    let Some((down, up)) = text.split_once('/') else {
+        // A rate that cannot be read is the first thing to say.
+        units::rate(text.trim()).map_err(|error| error.in_argument("RATES", text))?;
+        return Err(Diagnostic::new("the rate of the upload is missing")
+            .allowed("DOWN/UP, such as 40mbit/10mbit or 40mbit 10mbit")
+            .help(format!("if the line is as fast up as down, type {text}/{text}"))
+            .in_argument("RATES", text));
+    };
     let read = |part: &str| {
         let rate = units::rate(part.trim())?;
         if rate < SLOWEST || rate > FASTEST {

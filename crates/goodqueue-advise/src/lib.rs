@@ -55,7 +55,7 @@ mod written;
 pub use advice::{Advice, Measured, Spread, Tried};
 pub use flent::{FlentLine, read_flent};
 pub use kind::{Buffer, LinkKind};
-pub use kinds::{KINDS, kind};
+pub use kinds::{ALIASES, KINDS, kind};
 pub use observe::{First, Observe};
 pub use question::{Effort, Measurement, Question, Traces};
 pub use search::advise;

@@ -122,16 +122,17 @@ fn bad_questions_are_refused_with_what_is_allowed() {
         ("fast/slow", "dsl", "a number and a unit"),
         ("10mbit/1kbit", "dsl", "128 kbit/s to 2.5 Gbit/s"),
         ("10mbit/1mbit", "carrier-pigeon", "dsl"),
-        ("10mbit/1mbit", "fiber", "fibre"),
+        ("10mbit/1mbit", "fibr", "did you mean `fibre`"),
+        ("10mbit", "fibre", "10mbit/10mbit"),
     ] {
         let refused = Question::new(rates, link).unwrap_err().to_string();
         assert!(refused.contains(allowed), "{refused}");
     }
     let upside_down = Measurement { idle: Duration::from_millis(30), loaded: Duration::from_millis(20) };
-    let refused = asked("10mbit", "dsl").with_measurement(upside_down).unwrap_err().to_string();
+    let refused = asked("10mbit/10mbit", "dsl").with_measurement(upside_down).unwrap_err().to_string();
     assert!(refused.contains("below the idle ping"), "{refused}");
     let endless = Measurement { idle: Duration::from_millis(1), loaded: Duration::from_millis(59_000) };
-    let question = asked("100mbit", "fibre").with_measurement(endless).unwrap();
+    let question = asked("100mbit/100mbit", "fibre").with_measurement(endless).unwrap();
     let refused = advise(&question, 0, &Unwatched).unwrap_err().to_string();
     assert!(refused.contains("no buffer of this line"), "{refused}");
     assert_eq!(kind("dsl", goodqueue::Rate::from_bps(30_000_000)).unwrap().name, "vdsl");

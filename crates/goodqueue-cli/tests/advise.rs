@@ -92,6 +92,17 @@ fn the_setting_of_one_router_can_go_into_a_file() {
     assert!(text(&out.stdout).starts_with("[CAKE]\nBandwidth="), "{}", text(&out.stdout));
 }
 
+#[test]
+fn two_rates_may_stand_apart_and_the_line_may_have_its_everyday_name() {
+    let said = |rates: &[&str], link: &str| {
+        let arguments = [&["advise"], rates, &["--link", link, "--seeds", "1", "--quiet"]].concat();
+        let out = goodqueue(&arguments);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    assert_eq!(said(&["2mbit", "1mbit"], "docsis"), said(&["2mbit/1mbit"], "cable"));
+}
+
 /// A device without end, and a FIFO into which nothing writes.
 #[cfg(unix)]
 #[test]
@@ -120,6 +131,9 @@ fn bad_questions_get_one_clear_error() {
         (&["advise", "40mbit/10mbit"][..], "which kind of line is it?"),
         (&["advise", "--link", "dsl"], "the rates of the line are missing"),
         (&["advise", "40mbit/10mbit", "--link", "dls"], "did you mean `dsl`"),
+        (&["advise", "40mbit", "--link", "dsl"], "the rate of the upload is missing"),
+        (&["advise", "40mbit", "10", "--link", "dsl"], "10"),
+        (&["advise", "40mbit/10mbit", "10mbit", "--link", "dsl"], "both rates already"),
         (&["advise", "40mbit/10mbit", "--link", "dsl", "--ping", "20ms"], "IDLE,LOADED"),
         (&["advise", "40mbit/10mbit", "--link", "dsl", "--ping", "30ms,20ms"], "below the idle ping"),
         (&["advise", "40mbit/10mbit", "--link", "dsl", "--device", "eth0; reboot"], "no network interface"),

@@ -23,11 +23,11 @@ use crate::progress::SearchProgress;
 /// systemd-networkd, with the latency before and after.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Kinds of lines: dsl (adsl up to 24 Mbit/s down, vdsl above), adsl, vdsl, cable, fibre, lte, leo (Starlink), satellite, wifi (slower than the line behind it), wifi-fq (the same with fair queueing in the access point).
+    after_help = "Kinds of lines: dsl (adsl up to 24 Mbit/s down, vdsl above), adsl, vdsl, cable (docsis), fibre (ftth, gpon), lte (4g, 5g), leo (starlink), satellite, wifi (slower than the line behind it), wifi-fq (the same with fair queueing in the access point).
 `goodqueue list links` shows what is assumed about each, with sources.
 
 Examples:
-  goodqueue advise 40mbit/10mbit --link dsl
+  goodqueue advise 40mbit 10mbit --link dsl
   goodqueue advise 40mbit/10mbit --link cable --ping 18ms,310ms      your own pings, idle and loaded
   goodqueue advise --link fibre --flent rrul-2026-11-01.flent.gz     rates and pings that Flent measured
   goodqueue advise --link lte --trace-down lte.down --trace-up lte.up
@@ -36,10 +36,12 @@ Examples:
   goodqueue advise 100mbit/20mbit --link cable --report line.html"
 )]
 pub(crate) struct AdviseArgs {
-    /// Rates of the line, down and up, such as 40mbit/10mbit. For DSL those at which the modem
-    /// synchronised, for WiFi those of a speed test in one direction at a time, otherwise those of
-    /// the contract or of a speed test.
+    /// Rates of the line, down and up, such as 40mbit/10mbit or 40mbit 10mbit. For DSL those at
+    /// which the modem synchronised, for WiFi those of a speed test in one direction at a time,
+    /// otherwise those of the contract or of a speed test.
     rates: Option<String>,
+    /// Rate of the upload, if RATES is the rate of the download alone.
+    up: Option<String>,
     /// Kind of line, which determines overhead, buffers and round-trip time: dsl, cable, fibre,
     /// lte, leo, satellite or wifi.
     #[arg(long, value_name = "KIND", help_heading = "Your line")]
@@ -162,7 +164,16 @@ fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
         }
     };
     let measured = args.flent.as_ref().map(|path| flent(path)).transpose()?;
-    let mut question = match (&args.rates, &args.trace_down, &args.trace_up, &measured) {
+    let rates = match (&args.rates, &args.up) {
+        (Some(down), Some(up)) if down.contains('/') => {
+            return Err(Diagnostic::new(format!("{down} has both rates already"))
+                .allowed("40mbit/10mbit or 40mbit 10mbit")
+                .in_argument("UP", up));
+        }
+        (Some(down), Some(up)) => Some(format!("{down}/{up}")),
+        (rates, _) => rates.clone(),
+    };
+    let mut question = match (&rates, &args.trace_down, &args.trace_up, &measured) {
         (_, Some(down), Some(up), _) => {
             Question::recorded(Traces { down: down.clone(), up: up.clone() }, link)?
         }

@@ -6,7 +6,7 @@
 use clap::Command;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use goodqueue::{Disciplines, registry};
-use goodqueue_advise::KINDS;
+use goodqueue_advise::{ALIASES, KINDS};
 use goodqueue_papers::{reproduce, validate};
 use goodqueue_scenario::library::SCENARIOS;
 use goodqueue_scenario::metrics;
@@ -90,7 +90,10 @@ impl Values {
             Self::Qdiscs => qdiscs(disciplines),
             Self::Scenarios => std::iter::once(FILES.to_owned()).chain(scenarios()).collect(),
             Self::Papers => reproduce::papers()?.iter().map(|paper| paper.name.clone()).collect(),
-            Self::Links => std::iter::once("dsl".to_owned()).chain(links()).collect(),
+            Self::Links => {
+                let aliases = ALIASES.iter().map(|(alias, _)| (*alias).to_owned());
+                std::iter::once("dsl".to_owned()).chain(links()).chain(aliases).collect()
+            }
             Self::Routers => all(crate::commands::advise::ROUTERS),
             Self::Metrics => metrics::keys(),
             Self::Conditions => {

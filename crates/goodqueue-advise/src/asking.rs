@@ -27,6 +27,8 @@ impl Question {
             traces: None,
             measured: None,
             device: kind.device().to_owned(),
+            diffserv: false,
+            nat: true,
             effort: Effort::default(),
         };
         place(kind.bottleneck).check(&question).map_err(|error| error.in_argument("--link", link))?;

@@ -5,8 +5,12 @@ mod cake;
 mod fq_codel;
 
 use crate::manager::Manager;
+use crate::question::Question;
 
-/// Returns all, each with its usual parameters. The first is preferred among equals.
-pub(crate) fn managers() -> Vec<Box<dyn Manager>> {
-    vec![Box::new(cake::Cake::default()), Box::new(fq_codel::FqCodel::default())]
+/// Returns all that suit the question, each with its usual parameters. The first is preferred among
+/// equals.
+pub(crate) fn managers(question: &Question) -> Vec<Box<dyn Manager>> {
+    let cake = Box::new(cake::Cake::of(question));
+    // fq_codel knows no priorities.
+    if question.diffserv { vec![cake] } else { vec![cake, Box::new(fq_codel::FqCodel::default())] }
 }

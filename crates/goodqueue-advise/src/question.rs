@@ -21,6 +21,10 @@ pub struct Question {
     pub measured: Option<Measurement>,
     /// Network interface of the router towards the bottleneck.
     pub device: String,
+    /// Whether packets have priorities by their DSCP.
+    pub diffserv: bool,
+    /// Whether the router translates addresses.
+    pub nat: bool,
     /// How much to simulate.
     pub effort: Effort,
 }

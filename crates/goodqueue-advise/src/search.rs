@@ -35,7 +35,7 @@ pub fn advise(
         let Some(of_line) = fitted(&model, measured, &simulator)? else { return Ok(None) };
         model = of_line;
     }
-    let managers = managers();
+    let managers = managers(question);
     let pairs = question.kind.shares.pairs();
     let with = |shares: [u64; 2]| Setup { manager: &*managers[0], shares, accounts: true };
     let Some(guess) = pairs.first().map(|shares| with(*shares)) else { return Ok(None) };

@@ -156,3 +156,17 @@ fn on_wifi_a_shaper_leaves_room_for_both_directions_and_its_price_is_told() {
     assert!(instead("a backup") > mix("a backup").today_s.mean / 2.0);
     assert!(words(&advice).contains("Or:     an access point that queues per flow"));
 }
+
+#[test]
+fn the_printed_lines_are_the_simulated_ones_with_and_without_priorities() {
+    for diffserv in [false, true] {
+        let mut question = asked("2mbit/1mbit", "cable");
+        question.diffserv = diffserv;
+        let advice = advised(&question);
+        for line in &advice.lines {
+            assert!(setting(&advice, "tc").contains(line), "{line}: {}", setting(&advice, "tc"));
+            assert!(advice.scenario.contains(line), "{line}: {}", advice.scenario);
+            assert_eq!(line.contains("diffserv3"), diffserv, "{line}");
+        }
+    }
+}

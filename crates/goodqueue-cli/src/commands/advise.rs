@@ -67,6 +67,14 @@ pub(crate) struct AdviseArgs {
     /// [default: eth0, for WiFi wlan0].
     #[arg(long, value_name = "NAME", help_heading = "Router")]
     device: Option<String>,
+    /// Give packets priorities by their DSCP (diffserv3), and keep the DSCP of packets from the
+    /// Internet. Without it, all packets are equal (besteffort), and that DSCP is cleared (wash).
+    #[arg(long, help_heading = "Router")]
+    diffserv: bool,
+    /// The router does not translate addresses (NAT), for example because it bridges or another
+    /// router does. Otherwise cake shares the line between the devices behind the translation.
+    #[arg(long, help_heading = "Router")]
+    no_nat: bool,
     /// Print the setting for one kind of router only, ready for a file: tc, openwrt or networkd.
     #[arg(long, value_name = "ROUTER", help_heading = "Router")]
     only: Option<String>,
@@ -197,6 +205,8 @@ fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
     if let Some(device) = &args.device {
         question.device.clone_from(device);
     }
+    question.diffserv = args.diffserv;
+    question.nat = !args.no_nat;
     question.effort.seeds = args.seeds;
     question.effort.series = args.report.is_some();
     Ok(question)

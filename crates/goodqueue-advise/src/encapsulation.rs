@@ -40,11 +40,16 @@ impl Encapsulation {
         format!(" overhead {}{mpu}{framing}", self.overhead)
     }
 
+    /// Returns the bytes that the line adds to a frame with the Ethernet header that Linux counts.
+    pub(crate) const fn beyond_ethernet(&self) -> u32 {
+        self.overhead.saturating_sub(ETHERNET)
+    }
+
     /// Returns the words for tbf and htb, which count the Ethernet header as part of the packet.
     pub(crate) fn shaper(&self) -> String {
         let mut words = String::new();
-        if self.overhead > ETHERNET {
-            words += &format!(" overhead {}", self.overhead - ETHERNET);
+        if self.beyond_ethernet() > 0 {
+            words += &format!(" overhead {}", self.beyond_ethernet());
         }
         if self.mpu > 0 {
             words += &format!(" mpu {}", self.mpu);

@@ -54,19 +54,33 @@ impl Manager for FqCodel {
     fn sqm(&self, accounted: &Encapsulation) -> Vec<(&'static str, String)> {
         let ecn = if self.marks { "ECN" } else { "NOECN" };
         let linklayer = match accounted.framing {
+            _ if *accounted == Encapsulation::ETHERNET => "none",
             Framing::Atm => "atm",
             // SQM knows no PTM: the rates are lower instead.
             Framing::Whole | Framing::Ptm => "ethernet",
         };
-        vec![
+        let mut options = vec![
             ("qdisc", "fq_codel".to_owned()),
-            ("script", "simple.qos".to_owned()),
+            // One class, as in the lines of tc. `simple.qos` has three.
+            ("script", "simplest_tbf.qos".to_owned()),
             ("qdisc_advanced", "1".to_owned()),
             ("ingress_ecn", ecn.to_owned()),
             ("egress_ecn", ecn.to_owned()),
+            ("qdisc_really_really_advanced", "1".to_owned()),
+            // SQM's own choice is a longer target on slow lines.
+            ("itarget", "default".to_owned()),
+            ("etarget", "default".to_owned()),
             ("linklayer", linklayer.to_owned()),
-            ("overhead", accounted.overhead.to_string()),
-        ]
+        ];
+        if linklayer != "none" {
+            // SQM gives both to `stab`, which adds to the length that Linux knows.
+            options.push(("overhead", accounted.beyond_ethernet().to_string()));
+            if accounted.mpu > 0 {
+                options.push(("linklayer_advanced", "1".to_owned()));
+                options.push(("tcMPU", accounted.mpu.to_string()));
+            }
+        }
+        options
     }
 
     fn sqm_rates(&self, rates: [Rate; 2], accounted: &Encapsulation) -> [Rate; 2] {
@@ -94,6 +108,25 @@ const LARGEST: u64 = 1514;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// sqm-scripts 1.6, `get_stab_string`, and tc-stab(8): the overhead is added to the length of
+    /// the frame, whose header of Ethernet Linux counts.
+    #[test]
+    fn sqm_adds_to_frames_of_ethernet_what_they_lack() {
+        let option = |accounted: &Encapsulation, name: &str| {
+            let options = FqCodel::default().sqm(accounted);
+            options.into_iter().find(|(option, _)| *option == name).map(|(_, value)| value)
+        };
+        let cable = Encapsulation { overhead: 18, mpu: 64, framing: Framing::Whole };
+        assert_eq!(option(&cable, "overhead").as_deref(), Some("4"));
+        assert_eq!(option(&cable, "tcMPU").as_deref(), Some("64"));
+        let adsl = Encapsulation { overhead: 44, mpu: 0, framing: Framing::Atm };
+        assert_eq!(option(&adsl, "linklayer").as_deref(), Some("atm"));
+        assert_eq!(option(&adsl, "overhead").as_deref(), Some("30"));
+        assert_eq!(option(&Encapsulation::ETHERNET, "linklayer").as_deref(), Some("none"));
+        let bare = Encapsulation { overhead: 14, mpu: 64, framing: Framing::Whole };
+        assert_eq!(option(&bare, "overhead").as_deref(), Some("0"));
+    }
 
     #[test]
     fn shapers_that_do_not_know_ptm_get_a_lower_rate() {

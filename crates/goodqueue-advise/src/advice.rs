@@ -39,6 +39,8 @@ pub struct Advice {
     pub shaped_bps: [u64; 2],
     /// The disciplines in tc's grammar, towards the home and the Internet.
     pub lines: [String; 2],
+    /// What to do before and after the router is set. A step may have lines with commands.
+    pub steps: Vec<String>,
     /// The configuration for routers.
     pub settings: Vec<Setting>,
     /// Why, in one sentence.

@@ -3,6 +3,7 @@
 use goodqueue_scenario::results::Run;
 
 use crate::advice::{Advice, InMix, Instead, Measured, Spread, Tried, added, goodput};
+use crate::before::steps;
 use crate::mix::NEAR_AND_FAR;
 use crate::model::{Model, Router};
 use crate::places::place;
@@ -44,6 +45,7 @@ pub(crate) fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tri
         discipline: best.manager.name(),
         shaped_bps: best.rates(question).map(|rate| rate.as_bps()),
         lines: best.lines(question),
+        steps: steps(question, best),
         settings: settings(question, best),
         today,
         advised,

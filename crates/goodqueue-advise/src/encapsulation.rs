@@ -1,5 +1,7 @@
 //! The bytes that a packet takes on a line.
 
+use goodqueue::Rate;
+
 /// How a line carries IP packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Encapsulation {
@@ -69,6 +71,20 @@ impl Encapsulation {
         }
     }
 
+    /// Returns rates for shapers that count the bytes of IP packets only, so that the line has room
+    /// for the same packets as at `rates`: as many full packets of `mtu` bytes as fit beside an
+    /// acknowledgement for every second packet of the other direction.
+    pub(crate) fn rates_of_ip(&self, rates: [Rate; 2], mtu: u32) -> [Rate; 2] {
+        let [full, small] = [mtu, ACKNOWLEDGEMENT].map(|bytes| u64::from(self.on_line(bytes)));
+        [0, 1].map(|side| {
+            let [line, other] = [rates[side], rates[1 - side]].map(|rate| rate.as_bps());
+            let of_small = (other / full / 2 * small).min(line);
+            let counted =
+                of_small / small * u64::from(ACKNOWLEDGEMENT) + (line - of_small) / full * u64::from(mtu);
+            Rate::from_bps(counted / 1000 * 1000)
+        })
+    }
+
     /// Returns the bytes on the line of an IP packet of `bytes`.
     pub(crate) fn on_line(&self, bytes: u32) -> u32 {
         let whole = (bytes + self.overhead).max(self.mpu);
@@ -82,6 +98,8 @@ impl Encapsulation {
 
 /// Header of Ethernet, which `tc` counts and the overhead of a line includes.
 const ETHERNET: u32 = 14;
+/// Headers of IPv4 and of TCP with timestamps.
+const ACKNOWLEDGEMENT: u32 = 52;
 
 #[cfg(test)]
 mod tests {
@@ -93,6 +111,20 @@ mod tests {
         assert_eq!([adsl.on_line(52), adsl.on_line(1492)], [2 * 53, 32 * 53]);
         assert_eq!(adsl.cake(), " overhead 40 atm");
         assert_eq!(adsl.shaper(), " overhead 26 linklayer atm");
+    }
+
+    /// Downloads at 15.2 Mbit/s and their acknowledgements, beside uploads that fill the rest.
+    #[test]
+    fn a_shaper_that_counts_ip_leaves_room_for_the_cells_of_acknowledgements() {
+        let adsl = Encapsulation { overhead: 40, mpu: 0, framing: Framing::Atm };
+        let rates = [15_200_000, 980_000].map(Rate::from_bps);
+        let [down, up] = adsl.rates_of_ip(rates, 1492).map(|rate| rate.as_bps());
+        // 4,482 downloaded packets per second of 32 cells have 560 acknowledgements of 2 cells, 475
+        // kbit/s, which count as 233 kbit/s. Uploads have 505 kbit/s, which count as 444.
+        assert!((670_000..680_000).contains(&up), "{up}");
+        assert!((13_200_000..13_400_000).contains(&down), "{down}");
+        // The limit holds without acknowledgements as well.
+        assert!(up * u64::from(adsl.on_line(1492)) / 1492 < 980_000);
     }
 
     #[test]

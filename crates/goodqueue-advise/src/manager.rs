@@ -29,6 +29,15 @@ pub(crate) trait Manager: Debug + Sync {
     /// it.
     fn networkd(&self, rate: Rate, accounted: &Encapsulation) -> Option<String>;
 
+    /// Returns the type of queue in RouterOS for one direction: its parameters.
+    fn routeros(&self, side: Side) -> String;
+
+    /// Returns whether the lines of `tc` have the word `nat`.
+    fn line_has_nat(&self) -> bool;
+
+    /// Returns whether packets of flows with ECN are marked instead of dropped.
+    fn marks(&self) -> bool;
+
     /// Returns the same with other parameters that may suit this line better.
     fn variants(&self, question: &Question) -> Vec<Box<dyn Manager>>;
 }

@@ -14,3 +14,8 @@ pub(crate) fn managers(question: &Question) -> Vec<Box<dyn Manager>> {
     // fq_codel knows no priorities.
     if question.diffserv { vec![cake] } else { vec![cake, Box::new(fq_codel::FqCodel::default())] }
 }
+
+/// Returns the one that needs least of the router's processor.
+pub(crate) fn light() -> Box<dyn Manager> {
+    Box::new(fq_codel::FqCodel::default())
+}

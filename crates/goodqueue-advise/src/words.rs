@@ -75,8 +75,14 @@ pub fn words(advice: &Advice) -> String {
     text += &beginning(advice);
     text += &instead(advice);
     text.push('\n');
-    for setting in &advice.settings {
-        let _ = writeln!(text, "# {}\n{}", setting.place, setting.text);
+    text += &steps(advice);
+    for setting in advice.settings.iter().filter(|setting| setting.is_common) {
+        let _ = writeln!(text, "# {}\n{}", setting.place, setting.words());
+    }
+    let others: Vec<&str> =
+        advice.settings.iter().filter(|setting| !setting.is_common).map(|setting| setting.name).collect();
+    if !others.is_empty() {
+        let _ = writeln!(text, "{}", wrapped(&format!("Other routers: --only {}", others.join(", ")), 15));
     }
     let _ = writeln!(text, "{}\n{}", wrapped(&format!("Why: {}", advice.reason), 5), confidence(advice));
     text
@@ -108,6 +114,18 @@ fn beginning(advice: &Advice) -> String {
         milliseconds(advised_s),
         milliseconds(today_s)
     )
+}
+
+/// Returns what to do before and after, numbered.
+fn steps(advice: &Advice) -> String {
+    let mut text = "Before you start\n".to_owned();
+    for (number, step) in (1..).zip(&advice.steps) {
+        let mut lines = step.lines();
+        text += &wrapped(&format!("  {number}. {}", lines.next().unwrap_or_default()), 5);
+        // A command is one line, so that it can be copied.
+        text.extend(lines.map(|command| format!("       {command}\n")));
+    }
+    text + "\n"
 }
 
 /// Says what other equipment would change.

@@ -124,6 +124,28 @@ impl Manager for Cake {
         Some(text)
     }
 
+    fn routeros(&self, side: Side) -> String {
+        let nat = if self.looks_behind_nat { "yes" } else { "no" };
+        let of_side = match side {
+            Side::Ingress if self.washes => " cake-wash=yes",
+            Side::Egress if self.filters_acks => " cake-ack-filter=filter",
+            Side::Ingress | Side::Egress => "",
+        };
+        format!(
+            "kind=cake cake-diffserv={} cake-nat={nat} cake-rtt-scheme={}{of_side}",
+            self.priorities(),
+            self.rtt.unwrap_or(DEFAULT_RTT)
+        )
+    }
+
+    fn line_has_nat(&self) -> bool {
+        self.looks_behind_nat
+    }
+
+    fn marks(&self) -> bool {
+        true
+    }
+
     fn variants(&self, question: &Question) -> Vec<Box<dyn Manager>> {
         let mut variants: Vec<Box<dyn Manager>> = Vec::new();
         let of_line = RTTS.iter().find(|(_, rtt)| question.rtt <= *rtt).or(RTTS.last());

@@ -92,6 +92,18 @@ impl Manager for FqCodel {
         None
     }
 
+    fn routeros(&self, _: Side) -> String {
+        format!("kind=fq-codel fq-codel-ecn={}", if self.marks { "yes" } else { "no" })
+    }
+
+    fn line_has_nat(&self) -> bool {
+        false
+    }
+
+    fn marks(&self) -> bool {
+        self.marks
+    }
+
     fn variants(&self, _: &Question) -> Vec<Box<dyn Manager>> {
         vec![Box::new(Self { marks: !self.marks })]
     }

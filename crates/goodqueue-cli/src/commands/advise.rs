@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use goodqueue_advise::{
-    FlentLine, KINDS, Measurement, Question, Traces, advise, heading, kind, read_flent, words,
+    FlentLine, KINDS, Measurement, Question, Traces, advise, heading, kind, read_flent, routers, words,
 };
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::{input, units};
@@ -145,11 +145,18 @@ pub(crate) fn main(args: &AdviseArgs) -> Outcome {
         Some(router) => {
             let of_router = advice.settings.iter().find(|setting| setting.name == router);
             let Some(setting) = of_router else {
-                return Err(Diagnostic::new(format!("{} cannot be set with {router}", advice.discipline))
-                    .in_argument("--only", router));
+                return Err(Diagnostic::new(format!(
+                    "this advice ({}) has no form for {router}",
+                    advice.discipline
+                ))
+                .one_of("", &advice.settings.iter().map(|setting| setting.name).collect::<Vec<_>>())
+                .in_argument("--only", router));
             };
             note(&setting.place);
-            setting.text.clone()
+            for step in &setting.before {
+                note(format_args!("first: {step}"));
+            }
+            setting.words()
         }
     };
     output::print(&text)?;
@@ -252,18 +259,17 @@ fn check_device(name: &str) -> Result<(), Diagnostic> {
 }
 
 fn check_only(args: &AdviseArgs) -> Result<(), Diagnostic> {
+    let names: Vec<&str> = routers().map(|(name, _)| name).collect();
     match &args.only {
-        Some(router) if !ROUTERS.contains(&router.as_str()) => {
+        Some(router) if !names.contains(&router.as_str()) => {
             Err(Diagnostic::new(format!("there is no kind of router `{router}`"))
-                .one_of(router, ROUTERS)
+                .one_of(router, &names)
                 .in_argument("--only", router))
         }
         _ => Ok(()),
     }
 }
 
-/// Kinds of routers for which settings are printed.
-pub(crate) const ROUTERS: &[&str] = &["tc", "openwrt", "networkd"];
 /// Kind of a line of which only a recording is known.
 const RECORDED: &str = "lte";
 /// About the share of headers and cells.

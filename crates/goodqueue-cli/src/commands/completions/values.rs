@@ -6,7 +6,7 @@
 use clap::Command;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use goodqueue::{Disciplines, registry};
-use goodqueue_advise::{ALIASES, KINDS};
+use goodqueue_advise::{ALIASES, KINDS, routers};
 use goodqueue_papers::{reproduce, validate};
 use goodqueue_scenario::library::SCENARIOS;
 use goodqueue_scenario::metrics;
@@ -94,7 +94,7 @@ impl Values {
                 let aliases = ALIASES.iter().map(|(alias, _)| (*alias).to_owned());
                 std::iter::once("dsl".to_owned()).chain(links()).chain(aliases).collect()
             }
-            Self::Routers => all(crate::commands::advise::ROUTERS),
+            Self::Routers => routers().map(|(name, _)| name.to_owned()).collect(),
             Self::Metrics => metrics::keys(),
             Self::Conditions => {
                 metrics::Condition::short_names().map(str::to_owned).chain(metrics::keys()).collect()

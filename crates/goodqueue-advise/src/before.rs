@@ -1,0 +1,49 @@
+//! What to do before and after a router is set.
+
+use goodqueue_tc::units;
+
+use crate::question::Question;
+use crate::settings::before_openwrt;
+use crate::setup::Setup;
+
+/// Returns the steps in their order.
+pub(crate) fn steps(question: &Question, setup: &Setup<'_>) -> Vec<String> {
+    let total = setup.rates(question).iter().map(|rate| rate.as_bps()).sum();
+    let mut steps = vec![
+        "Measure now, with nothing else on the line: the Waveform bufferbloat test in a browser, or `flent rrul`. \
+         Measure again afterwards with the same test; `goodqueue advise --flent FILE` reads what Flent measured."
+            .to_owned(),
+        format!("On OpenWrt, install SQM:\n{}\n{}", before_openwrt()[0], before_openwrt()[1]),
+        format!(
+            "Switch hardware flow offloading off, because packets that the hardware forwards pass no queue. On \
+             OpenWrt:\n{}",
+            before_openwrt()[2]
+        ),
+        format!(
+            "Is the router fast enough? It has to shape {} in both directions together: {} If a speed test stays below \
+             the shaper while one core is busy (`top`), use --only openwrt-light.",
+            units::show_rate(goodqueue::Rate::from_bps(total)),
+            processor(total)
+        ),
+    ];
+    if setup.manager.line_has_nat() {
+        steps.push(
+            "`nat` below is for routers that translate addresses, as home routers do for IPv4. If yours does not, ask \
+             with --no-nat."
+                .to_owned(),
+        );
+    }
+    steps
+}
+
+/// Says which processor shapes this rate with CAKE. docs/advise.md has the sources.
+const fn processor(bps: u64) -> &'static str {
+    match bps {
+        0..100_000_000 => "most routers are.",
+        100_000_000..400_000_000 => {
+            "routers of the last years with ARM cores are, older and small ones are not."
+        }
+        400_000_000..1_200_000_000 => "only fast ARM cores and PCs are.",
+        _ => "a PC is; one core of a server shapes 2.5 to 3 Gbit/s.",
+    }
+}

@@ -121,9 +121,9 @@ fn steps(advice: &Advice) -> String {
     let mut text = "Before you start\n".to_owned();
     for (number, step) in (1..).zip(&advice.steps) {
         let mut lines = step.lines();
-        text += &wrapped(&format!("  {number}. {}", lines.next().unwrap_or_default()), 5);
+        text += &wrapped(&format!("{number}. {}", lines.next().unwrap_or_default()), 3);
         // A command is one line, so that it can be copied.
-        text.extend(lines.map(|command| format!("       {command}\n")));
+        text.extend(lines.map(|command| format!("   {command}\n")));
     }
     text + "\n"
 }

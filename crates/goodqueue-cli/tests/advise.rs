@@ -41,7 +41,7 @@ fn the_answer_has_today_the_lines_to_set_and_the_improvement() {
         "tc qdisc replace dev wan0 root cake bandwidth",
         "dev ifb4wan0",
         "option interface 'wan0'",
-        "Before you start\n  1. Measure now",
+        "Before you start\n1. Measure now",
         "\n# Undo:\n# tc qdisc del dev wan0 root\n",
         "Other routers: --only luci,",
         "Verified with 5 traffic mixes and 1 seed",
@@ -92,6 +92,16 @@ fn the_setting_of_one_router_can_go_into_a_file() {
     ]);
     assert!(out.status.success() && out.stderr.is_empty(), "{}", text(&out.stderr));
     assert!(text(&out.stdout).starts_with("[CAKE]\nBandwidth="), "{}", text(&out.stdout));
+}
+
+#[test]
+fn the_help_and_the_book_name_each_kind_of_router() {
+    let help = text(&goodqueue(&["advise", "--help"]).stdout);
+    let book = include_str!("../../../docs/advise.md");
+    for (name, _) in goodqueue_advise::routers() {
+        assert!(help.contains(name), "`{name}` is not in:\n{help}");
+        assert!(book.contains(&format!("| `{name}` |")), "`{name}` has no row in docs/advise.md");
+    }
 }
 
 /// What belongs into a file goes to standard output, and what to do before goes to standard error.

@@ -19,8 +19,8 @@ use crate::progress::SearchProgress;
 /// Find the setting of your router that keeps the line responsive under load.
 ///
 /// It simulates your line with the large buffers that modems have, searches shaper rate,
-/// discipline, link overhead and parameters, and prints the lines to set for tc, OpenWrt and
-/// systemd-networkd, with the latency before and after.
+/// discipline, link overhead and parameters, and prints the lines to set for OpenWrt, tc and other
+/// routers, with the latency before and after.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Kinds of lines: dsl (adsl up to 24 Mbit/s down, vdsl above), adsl, vdsl, cable (docsis), fibre (ftth, gpon), lte (4g, 5g), leo (starlink), satellite, wifi (slower than the line behind it), wifi-fq (the same with fair queueing in the access point).
@@ -32,6 +32,7 @@ Examples:
   goodqueue advise --link fibre --flent rrul-2026-11-01.flent.gz     rates and pings that Flent measured
   goodqueue advise --link lte --trace-down lte.down --trace-up lte.up
   goodqueue advise 16mbit/1mbit --link adsl --device pppoe-wan --only openwrt
+  goodqueue advise 100mbit/10mbit --link cable --only opnsense       the fields of its pages
   goodqueue advise 60mbit/50mbit --link wifi                         WiFi that is slower than the line
   goodqueue advise 100mbit/20mbit --link cable --report line.html"
 )]
@@ -75,7 +76,9 @@ pub(crate) struct AdviseArgs {
     /// router does. Otherwise cake shares the line between the devices behind the translation.
     #[arg(long, help_heading = "Router")]
     no_nat: bool,
-    /// Print the setting for one kind of router only, ready for a file: tc, openwrt or networkd.
+    /// Print the setting for one kind of router only, ready for a file: openwrt, tc, luci
+    /// (OpenWrt's web pages), openwrt-light (slow processor), systemd, networkmanager, networkd,
+    /// routeros (MikroTik), opnsense, pfsense, unifi or eero.
     #[arg(long, value_name = "ROUTER", help_heading = "Router")]
     only: Option<String>,
     /// Number of seeds with which the advice is verified, for each traffic mix.

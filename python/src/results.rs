@@ -1,12 +1,14 @@
 //! Results of runs.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use goodqueue_report::{Options, terminal};
-use goodqueue_scenario::export::{self, Format};
-use goodqueue_scenario::files::{self, Existing};
+use goodqueue_scenario::export::{self, Contents, Format};
+use goodqueue_scenario::files::{self, Existing, Growing};
 use goodqueue_scenario::metrics;
+use goodqueue_tc::diagnostic::Diagnostic;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -98,13 +100,23 @@ impl Results {
     /// Writes the results in the format that the end of `path` names. Returns the files.
     fn export(&self, path: PathBuf) -> PyResult<Vec<PathBuf>> {
         let shown = path.display().to_string();
+        let mut failed = None;
         let written = guarded(|| {
-            let files = Format::of(&path).and_then(|format| format.files(&path, &self.results));
+            let place = &mut |path: &Path, existing, contents: &mut Contents<'_>| {
+                let mut write = || {
+                    let mut file = Growing::create(path, existing)?;
+                    contents(&mut file)?;
+                    file.finish()
+                };
+                write().map_err(|error| {
+                    failed = Some(unwritable(path, &error));
+                    Diagnostic::new(error.to_string())
+                })
+            };
+            let files = Format::of(&path).and_then(|format| format.write(&path, &self.results, place));
             files.map_err(|error| raised(&error.in_argument("export", &shown)))
-        })?;
-        // The names of several files follow from the one that the caller gave.
-        let existing = if written.len() > 1 { Existing::Replaced } else { Existing::Used };
-        written.into_iter().map(|(path, contents)| write(&path, &contents, existing).map(|()| path)).collect()
+        });
+        failed.map_or(written, Err)
     }
 
     /// Writes text to a file that appears completely or not at all.
@@ -119,8 +131,11 @@ impl Results {
 }
 
 fn write(path: &Path, contents: &[u8], existing: Existing) -> PyResult<()> {
-    files::write_whole(path, contents, existing)
-        .map_err(|error| PyOSError::new_err(format!("`{}` cannot be written: {error}", path.display())))
+    files::write_whole(path, contents, existing).map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, why: &io::Error) -> PyErr {
+    PyOSError::new_err(format!("`{}` cannot be written: {why}", path.display()))
 }
 
 /// Columns of a table: those of most terminals and notebooks.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use goodqueue::Duration;
 use goodqueue_advise::{Advice, Measurement, Question, advise, kind, read_flent, words};
-use goodqueue_scenario::export::Format;
+use goodqueue_scenario::export::{Contents, Format};
 use goodqueue_scenario::run::Unwatched;
 use goodqueue_scenario::runs::Runs;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
@@ -105,8 +105,13 @@ fn a_measurement_by_flent_gives_pings_and_rates() {
     let measured = goodqueue_scenario::run::execute(&runs, 0, None, &Unwatched).unwrap();
     let scenario = runs.to_json(&runs.scenario().unwrap());
     let results = goodqueue_scenario::run::results(scenario, measured.into_iter().flatten().collect());
-    let files = Format::Flent.files(Path::new("a.flent.gz"), &results).unwrap();
-    let line = read_flent("a.flent.gz", &files[0].1).unwrap();
+    let mut file = Vec::new();
+    let to_memory = &mut |_: &Path, _, contents: &mut Contents<'_>| {
+        contents(&mut file).expect("memory");
+        Ok(())
+    };
+    Format::Flent.write(Path::new("a.flent.gz"), &results, to_memory).unwrap();
+    let line = read_flent("a.flent.gz", &file).unwrap();
     assert!((30..60).contains(&(line.measured.idle.as_nanos() / 1_000_000)), "{:?}", line.measured);
     assert!(line.measured.loaded.as_nanos() > 200_000_000, "{:?}", line.measured);
     let cable = kind("cable", goodqueue::Rate::from_bps(8_000_000)).unwrap();

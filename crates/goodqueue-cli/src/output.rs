@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
+use goodqueue_scenario::export::Contents;
 use goodqueue_scenario::files::{self, Existing, Growing, Identity};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::printable;
@@ -163,9 +164,19 @@ fn json_to_file(
     value: &impl Serialize,
     existing: Existing,
 ) -> Result<(), Diagnostic> {
-    let write = || {
+    write_pieces(argument, path, existing, &mut |file| json_to(file, value))
+}
+
+/// Writes a file piece by piece, completely or not at all.
+pub(crate) fn write_pieces(
+    argument: &str,
+    path: &Path,
+    existing: Existing,
+    contents: &mut Contents<'_>,
+) -> Result<(), Diagnostic> {
+    let mut write = || {
         let mut file = Growing::create(path, existing)?;
-        json_to(&mut file, value)?;
+        contents(&mut file)?;
         file.finish()
     };
     write().map_err(|error| cannot_write(argument, path, &error))

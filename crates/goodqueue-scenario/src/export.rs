@@ -16,11 +16,13 @@ pub mod runs;
 pub mod samples;
 pub mod swept;
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use self::names::{FLENT_END, Label, names, names_of, without_parquet};
+use crate::files::Existing;
 use crate::results::Results;
 use crate::runs::Runs;
 
@@ -44,6 +46,12 @@ pub enum Table {
     /// `NAME.series.csv`, `series.parquet` or `NAME.series.parquet`.
     Series,
 }
+
+/// Writes the contents of a file to where it is given, piece by piece.
+pub type Contents<'c> = dyn FnMut(&mut (dyn Write + Send)) -> io::Result<()> + 'c;
+
+/// Makes a file: receives its path, what happens to a file of this name, and its contents.
+pub type Place<'p> = dyn FnMut(&Path, Existing, &mut Contents<'_>) -> Result<(), Diagnostic> + 'p;
 
 impl Format {
     /// The format that the name of `path` ends with.
@@ -85,7 +93,7 @@ impl Format {
         !matches!(self, Self::Parquet(Table::Runs) | Self::Csv(Table::Runs))
     }
 
-    /// The files that [`Self::files`] will make of `runs`.
+    /// The files that [`Self::write`] will make of `runs`.
     ///
     /// # Errors
     /// A run that cannot be made.
@@ -96,32 +104,55 @@ impl Format {
         }
     }
 
-    /// The files that hold `results`, and their contents: `path` itself, or of several runs in
-    /// Flent's format one beside it for each.
+    /// Writes the files that hold `results`: `path` itself, or of several runs in Flent's format a
+    /// file beside it for each. Returns their names. Memory holds the contents of one run at a
+    /// time, or the columns of a table of runs.
     ///
     /// # Errors
-    /// Results without the series that are to be exported.
-    pub fn files(self, path: &Path, results: &Results) -> Result<Vec<(PathBuf, Vec<u8>)>, Diagnostic> {
+    /// Results without the series that are to be exported, or an error of `place`.
+    pub fn write(
+        self,
+        path: &Path,
+        results: &Results,
+        place: &mut Place<'_>,
+    ) -> Result<Vec<PathBuf>, Diagnostic> {
         if self.needs_series() && results.runs.iter().all(|run| run.series.is_none()) {
             return Err(Diagnostic::new("there are no time series to export"));
         }
-        let alone = |contents: Vec<u8>| Ok(vec![(path.to_owned(), contents)]);
+        let mut alone = |contents: &mut Contents<'_>| {
+            place(path, Existing::Used, contents)?;
+            Ok(vec![path.to_owned()])
+        };
         match self {
-            Self::Flent => {
-                let labels: Vec<Label<'_>> = results.runs.iter().map(Label::of).collect();
-                let named = names(path, FLENT_END, &labels).into_iter().zip(&results.runs);
-                Ok(named.filter_map(|(name, run)| Some((name, flent::data_file(results, run)?))).collect())
+            Self::Flent => flent_files(path, results, place),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(Table::Runs) => {
+                alone(&mut |file| parquet::write_frame(file, &runs::frame(results), results))
             }
             #[cfg(feature = "parquet")]
-            Self::Parquet(Table::Runs) => alone(parquet::of_frame(&runs::frame(results), results)?),
-            #[cfg(feature = "parquet")]
-            Self::Parquet(Table::Series) => alone(parquet::table(results)?),
+            Self::Parquet(Table::Series) => alone(&mut |file| parquet::write_series(file, results)),
             #[cfg(not(feature = "parquet"))]
             Self::Parquet(_) => Err(without_parquet()),
-            Self::Csv(Table::Runs) => alone(csv::of_frame(&runs::frame(results)).into_bytes()),
-            Self::Csv(Table::Series) => alone(csv::table(results).into_bytes()),
+            Self::Csv(Table::Runs) => alone(&mut |file| csv::write_frame(file, &runs::frame(results))),
+            Self::Csv(Table::Series) => alone(&mut |file| csv::write_series(file, results)),
         }
     }
+}
+
+/// Writes a file for each run that has time series.
+fn flent_files(path: &Path, results: &Results, place: &mut Place<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
+    let labels: Vec<Label<'_>> = results.runs.iter().map(Label::of).collect();
+    let named: Vec<_> = names(path, FLENT_END, &labels)
+        .into_iter()
+        .zip(&results.runs)
+        .filter(|(_, run)| run.series.is_some())
+        .collect();
+    // The names of several files follow from the one that the user typed.
+    let existing = if named.len() > 1 { Existing::Replaced } else { Existing::Used };
+    for (name, run) in &named {
+        place(name, existing, &mut |file| flent::write(file, results, run))?;
+    }
+    Ok(named.into_iter().map(|(name, _)| name).collect())
 }
 
 const ENDS: &str = "a name that ends with .csv or .parquet (a row for each run), .series.csv or .series.parquet (time \
@@ -197,7 +228,11 @@ pub(crate) mod tests {
     #[test]
     fn results_without_series_are_told_of() {
         let bare = results(vec![Run { series: None, ..run("pie", 1) }]);
-        assert!(Format::Csv(Table::Series).files(Path::new("x.series.csv"), &bare).is_err());
-        assert!(Format::Csv(Table::Runs).files(Path::new("x.csv"), &bare).is_ok());
+        let to_nothing = &mut |_: &Path, _, contents: &mut Contents<'_>| {
+            contents(&mut io::sink()).map_err(|error| Diagnostic::new(error.to_string()))
+        };
+        assert!(Format::Csv(Table::Series).write(Path::new("x.series.csv"), &bare, to_nothing).is_err());
+        let written = Format::Csv(Table::Runs).write(Path::new("x.csv"), &bare, to_nothing);
+        assert_eq!(written, Ok(vec!["x.csv".into()]));
     }
 }

@@ -7,9 +7,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use goodqueue_scenario::export::{Contents, Format};
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::series::Steps;
-use goodqueue_scenario::run::{Unwatched, Watch, execute};
+use goodqueue_scenario::run::{Unwatched, Watch, execute, results};
 use goodqueue_scenario::runs::{Jobs, Runs};
 use goodqueue_scenario::scenario::{Document, Names};
 use goodqueue_scenario::store::Store;

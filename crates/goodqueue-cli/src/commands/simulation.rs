@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use goodqueue::Duration;
 use goodqueue_report::terminal::{self, View};
-use goodqueue_scenario::export::{Format, packets};
+use goodqueue_scenario::export::{Contents, Format, packets};
 use goodqueue_scenario::metrics::{self, Condition};
 use goodqueue_scenario::results::{Results, Run};
 use goodqueue_scenario::run::series::{Steps, default_step};
@@ -298,13 +298,11 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
     }
     for target in &how.export {
         let shown = target.display().to_string();
-        let exported = Format::of(target).and_then(|format| format.files(target, &results));
-        let files = exported.map_err(|error| error.in_argument("--export", &shown))?;
-        // The names of several files follow from the one that the user typed.
-        let write = if files.len() > 1 { output::replace_file } else { output::write_file };
-        for (path, contents) in &files {
-            write("--export", path, contents)?;
-        }
+        let place = &mut |path: &Path, existing, contents: &mut Contents<'_>| {
+            output::write_pieces("--export", path, existing, contents)
+        };
+        let format = Format::of(target).map_err(|error| error.in_argument("--export", &shown))?;
+        let files = format.write(target, &results, place)?;
         if files.len() > 1 {
             let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
             let folder = folder.map_or_else(|| ".".to_owned(), |folder| folder.display().to_string());

@@ -4,41 +4,42 @@
 //! programs. Labels come from scenarios that others wrote, so such text gets an apostrophe in
 //! front, which spreadsheets do not show. Numbers keep their signs.
 
-use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use super::frame::{Frame, Values};
 use super::samples;
 use super::swept::Swept;
 use crate::results::Results;
 
-/// Returns a table of columns as text.
-#[must_use]
-pub fn of_frame(frame: &Frame) -> String {
+/// Writes a table of columns row by row.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_frame(file: &mut (dyn Write + Send), frame: &Frame) -> io::Result<()> {
     let headings: Vec<String> = frame.columns.iter().map(|column| field(&column.name)).collect();
-    let mut text = headings.join(",");
-    text.push('\n');
+    writeln!(file, "{}", headings.join(","))?;
     for row in 0..frame.rows() {
         let cells = frame.columns.iter().map(|column| match &column.values {
             Values::Whole(values) => values[row].to_string(),
             Values::Number(values) => shown(values[row]),
             Values::Text(values) => values[row].as_deref().map_or_else(String::new, field),
         });
-        text += &cells.collect::<Vec<_>>().join(",");
-        text.push('\n');
+        writeln!(file, "{}", cells.collect::<Vec<_>>().join(","))?;
     }
-    text
+    Ok(())
 }
 
-/// Returns the long table of all time series of `results`, see [`samples`].
-#[must_use]
-pub fn table(results: &Results) -> String {
+/// Writes the long table of all time series of `results` row by row, see [`samples`].
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_series(file: &mut (dyn Write + Send), results: &Results) -> io::Result<()> {
     let keys = Swept::all(results);
-    let mut text = String::from("run,qdisc,");
+    write!(file, "run,qdisc,")?;
     for key in &keys {
-        text += &field(&key.heading());
-        text.push(',');
+        write!(file, "{},", field(&key.heading()))?;
     }
-    text += "seed,t_s,series,direction,flow,value\n";
+    writeln!(file, "seed,t_s,series,direction,flow,value")?;
     for (number, run) in results.runs.iter().enumerate() {
         // The columns that are equal in all rows of a run.
         let mut begin = format!("{number},{},", field(&run.qdisc));
@@ -49,21 +50,21 @@ pub fn table(results: &Results) -> String {
             };
             begin.push(',');
         }
-        let _ = write!(begin, "{},", run.seed);
+        begin += &run.seed.to_string();
+        begin.push(',');
         for sample in samples::of_run(run) {
             let flow = sample.flow.map_or_else(String::new, |flow| flow.to_string());
             let value = shown(sample.value);
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                text,
+            writeln!(
+                file,
                 "{begin}{},{},{},{flow},{value}",
                 sample.t_s,
                 sample.series,
                 sample.direction.unwrap_or_default()
-            );
+            )?;
         }
     }
-    text
+    Ok(())
 }
 
 fn shown(value: Option<f64>) -> String {
@@ -87,6 +88,18 @@ fn field(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::export::tests::{results, run};
+
+    fn table(results: &Results) -> String {
+        let mut file = Vec::new();
+        write_series(&mut file, results).expect("memory");
+        String::from_utf8(file).expect("text")
+    }
+
+    fn of_frame(frame: &Frame) -> String {
+        let mut file = Vec::new();
+        write_frame(&mut file, frame).expect("memory");
+        String::from_utf8(file).expect("text")
+    }
 
     #[test]
     fn rows_say_which_run_they_are_of() {

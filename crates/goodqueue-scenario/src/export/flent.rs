@@ -11,7 +11,7 @@
 //! `GOODQUEUE` describes the run.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::io::{self, Write};
 
 use flate2::{Compression, GzBuilder};
 use serde_json::{Map, Value, json};
@@ -21,14 +21,17 @@ use crate::results::{QueueSeries, Results, Run, Series};
 use crate::statistics::float;
 use crate::summary::series::pings_per_step;
 
-/// The file of a run; `None` if it has no series.
-#[must_use]
-pub fn data_file(results: &Results, run: &Run) -> Option<Vec<u8>> {
-    let text = document(results, run, run.series.as_ref()?).to_string();
+/// Writes the file of a run; nothing if the run has no series.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(file: &mut (dyn Write + Send), results: &Results, run: &Run) -> io::Result<()> {
+    let Some(series) = &run.series else { return Ok(()) };
+    let text = document(results, run, series).to_string();
     // Without the time of writing: the same run gives the same bytes.
-    let mut gz = GzBuilder::new().write(Vec::new(), Compression::default());
-    gz.write_all(text.as_bytes()).ok()?;
-    gz.finish().ok()
+    let mut gz = GzBuilder::new().write(file, Compression::default());
+    gz.write_all(text.as_bytes())?;
+    gz.finish().map(drop)
 }
 
 /// Returns the contents of the file.
@@ -222,6 +225,12 @@ mod tests {
     use super::*;
     use crate::export::tests::{results, run};
 
+    fn data_file(results: &Results, run: &Run) -> Vec<u8> {
+        let mut file = Vec::new();
+        write(&mut file, results, run).expect("memory");
+        file
+    }
+
     fn read(file: &[u8]) -> Value {
         let mut text = String::new();
         flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("gzip");
@@ -231,8 +240,8 @@ mod tests {
     #[test]
     fn a_data_file_has_what_flent_insists_on() {
         let all = results(vec![run("pie", 7)]);
-        let file = data_file(&all, &all.runs[0]).unwrap();
-        assert_eq!(Some(&file), data_file(&all, &all.runs[0]).as_ref(), "the same bytes again");
+        let file = data_file(&all, &all.runs[0]);
+        assert_eq!(file, data_file(&all, &all.runs[0]), "the same bytes again");
         let data = read(&file);
         assert_eq!(data["version"], 4);
         let metadata = data["metadata"].as_object().unwrap();

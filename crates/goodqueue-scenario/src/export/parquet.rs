@@ -2,7 +2,7 @@
 //! metadata under `goodqueue` and `scenario`. The long table of [`samples`] has a row group for
 //! each run.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
@@ -12,34 +12,40 @@ use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::Type;
-use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::frame::{Frame, Values};
 use super::samples::{self, Sample};
 use super::swept::Swept;
 use crate::results::{Results, Run};
 
-/// Returns a table of columns that was made of `results`.
+/// Writes a table of columns that was made of `results`.
 ///
 /// # Errors
-/// The writer fails. No results are known that cause this.
-pub fn of_frame(frame: &Frame, results: &Results) -> Result<Vec<u8>, Diagnostic> {
-    write_frame(frame, results).map_err(|error| cannot(&error))
+/// The file cannot be written.
+pub fn write_frame(file: &mut (dyn Write + Send), frame: &Frame, results: &Results) -> io::Result<()> {
+    columns(file, frame, results).map_err(cannot)
 }
 
-/// Returns the long table of all time series of `results`.
+/// Writes the long table of all time series of `results`, run by run.
 ///
 /// # Errors
-/// The writer fails. No results are known that cause this.
-pub fn table(results: &Results) -> Result<Vec<u8>, Diagnostic> {
-    write(results).map_err(|error| cannot(&error))
+/// The file cannot be written.
+pub fn write_series(file: &mut (dyn Write + Send), results: &Results) -> io::Result<()> {
+    row_groups(file, results).map_err(cannot)
 }
 
-fn cannot(error: &ParquetError) -> Diagnostic {
-    Diagnostic::new(format!("the table cannot be written as Parquet: {error}"))
+fn cannot(error: ParquetError) -> io::Error {
+    match error {
+        // The file's own error, such as a full disk.
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        error => io::Error::other(error),
+    }
 }
 
-fn write_frame(frame: &Frame, results: &Results) -> Result<Vec<u8>, ParquetError> {
+fn columns(file: &mut (dyn Write + Send), frame: &Frame, results: &Results) -> Result<(), ParquetError> {
     let columns: Result<Vec<Arc<Type>>, ParquetError> = frame
         .columns
         .iter()
@@ -52,7 +58,7 @@ fn write_frame(frame: &Frame, results: &Results) -> Result<Vec<u8>, ParquetError
         })
         .collect();
     let schema = Type::group_type_builder("runs").with_fields(columns?).build()?;
-    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties(results)))?;
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties(results)))?;
     let mut group = writer.next_row_group()?;
     for of in &frame.columns {
         match &of.values {
@@ -68,7 +74,7 @@ fn write_frame(frame: &Frame, results: &Results) -> Result<Vec<u8>, ParquetError
         }
     }
     group.close()?;
-    writer.into_inner()
+    writer.close().map(drop)
 }
 
 fn properties(results: &Results) -> WriterProperties {
@@ -80,17 +86,17 @@ fn properties(results: &Results) -> WriterProperties {
         .build()
 }
 
-fn write(results: &Results) -> Result<Vec<u8>, ParquetError> {
+fn row_groups(file: &mut (dyn Write + Send), results: &Results) -> Result<(), ParquetError> {
     let swept = Swept::all(results);
     let schema = Arc::new(schema(&swept)?);
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(results)))?;
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties(results)))?;
     for (number, run) in results.runs.iter().enumerate() {
         let samples = samples::of_run(run);
         let mut group = writer.next_row_group()?;
         row_group(&mut group, number, run, &swept, &samples)?;
         group.close()?;
     }
-    writer.into_inner()
+    writer.close().map(drop)
 }
 
 fn schema(swept: &[Swept<'_>]) -> Result<Type, ParquetError> {
@@ -117,8 +123,8 @@ fn schema(swept: &[Swept<'_>]) -> Result<Type, ParquetError> {
     Type::group_type_builder("series").with_fields(columns).build()
 }
 
-fn row_group(
-    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+fn row_group<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
     number: usize,
     run: &Run,
     swept: &[Swept<'_>],
@@ -202,13 +208,19 @@ mod tests {
     use super::*;
     use crate::export::tests::{results, run};
 
+    fn table(results: &Results) -> Vec<u8> {
+        let mut file = Vec::new();
+        write_series(&mut file, results).expect("memory");
+        file
+    }
+
     #[test]
     fn what_is_read_back_is_what_was_written() {
         let mut swept = run("pie", 7);
         swept.sweep.insert("link.up".to_owned(), "1mbit".into());
         swept.sweep.insert("flows.0.count".to_owned(), 4.into());
         let all = results(vec![run("codel", 1), swept]);
-        let bytes = table(&all).unwrap();
+        let bytes = table(&all);
         let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
         let metadata = reader.metadata().file_metadata();
         assert_eq!((metadata.num_rows(), reader.num_row_groups()), (2 * 27, 2));
@@ -248,7 +260,7 @@ mod tests {
             assert_eq!(row.get_uint(8).ok(), sample.flow);
             assert_eq!(row.get_double(9).ok(), sample.value);
         }
-        assert_eq!(table(&all).unwrap(), table(&all).unwrap(), "the same bytes again");
+        assert_eq!(table(&all), table(&all), "the same bytes again");
     }
 
     #[test]
@@ -257,7 +269,8 @@ mod tests {
         frame.push("seed", Values::Whole(vec![u64::MAX, 1]));
         frame.push("link.rtt", Values::Number(vec![Some(0.01), None]));
         frame.push("qdisc", Values::Text(vec![None, Some("pie".to_owned())]));
-        let bytes = of_frame(&frame, &results(Vec::new())).unwrap();
+        let mut bytes = Vec::new();
+        write_frame(&mut bytes, &frame, &results(Vec::new())).unwrap();
         let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
         let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
         assert_eq!((rows[0].get_ulong(0).unwrap(), rows[1].get_ulong(0).unwrap()), (u64::MAX, 1));

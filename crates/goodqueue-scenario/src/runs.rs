@@ -54,6 +54,8 @@ pub struct Runs<'n> {
     steps: Steps,
     /// For each point of the sweep, the number of runs up to its last one.
     ends: Vec<usize>,
+    /// Disciplines at all points together.
+    disciplines: usize,
     /// Whether results have the statistics of the queues.
     tc_stats: bool,
     /// Files for the packets of each run, for each time they were asked for.
@@ -68,7 +70,7 @@ impl<'n> Runs<'n> {
     ///
     /// # Errors
     /// A point that does not resolve, a setting that the simulator refuses, an option of the
-    /// command line that changes no run, or more flows in all than the results hold.
+    /// command line that changes no run, or results that would take more than a gigabyte.
     pub fn new(sweep: Sweep<'n>, series: Option<Duration>) -> Result<Self, Diagnostic> {
         Self::with(sweep, Steps::Given(series))
     }
@@ -78,7 +80,8 @@ impl<'n> Runs<'n> {
     /// # Errors
     /// As [`Runs::new`].
     pub fn with(sweep: Sweep<'n>, steps: Steps) -> Result<Self, Diagnostic> {
-        let (mut ends, mut flows, mut values) = (Vec::with_capacity(sweep.count()), 0u64, 0u64);
+        let mut ends = Vec::with_capacity(sweep.count());
+        let (mut held, mut disciplines) = (Held::default(), 0);
         let mut without_effect: Option<Vec<Diagnostic>> = None;
         for number in 0..sweep.count() {
             let point = sweep.point(number)?;
@@ -91,30 +94,21 @@ impl<'n> Runs<'n> {
             // Seeds differ in nothing that could be refused.
             runs.job(0)?;
             ends.push(ends.last().copied().unwrap_or(0) + runs.count());
-            flows = flows.saturating_add(runs.flows().saturating_mul(runs.count() as u64));
-            values = values.saturating_add(runs.series_values().saturating_mul(runs.count() as u64));
+            disciplines += runs.disciplines();
+            held.add(&runs, sweep.count() > 1);
         }
         if let Some(option) = without_effect.into_iter().flatten().next() {
             return Err(option);
         }
-        if flows > MAX_FLOWS {
-            let runs = ends.last().copied().unwrap_or(0);
-            let message = format!("the scenario makes {runs} runs with {flows} flows in all");
-            return Err(Diagnostic::new(message)
-                .allowed(format!("at most {MAX_FLOWS} flows: the results of each are held until the end"))
-                .help("sweep fewer values, lower `seeds`, or have fewer flows"));
-        }
-        if values > MAX_VALUES {
-            let message = format!("the time series of all runs have about {values} values");
-            return Err(Diagnostic::new(message)
-                .allowed(format!(
-                    "at most {MAX_VALUES} values: the series of all runs are held until the end"
-                ))
-                .help(
-                    "choose a longer step with `--series`, fewer runs, or no output that has time series",
-                ));
-        }
-        Ok(Self { sweep, steps, ends, tc_stats: false, packets: Vec::new(), recent: Mutex::default() })
+        held.check()?;
+        let (tc_stats, packets, recent) = (false, Vec::new(), Mutex::default());
+        Ok(Self { sweep, steps, ends, disciplines, tc_stats, packets, recent })
+    }
+
+    /// Number of disciplines at all points of the sweep together.
+    #[must_use]
+    pub const fn disciplines(&self) -> usize {
+        self.disciplines
     }
 
     /// The sweep.
@@ -194,6 +188,73 @@ fn point_runs(point: Point, steps: Steps, tc_stats: bool) -> PointRuns {
     PointRuns::new(point, step).with_series(series_use).with_tc_stats(tc_stats)
 }
 
+/// The parts of all results, which memory holds until the last run has finished.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    runs: u64,
+    /// Runs with swept values.
+    swept: u64,
+    flows: u64,
+    /// Means of a discipline over seeds, and differences of two disciplines.
+    means: u64,
+    /// Values in time series.
+    values: u64,
+}
+
+impl Held {
+    /// Adds the runs of a point of the sweep.
+    fn add(&mut self, point: &PointRuns, is_swept: bool) {
+        let (runs, disciplines) = (point.count() as u64, point.disciplines() as u64);
+        // One seed has no mean.
+        let is_repeated = runs > disciplines;
+        let pairs = disciplines.saturating_mul(disciplines.saturating_sub(1)) / 2;
+        let means = if is_repeated { disciplines.saturating_add(pairs) } else { 0 };
+        self.runs = self.runs.saturating_add(runs);
+        self.swept = self.swept.saturating_add(if is_swept { runs } else { 0 });
+        self.flows = self.flows.saturating_add(point.flows().saturating_mul(runs));
+        self.means = self.means.saturating_add(means);
+        self.values = self.values.saturating_add(point.series_values().saturating_mul(runs));
+    }
+
+    /// Returns roughly the bytes of the results without time series.
+    const fn bytes(self) -> u64 {
+        self.runs
+            .saturating_mul(RUN_BYTES)
+            .saturating_add(self.swept.saturating_mul(SWEPT_BYTES))
+            .saturating_add(self.flows.saturating_mul(FLOW_BYTES))
+            .saturating_add(self.means.saturating_mul(MEANS_BYTES))
+    }
+
+    fn check(self) -> Result<(), Diagnostic> {
+        let Self { runs, flows, means, values, .. } = self;
+        if self.bytes() > MOST_BYTES {
+            let means = if means == 0 {
+                String::new()
+            } else {
+                format!(" and {means} means over seeds and differences of disciplines")
+            };
+            let message = format!(
+                "the scenario makes {runs} runs with {flows} flows in all{means}; the results take about {} MB",
+                self.bytes() / 1_000_000
+            );
+            return Err(Diagnostic::new(message)
+                .allowed(format!("at most {} MB: all results are held until the end", MOST_BYTES / 1_000_000))
+                .help("sweep fewer values, lower `seeds`, or have fewer flows or disciplines"));
+        }
+        if values > MAX_VALUES {
+            let message = format!("the time series of all runs have about {values} values");
+            return Err(Diagnostic::new(message)
+                .allowed(format!(
+                    "at most {MAX_VALUES} values: the series of all runs are held until the end"
+                ))
+                .help(
+                    "choose a longer step with `--series`, fewer runs, or no output that has time series",
+                ));
+        }
+        Ok(())
+    }
+}
+
 /// The error of a number that is not the number of a run.
 #[must_use]
 pub fn no_run(number: usize) -> Diagnostic {
@@ -202,7 +263,16 @@ pub fn no_run(number: usize) -> Diagnostic {
 
 /// Resolved points that are kept for their other runs: more than threads usually work on.
 const RECENT: usize = 32;
-/// Flows of all runs together. The results of one take about 450 bytes.
-const MAX_FLOWS: u64 = 1_500_000;
+/// Memory for a run without its flows, with the values from which its means are computed. This
+/// value and the next ones come from the resident memory of 4,000 to 100,000 runs.
+const RUN_BYTES: u64 = 5_400;
+/// Memory for the swept values of a run.
+const SWEPT_BYTES: u64 = 900;
+/// Memory for the result of a flow.
+const FLOW_BYTES: u64 = 470;
+/// Memory for the mean, or difference, of every metric of a discipline.
+const MEANS_BYTES: u64 = 9_000;
+/// Memory for all results without time series.
+const MOST_BYTES: u64 = 1_050_000_000;
 /// Values in the time series of all runs together. One takes 8 or 16 bytes.
 const MAX_VALUES: u64 = 40_000_000;

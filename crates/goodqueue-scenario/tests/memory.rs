@@ -82,7 +82,7 @@ fn a_sweep_holds_the_runs_that_are_under_way_and_not_all_of_them() {
     let numbers: Vec<String> = (1..=20).map(|number| number.to_string()).collect();
     let list = format!("[{}]", numbers.join(","));
     let text = format!(
-        "seeds = 35\n[[flows]]\ncount = 10\n[[flows]]\nkind = \"ping\"\n[sweep]\n\"flows.0.client\" = {list}\n\
+        "seeds = 35\n[[flows]]\ncount = 4\n[[flows]]\nkind = \"ping\"\n[sweep]\n\"flows.0.client\" = {list}\n\
          \"flows.1.client\" = {list}\n"
     );
     let (count, bytes) = measured(|| {
@@ -135,6 +135,18 @@ fn a_sweep_that_cannot_finish_is_refused_with_its_number_of_runs() {
     assert!(huge(20).contains("the scenario makes more than 10^38 runs"));
     let many = refused("seeds = 100\nqdiscs = \"pie\"\n[[flows]]\ncount = 100000\n");
     assert!(many.contains("100 runs with 10000000 flows in all"), "{many}");
+    assert!(many.contains("about 4700 MB") && many.contains("at most 1050 MB"), "{many}");
+    // All runs that are allowed, with nine flows each; then too many means over two seeds.
+    let ten = "qdiscs = \"pie\"\n[[flows]]\ncount = 8\n[[flows]]\nkind = \"ping\"\n";
+    assert!(runs(&format!("seeds = 100000\n{ten}"), Path::new("")).is_ok());
+    let quoted = |texts: Vec<String>| format!("[\"{}\"]", texts.join("\",\""));
+    let points = quoted((1..=150).map(|ms| format!("{ms}ms")).collect());
+    let disciplines = quoted((1..=40).map(|limit| format!("pfifo limit {limit}")).collect());
+    let pairs = refused(&format!("seeds = 2\nqdiscs = {disciplines}\n[sweep]\n\"link.rtt\" = {points}"));
+    assert!(
+        pairs.contains("12000 runs") && pairs.contains("123000 means over seeds and differences"),
+        "{pairs}"
+    );
 }
 
 #[test]
@@ -175,6 +187,46 @@ fn the_results_of_many_runs_take_little_memory() {
         let (summary, most) = measured(|| goodqueue_scenario::summary::over_seeds(&all));
         assert_eq!(summary.len(), 1);
         assert!(most / all.len() < 6000, "{most} bytes for the means over {} runs", all.len());
+    }
+}
+
+#[test]
+fn an_export_holds_the_rows_of_one_run_and_not_those_of_all() {
+    let _alone = alone();
+    let text = "seeds = 1\nduration = \"10s\"\nqdiscs = \"fq_codel\"\n[[flows]]\ncount = 8\n";
+    let document = Document::parse("load.toml", text, Path::new("")).expect("TOML");
+    let sweep = Sweep::new(&document, &Names::default()).expect("good");
+    let jobs = Runs::new(sweep, Some(goodqueue::Duration::from_millis(10))).expect("good");
+    let run = execute::<Run>(&jobs, 1, None, &Unwatched).expect("runs").remove(0).expect("finished");
+    let results = results(serde_json::Value::Null, vec![run; 30]);
+    for name in ["x.series.csv", "x.series.parquet", "x.flent.gz"] {
+        let (mut files, mut written) = (0, Counted(0));
+        let ((), most) = measured(|| {
+            let place = &mut |_: &Path, _, contents: &mut Contents<'_>| {
+                files += 1;
+                contents(&mut written).expect("no limit");
+                Ok(())
+            };
+            let format = Format::of(Path::new(name)).expect("a format");
+            format.write(Path::new(name), &results, place).expect("written");
+        });
+        assert_eq!(files, if name == "x.flent.gz" { 30 } else { 1 }, "{name}");
+        // 18,000 values of a run, as text, as JSON or as columns.
+        assert!(most < 20 * MB, "{name}: {most} bytes to write {}", written.0);
+    }
+}
+
+/// A file that only counts its bytes.
+struct Counted(usize);
+
+impl std::io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

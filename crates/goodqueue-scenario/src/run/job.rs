@@ -154,6 +154,12 @@ impl PointRuns {
         self.scenario.qdiscs.len() * self.scenario.seeds as usize
     }
 
+    /// Number of disciplines.
+    #[must_use]
+    pub const fn disciplines(&self) -> usize {
+        self.scenario.qdiscs.len()
+    }
+
     /// Flows of each run.
     #[must_use]
     pub fn flows(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! Errors as Python exceptions.
+//! Errors as Python exceptions, and remarks as warnings.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,8 +17,29 @@ create_exception!(
 
 /// Returns a diagnostic as an exception, with the names that options of the command have here.
 pub(crate) fn raised(diagnostic: &Diagnostic) -> PyErr {
+    Error::new_err(in_words_of_python(diagnostic))
+}
+
+/// Warns of each remark.
+///
+/// # Errors
+/// The caller turned warnings into exceptions.
+pub(crate) fn warn_of(py: Python<'_>, remarks: &[Diagnostic]) -> PyResult<()> {
+    remarks.iter().try_for_each(|remark| warn(py, &in_words_of_python(remark)))
+}
+
+/// Gives a `UserWarning`.
+///
+/// # Errors
+/// The caller turned warnings into exceptions.
+pub(crate) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
+    py.import("warnings")?.call_method1("warn", (message,)).map(drop)
+}
+
+/// Returns the text with the names that options of the command have here.
+fn in_words_of_python(diagnostic: &Diagnostic) -> String {
     let names = |text: String, (option, argument): &(&str, &str)| text.replace(option, argument);
-    Error::new_err(ARGUMENTS.iter().fold(diagnostic.to_string(), names))
+    ARGUMENTS.iter().fold(diagnostic.to_string(), names)
 }
 
 /// Options and arguments. A longer option comes before one with which it begins.

@@ -3,7 +3,7 @@
 //! Arrays cross the boundary as bytes in the machine's order, so the package needs no array library
 //! to compile.
 
-use goodqueue::{Duration, Link, Rate};
+use goodqueue::{Disciplines, Duration, Link, Rate};
 use goodqueue_agents::{
     AqmControl, AqmEnvironment, AqmRanges, AqmSettings, Channel, CongestionEnvironment, CongestionRanges,
     CongestionSettings, Environment, Lines, SenderControl, Split, Step,
@@ -15,7 +15,7 @@ use goodqueue_tc::units;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::errors::{Error, guarded, raised};
+use crate::errors::{Error, guarded, raised, warn_of};
 use crate::quantity;
 
 /// Observations, rewards, and whether each episode is over.
@@ -45,6 +45,7 @@ impl AqmLines {
     #[pyo3(signature = (count, *, threads, split, control, qdisc, interval, duration, rate, rtt, flows, ecn))]
     #[expect(clippy::too_many_arguments, reason = "Python names each of them")]
     fn new(
+        py: Python<'_>,
         count: usize,
         threads: usize,
         split: &str,
@@ -67,9 +68,10 @@ impl AqmLines {
         let control = match (control, qdisc) {
             (_, Some(line)) => {
                 let config = tc::parse(line, &Link::default());
-                AqmControl::Qdisc(Box::new(
-                    config.map_err(|error| raised(&error.in_argument("qdisc", line)))?,
-                ))
+                let config = config.map_err(|error| raised(&error.in_argument("qdisc", line)))?;
+                let remarks = tc::remarks(&Disciplines::new(), line).into_iter();
+                warn_of(py, &remarks.map(|remark| remark.in_argument("qdisc", line)).collect::<Vec<_>>())?;
+                AqmControl::Qdisc(Box::new(config))
             }
             ("probability", None) => AqmControl::Probability,
             ("target", None) => AqmControl::Target,

@@ -2,14 +2,14 @@
 
 use goodqueue::config::Link;
 use goodqueue::random::{Random as _, Source};
-use goodqueue::{AnyQdisc, Datagram, DropReason, Ecn, FlowKey, Instant, Qdisc as _};
+use goodqueue::{AnyQdisc, Datagram, Disciplines, DropReason, Ecn, FlowKey, Instant, Qdisc as _};
 use goodqueue_scenario::scenario::Quantity;
 use goodqueue_tc as tc;
 use goodqueue_tc::units;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::errors::{Error, guarded, raised};
+use crate::errors::{Error, guarded, raised, warn_of};
 use crate::quantity;
 
 /// A packet: its length on the link in bytes, the number of its flow, its ECN field (`"not_ect"`,
@@ -70,17 +70,20 @@ pub(crate) struct Qdisc {
 impl Qdisc {
     #[new]
     #[pyo3(signature = (line, rate = None, seed = 1))]
-    fn new(line: &str, rate: Option<&Bound<'_, PyAny>>, seed: u64) -> PyResult<Self> {
+    fn new(py: Python<'_>, line: &str, rate: Option<&Bound<'_, PyAny>>, seed: u64) -> PyResult<Self> {
         let mut link = Link::default();
         if let Some(rate) = quantity::option("rate", Quantity::Rate, rate)? {
             link.rate = units::rate(&rate).map_err(|error| raised(&error.in_argument("rate", &rate)))?;
         }
-        guarded(|| {
+        let made = guarded(|| {
             let config = tc::parse(line, &link).map_err(|error| raised(&error.in_argument("line", line)))?;
             let mut random = Source::seeded(seed);
             let salt = salt(&mut random);
             Ok(Self { queue: AnyQdisc::new(config, salt, random), now: Instant::ZERO, dropped: Vec::new() })
-        })
+        })?;
+        let remarks = tc::remarks(&Disciplines::new(), line).into_iter();
+        warn_of(py, &remarks.map(|remark| remark.in_argument("line", line)).collect::<Vec<_>>())?;
+        Ok(made)
     }
 
     /// A packet arrives at `time`. Dropped packets are in `take_drops`.

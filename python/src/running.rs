@@ -11,7 +11,7 @@ use goodqueue_scenario::store::{Damaged, Store};
 use pyo3::prelude::*;
 
 use crate::aqm::{self, Factories};
-use crate::errors::{of_panic, of_store};
+use crate::errors::{of_panic, of_store, warn};
 
 /// Who is told of the progress, and what is known before.
 pub(crate) struct Told<'p, 'py> {
@@ -88,10 +88,6 @@ pub(crate) fn simulate(
         }),
     };
     (measured, outcome)
-}
-
-fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
-    py.import("warnings")?.call_method1("warn", (message,)).map(drop)
 }
 
 /// What Python reads and writes while the threads simulate.

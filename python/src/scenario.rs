@@ -14,7 +14,7 @@ use pyo3::types::{PyDict, PyType};
 use serde::{Deserialize, Serialize};
 
 use crate::aqm::{Factories, disciplines};
-use crate::errors::{Error, guarded, raised};
+use crate::errors::{Error, guarded, raised, warn_of};
 use crate::quantity;
 use crate::toml;
 
@@ -104,23 +104,28 @@ impl Scenario {
 
     /// Reads a scenario file, or a built-in scenario by its name.
     #[staticmethod]
-    fn load(name: &str) -> PyResult<Self> {
-        guarded(|| library::load(name).map(Self::of).map_err(|error| raised(&error)))
+    fn load(py: Python<'_>, name: &str) -> PyResult<Self> {
+        let loaded = guarded(|| library::load(name).map(Self::of).map_err(|error| raised(&error)))?;
+        warn_of(py, &loaded.document.remarks())?;
+        Ok(loaded)
     }
 
     /// Reads a scenario from the text of a scenario file.
     #[staticmethod]
     #[pyo3(signature = (text, name = "scenario"))]
-    fn parse(text: &str, name: &str) -> PyResult<Self> {
+    fn parse(py: Python<'_>, text: &str, name: &str) -> PyResult<Self> {
         let parsed = || Document::parse(name, text, Path::new("")).map(Self::of);
-        guarded(|| parsed().map_err(|error| raised(&error)))
+        let parsed = guarded(|| parsed().map_err(|error| raised(&error)))?;
+        warn_of(py, &parsed.document.remarks())?;
+        Ok(parsed)
     }
 
     /// Returns the scenario with another value of `key`, such as `link.up` or `flows.0.count`.
     fn set(&self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = value.py();
         let mut aqms = self.aqms.clone();
         let value = toml::text(key, value, &mut aqms)?;
-        self.changed(Change::Set { key: key.to_owned(), value }, aqms)
+        self.changed(py, Change::Set { key: key.to_owned(), value }, aqms)
     }
 
     /// Returns the scenario with the options of `goodqueue compare`. Two for the same key are an
@@ -132,6 +137,7 @@ impl Scenario {
     #[expect(clippy::too_many_arguments, reason = "Python passes options by name")]
     fn with_options(
         &self,
+        py: Python<'_>,
         rate: Option<&Bound<'_, PyAny>>,
         up: Option<&Bound<'_, PyAny>>,
         rtt: Option<&Bound<'_, PyAny>>,
@@ -174,7 +180,7 @@ impl Scenario {
             set: assignments,
             ..Overrides::default()
         };
-        self.changed(Change::Options(Box::new(options)), aqms)
+        self.changed(py, Change::Options(Box::new(options)), aqms)
     }
 
     /// Returns the number of runs: sweep points times disciplines times seeds. Checks the scenario.
@@ -195,11 +201,17 @@ impl Scenario {
         Self { document, changes: Vec::new(), aqms: Factories::default() }
     }
 
-    fn changed(&self, change: Change, aqms: Factories) -> PyResult<Self> {
+    /// Returns the scenario with a change, and warns of its remarks that were not known before.
+    fn changed(&self, py: Python<'_>, change: Change, aqms: Factories) -> PyResult<Self> {
         let mut document = self.document.clone();
         guarded(|| change.apply(&mut document).map_err(|error| raised(&error)))?;
         let changes = self.changes.iter().cloned().chain([change]).collect();
-        Ok(Self { document: with_aqms(document, &aqms), changes, aqms })
+        let document = with_aqms(document, &aqms);
+        let known = self.document.remarks();
+        let mut remarks = document.remarks();
+        remarks.retain(|remark| !known.contains(remark));
+        warn_of(py, &remarks)?;
+        Ok(Self { document, changes, aqms })
     }
 
     /// Returns the step of time series that the scenario itself has.

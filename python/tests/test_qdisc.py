@@ -136,3 +136,26 @@ def caught(seen: set[type], call: Callable[..., Any], *arguments: object) -> Any
     except Exception as failure:
         seen.add(type(failure))
         return None
+
+
+def test_a_time_without_a_unit_warns_once_of_what_it_means() -> None:
+    means = "`target 5` of fq_codel means 5us, as in tc"
+    with pytest.warns(UserWarning, match=means) as seen:
+        gq.Qdisc("fq_codel target 5")
+    assert "line:" in str(seen[0].message)
+    with pytest.warns(UserWarning, match=means):
+        gq.Scenario.parse("qdiscs = ['fq_codel target 5']")
+    with pytest.warns(UserWarning, match=means) as seen:
+        gq.compare(qdiscs=["fq_codel target 5"], time="1s", progress=False)
+    assert [str(warning.message).count(means) for warning in seen] == [1]
+    assert "--qdisc" not in str(seen[0].message)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_time_with_a_unit_and_a_change_of_another_key_do_not_warn() -> None:
+    gq.Qdisc("fq_codel target 5ms")
+    with pytest.warns(UserWarning):
+        scenario = gq.Scenario.parse("qdiscs = ['fq_codel target 5']")
+    assert scenario.set("link.rtt", "10ms").count() == 1
+    with pytest.raises(UserWarning, match="means 7us"):
+        scenario.set("qdiscs", ["fq_codel target 7"])

@@ -95,7 +95,8 @@ pub fn rates_of(bottleneck: &Bottleneck) -> Rates {
 }
 
 /// Reads the changes of a configuration file, one in each line, which may name any of
-/// `disciplines`. Empty lines and lines that begin with `#` are skipped.
+/// `disciplines`. Empty lines and lines that begin with `#` are skipped. Also returns the remarks
+/// of [`tc::remarks`], each with its line.
 ///
 /// # Errors
 /// The file cannot be read, or a line is not a change.
@@ -103,11 +104,11 @@ pub fn read_changes(
     rates: &Rates,
     disciplines: &Disciplines,
     path: &Path,
-) -> Result<Vec<Change>, Diagnostic> {
+) -> Result<(Vec<Change>, Vec<Diagnostic>), Diagnostic> {
     let name = path.display().to_string();
     let text = input::text(path, MOST_BYTES)
         .map_err(|error| Diagnostic::new(format!("the changes cannot be read: {error}")).in_file(&name))?;
-    let mut changes = Vec::new();
+    let (mut changes, mut remarks) = (Vec::new(), Vec::new());
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -115,8 +116,12 @@ pub fn read_changes(
         }
         let change = read_change(rates, disciplines, line);
         changes.extend(change.map_err(|error| Diagnostic::new(error.problem()).in_line(&name, number))?);
+        if let Some(("qdisc", rest)) = line.split_once(char::is_whitespace) {
+            let about = tc::remarks(disciplines, directions(rest).1).into_iter();
+            remarks.extend(about.map(|remark| remark.in_line(&name, number)));
+        }
     }
-    Ok(changes)
+    Ok((changes, remarks))
 }
 
 /// Reads `qdisc [down|up] TC` or `rate [down|up] RATE`.
@@ -232,6 +237,18 @@ mod tests {
         assert!(read("/dev/zero").contains("the changes cannot be read: it is larger than"));
         assert!(read("/dev").contains("it is a directory"));
         assert!(read("/dev/null/none").contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_time_without_a_unit_in_a_file_of_changes_is_told_with_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("changes");
+        std::fs::write(&path, "# a comment\nqdisc up codel target 5ms\nqdisc down fq_codel target 5\n")
+            .unwrap();
+        let (changes, remarks) = read_changes(&[None; 2], &Disciplines::new(), &path).unwrap();
+        let told: Vec<String> = remarks.iter().map(ToString::to_string).collect();
+        assert_eq!((changes.len(), told.len()), (2, 1), "{told:?}");
+        assert!(told[0].contains("changes:3: `target 5` of fq_codel means 5us, as in tc"), "{}", told[0]);
     }
 
     #[test]

@@ -170,7 +170,9 @@ pub(crate) fn main(args: &ShapeArgs, disciplines: &Disciplines) -> Outcome {
     }
     desk.confirm_within(patience.map(|patience| shape.bottleneck.now() + patience));
     if let Some(path) = &args.config {
-        let changes = orders::read_changes(&orders::rates_of(&shape.bottleneck), disciplines, path)?;
+        let rates = orders::rates_of(&shape.bottleneck);
+        let (changes, remarks) = orders::read_changes(&rates, disciplines, path)?;
+        remarks.iter().for_each(messages::remark);
         changes.into_iter().for_each(|change| change.make(&mut shape.bottleneck));
     }
     let (_control, clerk) =

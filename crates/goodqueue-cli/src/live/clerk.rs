@@ -9,6 +9,8 @@ use goodqueue_live::orders::{Order, Rates, read_changes};
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
+use crate::messages;
+
 /// Reads the orders of clients and passes valid ones to the loop that carries packets.
 #[derive(Clone)]
 pub(crate) struct Clerk {
@@ -31,8 +33,10 @@ impl Clerk {
 
     /// Makes all changes of a configuration file, or none of them.
     pub(crate) fn change_all(&self, path: &Path) -> Result<(), Diagnostic> {
-        let changes = read_changes(&self.rates()?, &self.disciplines, path)?;
-        self.ask(Order::Change(changes)).map(|_| ())
+        let (changes, remarks) = read_changes(&self.rates()?, &self.disciplines, path)?;
+        self.ask(Order::Change(changes))?;
+        remarks.iter().for_each(messages::remark);
+        Ok(())
     }
 
     fn ask(&self, order: Order) -> Result<String, Diagnostic> {

@@ -80,8 +80,8 @@
 //! third of `limit` packets stands for a third of the buffer. `ecn` marks up to a probability of 10
 //! %; RFC 8034 has no ECN.
 //!
-//! All: updates that fall between two calls are made up at the later call, at most 2048. After so
-//! many updates the probability has reached its final value for a silent queue. A packet that
+//! All: updates that are due between two calls are made at the later call, at most 2048 of them.
+//! After 2048 updates the probability has reached its final value for a silent queue. A packet that
 //! arrives with CE is not counted as marked.
 //!
 //! # Cost

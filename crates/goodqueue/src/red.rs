@@ -68,9 +68,9 @@
 //! traced: an arrival and the end of a transmission coincide.
 //!
 //! `linux` and `floyd1993`: `adaptive` adapts every 500 ms of the caller's clock (`linux`: 504 ms,
-//! as the timer of a 1000 Hz kernel fires). Adaptations due between two calls are made up at the
-//! later call, at most 256 (128 s). A packet that arrives with CE is not counted as marked, and
-//! neither is a marked packet that the full buffer drops.
+//! as the timer of a 1000 Hz kernel fires). Adaptations that are due between two calls are made at
+//! the later call, at most 256 of them (128 s). A packet that arrives with CE is not counted as
+//! marked, and neither is a marked packet that the full buffer drops.
 //!
 //! # Cost
 //! Constant per packet (`floyd1993`: about 60 multiplications after idle time); at most one drop

@@ -32,8 +32,8 @@
 //! As in Linux, an arriving packet longer than `burst` (or `mtu`) is dropped. A queued packet that
 //! is longer than a reduced `burst` or `mtu` is dropped at the head; Linux waits forever. A change
 //! of the inner discipline drops the packets of the old one. In Linux a change of `limit` also
-//! changes the limit of an inner FIFO, in whatever unit that FIFO counts. Here tc commands do the
-//! same, and [`Qdisc::reconfigure`] does not.
+//! changes the limit of an inner FIFO, in the unit of that FIFO. Here tc commands do the same, and
+//! [`Qdisc::reconfigure`] does not.
 //!
 //! # Cost
 //! Constant, plus the cost of the inner discipline.

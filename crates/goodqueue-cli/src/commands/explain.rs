@@ -95,7 +95,7 @@ fn page(kind: &str) -> Option<&'static str> {
 fn deviations() -> String {
     let mut text = String::from(
         "# Deviations\n\nHow each discipline differs from its RFC or paper, and from Linux. Taken from the pages of the \
-         disciplines\nwith `goodqueue explain --deviations`; edit those, not this.\n",
+         disciplines\nwith `goodqueue explain --deviations`; edit those pages, not this file.\n",
     );
     let mut written: Vec<&str> = Vec::new();
     for &(_, page) in PAGES {

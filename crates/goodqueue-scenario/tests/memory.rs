@@ -308,6 +308,18 @@ impl Watch for Impatient {
 }
 
 #[test]
+fn many_different_pages_of_many_objects_are_refused() {
+    let _alone = alone();
+    let page =
+        |mb: u64| format!("[[flows]]\nkind = \"web\"\npage = {{ size = \"{mb}mb\", requests = 100000 }}\n");
+    let pages = |count| (0..count).map(|number| page(900 + number)).collect::<String>();
+    assert!(runs(&pages(20), Path::new("")).is_ok());
+    let (said, bytes) = measured(|| runs(&pages(2000), Path::new("")).expect_err("too much").to_string());
+    assert!(said.contains("have 2100000 objects") && said.contains("at most 2000000 in all"), "{said}");
+    assert!(bytes < 20 * MB, "{bytes}");
+}
+
+#[test]
 fn a_page_of_many_objects_is_computed_once_for_all_flows_and_points_and_not_before_a_run() {
     let _alone = alone();
     let page = "kind = \"web\"\npage = { size = \"1000000kb\", requests = 100000 }\n";

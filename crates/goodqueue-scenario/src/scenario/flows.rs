@@ -109,6 +109,7 @@ pub(super) fn read_traffic(
     let around = Surroundings { link, tcp, hops, duration, names };
     let mut groups = Vec::new();
     let mut total = 0u32;
+    let mut objects = 0u64;
     for (index, node) in items.iter().enumerate() {
         let name = format!("`flows.{index}`");
         let table = Reader::of(root.document(), node, &name)?;
@@ -118,10 +119,26 @@ pub(super) fn read_traffic(
             let message = Diagnostic::new(format!("the flows are {total} in all"));
             return Err(table.error("count", message.allowed(format!("at most {MAX_FLOWS} in all"))));
         }
+        if let Traffic::Web(web) = &group.traffic {
+            objects = objects.saturating_add(web.requests());
+            if objects > MAX_OBJECTS_IN_ALL {
+                let message = Diagnostic::new(format!("the web pages of all tables have {objects} objects"));
+                return Err(table.error(
+                    "page",
+                    message
+                        .allowed(format!("at most {MAX_OBJECTS_IN_ALL} in all"))
+                        .help("fetch one page in several flows with `count`, or have smaller pages"),
+                ));
+            }
+        }
         groups.push(group);
     }
     Ok(groups)
 }
+
+/// Objects in the web pages of all tables. One takes 8 bytes, and a sweep holds the pages of some
+/// dozens of points.
+const MAX_OBJECTS_IN_ALL: u64 = 2_000_000;
 
 /// `count` bulk TCP flows each way and one ping: the Realtime Response Under Load test of Flent,
 /// without its UDP probes.

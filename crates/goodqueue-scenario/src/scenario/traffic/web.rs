@@ -128,6 +128,13 @@ fn read_objects(table: &Reader<'_>) -> Result<Vec<u64>, Diagnostic> {
     items.iter().map(size).collect()
 }
 
+impl Web {
+    /// Objects of the page.
+    pub(in crate::scenario) fn requests(&self) -> u64 {
+        self.objects.requests() as u64
+    }
+}
+
 impl Kind for Web {
     const NAME: &'static str = "web";
     const KEYS: &'static [&'static str] = &["page", "connections", "request", "interval"];

@@ -120,6 +120,9 @@ pub(crate) fn replace_soon(path: &Path, contents: &[u8]) -> io::Result<()> {
 pub fn check_writable(path: &Path) -> io::Result<()> {
     match Target::of(path, Existing::Used)? {
         Target::File(place) => {
+            if place != path && !target::folder(&place).exists() {
+                return Err(leads_nowhere(path, &place));
+            }
             remove_stale(target::folder(&place));
             if place.exists() {
                 system::may_write(&place)?;
@@ -131,6 +134,36 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
         // Opening a FIFO without a reader would block.
         Target::Stream(path) => system::may_write(&path),
     }
+}
+
+/// Makes a folder, and those in which it is, unless it is there already.
+///
+/// # Errors
+/// The folder cannot be made. If a symbolic link without a target or a file is in its place, the
+/// error names it.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    let Err(error) = std::fs::create_dir_all(path) else { return Ok(()) };
+    for place in path.ancestors().filter(|place| !place.as_os_str().is_empty()) {
+        let Ok(about) = place.symlink_metadata() else { continue };
+        if about.is_symlink() && !place.exists() {
+            return Err(leads_nowhere(place, &std::fs::read_link(place)?));
+        }
+        if !place.is_dir() {
+            let problem = format!("`{}` is not a folder", place.display());
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, problem));
+        }
+        break;
+    }
+    Err(error)
+}
+
+fn leads_nowhere(link: &Path, target: &Path) -> io::Error {
+    let problem = format!(
+        "`{}` is a symbolic link to `{}`, which does not exist; remove the link if you did not make it",
+        link.display(),
+        target.display()
+    );
+    io::Error::new(io::ErrorKind::NotFound, problem)
 }
 
 #[cfg(test)]

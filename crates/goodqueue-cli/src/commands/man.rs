@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Command};
 use clap_mangen::Man;
+use goodqueue_scenario::files;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::{Ending, Outcome};
@@ -31,7 +32,7 @@ pub(crate) fn main(args: &ManArgs, mut command: Command) -> Outcome {
     let unusable = |error: std::io::Error| {
         Diagnostic::new(format!("cannot make this folder: {error}")).in_argument("--out", &name)
     };
-    std::fs::create_dir_all(folder).map_err(unusable)?;
+    files::make_folder(folder).map_err(unusable)?;
     let mut written = 0;
     for command in std::iter::once(&command).chain(command.get_subcommands()) {
         if command.get_name() == "help" {

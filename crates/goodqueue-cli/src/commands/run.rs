@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 use goodqueue::Disciplines;
 use goodqueue_scenario::claim;
+use goodqueue_scenario::files;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::Overrides;
 use goodqueue_scenario::shard::stored_runs;
@@ -99,7 +100,7 @@ pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
     if let ([scenario], Some(shard)) = (&prepared[..], shard) {
         return machines::run_shard(scenario, &args.how, (&place, &store), shard);
     }
-    std::fs::create_dir_all(&args.out).map_err(|error| {
+    files::make_folder(&args.out).map_err(|error| {
         Diagnostic::new(format!("the folder cannot be made: {error}"))
             .help("choose another one")
             .in_argument("--out", &args.out.display().to_string())

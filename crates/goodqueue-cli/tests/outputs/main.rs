@@ -102,6 +102,24 @@ fn a_symbolic_link_of_the_user_stays_and_leads_to_the_new_results() {
 }
 
 #[test]
+fn a_planted_link_without_a_target_is_named_in_the_error() {
+    for (name, target, args) in [
+        ("x.json", "missing/x.json", &["compare", "s.toml", "--json", "x.json"][..]),
+        ("goodqueue-results", "missing", &["run", "s.toml"]),
+        ("o/runs", "missing", &["run", "s.toml", "--out", "o"]),
+        ("pages", "missing", &["man", "--out", "pages"]),
+    ] {
+        let folder = TempDir::new().unwrap();
+        fs::write(folder.path().join("s.toml"), SMALL).unwrap();
+        fs::create_dir(folder.path().join("o")).unwrap();
+        symlink(target, folder.path().join(name)).unwrap();
+        let message = refused(folder.path(), args);
+        assert!(message.contains(&format!("{name}` is a symbolic link to `")), "{message}");
+        assert!(message.contains(target) && message.contains("remove the link"), "{message}");
+    }
+}
+
+#[test]
 fn a_scenario_writes_to_plain_names_below_the_working_directory_only() {
     let folder = TempDir::new().unwrap();
     let outside = TempDir::new().unwrap();
@@ -179,6 +197,17 @@ fn two_outputs_of_one_file_are_refused_before_any_work() {
     .collect();
     assert_eq!(names(folder.path()), ["a.toml", "b.toml", "link"]);
     insta::assert_snapshot!(messages.join("\n\n"));
+}
+
+#[test]
+fn a_report_of_thousands_of_points_is_refused_before_any_work() {
+    let folder = TempDir::new().unwrap();
+    let delays: Vec<String> = (1..=600).map(|ms| format!("\"{ms}ms\"")).collect();
+    let swept = format!("[sweep]\n\"link.rtt\" = [{}]\n", delays.join(","));
+    fs::write(folder.path().join("s.toml"), format!("duration = \"1s\"\n{swept}")).unwrap();
+    let message = refused(folder.path(), &["run", "s.toml", "--report", "r.html"]);
+    assert!(message.contains("4200 disciplines at 600 points") && message.contains("--export"), "{message}");
+    assert_eq!(names(folder.path()), ["s.toml"]);
 }
 
 #[test]

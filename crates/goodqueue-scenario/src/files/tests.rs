@@ -27,6 +27,27 @@ fn a_file_that_grows_has_no_name_until_it_is_finished() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 1);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_without_a_target_is_named_before_any_work() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink("missing/target", &link).expect("made");
+    for said in [check_writable(&link), make_folder(&link), make_folder(&link.join("runs"))] {
+        let said = said.expect_err("no target").to_string();
+        assert!(said.contains("link` is a symbolic link to `") && said.contains("missing/target`"), "{said}");
+    }
+    // A link to a new file in a folder that exists is how a user keeps results elsewhere.
+    let new = folder.path().join("new");
+    std::os::unix::fs::symlink("new-target", &new).expect("made");
+    assert!(check_writable(&new).is_ok());
+    std::fs::write(folder.path().join("file"), "").expect("written");
+    let said = make_folder(&folder.path().join("file/runs")).expect_err("a file").to_string();
+    assert!(said.ends_with("file` is not a folder"), "{said}");
+    make_folder(&folder.path().join("a/b")).expect("made");
+    make_folder(&folder.path().join("a/b")).expect("there");
+}
+
 #[test]
 fn a_folder_or_a_file_in_no_folder_is_refused_before_any_work() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -20,7 +20,7 @@ pub(super) struct Folder {
 impl Folder {
     /// The folder at `path`, which is made if it is not there.
     pub(super) fn open(path: &Path, option: &'static str) -> Result<Self, Diagnostic> {
-        std::fs::create_dir_all(path).map_err(|error| {
+        files::make_folder(path).map_err(|error| {
             Diagnostic::new(format!("the folder `{}` cannot be made: {error}", path.display()))
                 .help(format!("choose another one with `{option}`"))
         })?;

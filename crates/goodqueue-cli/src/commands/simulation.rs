@@ -204,6 +204,13 @@ pub(crate) fn prepare(
         }
     };
     let mut runs = Runs::with(sweep, steps)?;
+    if report.is_some() && runs.disciplines() > MOST_IN_REPORT {
+        let (disciplines, points) = (runs.disciplines(), runs.sweep().count());
+        let message = format!("a report cannot show {disciplines} disciplines at {points} points of a sweep");
+        return Err(Diagnostic::new(message)
+            .allowed(format!("at most {MOST_IN_REPORT} disciplines at all points together"))
+            .help("sweep fewer values, or write a row for each run with `--export runs.csv`"));
+    }
     if how.tc_stats.is_some() {
         runs.keep_tc_stats();
     }
@@ -383,6 +390,10 @@ const NARROWEST: usize = 80;
 
 /// Largest number of parallel runs: each has its own thread.
 pub(crate) const MOST_JOBS: i64 = 1024;
+
+/// Disciplines at all points of a sweep in one report. One takes about 20 kB of the file and ten
+/// times as much memory.
+const MOST_IN_REPORT: usize = 4000;
 
 /// Damaged files that are named.
 const MOST_DAMAGED: usize = 20;

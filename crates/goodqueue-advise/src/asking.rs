@@ -11,6 +11,19 @@ use crate::kinds::kind;
 use crate::places::place;
 use crate::question::{Effort, Measurement, Question, Traces};
 
+impl Measurement {
+    /// Reads two pings, without and with load, written `IDLE,LOADED`.
+    ///
+    /// # Errors
+    /// One of them is missing, or is no time.
+    pub fn parse(text: &str) -> Result<Self, Diagnostic> {
+        let Some((idle, loaded)) = text.split_once(',') else {
+            return Err(Diagnostic::new("two times are needed").allowed("IDLE,LOADED, such as 20ms,300ms"));
+        };
+        Ok(Self { idle: units::time(idle.trim())?, loaded: units::time(loaded.trim())? })
+    }
+}
+
 impl Question {
     /// Asks about a line of these rates, written `DOWN/UP`, and this kind (see
     /// [`KINDS`](crate::KINDS)).

@@ -8,6 +8,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
 use crate::kind::LinkKind;
+use crate::kinds::kind;
 use crate::question::Measurement;
 
 /// What a data file of Flent says about a line.
@@ -35,7 +36,27 @@ impl FlentLine {
         let kbit = (bps / 1e3) as u64;
         Some(Rate::from_bps(kbit * 1000))
     }
+
+    /// Returns the rates of a line of the kind `link` that carried the measured goodput, as
+    /// `DOWN/UP`.
+    ///
+    /// # Errors
+    /// There is no such kind, or the measurement has no streams in one direction.
+    pub fn rates(&self, link: &str) -> Result<String, Diagnostic> {
+        // The kind of DSL depends on the rate; the overhead of any kind is near enough to choose it.
+        let goodput = self.goodput_bps[0].unwrap_or_default();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of a line")]
+        let kind = kind(link, Rate::from_bps((goodput * GOODPUT_TO_RATE) as u64))?;
+        match [0, 1].map(|direction| self.rate(kind, direction)) {
+            [Some(down), Some(up)] => Ok(format!("{down}/{up}")),
+            _ => Err(Diagnostic::new("the measurement has no TCP streams in one direction")
+                .help("give the rates as well, such as 40mbit/10mbit")),
+        }
+    }
 }
+
+/// About the share of headers and cells.
+const GOODPUT_TO_RATE: f64 = 1.1;
 
 /// Reads a data file of Flent (`.flent` or `.flent.gz`). `name` is for errors.
 ///

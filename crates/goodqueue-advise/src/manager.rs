@@ -35,9 +35,6 @@ pub(crate) trait Manager: Debug + Sync {
     /// Returns whether the lines of `tc` have the word `nat`.
     fn line_has_nat(&self) -> bool;
 
-    /// Returns whether packets of flows with ECN are marked instead of dropped.
-    fn marks(&self) -> bool;
-
     /// Returns the same with other parameters that may suit this line better.
     fn variants(&self, question: &Question) -> Vec<Box<dyn Manager>>;
 }

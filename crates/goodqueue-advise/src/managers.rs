@@ -12,10 +12,10 @@ use crate::question::Question;
 pub(crate) fn managers(question: &Question) -> Vec<Box<dyn Manager>> {
     let cake = Box::new(cake::Cake::of(question));
     // fq_codel knows no priorities.
-    if question.diffserv { vec![cake] } else { vec![cake, Box::new(fq_codel::FqCodel::default())] }
+    if question.diffserv { vec![cake] } else { vec![cake, Box::new(fq_codel::FqCodel)] }
 }
 
 /// Returns the one that needs least of the router's processor.
 pub(crate) fn light() -> Box<dyn Manager> {
-    Box::new(fq_codel::FqCodel::default())
+    Box::new(fq_codel::FqCodel)
 }

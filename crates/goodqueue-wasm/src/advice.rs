@@ -13,7 +13,7 @@ use wasm_bindgen::JsValue;
 /// A question, in the words of the command's options.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// Both rates, such as `40mbit/10mbit`. They may be left out with a measurement by Flent.
     rates: Option<String>,
     /// Kind of line.

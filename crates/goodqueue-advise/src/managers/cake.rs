@@ -142,10 +142,6 @@ impl Manager for Cake {
         self.looks_behind_nat
     }
 
-    fn marks(&self) -> bool {
-        true
-    }
-
     fn variants(&self, question: &Question) -> Vec<Box<dyn Manager>> {
         let mut variants: Vec<Box<dyn Manager>> = Vec::new();
         let of_line = RTTS.iter().find(|(_, rtt)| question.rtt <= *rtt).or(RTTS.last());

@@ -7,23 +7,10 @@ use crate::manager::{Manager, Side};
 use crate::question::Question;
 
 /// `tbf` with `fq_codel` inside.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct FqCodel {
-    /// Whether packets of flows with ECN are marked instead of dropped.
-    marks: bool,
-}
-
-impl Default for FqCodel {
-    fn default() -> Self {
-        Self { marks: true }
-    }
-}
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct FqCodel;
 
 impl FqCodel {
-    const fn words(self) -> &'static str {
-        if self.marks { "fq_codel" } else { "fq_codel noecn" }
-    }
-
     /// Returns the shaper's line without the discipline inside.
     fn shaper(rate: Rate, accounted: Option<&Encapsulation>) -> String {
         let usable = accounted.map_or(rate, |line| usable(rate, line));
@@ -37,22 +24,21 @@ impl FqCodel {
 
 impl Manager for FqCodel {
     fn name(&self) -> String {
-        format!("{} below tbf", self.words())
+        format!("{} below tbf", WORDS)
     }
 
     fn line(&self, _: Side, rate: Rate, accounted: Option<&Encapsulation>) -> String {
-        format!("{} [ {} ]", Self::shaper(rate, accounted), self.words())
+        format!("{} [ {} ]", Self::shaper(rate, accounted), WORDS)
     }
 
     fn tc(&self, device: &str, _: Side, rate: Rate, accounted: Option<&Encapsulation>) -> Vec<String> {
         vec![
             format!("tc qdisc replace dev {device} root handle 1: {}", Self::shaper(rate, accounted)),
-            format!("tc qdisc replace dev {device} parent 1: {}", self.words()),
+            format!("tc qdisc replace dev {device} parent 1: {}", WORDS),
         ]
     }
 
     fn sqm(&self, accounted: &Encapsulation) -> Vec<(&'static str, String)> {
-        let ecn = if self.marks { "ECN" } else { "NOECN" };
         let linklayer = match accounted.framing {
             _ if *accounted == Encapsulation::ETHERNET => "none",
             Framing::Atm => "atm",
@@ -64,8 +50,8 @@ impl Manager for FqCodel {
             // One class, as in the lines of tc. `simple.qos` has three.
             ("script", "simplest_tbf.qos".to_owned()),
             ("qdisc_advanced", "1".to_owned()),
-            ("ingress_ecn", ecn.to_owned()),
-            ("egress_ecn", ecn.to_owned()),
+            ("ingress_ecn", "ECN".to_owned()),
+            ("egress_ecn", "ECN".to_owned()),
             ("qdisc_really_really_advanced", "1".to_owned()),
             // SQM's own choice is a longer target on slow lines.
             ("itarget", "default".to_owned()),
@@ -93,19 +79,15 @@ impl Manager for FqCodel {
     }
 
     fn routeros(&self, _: Side) -> String {
-        format!("kind=fq-codel fq-codel-ecn={}", if self.marks { "yes" } else { "no" })
+        "kind=fq-codel fq-codel-ecn=yes".to_owned()
     }
 
     fn line_has_nat(&self) -> bool {
         false
     }
 
-    fn marks(&self) -> bool {
-        self.marks
-    }
-
     fn variants(&self, _: &Question) -> Vec<Box<dyn Manager>> {
-        vec![Box::new(Self { marks: !self.marks })]
+        Vec::new()
     }
 }
 
@@ -114,6 +96,8 @@ fn usable(rate: Rate, accounted: &Encapsulation) -> Rate {
     Rate::from_bps(accounted.usable(rate.as_bps()) / 1000 * 1000)
 }
 
+/// Packets of flows with ECN are marked instead of dropped: the default.
+const WORDS: &str = "fq_codel";
 /// A full packet with its Ethernet header.
 const LARGEST: u64 = 1514;
 
@@ -126,7 +110,7 @@ mod tests {
     #[test]
     fn sqm_adds_to_frames_of_ethernet_what_they_lack() {
         let option = |accounted: &Encapsulation, name: &str| {
-            let options = FqCodel::default().sqm(accounted);
+            let options = FqCodel.sqm(accounted);
             options.into_iter().find(|(option, _)| *option == name).map(|(_, value)| value)
         };
         let cable = Encapsulation { overhead: 18, mpu: 64, framing: Framing::Whole };
@@ -145,10 +129,10 @@ mod tests {
         let vdsl = Encapsulation { overhead: 34, mpu: 0, framing: Framing::Ptm };
         let rates = [Rate::from_bps(65_000_000), Rate::from_bps(13_000_000)];
         let lower = [Rate::from_bps(64_000_000), Rate::from_bps(12_800_000)];
-        assert_eq!(FqCodel::default().sqm_rates(rates, &vdsl), lower);
-        let line = FqCodel::default().line(Side::Egress, rates[0], Some(&vdsl));
+        assert_eq!(FqCodel.sqm_rates(rates, &vdsl), lower);
+        let line = FqCodel.line(Side::Egress, rates[0], Some(&vdsl));
         assert!(line.starts_with("tbf rate 64mbit "), "{line}");
         let cells = Encapsulation { framing: Framing::Atm, ..vdsl };
-        assert_eq!(FqCodel::default().sqm_rates(rates, &cells), rates);
+        assert_eq!(FqCodel.sqm_rates(rates, &cells), rates);
     }
 }

@@ -11,7 +11,6 @@ pub(super) const OPNSENSE: Notation = Notation { name: "opnsense", title: "OPNse
 
 fn setting(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
     let [down, up] = limited(question, setup)?.map(|rate| rate.as_bps() / 1000);
-    let ecn = if setup.manager.marks() { "checked" } else { "not checked" };
     Some(Setting {
         name: OPNSENSE.name,
         place: "OPNsense: Firewall > Shaper, with advanced mode on, then Apply".to_owned(),
@@ -24,7 +23,7 @@ fn setting(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
              \x20 bandwidth                    {down:<15} {up}\n\
              \x20 bandwidth metric             Kbit/s          Kbit/s\n\
              \x20 scheduler type               FlowQueue-CoDel FlowQueue-CoDel\n\
-             \x20 (FQ-)CoDel ECN               {ecn:<15} {ecn}\n\
+             \x20 (FQ-)CoDel ECN               checked         checked\n\
              \x20 FQ-CoDel limit               1000            1000\n\
              \x20 description                  Download        Upload\n\
              Queues > +\n\

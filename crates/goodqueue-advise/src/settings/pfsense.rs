@@ -11,7 +11,6 @@ pub(super) const PFSENSE: Notation = Notation { name: "pfsense", title: "pfSense
 
 fn setting(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
     let [down, up] = limited(question, setup)?.map(|rate| rate.as_bps() / 1000);
-    let ecn = if setup.manager.marks() { "checked" } else { "not checked" };
     Some(Setting {
         name: PFSENSE.name,
         place: "pfSense: Firewall > Traffic Shaper > Limiters, then a floating rule, then Apply Changes"
@@ -28,7 +27,7 @@ fn setting(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
              \x20 Queue Management Algorithm     Tail Drop       Tail Drop\n\
              \x20 Scheduler                      FQ_CODEL        FQ_CODEL\n\
              \x20 Queue Length                   1000            1000\n\
-             \x20 ECN                            {ecn:<15} {ecn}\n\
+             \x20 ECN                            checked         checked\n\
              Add New Queue below each\n\
              \x20 Enable                         checked         checked\n\
              \x20 Name                           WANDownQ        WANUpQ\n\

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use goodqueue_advise::{
-    FlentLine, KINDS, Measurement, Question, Traces, advise, heading, kind, read_flent, routers, words,
+    FlentLine, KINDS, Measurement, Question, Traces, advise, heading, read_flent, routers, words,
 };
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::{input, units};
@@ -196,7 +196,7 @@ fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
             Question::recorded(Traces { down: down.clone(), up: up.clone() }, link)?
         }
         (Some(rates), ..) => Question::new(rates, link)?,
-        (None, _, _, Some(line)) => Question::new(&rates_of(line, link)?, link)?,
+        (None, _, _, Some(line)) => Question::new(&line.rates(link)?, link)?,
         (None, ..) => {
             return Err(Diagnostic::new("the rates of the line are missing")
                 .allowed("RATES such as 40mbit/10mbit, --flent FILE, or --trace-down FILE --trace-up FILE"));
@@ -206,7 +206,7 @@ fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
         question = question.with_measurement(line.measured)?;
     }
     if let Some(text) = &args.ping {
-        let measured = pings(text).map_err(|error| error.in_argument("--ping", text))?;
+        let measured = Measurement::parse(text).map_err(|error| error.in_argument("--ping", text))?;
         question = question.with_measurement(measured).map_err(|error| error.in_argument("--ping", text))?;
     }
     if let Some(text) = &args.rtt {
@@ -228,26 +228,6 @@ fn flent(path: &std::path::Path) -> Result<FlentLine, Diagnostic> {
         Diagnostic::new(format!("`{name}` cannot be read: {error}")).in_argument("--flent", &name)
     })?;
     read_flent(&name, &bytes)
-}
-
-/// Returns the rates of a line that carried the measured goodput.
-fn rates_of(line: &FlentLine, link: &str) -> Result<String, Diagnostic> {
-    // The kind of DSL depends on the rate; the overhead of any kind is near enough to choose it.
-    let goodput = line.goodput_bps[0].unwrap_or_default();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of a line")]
-    let kind = kind(link, goodqueue::Rate::from_bps((goodput * GOODPUT_TO_RATE) as u64))?;
-    match [0, 1].map(|direction| line.rate(kind, direction)) {
-        [Some(down), Some(up)] => Ok(format!("{down}/{up}")),
-        _ => Err(Diagnostic::new("the measurement has no TCP streams in one direction")
-            .help("give the rates as well, such as 40mbit/10mbit")),
-    }
-}
-
-fn pings(text: &str) -> Result<Measurement, Diagnostic> {
-    let Some((idle, loaded)) = text.split_once(',') else {
-        return Err(Diagnostic::new("two times are needed").allowed("IDLE,LOADED, such as 20ms,300ms"));
-    };
-    Ok(Measurement { idle: units::time(idle.trim())?, loaded: units::time(loaded.trim())? })
 }
 
 /// Refuses names that could not be pasted into a shell.
@@ -275,5 +255,3 @@ fn check_only(args: &AdviseArgs) -> Result<(), Diagnostic> {
 
 /// Kind of a line of which only a recording is known.
 const RECORDED: &str = "lte";
-/// About the share of headers and cells.
-const GOODPUT_TO_RATE: f64 = 1.1;

@@ -21,6 +21,6 @@ self.onmessage = async ({ data }: MessageEvent<ToAdviser>) => {
   }
 };
 
-const started = init().then(() => {
+const started = init({ module_or_path: new URL("goodqueue_wasm_bg.wasm", import.meta.url) }).then(() => {
   post({ type: "ready", links: (JSON.parse(catalogue()) as { links: { name: string; title: string }[] }).links });
 });

@@ -8,7 +8,7 @@ use crate::setup::Setup;
 
 /// Returns the steps in their order.
 pub(crate) fn steps(question: &Question, setup: &Setup<'_>) -> Vec<String> {
-    let total = setup.rates(question).iter().map(|rate| rate.as_bps()).sum();
+    let total: u64 = setup.rates(question).iter().map(|rate| rate.as_bps()).sum();
     let mut steps = vec![
         "Measure now, with nothing else on the line: the Waveform bufferbloat test in a browser, or `flent rrul`. \
          Measure again afterwards with the same test; `goodqueue advise --flent FILE` reads what Flent measured."
@@ -22,7 +22,7 @@ pub(crate) fn steps(question: &Question, setup: &Setup<'_>) -> Vec<String> {
         format!(
             "Is the router fast enough? It has to shape {} in both directions together: {} If a speed test stays below \
              the shaper while one core is busy (`top`), use --only openwrt-light.",
-            units::show_rate(goodqueue::Rate::from_bps(total)),
+            units::show_rate(goodqueue::Rate::from_bps(total.div_ceil(MBIT) * MBIT)),
             processor(total)
         ),
     ];
@@ -35,6 +35,8 @@ pub(crate) fn steps(question: &Question, setup: &Setup<'_>) -> Vec<String> {
     }
     steps
 }
+
+const MBIT: u64 = 1_000_000;
 
 /// Says which processor shapes this rate with CAKE. docs/advise.md has the sources.
 const fn processor(bps: u64) -> &'static str {

@@ -50,7 +50,7 @@ fn the_answer_has_today_the_lines_to_set_and_the_improvement() {
     }
     let advice: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
     assert!(advice["today"]["ping_s"].as_f64() > advice["advised"]["ping_s"].as_f64());
-    assert!(advice["tried"].as_array().unwrap().len() > 10);
+    assert!(advice["tried"].as_array().unwrap().len() >= 10);
     let report = std::fs::read_to_string(report).unwrap();
     assert!(report.contains("today") && report.contains("advice"));
     let again = goodqueue(&["compare", &scenario, "--time", "1s", "--quiet"]);

@@ -248,7 +248,7 @@ mod tests {
         let (changes, remarks) = read_changes(&[None; 2], &Disciplines::new(), &path).unwrap();
         let told: Vec<String> = remarks.iter().map(ToString::to_string).collect();
         assert_eq!((changes.len(), told.len()), (2, 1), "{told:?}");
-        assert!(told[0].contains("changes:3: `target 5` of fq_codel means 5us, as in tc"), "{}", told[0]);
+        assert!(told[0].contains("changes:3:1: `target 5` of fq_codel means 5us, as in tc"), "{}", told[0]);
     }
 
     #[test]

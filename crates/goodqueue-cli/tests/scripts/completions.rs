@@ -73,7 +73,7 @@ fn bash_offers_the_values_of_options_and_arguments() {
         (&["shell", "--rate", "1mbit", "--qdisc-up", "dual"], &["dualpi2"]),
         (&["run", "--set", "link.rtt=1ms", "rrul-10-"], &["rrul-10-1", "rrul-10-10"]),
         (&["advise", "40mbit/10mbit", "--link", "wifi"], &["wifi", "wifi-fq"]),
-        (&["advise", "--only", "net"], &["networkd"]),
+        (&["advise", "--only", "net"], &["networkd", "networkmanager"]),
         (
             &["compare", "--metric", "induced_latency_s.p9"],
             &["induced_latency_s.p95", "induced_latency_s.p99"],

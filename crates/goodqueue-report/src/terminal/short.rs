@@ -1,10 +1,10 @@
 //! The short table: what a person wants to know first, as wide as the terminal.
 
 use comfy_table::{Cell, Table};
-use goodqueue_scenario::measure::grade;
 use goodqueue_scenario::metrics::{self, Column, Group, LOSS};
 
 use super::line::{Line, align, plain_table, value, wrapped};
+use crate::grade::of_mean;
 
 /// Returns the table: grade, loaded ping, goodput and loss, then as many of the other columns of
 /// the main table as fit `width`; and the columns that it has.
@@ -48,7 +48,7 @@ fn filled(lines: &[Line<'_>], columns: &[Column<'_>]) -> Table {
     let headings = columns.iter().map(|column| column.heading.as_str());
     table.set_header(["\n\nqdisc", "\n\ngrade"].into_iter().chain(headings));
     for line in lines {
-        let grade = line.mean(|run| run.induced_latency_s.mean).map_or("–", grade);
+        let grade = of_mean(&line.runs).unwrap_or("–");
         let cells = columns.iter().map(|column| line.cell(column));
         table.add_row([wrapped(&line.label(), NAME)].into_iter().chain([Cell::new(grade)]).chain(cells));
     }

@@ -142,9 +142,9 @@ function Answer({ state }: { state: State }) {
     <section aria-live="polite">
       <h2>What happens today, and with the setting</h2>
       <div class="numbers">
-        <p><b class="ms" data-grade="bad">{ms(added[0])} ms</b> longer takes every click, word and shot today while the line is busy
+        <p><b class="ms" data-grade="bad">{ms(added[0])} ms</b> added today to each click, word and move while the line is busy
           {advice !== null && <> (grade {advice.today.grade})</>}</p>
-        <p><b class="ms" data-grade="good">{ms(added[1])} ms</b> longer with the setting
+        <p><b class="ms" data-grade="good">{ms(added[1])} ms</b> added with the setting
           {advice !== null && <> (grade {advice.advised.grade})</>}</p>
       </div>
       {advice === null && (
@@ -211,19 +211,24 @@ function Settings({ settings }: { settings: Setting[] }) {
       <h2>What to set</h2>
       <label>Your router
         <select value={setting.name} onChange={(event) => setName(event.currentTarget.value)}>
-          {settings.map((one) => <option value={one.name}>{one.place.split(":")[0]}</option>)}
+          {settings.map((one) => <option value={one.name}>{one.place.split(":")[0]!.replaceAll("`", "")}</option>)}
         </select>
       </label>
       {setting.before.length > 0 && <><h3>Before</h3><ul>{setting.before.map((step) => <li>{step}</li>)}</ul></>}
-      <p>{setting.place}</p>
+      <p>{words(setting.place)}</p>
       <div class="setting">
         <pre>{setting.text}</pre>
         <button type="button" onClick={() => void copy()}>{copied ? "Copied" : "Copy"}</button>
       </div>
-      {setting.remarks.map((remark) => <p>{remark}</p>)}
+      {setting.remarks.map((remark) => <p>{words(remark)}</p>)}
       {setting.undo.length > 0 && <details><summary>Take it back</summary><pre>{setting.undo.join("\n")}</pre></details>}
     </section>
   );
+}
+
+/** Text whose code is between backticks. */
+function words(text: string) {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part));
 }
 
 /** The line without its router, in the playground: the buffer of the modem beside the shaper. */

@@ -15,6 +15,7 @@ use crate::model::{Model, Router};
 use crate::observe::{First, Observe};
 use crate::question::Question;
 use crate::setup::Setup;
+use crate::shares::Shares;
 use crate::simulated::Simulator;
 use crate::span::Span;
 use crate::verification::verified;
@@ -50,7 +51,7 @@ pub fn advise(
     let Some(all) = search.tried(pairs.into_iter().map(with).collect(), [0.05, 0.3])? else {
         return Ok(None);
     };
-    let Some(rates) = search.best(&all) else { return Ok(None) };
+    let Some(rates) = search.rates(&all) else { return Ok(None) };
     let variants: Vec<Box<dyn Manager>> =
         managers.iter().flat_map(|manager| manager.variants(question)).collect();
     let usual = managers[1..].iter().chain(&variants).map(|manager| Setup { manager: &**manager, ..rates });
@@ -123,9 +124,21 @@ impl Search<'_> {
         Ok(Some(found))
     }
 
-    fn best<'m>(&self, all: &[(Setup<'m>, Candidate)]) -> Option<Setup<'m>> {
-        let candidates: Vec<Candidate> = all.iter().map(|(_, candidate)| *candidate).collect();
-        best(&candidates, self.model.question.rtt_s()).map(|number| all[number].0)
+    /// Returns the best rates of the shapers. Where each direction has its own, a flow gets more of a
+    /// faster shaper, and the rates of the shapers tell which is better. The goodput of a short run
+    /// differs by more than they do.
+    fn rates<'m>(&self, all: &[(Setup<'m>, Candidate)]) -> Option<Setup<'m>> {
+        let question = self.model.question;
+        let carried = |(setup, measured): &(Setup<'m>, Candidate)| match question.kind.shares {
+            #[expect(clippy::cast_precision_loss, reason = "rates of shapers")]
+            Shares::Apart { .. } => {
+                let goodput_bps = setup.rates(question).map(|rate| rate.as_bps() as f64);
+                Candidate { goodput_bps, ..*measured }
+            }
+            Shares::Together(_) => *measured,
+        };
+        let candidates: Vec<Candidate> = all.iter().map(carried).collect();
+        best(&candidates, question.rtt_s()).map(|number| all[number].0)
     }
 
     /// Returns the best setting, but the first one unless another is clearly better: it is the usual

@@ -53,7 +53,7 @@ fn the_answer_has_today_the_lines_to_set_and_the_improvement() {
     assert!(advice["tried"].as_array().unwrap().len() >= 10);
     let report = std::fs::read_to_string(report).unwrap();
     assert!(report.contains("today") && report.contains("advice"));
-    let again = goodqueue(&["compare", &scenario, "--time", "1s", "--quiet"]);
+    let again = goodqueue(&["compare", &scenario, "--time", "6s", "--quiet"]);
     assert!(again.status.success() && text(&again.stdout).contains("today"), "{}", text(&again.stderr));
 }
 

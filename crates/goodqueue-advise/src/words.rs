@@ -123,7 +123,7 @@ fn steps(advice: &Advice) -> String {
         let mut lines = step.lines();
         text += &wrapped(&format!("{number}. {}", lines.next().unwrap_or_default()), 3);
         // A command is one line, so that it can be copied.
-        text.extend(lines.map(|command| format!("   {command}\n")));
+        text.extend(lines.map(|command| format!("     {command}\n")));
     }
     text + "\n"
 }

@@ -169,7 +169,10 @@ fn the_printed_lines_are_the_simulated_ones_with_and_without_priorities() {
         question.diffserv = diffserv;
         let advice = advised(&question);
         for line in &advice.lines {
-            assert!(setting(&advice, "tc").contains(line), "{line}: {}", setting(&advice, "tc"));
+            // tc takes the discipline below a token bucket as a command of its own.
+            for part in line.trim_end_matches(" ]").split(" [ ") {
+                assert!(setting(&advice, "tc").contains(part), "{part}: {}", setting(&advice, "tc"));
+            }
             assert!(advice.scenario.contains(line), "{line}: {}", advice.scenario);
             assert_eq!(line.contains("diffserv3"), diffserv, "{line}");
         }

@@ -38,7 +38,7 @@ fn the_answer_has_today_the_lines_to_set_and_the_improvement() {
     for part in [
         "Today:  pings take",
         "Advice: pings take",
-        "tc qdisc replace dev wan0 root cake bandwidth",
+        "tc qdisc replace dev wan0 root ",
         "dev ifb4wan0",
         "option interface 'wan0'",
         "Before you start\n1. Measure now",
@@ -77,6 +77,7 @@ fn the_page_of_the_book_shows_the_real_output() {
     }
 }
 
+/// networkd sets cake only, which is the one discipline with priorities.
 #[test]
 fn the_setting_of_one_router_can_go_into_a_file() {
     let out = goodqueue(&[
@@ -86,6 +87,7 @@ fn the_setting_of_one_router_can_go_into_a_file() {
         "cable",
         "--seeds",
         "1",
+        "--diffserv",
         "--quiet",
         "--only",
         "networkd",
@@ -110,7 +112,7 @@ fn the_steps_before_are_told_beside_the_file() {
     let out = goodqueue(&["advise", "2mbit/1mbit", "--link", "cable", "--seeds", "1", "--only", "routeros"]);
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert!(
-        text(&out.stdout).starts_with("/queue type\nadd name=goodqueue-down kind=cake "),
+        text(&out.stdout).starts_with("/queue type\nadd name=goodqueue-down kind="),
         "{}",
         text(&out.stdout)
     );

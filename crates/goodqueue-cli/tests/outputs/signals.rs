@@ -68,8 +68,8 @@ fn ctrl_c_ends_a_command_that_still_checks_the_points_of_a_sweep() {
     assert!(!folder.path().join("goodqueue-results").exists(), "the points had been checked");
 }
 
-/// Runs `s.toml` and sends SIGINT as soon as `is_time` holds for `/proc/PID/status` and the CPU time
-/// in clock ticks.
+/// Runs `s.toml` and sends SIGINT as soon as `is_time` holds for `/proc/PID/status` and the CPU
+/// time in clock ticks.
 fn interrupted(folder: &TempDir, is_time: impl Fn(&str, u64) -> bool) -> Output {
     let mut command = goodqueue(folder.path());
     command.args(["run", "s.toml", "--jobs", "1"]);

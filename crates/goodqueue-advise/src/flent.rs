@@ -43,7 +43,8 @@ impl FlentLine {
     /// # Errors
     /// There is no such kind, or the measurement has no streams in one direction.
     pub fn rates(&self, link: &str) -> Result<String, Diagnostic> {
-        // The kind of DSL depends on the rate; the overhead of any kind is near enough to choose it.
+        // The kind of DSL depends on the rate; the overhead of any kind is near enough to choose
+        // it.
         let goodput = self.goodput_bps[0].unwrap_or_default();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of a line")]
         let kind = kind(link, Rate::from_bps((goodput * GOODPUT_TO_RATE) as u64))?;

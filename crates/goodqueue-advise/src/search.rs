@@ -124,9 +124,9 @@ impl Search<'_> {
         Ok(Some(found))
     }
 
-    /// Returns the best rates of the shapers. Where each direction has its own, a flow gets more of a
-    /// faster shaper, and the rates of the shapers tell which is better. The goodput of a short run
-    /// differs by more than they do.
+    /// Returns the best rates of the shapers. Where each direction has its own, a flow gets more of
+    /// a faster shaper, and the rates of the shapers tell which is better. The goodput of a short
+    /// run differs by more than they do.
     fn rates<'m>(&self, all: &[(Setup<'m>, Candidate)]) -> Option<Setup<'m>> {
         let question = self.model.question;
         let carried = |(setup, measured): &(Setup<'m>, Candidate)| match question.kind.shares {
@@ -141,8 +141,8 @@ impl Search<'_> {
         best(&candidates, question.rtt_s()).map(|number| all[number].0)
     }
 
-    /// Returns the best setting, but the first one unless another is clearly better: it is the usual
-    /// one, and a real line has other traffic than this load.
+    /// Returns the best setting, but the first one unless another is clearly better: it is the
+    /// usual one, and a real line has other traffic than this load.
     fn preferred<'m>(&self, all: &[(Setup<'m>, Candidate)]) -> Option<Setup<'m>> {
         let candidates: Vec<Candidate> = all.iter().map(|(_, candidate)| *candidate).collect();
         let rtt_s = self.model.question.rtt_s();
@@ -170,7 +170,7 @@ fn router(number: usize, setup: &Setup<'_>, question: &Question) -> Router {
 
 /// Seed of all runs of the search. The verification has others.
 pub(crate) const SEARCH_SEED: u64 = 1;
-/// Share of goodput by which another setting than the usual one is clearly better. Less than a tenth
-/// depends on the load, and the usual setting has advantages that one load does not show, such as
-/// fairness between hosts.
+/// Share of goodput by which another setting than the usual one is clearly better. Less than a
+/// tenth depends on the load, and the usual setting has advantages that one load does not show,
+/// such as fairness between hosts.
 const CLEAR: f64 = 0.1;

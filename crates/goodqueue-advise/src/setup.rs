@@ -11,7 +11,8 @@ use crate::question::Question;
 pub(crate) struct Setup<'m> {
     /// The discipline.
     pub(crate) manager: &'m dyn Manager,
-    /// Rates of the shapers towards the home and the Internet, in thousandths of the modelled line's.
+    /// Rates of the shapers towards the home and the Internet, in thousandths of the modelled
+    /// line's.
     pub(crate) shares: [u64; 2],
     /// Whether the shaper knows how the line carries packets.
     pub(crate) accounts: bool,

@@ -54,9 +54,9 @@ pub struct Run {
     /// Ping round-trip time minus the base round-trip time, over all pings.
     pub induced_latency_s: Summary,
     /// Letter for the latency under load: A+ below 5 ms of mean induced latency, A 30, B 60, C 200,
-    /// D 400, F above. It is B at best if more than 1 % of the pings are lost, and C at best if more
-    /// than 3 % are, or if the queue drops packets of endless TCP flows while its link is used less
-    /// than half of the time.
+    /// D 400, F above. It is B at best if more than 1 % of the pings are lost, and C at best if
+    /// more than 3 % are, or if the queue drops packets of endless TCP flows while its link is used
+    /// less than half of the time.
     pub grade: Option<String>,
     /// Measurements of the probes.
     pub probes: Probes,

@@ -20,7 +20,7 @@ def test_each_run_has_a_row_with_metrics_in_si_units(results: gq.Results) -> Non
     assert list(frame["qdisc"]) == ["pfifo", "pfifo", "fq_codel", "fq_codel"]
     assert list(frame["seed"]) == [1, 2, 1, 2]
     means = frame.groupby("qdisc")["induced_latency_s.mean"].mean()
-    assert 0 < means["fq_codel"] < means["pfifo"] < 1
+    assert 0 < means["fq_codel"] < means["pfifo"] < 10, "seconds"
     assert (frame["goodput.down"] > 1e5).all(), "bits per second"
 
 

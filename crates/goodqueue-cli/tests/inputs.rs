@@ -145,6 +145,7 @@ const WRITTEN: &[&str] = &[
 /// test.
 const OTHERS: &[&str] = &[
     "advise <rates>",
+    "advise <up>",
     "completions <shell>",
     "list <what>",
     "new-aqm --out",

@@ -81,8 +81,8 @@ pub(crate) struct AdviseArgs {
     /// routeros (MikroTik), opnsense, pfsense, unifi or eero.
     #[arg(long, value_name = "ROUTER", help_heading = "Router")]
     only: Option<String>,
-    /// Most seeds with which the advice is verified, for each traffic mix. Fewer do if the values are
-    /// known well enough.
+    /// Most seeds with which the advice is verified, for each traffic mix. Fewer do if the values
+    /// are known well enough.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=100), help_heading = "Simulation")]
     seeds: u64,
     /// Number of parallel runs, at most 1024 [default: the number of processors].

@@ -8,7 +8,8 @@ import { command, fromHash, missing, question, toHash } from "./asked.ts";
 import type { Asked } from "./asked.ts";
 import { FIRST, toHash as playgroundHash } from "./settings.ts";
 
-interface File {
+/** A measurement that somebody chose. */
+interface Chosen {
   name: string;
   bytes: Uint8Array<ArrayBuffer>;
 }
@@ -26,7 +27,7 @@ const IDLE: State = { first: null, advice: null, fraction: 0, error: null, asked
 
 function Page() {
   const [asked, setAsked] = useState<Asked>(() => fromHash(location.hash));
-  const [file, setFile] = useState<File | null>(null);
+  const [file, setFile] = useState<Chosen | null>(null);
   const [links, setLinks] = useState<{ name: string; title: string }[]>([]);
   const [state, setState] = useState<State>(IDLE);
   const worker = useRef<Worker | null>(null);
@@ -47,7 +48,7 @@ function Page() {
     return fresh;
   };
 
-  const ask = (what: Asked, flent: File | null) => {
+  const ask = (what: Asked, flent: Chosen | null) => {
     const lacking = missing(what, flent !== null);
     if (lacking !== null) return setState({ ...IDLE, error: lacking });
     setState({ ...IDLE, asked: what });
@@ -87,8 +88,8 @@ function Page() {
 }
 
 function Form({ asked, file, links, change, choose, ask }: {
-  asked: Asked; file: File | null; links: { name: string; title: string }[];
-  change: (asked: Asked) => void; choose: (file: File | null) => void; ask: () => void;
+  asked: Asked; file: Chosen | null; links: { name: string; title: string }[];
+  change: (asked: Asked) => void; choose: (file: Chosen | null) => void; ask: () => void;
 }) {
   const field = (key: "down" | "up" | "idle" | "loaded", label: string, unit: string, example: string) => (
     <label>{label}
@@ -158,7 +159,7 @@ function Answer({ state }: { state: State }) {
   );
 }
 
-function Details({ advice, asked, file }: { advice: Advice; asked: Asked; file: File | null }) {
+function Details({ advice, asked, file }: { advice: Advice; asked: Asked; file: Chosen | null }) {
   const { today, advised } = advice;
   const [watched, watch] = useState(false);
   return (
@@ -199,17 +200,22 @@ function Details({ advice, asked, file }: { advice: Advice; asked: Asked; file: 
 function Settings({ settings }: { settings: Setting[] }) {
   const [name, setName] = useState("openwrt");
   const setting = settings.find((one) => one.name === name) ?? settings[0];
-  const [copied, setCopied] = useState(false);
+  const [copied, setCopied] = useState("Copy");
   if (setting === undefined) return null;
   const copy = async () => {
-    await navigator.clipboard.writeText(setting.text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 2000);
+    try {
+      await navigator.clipboard.writeText(setting.text);
+      setCopied("Copied");
+    } catch {
+      // Only pages of a secure address may write to the clipboard.
+      setCopied("Select the text to copy it");
+    }
+    setTimeout(() => setCopied("Copy"), 4000);
   };
   return (
     <section>
       <h2>What to set</h2>
-      <label>Your router
+      <label>Your router{" "}
         <select value={setting.name} onChange={(event) => setName(event.currentTarget.value)}>
           {settings.map((one) => <option value={one.name}>{one.place.split(":")[0]!.replaceAll("`", "")}</option>)}
         </select>
@@ -218,7 +224,7 @@ function Settings({ settings }: { settings: Setting[] }) {
       <p>{words(setting.place)}</p>
       <div class="setting">
         <pre>{setting.text}</pre>
-        <button type="button" onClick={() => void copy()}>{copied ? "Copied" : "Copy"}</button>
+        <button type="button" onClick={() => void copy()}>{copied}</button>
       </div>
       {setting.remarks.map((remark) => <p>{words(remark)}</p>)}
       {setting.undo.length > 0 && <details><summary>Take it back</summary><pre>{setting.undo.join("\n")}</pre></details>}

@@ -1,4 +1,5 @@
-// The answers of the module, as the page reads them. The schema is that of `goodqueue schema advise`.
+// The answers of the module, as the page reads them: the schema is that of
+// `goodqueue schema advise`.
 
 /** The first answer, before anything is verified. */
 export interface First {

@@ -210,7 +210,7 @@ export function quoted(word: string): string {
   return /^[A-Za-z0-9_./:=%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Returns the part of the address behind `#` that holds these settings. Defaults are left out. */
+/** Returns the part of the address behind `#` that holds these settings. Defaults, and an empty version, are left out. */
 export function toHash(settings: Settings, version: string): string {
   const query = new URLSearchParams();
   const base = isScenario(settings) ? KEPT : FIRST;
@@ -223,7 +223,7 @@ export function toHash(settings: Settings, version: string): string {
   }
   const text = query.toString();
   if (text === "") return "";
-  query.set("v", version);
+  if (version !== "") query.set("v", version);
   return `#${query.toString()}`;
 }
 

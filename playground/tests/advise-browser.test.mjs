@@ -40,6 +40,9 @@ test("a person types a line, sees a first answer, and copies what to set", { ski
   assert.ok(today > 4 * advised, `${today} ms today, ${advised} ms with the setting`);
   assert.match(await page.$eval(".setting pre", (one) => one.textContent), /option qdisc 'cake'/);
   assert.match(await page.evaluate(() => location.hash), /down=3&up=1&link=cable/);
+  await page.evaluate(() => [...document.querySelectorAll("button")].find((one) => one.textContent === "Show the packets of both").click());
+  const frame = await (await page.waitForSelector("iframe.show")).contentFrame();
+  await frame.waitForSelector(".column:nth-child(2) .scene");
   await page.close();
 });
 

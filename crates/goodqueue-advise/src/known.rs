@@ -15,10 +15,9 @@ impl Blocks {
     /// Adds the blocks of a run that has series.
     pub(crate) fn add(&mut self, run: &Run, warmup_s: f64) {
         let Some(series) = &run.series else { return };
-        let count = (run.duration_s / BLOCK_S).floor();
-        let mut start = warmup_s;
-        let mut number = 0.0;
-        while number < count {
+        let end_of_run = warmup_s + run.duration_s;
+        let starts = (0_u32..).map(|number| warmup_s + f64::from(number) * BLOCK_S);
+        for start in starts.take_while(|start| start + BLOCK_S <= end_of_run) {
             let end = start + BLOCK_S;
             let inside = |at: f64| at >= start && at < end;
             let pings = series.pings.iter().filter(|(at, _)| inside(*at)).filter_map(|(_, time)| *time);
@@ -39,8 +38,6 @@ impl Blocks {
                     .sum();
                 self.goodput_bps[side].push(sum);
             }
-            start = end;
-            number += 1.0;
         }
     }
 

@@ -45,7 +45,7 @@ pub fn advise(
     };
     observer.first(&first);
 
-    // What holds on a line that is a hundredth slower than the model does not hang by a thread.
+    // The rates must also hold on a line that is a hundredth slower than the model.
     let compared = model.slower(Span::compared(question));
     let mut search = Search { model: &compared, simulator, tried: Vec::new() };
     let Some(all) = search.tried(pairs.into_iter().map(with).collect(), [0.05, 0.3])? else {
@@ -112,8 +112,9 @@ impl Search<'_> {
             .map(|(number, setup)| (setup, candidate(&of_router(number))))
             .collect();
         for (router, (_, candidate)) in routers.into_iter().zip(&found) {
-            let known = self.tried.iter().any(|tried| tried.lines == router.lines);
-            if !known {
+            // The best rates are tried twice: with other rates, and with other disciplines.
+            let is_known = self.tried.iter().any(|tried| tried.lines == router.lines);
+            if !is_known {
                 self.tried.push(Tried {
                     lines: router.lines,
                     latency_s: candidate.latency_s,
@@ -124,9 +125,9 @@ impl Search<'_> {
         Ok(Some(found))
     }
 
-    /// Returns the best rates of the shapers. Where each direction has its own, a flow gets more of
-    /// a faster shaper, and the rates of the shapers tell which is better. The goodput of a short
-    /// run differs by more than they do.
+    /// Returns the best rates of the shapers. Where each direction has its own shaper, a faster one
+    /// carries more. The candidates are then compared by these rates, because the goodput of a
+    /// short run varies more between seeds than between neighbouring rates.
     fn rates<'m>(&self, all: &[(Setup<'m>, Candidate)]) -> Option<Setup<'m>> {
         let question = self.model.question;
         let carried = |(setup, measured): &(Setup<'m>, Candidate)| match question.kind.shares {
@@ -147,7 +148,8 @@ impl Search<'_> {
         let candidates: Vec<Candidate> = all.iter().map(|(_, candidate)| *candidate).collect();
         let rtt_s = self.model.question.rtt_s();
         let number = best(&candidates, rtt_s)?;
-        let (usual, other) = (candidates[0], candidates[number]);
+        let usual = candidates[0];
+        let other = candidates[number];
         let most = most(&candidates);
         let carries_more = other.share_of(most) > usual.share_of(most) * (1.0 + CLEAR);
         let is_clearly_better = carries_more || !usual.is_hardly_slower_than(other.latency_s, rtt_s);

@@ -25,7 +25,8 @@ pub(crate) struct Verified {
     pub(crate) mixes: Vec<OfMix>,
     /// Added latency in the first seconds of the load of the first mix, today and with the advice.
     pub(crate) first_s: [f64; 2],
-    /// Without the line's encapsulation, with the first mix.
+    /// Without the line's encapsulation, with the first mix. The runs with the advice if it makes
+    /// no difference.
     pub(crate) without: Vec<Run>,
     /// Other equipment instead of a shaper.
     pub(crate) equipment: Option<Equipment>,
@@ -59,14 +60,15 @@ pub(crate) fn verified(
         .iter()
         .map(|mix| OfMix { mix, runs: Default::default(), instead: Vec::new(), blocks: Default::default() })
         .collect();
-    let (mut without, mut of_first): (Vec<Run>, Vec<Vec<Run>>) = (Vec::new(), vec![Vec::new(); 3]);
-    let step =
-        if question.effort.series { default_step(duration(model)) } else { Duration::from_millis(500) };
+    // The runs of the first mix, for each router.
+    let mut of_first: Vec<Vec<Run>> = vec![Vec::new(); routers.all.len()];
+    let step = if question.effort.series { default_step(duration(model)) } else { COARSE };
     let beginning =
         [model.lasting(Span::beginning()).scenario(&VERIFIED[0], &routers.all[..2], SEARCH_SEED + 1)?];
     let Some(runs) = simulator.runs(&beginning, None, [0.5, 0.52])? else { return Ok(None) };
     let first_s = [added(&runs[0]), added(&runs[1])];
-    let (mut scenario, mut from) = (None, 0.52);
+    let mut scenario = None;
+    let mut from = 0.52;
     // The search has seen the first seed.
     for seed in SEARCH_SEED + 1..=SEARCH_SEED + question.effort.seeds {
         let documents = routers.documents(model, other.as_ref(), seed)?;
@@ -91,9 +93,9 @@ pub(crate) fn verified(
                     of_first[router].push(run.clone());
                 }
                 run.series = None;
-                match of.runs.get_mut(router) {
-                    Some(runs) => runs.push(run),
-                    None => without.push(run),
+                // The third router is in the first mix only.
+                if let Some(runs) = of.runs.get_mut(router) {
+                    runs.push(run);
                 }
             }
         }
@@ -105,12 +107,9 @@ pub(crate) fn verified(
             break;
         }
     }
-    if !routers.has_blind {
-        without.clone_from(&mixes[0].runs[1]);
-    }
     Ok(Some(Verified {
         first_s,
-        without,
+        without: of_first.last().cloned().unwrap_or_default(),
         equipment: question.kind.instead,
         results: results(scenario.unwrap_or_default(), of_first.into_iter().flatten().collect()),
         mixes,
@@ -131,9 +130,9 @@ impl OfMix {
 
 /// The routers that are compared.
 struct Routers {
-    /// Of the first mix; the other mixes have the first two.
+    /// Today, with the advice, and with the advice without the line's encapsulation if that makes
+    /// a difference. The first mix has all of them, and the others the first two.
     all: Vec<Router>,
-    has_blind: bool,
 }
 
 impl Routers {
@@ -142,10 +141,10 @@ impl Routers {
         let blind = Setup { accounts: false, ..*best };
         let label = format!("{} without overhead", best.manager.name());
         let without = Router { label, lines: blind.lines(question) };
-        let has_blind = without.lines != advised.lines;
+        let differs = without.lines != advised.lines;
         let mut all = vec![Router::unmanaged(), advised];
-        all.extend(has_blind.then_some(without));
-        Self { all, has_blind }
+        all.extend(differs.then_some(without));
+        Self { all }
     }
 
     fn of_mix(&self, number: usize) -> &[Router] {
@@ -175,3 +174,5 @@ fn duration(model: &Model<'_>) -> Duration {
 
 /// How results call a router with the advice.
 const ADVICE: &str = "advice";
+/// Step of the series if nobody draws them: they are only summed up in blocks of several seconds.
+const COARSE: Duration = Duration::from_millis(500);

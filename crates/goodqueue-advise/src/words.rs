@@ -90,12 +90,13 @@ pub fn words(advice: &Advice) -> String {
 
 /// Says why the grade is worse than the ping before it.
 fn worst(advised: &Measured, added_s: f64) -> String {
-    let reason = match () {
-        () if grade(added_s) == advised.grade => return String::new(),
-        () if grade(advised.worst_s) == advised.grade => {
-            format!("The grade is that of BBR senders, which add {}.", milliseconds(advised.worst_s))
-        }
-        () => "The grade is low because a direction loses more than half of its goodput.".to_owned(),
+    if grade(added_s) == advised.grade {
+        return String::new();
+    }
+    let reason = if grade(advised.worst_s) == advised.grade {
+        format!("The grade is that of BBR senders, which add {}.", milliseconds(advised.worst_s))
+    } else {
+        "The grade is low because a direction loses more than half of its goodput.".to_owned()
     };
     format!("\n        {reason}")
 }

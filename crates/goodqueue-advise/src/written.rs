@@ -19,7 +19,8 @@ impl Model<'_> {
     /// Returns that scenario as the text of a file.
     pub(crate) fn text(&self, mix: &Mix, routers: &[Router], seed: u64) -> String {
         let question = self.question;
-        let (seconds, warmup) = (self.span.total(), self.span.warmup_s);
+        let seconds = self.span.total();
+        let warmup = self.span.warmup_s;
         let mut text = format!(
             "name = 'advise'\ntitle = '{}, {} down, {} up: {}'\nduration = '{seconds:.1}s'\nwarmup = '{warmup:.1}s'\nseed = {seed}\nqdiscs = [\n",
             question.kind.title, question.rates[0], question.rates[1], mix.name

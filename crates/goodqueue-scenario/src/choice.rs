@@ -13,14 +13,11 @@ impl Candidate {
     /// Returns the goodput relative to `most`, mean over the directions that carry anything.
     #[must_use]
     pub fn share_of(&self, most: [f64; 2]) -> f64 {
-        let shares = [0, 1].map(|side| (most[side] > 0.0).then(|| self.goodput_bps[side] / most[side]));
-        let busy = shares.iter().flatten().count();
-        if busy == 0 {
-            return 1.0;
+        let share = |side: usize| (most[side] > 0.0).then(|| self.goodput_bps[side] / most[side]);
+        match [share(0), share(1)] {
+            [Some(down), Some(up)] => (down + up) / 2.0,
+            [one, other] => one.or(other).unwrap_or(1.0),
         }
-        #[expect(clippy::cast_precision_loss, reason = "at most two directions")]
-        let count = busy as f64;
-        shares.iter().flatten().sum::<f64>() / count
     }
 
     /// True if this adds hardly more latency than `least_s`: nobody feels the difference. A path of

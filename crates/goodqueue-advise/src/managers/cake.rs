@@ -181,7 +181,8 @@ mod tests {
 
     /// Returns the words of tc for both sides, those of SQM, and the section of networkd.
     fn notations(cake: Cake) -> [String; 3] {
-        let (rate, accounted) = (Rate::from_bps(9_000_000), Encapsulation::ETHERNET);
+        let rate = Rate::from_bps(9_000_000);
+        let accounted = Encapsulation::ETHERNET;
         let tc = [Side::Ingress, Side::Egress].map(|side| cake.line(side, rate, None)).join("\n");
         let sqm = cake.sqm(&accounted).iter().map(|(name, value)| format!("{name} {value}\n")).collect();
         [tc, sqm, cake.networkd(rate, &accounted).unwrap()]

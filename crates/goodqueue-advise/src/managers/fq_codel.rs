@@ -24,17 +24,17 @@ impl FqCodel {
 
 impl Manager for FqCodel {
     fn name(&self) -> String {
-        format!("{} below tbf", WORDS)
+        format!("{WORDS} below tbf")
     }
 
     fn line(&self, _: Side, rate: Rate, accounted: Option<&Encapsulation>) -> String {
-        format!("{} [ {} ]", Self::shaper(rate, accounted), WORDS)
+        format!("{} [ {WORDS} ]", Self::shaper(rate, accounted))
     }
 
     fn tc(&self, device: &str, _: Side, rate: Rate, accounted: Option<&Encapsulation>) -> Vec<String> {
         vec![
             format!("tc qdisc replace dev {device} root handle 1: {}", Self::shaper(rate, accounted)),
-            format!("tc qdisc replace dev {device} parent 1: {}", WORDS),
+            format!("tc qdisc replace dev {device} parent 1: {WORDS}"),
         ]
     }
 
@@ -96,7 +96,7 @@ fn usable(rate: Rate, accounted: &Encapsulation) -> Rate {
     Rate::from_bps(accounted.usable(rate.as_bps()) / 1000 * 1000)
 }
 
-/// Packets of flows with ECN are marked instead of dropped: the default.
+/// By default, packets of flows with ECN are marked instead of dropped.
 const WORDS: &str = "fq_codel";
 /// A full packet with its Ethernet header.
 const LARGEST: u64 = 1514;

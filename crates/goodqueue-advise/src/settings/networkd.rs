@@ -13,7 +13,8 @@ fn setting(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
     let egress = question.kind.port.egress;
     let text = setup.manager.networkd(setup.rates(question)[egress], &question.kind.accounted)?;
     let device = &question.device;
-    let (this, other) = (["download", "upload"][egress], ["upload", "download"][egress]);
+    let this = ["download", "upload"][egress];
+    let other = ["upload", "download"][egress];
     let mut remarks = vec![format!(
         "networkd cannot redirect packets to another interface, so the {other} has no shaper here: take the \
          commands of `--only tc`, or the unit of `--only systemd` instead of this."

@@ -53,7 +53,8 @@ impl Commands {
     /// intermediate device (`ifb`).
     pub(super) fn of(question: &Question, setup: &Setup<'_>) -> Self {
         let device = &question.device;
-        let (rates, egress) = (setup.rates(question), question.kind.port.egress);
+        let rates = setup.rates(question);
+        let egress = question.kind.port.egress;
         let accounted = setup.accounted(question);
         let before = "ifb4";
         // A name of a device has at most 15 bytes.

@@ -199,7 +199,8 @@ fn the_slow_router_gets_fq_codel_at_the_same_rate() {
 
 #[test]
 fn luci_has_the_fields_of_the_file() {
-    let (page, file) = (cable("luci").text, cable("openwrt").text);
+    let page = cable("luci").text;
+    let file = cable("openwrt").text;
     for line in file.lines().skip(1) {
         let value = line.split('\'').nth(1).unwrap();
         assert!(value.len() < 2 || page.contains(value), "{value} is not in:\n{page}");

@@ -12,7 +12,7 @@ pub(super) fn best(lines: &[Line<'_>]) -> Option<String> {
     }
     let all: Vec<Of> = lines.iter().map(Of::new).collect::<Option<_>>()?;
     let candidates: Vec<Candidate> = all.iter().map(|of| of.measured).collect();
-    // Terms of comparison, not a path: without a round-trip time that hides latency.
+    // Runs of a sweep may have several round-trip times, so none of them hides latency here.
     let best = &all[choice::best(&candidates, 0.0)?];
     let worst = all.iter().max_by(|one, other| one.latency_ms().total_cmp(&other.latency_ms()))?;
     let shortest = all.iter().min_by(|one, other| one.latency_ms().total_cmp(&other.latency_ms()))?;

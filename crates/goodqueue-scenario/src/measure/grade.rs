@@ -52,7 +52,7 @@ pub(super) fn of_run(
     letter
 }
 
-/// True if the links of the bottleneck are the slowest of the path as far as anybody can tell.
+/// True if the path has no other link that may be slower than the bottleneck.
 fn has_own_bottleneck(config: &Config) -> bool {
     config.wifi.is_none() && config.before.is_empty() && config.after.is_empty()
 }

@@ -233,7 +233,7 @@ pub(super) fn read_tcp(
         delayed_ack: read_delayed_ack(table, default.delayed_ack)?,
         ecn: table.flag("ecn", default.ecn)?,
         l4s: read_l4s(table, default.l4s, cc)?,
-        sack: table.flag("sack", default.sack)?,
+        sack: read_sack(table, default.sack, profile)?,
         min_rto,
         rwnd: read_rwnd(table, mss)?.or(default.rwnd),
         hystart: read_hystart(table, default, cc)?,
@@ -241,6 +241,20 @@ pub(super) fn read_tcp(
         tuning: read_tuning(table, default.tuning.as_ref(), cc, profile)?,
         profile: profile.to_owned(),
     })
+}
+
+/// The default profile needs SACK, so a scenario may name neither the profile nor the reason.
+fn read_sack(table: &Reader<'_>, default: bool, profile: &str) -> Result<bool, Diagnostic> {
+    let sack = table.flag("sack", default)?;
+    let works = |known: &Profile| goodqueue_tcp::Config { sack: false, ..known.settings }.check().is_ok();
+    if !sack && Profile::by_name(profile).is_some_and(|known| !works(known)) {
+        let others: Vec<&str> =
+            goodqueue_tcp::profiles().filter(|known| works(known)).map(|known| known.name).collect();
+        let message = Diagnostic::new(format!("the profile `{profile}` needs SACK"))
+            .allowed(format!("with `profile` = {}", others.join(", ")));
+        return Err(table.error("sack", message.help("leave `sack` out, or choose one of these profiles")));
+    }
+    Ok(sack)
 }
 
 /// A network gives L4S packets a short queue, and expects their senders to be scalable (RFC 9331

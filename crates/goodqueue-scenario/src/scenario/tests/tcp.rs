@@ -42,6 +42,17 @@ fn only_flows_with_a_scalable_congestion_control_are_l4s() {
 }
 
 #[test]
+fn without_sack_another_profile_than_the_default_is_needed() {
+    let resolve =
+        |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&Names::default());
+    let refused = resolve("[tcp]\nsack = false").unwrap_err().to_string();
+    assert!(refused.contains("load.toml:2:8: `sack`: the profile `linux` needs SACK"), "{refused}");
+    assert!(refused.contains("allowed: with `profile` = rfc"), "{refused}");
+    let json = resolve("[tcp]\nsack = false\nprofile = \"rfc\"\n[[flows]]").unwrap().to_json();
+    assert_eq!(json["flows"][0]["sack"].as_bool(), Some(false));
+}
+
+#[test]
 fn only_the_flows_of_a_congestion_control_take_its_parameters() {
     let names = Names { cc: &["cubic", "ledbat"], profiles: &["rfc", "libutp"] };
     let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);

@@ -312,7 +312,7 @@ recordings: build
 
 page: toolchain
 	UPDATE=1 $(CARGO) test --quiet --package goodqueue-papers --test audit
-	UPDATE=1 $(CARGO) test --quiet --package goodqueue-cli --test numbers
+	UPDATE=1 $(CARGO) test --quiet --package goodqueue-cli --test numbers --test promised
 
 # The pictures in the README: the report of the default comparison, and the playground, in a browser without a window.
 screenshot: build playground

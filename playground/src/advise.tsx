@@ -2,8 +2,9 @@
 
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { change, mbit, ms } from "./answer.ts";
-import type { Advice, First, FromAdviser, Setting, ToAdviser } from "./answer.ts";
+import { wire } from "../../crates/goodqueue-advise/assets/advice.js";
+import { ms } from "./answer.ts";
+import type { Advice, Answered, First, FromAdviser, ToAdviser } from "./answer.ts";
 import { command, fromHash, missing, question, toHash } from "./asked.ts";
 import type { Asked } from "./asked.ts";
 import { FIRST, toHash as playgroundHash } from "./settings.ts";
@@ -16,14 +17,14 @@ interface Chosen {
 
 interface State {
   first: First | null;
-  advice: Advice | null;
+  answered: Answered | null;
   fraction: number;
   error: string | null;
   /** The question that is being answered. */
   asked: Asked | null;
 }
 
-const IDLE: State = { first: null, advice: null, fraction: 0, error: null, asked: null };
+const IDLE: State = { first: null, answered: null, fraction: 0, error: null, asked: null };
 
 function Page() {
   const [asked, setAsked] = useState<Asked>(() => fromHash(location.hash));
@@ -40,7 +41,7 @@ function Page() {
       if (data.type === "ready") setLinks(data.links);
       if (data.type === "first") setState((old) => ({ ...old, first: data.first }));
       if (data.type === "came") setState((old) => ({ ...old, fraction: data.fraction }));
-      if (data.type === "done") setState((old) => ({ ...old, advice: data.advice, fraction: 1 }));
+      if (data.type === "done") setState((old) => ({ ...old, answered: data.answered, fraction: 1 }));
       if (data.type === "failed") setState((old) => ({ ...old, error: data.message }));
     };
     fresh.onerror = () => setState((old) => ({ ...old, error: "The simulator cannot be loaded. Reload the page, or try another browser." }));
@@ -81,8 +82,9 @@ function Page() {
       </header>
       <Form asked={asked} file={file} links={links} change={setAsked} choose={setFile} ask={() => ask(asked, file)} />
       {state.error !== null && <p class="error" role="alert">{state.error}</p>}
-      <Answer state={state} />
-      {state.advice !== null && state.asked !== null && <Details advice={state.advice} asked={state.asked} file={file} />}
+      {state.asked !== null && state.error === null && (state.answered === null
+        ? <Preliminary state={state} />
+        : <Details answered={state.answered} asked={state.asked} file={file} />)}
     </main>
   );
 }
@@ -132,109 +134,42 @@ function Form({ asked, file, links, change, choose, ask }: {
   );
 }
 
-function Answer({ state }: { state: State }) {
-  const { first, advice, fraction, asked, error } = state;
-  if (asked === null || error !== null) return null;
-  if (first === null && advice === null) return <p class="working" aria-live="polite">Simulating your line …</p>;
-  const added = advice === null
-    ? first!.latency_s
-    : [advice.mixes[0]!.today_s.mean, advice.mixes[0]!.advised_s.mean] as const;
+/** The answer before it is verified. */
+function Preliminary({ state }: { state: State }) {
+  const { first, fraction } = state;
+  if (first === null) return <p class="working" aria-live="polite">Simulating your line …</p>;
   return (
-    <section aria-live="polite">
+    <section class="advice" aria-live="polite">
       <h2>What happens today, and with the setting</h2>
       <div class="numbers">
-        <p><b class="ms" data-grade="bad">{ms(added[0])} ms</b> added today to each click, word and move while the line is busy
-          {advice !== null && <> (grade {advice.today.grade})</>}</p>
-        <p><b class="ms" data-grade="good">{ms(added[1])} ms</b> added with the setting
-          {advice !== null && <> (grade {advice.advised.grade})</>}</p>
+        <p><b class="ms" data-grade="bad">{ms(first.latency_s[0])} ms</b> added today to each click, word and move while the line is busy</p>
+        <p><b class="ms" data-grade="good">{ms(first.latency_s[1])} ms</b> added with the setting</p>
       </div>
-      {advice === null && (
-        <p class="working">
-          <progress value={fraction} max={1} aria-label="Progress" /> First answer. The search for the best rates and their
-          verification go on.
-        </p>
-      )}
-      {advice?.keep === true && <p><b>Leave your router as it is:</b> no setting makes pings clearly shorter.</p>}
+      <p class="working">
+        <progress value={fraction} max={1} aria-label="Progress" /> First answer. The search for the best rates and their
+        verification go on.
+      </p>
     </section>
   );
 }
 
-function Details({ advice, asked, file }: { advice: Advice; asked: Asked; file: Chosen | null }) {
-  const { today, advised } = advice;
+function Details({ answered, asked, file }: { answered: Answered; asked: Asked; file: Chosen | null }) {
   const [watched, watch] = useState(false);
+  const answer = useRef<HTMLDivElement>(null);
+  useEffect(() => { if (answer.current !== null) wire(answer.current); }, [answered]);
   return (
     <>
-      {!advice.keep && <Settings settings={advice.settings} />}
-      <h2>What changes</h2>
-      <div class="wide">
-        <table>
-          <thead><tr><th scope="col">While this goes on</th><th scope="col">today</th><th scope="col">with the setting</th></tr></thead>
-          <tbody>
-            {advice.mixes.map((mix) => (
-              <tr><th scope="row">{mix.name}</th><td>{ms(mix.today_s.mean)} ms</td><td>{ms(mix.advised_s.mean)} ms</td></tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <p>Each value is how much longer a ping takes than on the idle line.
-        {advised.first_s !== undefined && today.first_s !== undefined &&
-          ` In the first ten seconds of a load it is ${ms(advised.first_s)} ms, and ${ms(today.first_s)} ms today.`}</p>
-      <h2>What it costs</h2>
-      <p>With downloads and uploads at the same time, downloads get {mbit(advised.goodput_bps[0])} Mbit/s
-        ({change(today.goodput_bps[0], advised.goodput_bps[0])}) and uploads {mbit(advised.goodput_bps[1])} Mbit/s
-        ({change(today.goodput_bps[1], advised.goodput_bps[1])}). {advice.reason}</p>
-      <h2>Watch the queues</h2>
-      {watched
-        ? <iframe class="show" title="The queue of the modem today, and with the setting" src={`./index.html?embed${show(advice)}`} />
-        : <p><button type="button" onClick={() => watch(true)}>Show the packets of both</button></p>}
-      <h2>How sure is this?</h2>
-      <p>{advice.line}. The buffers hold {size(advice.buffer_bytes[0])} down and {size(advice.buffer_bytes[1])} up
-        ({advice.is_measured ? "from your pings" : "usual for such lines"}). Your line is not a model: measure before and after, for
-        example with the Waveform bufferbloat test, and lower the rates by 5 % if the ping still grows.</p>
-      <p>{advice.sources}</p>
-      <p>The same at the command line: <code>{command(asked, file?.name ?? null)}</code></p>
+      {/* The module escapes every text in it. */}
+      <div ref={answer} dangerouslySetInnerHTML={{ __html: answered.html }} />
+      <section class="advice">
+        <h2>Watch the queues</h2>
+        {watched
+          ? <iframe class="show" title="The queue of the modem today, and with the setting" src={`./index.html?embed${show(answered.advice)}`} />
+          : <p><button type="button" onClick={() => watch(true)}>Show the packets of both</button></p>}
+        <p>The same at the command line: <code>{command(asked, file?.name ?? null)}</code></p>
+      </section>
     </>
   );
-}
-
-function Settings({ settings }: { settings: Setting[] }) {
-  const [name, setName] = useState("openwrt");
-  const setting = settings.find((one) => one.name === name) ?? settings[0];
-  const [copied, setCopied] = useState("Copy");
-  if (setting === undefined) return null;
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(setting.text);
-      setCopied("Copied");
-    } catch {
-      // Only pages of a secure address may write to the clipboard.
-      setCopied("Select the text to copy it");
-    }
-    setTimeout(() => setCopied("Copy"), 4000);
-  };
-  return (
-    <section>
-      <h2>What to set</h2>
-      <label>Your router{" "}
-        <select value={setting.name} onChange={(event) => setName(event.currentTarget.value)}>
-          {settings.map((one) => <option value={one.name}>{one.place.split(":")[0]!.replaceAll("`", "")}</option>)}
-        </select>
-      </label>
-      {setting.before.length > 0 && <><h3>Before</h3><ul>{setting.before.map((step) => <li>{step}</li>)}</ul></>}
-      <p>{words(setting.place)}</p>
-      <div class="setting">
-        <pre>{setting.text}</pre>
-        <button type="button" onClick={() => void copy()}>{copied}</button>
-      </div>
-      {setting.remarks.map((remark) => <p>{words(remark)}</p>)}
-      {setting.undo.length > 0 && <details><summary>Take it back</summary><pre>{setting.undo.join("\n")}</pre></details>}
-    </section>
-  );
-}
-
-/** Text whose code is between backticks. */
-function words(text: string) {
-  return text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part));
 }
 
 /** The line without its router, in the playground: the buffer of the modem beside the shaper. */
@@ -242,10 +177,6 @@ function show(advice: Advice): string {
   const [down, up] = advice.rate_bps.map((bps) => `${Math.round(bps / 1000)}kbit`) as [string, string];
   const qdiscs = [`bfifo limit ${advice.buffer_bytes[1]}`, `cake bandwidth ${Math.round(advice.shaped_bps[1] / 1000)}kbit`];
   return playgroundHash({ ...FIRST, down, up, rtt: `${Math.round(advice.rtt_s * 1000)}ms`, downloads: 0, uploads: 2, time: "30s", qdiscs }, "");
-}
-
-function size(bytes: number): string {
-  return bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : `${Math.round(bytes / 1e3)} kB`;
 }
 
 const root = document.getElementById("page");

@@ -10,12 +10,14 @@ function post(message: FromAdviser): void {
 self.onmessage = async ({ data }: MessageEvent<ToAdviser>) => {
   await started;
   try {
+    let html = "";
     const json = advise(
       data.question, data.name, data.flent,
       (first: string) => post({ type: "first", first: JSON.parse(first) as First }),
       (fraction: number) => post({ type: "came", fraction }),
+      (page: string) => { html = page; },
     );
-    post({ type: "done", advice: JSON.parse(json) as Advice });
+    post({ type: "done", answered: { advice: JSON.parse(json) as Advice, html } });
   } catch (error) {
     post({ type: "failed", message: error instanceof Error ? error.message : String(error) });
   }

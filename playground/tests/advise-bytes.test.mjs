@@ -18,12 +18,13 @@ const LINES = Array.from({ length: 20 }, (_, index) => {
 
 test("advice in the page has the bytes of the command", { timeout: 900_000 }, async () => {
   for (const asked of LINES) {
-    let [firsts, came] = [0, 0];
+    let [firsts, came, page] = [0, 0, ""];
     const here = wasm.advise(JSON.stringify(asked), "", new Uint8Array(), (text) => {
       assert.ok(JSON.parse(text).latency_s.length === 2);
       firsts += 1;
-    }, (fraction) => { assert.ok(fraction >= came && fraction <= 1); came = fraction; });
+    }, (fraction) => { assert.ok(fraction >= came && fraction <= 1); came = fraction; }, (html) => { page = html; });
     assert.equal(firsts, 1);
+    assert.match(page, /What happens today/);
     assert.ok(here === await advisedByCommand(asked), JSON.stringify(asked));
   }
 });
@@ -31,7 +32,7 @@ test("advice in the page has the bytes of the command", { timeout: 900_000 }, as
 test("a question that the command refuses has the same words in the page", () => {
   const refused = (asked) => {
     try {
-      wasm.advise(JSON.stringify(asked), "", new Uint8Array(), () => undefined, () => undefined);
+      wasm.advise(JSON.stringify(asked), "", new Uint8Array(), () => undefined, () => undefined, () => undefined);
     } catch (error) {
       return error.message;
     }

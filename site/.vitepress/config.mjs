@@ -30,7 +30,7 @@ export default {
     search: { provider: "local" },
     nav: [
       { text: "Playground", link: "/playground/index.html", target: "_self" },
-      { text: "Advice", link: "/advise" },
+      { text: "Your line", link: "/playground/advise.html", target: "_self" },
       { text: "Book", link: "/book" },
       { text: "Disciplines", link: "/disciplines/" },
       { text: "Papers", link: "/papers" },

@@ -68,7 +68,9 @@ pub fn words(advice: &Advice) -> String {
         milliseconds(advised.ping_s),
         milliseconds(advised.ping_s - idle(advice)),
         advised.grade,
-        worst(advised, advised.ping_s - idle(advice)),
+        worst(advised, advised.ping_s - idle(advice))
+            .map(|reason| format!("\n        {reason}"))
+            .unwrap_or_default(),
         change(today.goodput_bps[0], advised.goodput_bps[0]),
         change(today.goodput_bps[1], advised.goodput_bps[1]),
     );
@@ -89,16 +91,16 @@ pub fn words(advice: &Advice) -> String {
 }
 
 /// Says why the grade is worse than the ping before it.
-fn worst(advised: &Measured, added_s: f64) -> String {
+pub(crate) fn worst(advised: &Measured, added_s: f64) -> Option<String> {
     if grade(added_s) == advised.grade {
-        return String::new();
+        return None;
     }
     let reason = if grade(advised.worst_s) == advised.grade {
         format!("The grade is that of BBR senders, which add {}.", milliseconds(advised.worst_s))
     } else {
         "The grade is low because a direction loses more than half of its goodput.".to_owned()
     };
-    format!("\n        {reason}")
+    Some(reason)
 }
 
 /// Says what the first seconds feel like, if they differ from what lasts.
@@ -147,9 +149,9 @@ fn instead(advice: &Advice) -> String {
 /// Says how sure the result is.
 fn confidence(advice: &Advice) -> String {
     let mut text = format!(
-        "Verified with {} traffic mixes and {} that the search had not seen. Pings took longer by (ms):\n",
+        "Verified with {} traffic mixes, each with {} that the search had not seen.\nPings took longer by (ms):\n",
         advice.mixes.len(),
-        seeds(advice.mixes.first().map_or(0, |mix| mix.today_s.runs))
+        seeds(advice)
     );
     let widest = advice.mixes.iter().map(|mix| mix.name.len()).max().unwrap_or_default();
     let range = |spread: &Spread| {
@@ -169,7 +171,7 @@ fn confidence(advice: &Advice) -> String {
     text
 }
 
-fn idle(advice: &Advice) -> f64 {
+pub(crate) fn idle(advice: &Advice) -> f64 {
     // The mean of the searched mix, so that both sentences above agree.
     let first = advice.mixes.first().map_or(0.0, |mix| mix.today_s.mean);
     advice.today.ping_s - first
@@ -211,7 +213,7 @@ fn wrapped(text: &str, indent: usize) -> String {
 /// Width of a terminal.
 const COLUMNS: usize = 80;
 /// Returns a size in kB or MB of 1000.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a size for people")]
     let kilobytes = bytes as f64 / 1e3;
     if kilobytes >= 995.0 {
@@ -243,6 +245,12 @@ fn three(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-fn seeds(count: usize) -> String {
-    if count == 1 { "1 seed".to_owned() } else { format!("{count} seeds") }
+/// Returns the number of seeds of a mix.
+pub(crate) fn seeds(advice: &Advice) -> String {
+    let counts = || advice.mixes.iter().flat_map(|mix| [mix.today_s.runs, mix.advised_s.runs]);
+    match (counts().min().unwrap_or(0), counts().max().unwrap_or(0)) {
+        (1, 1) => "1 seed".to_owned(),
+        (least, most) if least == most => format!("{most} seeds"),
+        (least, most) => format!("{least} to {most} seeds"),
+    }
 }

@@ -44,7 +44,7 @@ fn the_answer_has_today_the_lines_to_set_and_the_improvement() {
         "Before you start\n1. Measure now",
         "\n# Undo:\n# tc qdisc del dev wan0 root\n",
         "Other routers: --only luci,",
-        "Verified with 5 traffic mixes and 1 seed",
+        "Verified with 5 traffic mixes, each with 1 seed",
     ] {
         assert!(said.contains(part), "`{part}` is not in:\n{said}");
     }
@@ -52,7 +52,15 @@ fn the_answer_has_today_the_lines_to_set_and_the_improvement() {
     assert!(advice["today"]["ping_s"].as_f64() > advice["advised"]["ping_s"].as_f64());
     assert!(advice["tried"].as_array().unwrap().len() >= 10);
     let report = std::fs::read_to_string(report).unwrap();
-    assert!(report.contains("today") && report.contains("advice"));
+    for part in [
+        "2 Mbit/s down, 1 Mbit/s up, cable (DOCSIS)",
+        "<h2>What happens today, and with the setting</h2>",
+        "<circle class=\"with\"",
+        "option interface 'wan0'",
+        "<h2>What it costs</h2>",
+    ] {
+        assert!(report.contains(part), "`{part}` is not in the report:\n{report}");
+    }
     let again = goodqueue(&["compare", &scenario, "--time", "6s", "--quiet"]);
     assert!(again.status.success() && text(&again.stdout).contains("today"), "{}", text(&again.stderr));
 }

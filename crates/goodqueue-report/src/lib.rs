@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod advice;
 mod charts;
 mod differences;
 mod ellipse;
@@ -38,6 +39,7 @@ mod terms;
 mod thin;
 mod words;
 
+pub use advice::advice_html;
 pub use glance::glance;
 use goodqueue_scenario::results::Results;
 pub use options::Options;

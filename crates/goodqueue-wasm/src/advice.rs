@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use goodqueue_advise::{First, FlentLine, Measurement, Observe, Question, advise, read_flent};
+use goodqueue_advise::{First, FlentLine, Measurement, Observe, Question, advise, html, read_flent};
 use goodqueue_scenario::run::Watch;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
@@ -53,18 +53,16 @@ impl Asked {
     }
 }
 
-/// Returns the bytes that `goodqueue advise ... --json FILE` writes for the same question. `first`
-/// is called with the first answer as JSON, and `came` with the progress from 0 to 1.
-///
-/// # Errors
-/// What the command prints.
-pub fn of(asked: &str, flent: Option<(&str, &[u8])>, observer: &dyn Observe) -> Result<String, Diagnostic> {
+/// Returns the bytes that `goodqueue advise ... --json FILE` writes for the same question, or an
+/// empty string if the observer cancels. The page of `observer` gets the answer as HTML.
+pub(crate) fn of(asked: &str, flent: Option<(&str, &[u8])>, observer: &Page) -> Result<String, Diagnostic> {
     let asked: Asked = serde_json::from_str(asked)
         .map_err(|error| Diagnostic::new(format!("the question cannot be read: {error}")))?;
     let Some(advice) = advise(&asked.question(flent)?, 1, observer)? else { return Ok(String::new()) };
     let mut text = serde_json::to_string_pretty(&advice)
         .map_err(|error| Diagnostic::new(format!("the advice cannot be written as JSON: {error}")))?;
     text.push('\n');
+    observer.shows(&html(&advice));
     Ok(text)
 }
 
@@ -77,6 +75,7 @@ pub(crate) struct Page;
 struct Hears {
     first: Function,
     came: Function,
+    page: Function,
 }
 
 thread_local! {
@@ -84,9 +83,13 @@ thread_local! {
 }
 
 impl Page {
-    pub(crate) fn new(first: Function, came: Function) -> Self {
-        HEARS.with_borrow_mut(|hears| *hears = Some(Hears { first, came }));
+    pub(crate) fn new(first: Function, came: Function, page: Function) -> Self {
+        HEARS.with_borrow_mut(|hears| *hears = Some(Hears { first, came, page }));
         Self
+    }
+
+    fn shows(&self, html: &str) {
+        HEARS.with_borrow(|hears| hears.as_ref().map(|hears| hears.page.call1(&JsValue::NULL, &html.into())));
     }
 }
 

@@ -19,7 +19,6 @@ mod show;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-pub use advice::of as advice_of;
 pub use catalogue::Catalogue;
 pub use request::Request;
 pub use results::of as results_of;
@@ -51,8 +50,9 @@ pub fn simulate(request: &str) -> Result<String, JsError> {
     results::of(request).map_err(|error| JsError::new(&error.to_string()))
 }
 
-/// Returns the advice for a line (see [`advice_of`]): the bytes that `goodqueue advise ... --json
-/// FILE` writes. `flent` is the content of a file of Flent with the name `name`, or empty.
+/// Returns the advice for a line: the bytes that `goodqueue advise ... --json FILE` writes. `flent`
+/// is the content of a file of Flent with the name `name`, or empty. `first` is called with the
+/// first answer as JSON, `came` with the progress from 0 to 1, and `page` with the answer as HTML.
 ///
 /// # Errors
 /// What the command prints.
@@ -63,7 +63,9 @@ pub fn advise(
     flent: &[u8],
     first: js_sys::Function,
     came: js_sys::Function,
+    page: js_sys::Function,
 ) -> Result<String, JsError> {
     let file = (!flent.is_empty()).then_some((name, flent));
-    advice::of(asked, file, &advice::Page::new(first, came)).map_err(|error| JsError::new(&error.to_string()))
+    advice::of(asked, file, &advice::Page::new(first, came, page))
+        .map_err(|error| JsError::new(&error.to_string()))
 }

@@ -92,7 +92,8 @@ pub(crate) struct AdviseArgs {
     /// (-).
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
-    /// Write a report of today, the advice, and the advice without the overhead of the line.
+    /// Write the advice as a page: today and with the setting, what to set on each router, and what
+    /// it costs.
     #[arg(long, value_name = "FILE.html", help_heading = "Results")]
     report: Option<PathBuf>,
     /// Write the model of the line as a scenario file, to change it and run it again.
@@ -128,7 +129,7 @@ pub(crate) fn main(args: &AdviseArgs) -> Outcome {
     };
     if let Some(path) = &args.report {
         let options = playground::report_options(None)?;
-        output::write_file("--report", path, goodqueue_report::html(&advice.results, &options).as_bytes())?;
+        output::write_file("--report", path, goodqueue_report::advice_html(&advice, &options).as_bytes())?;
         note(format_args!("report: {}", path.display()));
     }
     if let Some(path) = &args.scenario {

@@ -1,0 +1,211 @@
+//! The answer as a piece of HTML: the body of a report, and of the page that asks for the line.
+
+use maud::{Markup, html};
+
+use crate::advice::{Advice, Spread};
+use crate::page_chart::pings;
+use crate::setting::Setting;
+use crate::words::{change, idle, milliseconds, seeds, size, worst};
+
+/// Returns the answer as HTML. Its style sheet is [`CSS`], and its script is [`JS`]: a module whose
+/// `wire` takes the element with the answer.
+#[must_use]
+pub fn html(advice: &Advice) -> String {
+    let added = |ping_s: f64| ping_s - idle(advice);
+    let page = html! {
+        section.advice {
+            h2 { "What happens today, and with the setting" }
+            div.numbers {
+                p {
+                    b.ms data-grade="bad" { (milliseconds(added(advice.today.ping_s))) }
+                    " added today to each click, word and move while the line is busy (grade " (advice.today.grade) ")"
+                }
+                @if !advice.keep {
+                    p {
+                        b.ms data-grade="good" { (milliseconds(added(advice.advised.ping_s))) }
+                        " added with the setting (grade " (advice.advised.grade) ")"
+                    }
+                }
+            }
+            @if let Some(reason) = worst(&advice.advised, added(advice.advised.ping_s)).filter(|_| !advice.keep) {
+                p { (reason) }
+            }
+            (pings(&advice.results))
+            @if advice.keep {
+                p { b { "Leave your router as it is:" } " no setting makes pings clearly shorter." }
+            } @else {
+                (settings(advice))
+            }
+            (changes(advice))
+            (cost(advice))
+            (confidence(advice))
+        }
+    };
+    page.into_string()
+}
+
+/// The steps, and the configuration of each router.
+fn settings(advice: &Advice) -> Markup {
+    html! {
+        h2 { "What to set" }
+        details {
+            summary { "Before you start" }
+            ol {
+                @for step in &advice.steps {
+                    @let (first, commands) = step.split_once('\n').unwrap_or((step, ""));
+                    li {
+                        (words(first))
+                        @if !commands.is_empty() { pre { (commands) } }
+                    }
+                }
+            }
+        }
+        label hidden {
+            "Your router "
+            select data-routers {
+                @for setting in &advice.settings {
+                    option value=(setting.name) { (setting.place.split(':').next().unwrap_or_default().replace('`', "")) }
+                }
+            }
+        }
+        @for setting in &advice.settings { (router(setting)) }
+    }
+}
+
+fn router(setting: &Setting) -> Markup {
+    html! {
+        section data-router=(setting.name) {
+            h3 { (words(&setting.place)) }
+            @if !setting.before.is_empty() {
+                ul { @for step in &setting.before { li { (words(step)) } } }
+            }
+            div.setting {
+                pre { (setting.text) }
+                button type="button" hidden { "Copy" }
+            }
+            @for remark in &setting.remarks { p { (words(remark)) } }
+            @if !setting.undo.is_empty() {
+                details {
+                    summary { "Take it back" }
+                    pre { (setting.undo.join("\n")) }
+                }
+            }
+        }
+    }
+}
+
+fn changes(advice: &Advice) -> Markup {
+    html! {
+        h2 { "What changes" }
+        div.wide {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "While this goes on" }
+                        th scope="col" { "today" }
+                        th scope="col" { "with the setting" }
+                        @if let Some(other) = &advice.instead { th scope="col" { (other.equipment) } }
+                    }
+                }
+                tbody {
+                    @for mix in &advice.mixes {
+                        tr {
+                            th scope="row" { (mix.name) }
+                            @for spread in [Some(&mix.today_s), Some(&mix.advised_s), mix.instead_s.as_ref()].into_iter().flatten() {
+                                td { (range(spread)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        p {
+            "Each value is how much longer a ping takes than on the idle line."
+            @if let (Some(today_s), Some(advised_s)) = (advice.today.first_s, advice.advised.first_s) {
+                " In the first ten seconds of a load it is " (milliseconds(advised_s)) ", and "
+                (milliseconds(today_s)) " today."
+            }
+        }
+    }
+}
+
+fn cost(advice: &Advice) -> Markup {
+    let goodput = |side: usize| change(advice.today.goodput_bps[side], advice.advised.goodput_bps[side]);
+    html! {
+        h2 { "What it costs" }
+        p {
+            "With downloads and uploads at the same time, downloads get " (goodput(0)) " and uploads "
+            (goodput(1)) ". " (words(&advice.reason))
+        }
+    }
+}
+
+fn confidence(advice: &Advice) -> Markup {
+    let [down, up] = advice.buffer_bytes.map(size);
+    let from = if advice.is_measured { "from your pings" } else { "usual for such lines" };
+    html! {
+        h2 { "How sure is this?" }
+        p {
+            (advice.line) ". The buffers hold " (down) " down and " (up) " up (" (from) "). Each load was simulated with "
+            (seeds(advice)) " that the search had not seen. Your line is not a model: measure before and after, for example \
+            with the Waveform bufferbloat test, and lower the rates by 5 % if the ping still grows."
+        }
+        p { (words(&advice.sources)) }
+        details {
+            summary { "What else was tried" }
+            div.wide {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { "download" }
+                            th scope="col" { "upload" }
+                            th scope="col" { "added" }
+                            th scope="col" { "Mbit/s down" }
+                            th scope="col" { "Mbit/s up" }
+                        }
+                    }
+                    tbody {
+                        @for tried in &advice.tried {
+                            tr {
+                                td.text { (tried.lines[0]) }
+                                td.text { (tried.lines[1]) }
+                                td { (milliseconds(tried.latency_s)) }
+                                @for bps in tried.goodput_bps { td { (format!("{:.1}", bps / 1e6)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the mean, with the range of several runs if they differ.
+fn range(spread: &Spread) -> String {
+    let (mean, least, most) = (milliseconds(spread.mean), milliseconds(spread.min), milliseconds(spread.max));
+    if least == most { mean } else { format!("{mean} ({least} to {most})") }
+}
+
+/// Returns text whose code is between backticks.
+fn words(text: &str) -> Markup {
+    html! {
+        @for (number, part) in text.split('`').enumerate() {
+            @if number % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
+/// Style sheet of the answer. It uses the colours of `look.css` of the reports.
+pub const CSS: &str = include_str!("../assets/advice.css");
+/// Script of the answer: a module that exports `wire`.
+pub const JS: &str = include_str!("../assets/advice.js");
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn code_is_between_backticks_and_markup_is_text() {
+        assert_eq!(words("set `a<b` & go").into_string(), "set <code>a&lt;b</code> &amp; go");
+    }
+}

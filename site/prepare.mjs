@@ -62,12 +62,21 @@ async function disciplines() {
   await writeFile(path.join(content, "disciplines", "index.md"), `# The disciplines\n\n${table}`);
 }
 
+/** Returns the folders of papers. */
+async function folders(folder) {
+  return (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+}
+
 async function paperPages() {
   const folder = path.join(root, "crates/goodqueue-papers/papers");
   const audit = await readFile(path.join(folder, "AUDIT.md"), "utf8");
-  // Its list of contents is at the top, where others have it beside the text.
-  const withContents = audit.replace(/^(# .*\n)/, "$1\n[[toc]]\n");
-  await writeFile(path.join(content, "audit.md"), wide(withSiteLinks(withContents, "crates/goodqueue-papers/papers")));
+  await writeFile(path.join(content, "audit.md"), wide(withSiteLinks(audit, "crates/goodqueue-papers/papers")));
+  for (const { name } of await folders(folder)) {
+    const claims = await readFile(path.join(folder, name, "CLAIMS.md"), "utf8");
+    // Its list of contents is at the top, where others have it beside the text.
+    const withContents = claims.replace(/^(# .*\n)/, "$1\n[[toc]]\n");
+    await writeFile(path.join(content, `claims-${name}.md`), wide(withSiteLinks(withContents, `crates/goodqueue-papers/papers/${name}`)));
+  }
   const out = path.join(content, "public", "papers");
   await mkdir(out);
   // The results stay, so that the next build of the same command is quick.

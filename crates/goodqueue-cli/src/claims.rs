@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use goodqueue_papers::reproduce::agreement::Agreement;
 use goodqueue_papers::reproduce::{
     ClaimResult, MetricsTable, Paper, Verdict, figures, finding::Outcome, real_in_words, scores,
     three_figures,
@@ -28,6 +29,7 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
                 if number == 0 { (result.id.as_str(), verdict(result.verdict)) } else { ("", "") };
             let far = match row.outcome {
                 Outcome::Fails if several => " (too far off)",
+                Outcome::Consistent if several => " (consistent)",
                 Outcome::Undecided if several => " (undecided)",
                 _ => "",
             };
@@ -89,11 +91,17 @@ pub(crate) fn render_metrics(table: &MetricsTable) -> String {
     text
 }
 
-/// Formats the number of reproduced claims of each paper.
+/// Formats how far each paper agrees with its own system and how many of its claims are reproduced,
+/// then the claims on which goodqueue and that system differ.
 pub(crate) fn render_score(results: &[ClaimResult]) -> String {
     let mut text = String::new();
     for score in scores(results) {
         let _ = writeln!(text, "{score}");
+    }
+    let differs = |result: &&ClaimResult| result.kind.counts() && Agreement::of(result) == Agreement::Differs;
+    let differing: Vec<&str> = results.iter().filter(differs).map(|result| result.id.as_str()).collect();
+    if !differing.is_empty() {
+        let _ = writeln!(text, "another verdict than the paper's own system: {}", differing.join(", "));
     }
     text
 }
@@ -105,6 +113,7 @@ fn with_unit(value: f64, unit: &str) -> String {
 fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "reproduced",
+        Verdict::Consistent => "consistent",
         Verdict::Undecided => "undecided",
         Verdict::NotReproduced => "NOT reproduced",
         Verdict::NotRun => "not run",

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use goodqueue_papers::reproduce::agreement::Agreements;
 use goodqueue_papers::reproduce::score::Verdicts;
 use goodqueue_papers::reproduce::{self, ClaimResult, scores, verdicts};
 use goodqueue_papers::validate;
@@ -79,30 +80,55 @@ fn claims(text: &mut String) {
         "\n## Claims of the papers\n\n`goodqueue reproduce` runs the experiments of the papers and judges each claim. The score \
          counts\nnumbers, orders and shapes that a paper states. The last column counts all other checks: those of our set-up, of \
          a\npaper's arithmetic, of results by which we chose a parameter, and those that no paper states. A claim is undecided if\nthe \
-         limit lies within the 95 % confidence interval. [The audit](../crates/goodqueue-papers/papers/AUDIT.md) lists every \
-         claim\nwith its quote and check.\n\n\
-         | paper | claims reproduced | undecided | not reproduced | not run | other checks that hold |\n\
-         |---|---|---|---|---|---|\n",
+         limit lies within the 95 % confidence interval, and consistent if the paper's own few repetitions scatter too much\nto tell. \
+         [The audit](../crates/goodqueue-papers/papers/AUDIT.md) has the rules, and a page for each paper with every claim.\n\n\
+         The first table answers whether goodqueue behaves as the system that the authors ran: ns-2.35, Linux 3.2 or Linux 3.14,\n\
+         for the claims of which that system's values are known.\n\n\
+         | paper | claims with the verdict of that system | values that agree with it | undecided by one of the two | claims without such a value |\n\
+         |---|---|---|---|---|\n",
     );
     let (mut counted, mut others) = (Verdicts::default(), Verdicts::default());
-    for score in scores(&claim_results()) {
+    let results = claim_results();
+    for score in scores(&results) {
+        if score.agreements.with_reference() > 0 {
+            agreement_row(text, &linked(&score.paper), score.agreements);
+        }
+    }
+    agreement_row(text, "all", Agreements::of(&results));
+    text.push_str(
+        "\nThe second table answers whether what the papers state holds here as worded.\n\n\
+         | paper | claims reproduced | consistent | undecided | not reproduced | not run | other checks that hold |\n\
+         |---|---|---|---|---|---|---|\n",
+    );
+    for score in scores(&results) {
         counted = sum(counted, score.counted);
         others = sum(others, score.others);
-        let name = format!("[{0}](../crates/goodqueue-papers/papers/{0})", score.paper);
-        score_row(text, &name, score.counted, score.others);
+        score_row(text, &linked(&score.paper), score.counted, score.others);
     }
     score_row(text, "all", counted, others);
 }
 
+fn linked(paper: &str) -> String {
+    format!("[{paper}](../crates/goodqueue-papers/papers/{paper}/CLAIMS.md)")
+}
+
+fn agreement_row(text: &mut String, name: &str, of: Agreements) {
+    let Agreements { same, near, numbers, open, no_reference, .. } = of;
+    let verdicts = format!("{same} of {}", of.decided());
+    let values = format!("{near} of {numbers}");
+    row(text, &[&name, &verdicts, &values, &open, &no_reference]);
+}
+
 fn score_row(text: &mut String, name: &str, counted: Verdicts, others: Verdicts) {
-    let Verdicts { reproduced, undecided, not_reproduced, not_run } = counted;
+    let Verdicts { reproduced, consistent, undecided, not_reproduced, not_run } = counted;
     let others = format!("{} of {}", others.reproduced, others.run());
-    row(text, &[&name, &reproduced, &undecided, &not_reproduced, &not_run, &others]);
+    row(text, &[&name, &reproduced, &consistent, &undecided, &not_reproduced, &not_run, &others]);
 }
 
 fn sum(a: Verdicts, b: Verdicts) -> Verdicts {
     Verdicts {
         reproduced: a.reproduced + b.reproduced,
+        consistent: a.consistent + b.consistent,
         undecided: a.undecided + b.undecided,
         not_reproduced: a.not_reproduced + b.not_reproduced,
         not_run: a.not_run + b.not_run,

@@ -5,6 +5,7 @@
 //! the claims asked for need are collected first, so that claims share them, and kept in a
 //! [`Store`], so that what was interrupted goes on where it was.
 
+pub mod agreement;
 mod clock;
 pub mod details;
 pub mod evidence;
@@ -17,6 +18,7 @@ mod measures;
 pub mod paper;
 mod parameters;
 pub mod picture;
+mod prediction;
 mod real;
 mod results;
 pub mod score;
@@ -40,8 +42,8 @@ use serde_json::Value;
 
 use details::DetailedRun;
 use evidence::Evidence;
-use expression::{Cell, Check};
-use finding::{Finding, Outcome};
+use expression::{Cell, Check, Statement};
+use finding::{Finding, Measurement, Outcome};
 pub use paper::{Claim, ClaimKind, Effort, Paper, Reference, papers, papers_in};
 use paper::{Experiment, Metric};
 pub use results::{
@@ -246,20 +248,24 @@ impl Jobs for Plan<'_> {
 fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimResult, Diagnostic> {
     let thorough = claim.checks.len() <= FEW_CHECKS;
     let judged = |check| evidence.judge(check, &claim.tolerance, thorough);
-    let findings: Vec<Finding> = (claim.checks.iter().map(judged).collect::<Result<_, _>>())
+    let mut findings: Vec<Finding> = (claim.checks.iter().map(judged).collect::<Result<_, _>>())
         .map_err(|error: Diagnostic| error.prefixed(&claim.id))?;
+    let repetitions = claim.cells().iter().map(|cell| evidence.repetitions(cell)).min().unwrap_or(0);
+    for finding in &mut findings {
+        if let (Some(expected), [value]) = (finding.expected, finding.values.as_slice()) {
+            let measured =
+                Measurement { value: *value, interval: finding.intervals.first().copied().flatten() };
+            finding.outcome =
+                prediction::outcome(finding.outcome, expected, measured, repetitions, claim.paper_runs);
+        }
+    }
     let checks: Vec<CheckResult> = claim
         .checks
         .iter()
         .zip(&findings)
         .map(|(check, finding)| paper.beside(claim, check, finding))
         .collect();
-    let verdict = match finding::all(findings.iter().map(|finding| finding.outcome)) {
-        _ if claim.not_run.is_some() => Verdict::NotRun,
-        Outcome::Holds => Verdict::Reproduced,
-        Outcome::Undecided => Verdict::Undecided,
-        Outcome::Fails => Verdict::NotReproduced,
-    };
+    let verdict = verdict(claim, &checks);
     // A claim of a single number is shown as that number; all others in words.
     let number = match findings.as_slice() {
         [only] => only.expected.map(|expected| (only, expected)),
@@ -288,10 +294,23 @@ fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimR
         tolerance: if has_rule { claim.tolerance.in_words() } else { String::new() },
         fitted: claim.fitted.clone(),
         real: claim.real.clone(),
-        repetitions: claim.cells().iter().map(|cell| evidence.repetitions(cell)).min().unwrap_or(0),
+        unknown: claim.unknown.clone(),
+        paper_runs: claim.paper_runs,
+        repetitions,
         checks,
         note: claim.shown_note().to_owned(),
     })
+}
+
+/// The verdict that follows from the checks of a claim.
+fn verdict(claim: &Claim, checks: &[CheckResult]) -> Verdict {
+    match finding::all(checks.iter().map(|check| check.outcome)) {
+        _ if claim.not_run.is_some() => Verdict::NotRun,
+        Outcome::Holds => Verdict::Reproduced,
+        Outcome::Consistent => Verdict::Consistent,
+        Outcome::Undecided => Verdict::Undecided,
+        Outcome::Fails => Verdict::NotReproduced,
+    }
 }
 
 impl Paper {
@@ -311,20 +330,42 @@ impl Paper {
     fn real_of(&self, claim: &Claim, check: &Check) -> Vec<RealResult> {
         let judged = self.real.iter().filter_map(|real| {
             let Finding { outcome, values, .. } = real.judge(check, &claim.tolerance)?;
-            Some(RealResult { of: real.of.clone(), outcome, values })
+            Some(RealResult { of: real.of.clone(), own: self.systems.contains(&real.of), outcome, values })
         });
         judged.collect()
     }
 
-    /// Copies the notes and the real systems' values from the claims into kept verdicts. They do
-    /// not depend on our runs, so a change of them needs no run.
+    /// Brings kept verdicts up to date with the claims: their kinds and notes, the real systems'
+    /// values, and the limits of numbers. None of these depends on our runs, so a change of them
+    /// needs no run.
     pub fn renew(&self, kept: &mut [ClaimResult]) {
         for result in kept {
             let Some(claim) = self.claims.iter().find(|claim| claim.id == result.id) else { continue };
+            result.kind = claim.kind;
+            result.fitted.clone_from(&claim.fitted);
+            result.unknown.clone_from(&claim.unknown);
+            result.paper_runs = claim.paper_runs;
             result.real.clone_from(&claim.real);
             claim.shown_note().clone_into(&mut result.note);
             for (shown, check) in result.checks.iter_mut().zip(&claim.checks) {
                 shown.real = self.real_of(claim, check);
+                let Statement::Equal { within: None, .. } = check.statement else { continue };
+                if let (Some(expected), [value]) = (shown.expected, shown.values.as_slice()) {
+                    let measured =
+                        Measurement { value: *value, interval: shown.intervals.first().copied().flatten() };
+                    let by_limits = finding::within_limits(measured, claim.tolerance.limits(expected));
+                    shown.outcome = prediction::outcome(
+                        by_limits,
+                        expected,
+                        measured,
+                        result.repetitions,
+                        claim.paper_runs,
+                    );
+                }
+            }
+            result.verdict = verdict(claim, &result.checks);
+            if result.got.is_string() && result.expected.is_string() {
+                result.got = Value::from(in_words(&result.checks));
             }
         }
     }

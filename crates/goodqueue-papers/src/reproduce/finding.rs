@@ -12,6 +12,9 @@ use super::tolerance::Tolerance;
 pub enum Outcome {
     /// It holds, and the whole 95 % interval is on its side of the limit.
     Holds,
+    /// The paper's number lies in the range that as many repetitions as the paper's would give, but
+    /// this range is wide (see [`super::prediction`]).
+    Consistent,
     /// The 95 % interval has the limit inside.
     Undecided,
     /// It does not hold, and the whole 95 % interval is beyond the limit.
@@ -86,11 +89,9 @@ pub(super) fn judge<V: Values>(
                 }
                 None => tolerance.limits(expected),
             };
-            // What is written as 0.006 and measured as 0.006 may differ in the last binary digit.
-            let rounding = (high - low) * ROUNDING;
             Ok(Finding {
                 check: check.text.clone(),
-                outcome: between(measured, low - rounding, high + rounding),
+                outcome: within_limits(measured, (low, high)),
                 values: vec![measured.value],
                 intervals: vec![measured.interval],
                 expected: Some(expected),
@@ -139,8 +140,16 @@ pub(super) fn all(outcomes: impl IntoIterator<Item = Outcome>) -> Outcome {
     outcomes.into_iter().fold(Outcome::Holds, |so_far, next| match (so_far, next) {
         (Outcome::Fails, _) | (_, Outcome::Fails) => Outcome::Fails,
         (Outcome::Undecided, _) | (_, Outcome::Undecided) => Outcome::Undecided,
+        (Outcome::Consistent, _) | (_, Outcome::Consistent) => Outcome::Consistent,
         (Outcome::Holds, Outcome::Holds) => Outcome::Holds,
     })
+}
+
+/// Judges a number by the lowest and the highest value that agree with it.
+pub(super) fn within_limits(measured: Measurement, (low, high): (f64, f64)) -> Outcome {
+    // What is written as 0.006 and measured as 0.006 may differ in the last binary digit.
+    let rounding = (high - low) * ROUNDING;
+    between(measured, low - rounding, high + rounding)
 }
 
 /// What a value and its interval say of two limits. A value without a sample fails.

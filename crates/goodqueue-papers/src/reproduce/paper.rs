@@ -1,6 +1,7 @@
 //! A paper, as its folder has it: `claims.toml` says what the paper claims, in which experiments
 //! that shows, and how it is measured.
 
+mod about;
 mod claim;
 mod drawn;
 mod experiment;

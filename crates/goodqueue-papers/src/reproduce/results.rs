@@ -13,6 +13,10 @@ pub enum Verdict {
     /// All that it says holds here.
     #[serde(rename = "reproduced")]
     Reproduced,
+    /// The paper's number is within the scatter of as many repetitions as the paper had, which is
+    /// wide: it neither confirms nor refutes.
+    #[serde(rename = "consistent")]
+    Consistent,
     /// The repetitions do not decide whether all that it says holds here.
     #[serde(rename = "undecided")]
     Undecided,
@@ -65,6 +69,12 @@ pub struct ClaimResult {
     /// What real systems did on the same set-up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub real: Vec<Reference>,
+    /// Parameter that decides the claim and that the paper does not give.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+    /// Repetitions behind the paper's number, where the paper says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper_runs: Option<usize>,
     /// Repetitions.
     pub repetitions: usize,
     /// Every check with its figures.
@@ -119,6 +129,9 @@ pub struct CheckResult {
 pub struct RealResult {
     /// Which system.
     pub of: String,
+    /// True if it is the system that the paper ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
     /// How it comes out.
     pub outcome: Outcome,
     /// The values in it.
@@ -199,6 +212,7 @@ fn counted<'c>(checks: impl Iterator<Item = Shown<'c>> + Clone) -> String {
     for (check, outcome, values, intervals) in checks.filter(|check| !holds(check) || all <= FEW_CHECKS) {
         let outcome = match outcome {
             Outcome::Holds => "",
+            Outcome::Consistent => "consistent: ",
             Outcome::Undecided => "undecided: ",
             Outcome::Fails => "not ",
         };

@@ -76,7 +76,7 @@ pub(super) fn write(text: &mut String, paper: &Paper) {
     if statements.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n### {}: statements\n\n| the paper states | tested by |\n|---|---|", paper.name);
+    let _ = writeln!(text, "\n## What the paper states\n\n| the paper states | tested by |\n|---|---|");
     for Statement { says, claims, untested } in statements {
         let claims: Vec<String> = claims.iter().map(|id| format!("`{id}`")).collect();
         let by = untested.map_or_else(|| claims.join(", "), |why| format!("not tested: {why}"));

@@ -99,6 +99,7 @@ fn every_check(claim: &ClaimResult) -> String {
             |values: &[f64]| values.iter().map(|value| figures(*value)).collect::<Vec<_>>().join(", ");
         let not = |outcome: Outcome| match outcome {
             Outcome::Holds => "",
+            Outcome::Consistent => "<b>consistent</b> ",
             Outcome::Undecided => "<b>undecided</b> ",
             Outcome::Fails => "<b>not</b> ",
         };

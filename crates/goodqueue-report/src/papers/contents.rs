@@ -171,13 +171,14 @@ fn is_about(claim: &ClaimResult, picture: &Picture) -> bool {
 pub(super) const fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Reproduced => ("yes", "reproduced"),
+        Verdict::Consistent => ("none", "consistent"),
         Verdict::Undecided => ("none", "undecided"),
         Verdict::NotReproduced => ("no", "not reproduced"),
         Verdict::NotRun => ("none", "not run"),
     }
 }
 
-const ORDER: [Verdict; 4] =
-    [Verdict::NotReproduced, Verdict::Undecided, Verdict::Reproduced, Verdict::NotRun];
+const ORDER: [Verdict; 5] =
+    [Verdict::NotReproduced, Verdict::Undecided, Verdict::Consistent, Verdict::Reproduced, Verdict::NotRun];
 /// More claims of one verdict are folded.
 const MANY: usize = 8;

@@ -59,6 +59,12 @@
 //! of = "Linux 6.1"
 //! measures.p95 = { "codel@1+1" = "90ms" }
 //!
+//! [[about]]                         # facts that several claims share
+//! claims = ["jk-table3-*"]          # ids; `*` at the end stands for the rest
+//! runs = 100                        # repetitions behind the paper's numbers, see `prediction.rs`
+//! unknown = "..."                   # parameter that decides these claims, and that the paper does not give
+//! fitted = "..."                    # parameter chosen by looking at these results: the claims do not count
+//!
 //! [[figures]]                       # what the report draws, see `Figure`
 //!
 //! [beyond]                          # disciplines of today, shown with --beyond
@@ -72,6 +78,7 @@ use goodqueue_scenario::scenario::check_depth;
 use goodqueue_tc::diagnostic::{Diagnostic, Source};
 use serde::Deserialize;
 
+use super::about::About;
 use super::claim::{Claim, ClaimKind, Reference};
 use super::experiment::Experiment;
 use super::factor::one;
@@ -108,6 +115,10 @@ struct File {
     #[serde(default)]
     beyond: Beyond,
     cpu_s: Option<f64>,
+    #[serde(default)]
+    systems: Vec<String>,
+    #[serde(default)]
+    about: Vec<About>,
     #[serde(default)]
     real: Vec<RealTable>,
 }
@@ -278,6 +289,12 @@ impl Paper {
         for table in file.claims {
             claims.push(table.claim().map_err(|error| error.in_file(&file_name))?);
         }
+        for about in &file.about {
+            about.apply(&mut claims).map_err(|error| error.in_file(&file_name))?;
+        }
+        for real in claims.iter_mut().flat_map(|claim| &mut claim.real) {
+            real.own = file.systems.contains(&real.of);
+        }
         if !given.is_empty() {
             claims.iter_mut().for_each(|claim| claim.keep_what_is_about(&given));
         }
@@ -305,6 +322,7 @@ impl Paper {
             figures: file.figures,
             beyond: file.beyond.qdiscs,
             cpu_s: file.cpu_s,
+            systems: file.systems,
             names: file.names,
             real: real.map_err(|error| error.in_file(&file_name))?,
         };
@@ -328,6 +346,8 @@ impl ClaimTable {
             unit: self.unit,
             real: self.real,
             not_run: self.not_run,
+            unknown: None,
+            paper_runs: None,
             id: self.id,
         })
     }
@@ -358,7 +378,7 @@ impl TableTable {
                 let filled: Vec<String> = self.check.as_slice().iter().map(|check| fill(check)).collect();
                 let real = self.real.iter().filter_map(|real| {
                     let value = *real.rows.get(row)?.get(number)?;
-                    value.is_finite().then(|| Reference { of: real.of.clone(), value })
+                    value.is_finite().then(|| Reference { of: real.of.clone(), own: false, value })
                 });
                 into.push(Claim {
                     kind: self.kind,
@@ -372,6 +392,8 @@ impl TableTable {
                     unit: self.unit.clone(),
                     real: real.collect(),
                     not_run: self.not_run.clone(),
+                    unknown: None,
+                    paper_runs: None,
                     id,
                 });
             }

@@ -47,6 +47,8 @@ pub struct Paper {
     pub beyond: Vec<String>,
     /// Measured CPU time of all runs in seconds, without `--full`; `None`: unknown.
     pub cpu_s: Option<f64>,
+    /// The systems that the paper ran, as references call them.
+    pub systems: Vec<String>,
     /// The paper's names of disciplines, by label.
     pub names: BTreeMap<String, String>,
     /// What real systems measured in the same set-ups.

@@ -33,6 +33,7 @@ export const book = [
       { text: "Papers", link: "/papers" },
       { text: "Every claim", link: "/audit" },
       { text: "Measured numbers", link: "/numbers" },
+      { text: "Promised and measured", link: "/promised" },
       { text: "Deviations", link: "/deviations" },
       { text: "Limitations", link: "/limitations" },
       { text: "Reproducibility", link: "/reproducibility" },

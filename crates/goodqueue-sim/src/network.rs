@@ -18,6 +18,7 @@ mod books;
 mod delay_line;
 mod due;
 mod fates;
+mod host_queues;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::slice::from_ref;
@@ -27,6 +28,7 @@ use goodqueue::{AnyConfig, Count, Direction, Duration, Instant, Qdisc, Rate, Sta
 pub(crate) use delay_line::Ticks;
 pub(crate) use due::{Event, MAX_FLOWS};
 pub use fates::Fates;
+use host_queues::HostQueues;
 
 use crate::ahead::fetch_line;
 use crate::events::EventQueue;
@@ -66,6 +68,7 @@ pub struct Network {
     pub(crate) neighbours: Neighbours,
     framing: u32,
     books: Books,
+    host_queues: HostQueues,
     wifi: Option<Box<Wifi>>,
 }
 
@@ -139,6 +142,7 @@ impl Network {
             neighbours: Neighbours::new(flows.iter().map(|flow| flow.is_probe)),
             framing,
             books: Books::default(),
+            host_queues: HostQueues::default(),
             wifi: None,
         };
         if let Some((hop, small_queue)) = wifi {
@@ -282,6 +286,17 @@ impl Network {
         self.leave_wifi(now);
     }
 
+    /// Counts the packets of `flow` in the first queue of its path from now on: that queue is on
+    /// the sender's host.
+    pub(crate) fn count_in_host(&mut self, flow: u32, direction: Direction) {
+        self.host_queues.count(flow, self.first_of(flow, direction));
+    }
+
+    /// Returns the counted packets of `flow` that wait in its host's queue.
+    pub(crate) fn waiting_in_host(&self, flow: u32) -> u64 {
+        self.host_queues.waiting(flow)
+    }
+
     /// Returns the link into which the host of `flow` sends in this direction.
     pub(crate) fn first_link(&self, flow: u32, direction: Direction) -> &Link {
         &self.links[self.first_of(flow, direction) as usize]
@@ -371,13 +386,15 @@ impl Network {
     /// Offers a packet to a link's queue.
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant, link: u32, packet: Packet) {
-        let Self { links, flows, losses, neighbours, books, .. } = self;
+        let Self { links, flows, losses, neighbours, books, host_queues, .. } = self;
         let direction = Direction::BOTH[link as usize & 1];
         let queue = &mut links[link as usize];
         if neighbours.watches(packet.flow) {
             neighbours.look(link, &packet, queue.qdisc());
         }
+        host_queues.entered(packet.flow, link);
         let call_at = queue.enqueue(now, packet, &mut |lost: &Packet| {
+            host_queues.left(lost.flow, link);
             count_drop(now, direction, lost, (flows, losses, books));
         });
         if let Some(when) = call_at {
@@ -429,12 +446,14 @@ impl Network {
 
     #[inline]
     pub(crate) fn serve(&mut self, now: Instant, link: u32) {
-        let Self { links, flows, losses, books, .. } = self;
+        let Self { links, flows, losses, books, host_queues, .. } = self;
         let direction = Direction::BOTH[link as usize & 1];
         let progress = links[link as usize].serve(now, &mut |lost: &Packet| {
+            host_queues.left(lost.flow, link);
             count_drop(now, direction, lost, (flows, losses, books));
         });
         if let Some((end, packet)) = progress.sent {
+            self.host_queues.left(packet.flow, link);
             let is_last = self.joins.get(packet.flow as usize).is_some_and(|join| join + 1 == link);
             let line = self.onward[link as usize].filter(|_| !is_last).unwrap_or_else(|| {
                 self.line_of[if self.line_of.len() == 1 { 0 } else { packet.flow as usize }]

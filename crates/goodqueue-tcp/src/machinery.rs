@@ -176,6 +176,8 @@ pub(crate) struct Core<C> {
     send_buffer: Option<Box<SendBuffer>>,
     plain_buffer: Option<Box<PlainBuffer>>,
     hystart: Option<Box<HyStartPlusPlus>>,
+    /// Segments in the host's own queue, as far as the host says so.
+    pub(crate) in_host: u64,
 }
 
 impl<C: CongestionControl> Core<C> {
@@ -249,6 +251,7 @@ impl<C: CongestionControl> Core<C> {
                 _ => None,
             },
             hystart: shaped.then(Box::default),
+            in_host: 0,
             config,
         }
     }
@@ -281,6 +284,13 @@ impl<C: CongestionControl> Core<C> {
         if let Some(buffer) = &mut self.plain_buffer {
             buffer.take_back(self.data_end);
         }
+    }
+
+    /// False while the host's own queue holds so much of the connection that nothing is sent again.
+    #[inline]
+    pub(crate) fn may_resend(&self) -> bool {
+        let is_full = |buffer: &PlainBuffer| buffer.is_full_of(self.in_host, self.snd_una, self.mss);
+        self.in_host == 0 || !self.plain_buffer.as_deref().is_some_and(is_full)
     }
 
     /// The application has no more to send.

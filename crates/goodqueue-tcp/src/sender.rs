@@ -103,6 +103,12 @@ impl<C: CongestionControl> Sender<C> {
         self.stack.on_refused(&mut self.core, now, segment);
     }
 
+    /// Says how many segments of the connection wait in the host's own queue. Linux 3.x sends
+    /// nothing again while too many do.
+    pub fn set_in_host(&mut self, segments: u64) {
+        self.core.in_host = segments;
+    }
+
     /// Returns the next segment to send, if there is one, and runs the timers that are due at
     /// `now`. Call it until it returns `None`.
     #[inline]

@@ -168,6 +168,12 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
         }
         if core.front_due {
             core.front_due = false;
+            // A timeout after which nothing may be sent counts all the same, and backs off. The
+            // next ACK or timeout tries again.
+            if !core.may_resend() {
+                core.refused = true;
+                return None;
+            }
             if let Some((position, record)) = core.scoreboard.front() {
                 return Some(self.retransmit(core, now, position, record));
             }

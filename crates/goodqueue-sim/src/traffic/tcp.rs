@@ -129,10 +129,14 @@ impl Tcp {
     #[inline]
     fn send_all(&mut self, now: Instant, network: &mut Network) {
         let mut has_room = network.has_room(self.direction, self.flow);
+        if self.local_congestion {
+            self.sender.set_in_host(network.waiting_in_host(self.flow));
+        }
         while has_room && let Some(segment) = self.sender.poll_transmit(now) {
             let bytes = segment.wire_len(&self.config);
             if self.local_congestion {
                 self.offer(now, bytes, segment, network);
+                self.sender.set_in_host(network.waiting_in_host(self.flow));
             } else {
                 network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
             }
@@ -176,6 +180,9 @@ impl Tcp {
 
 impl Source for Tcp {
     fn start(&mut self, now: Instant, network: &mut Network) {
+        if self.local_congestion {
+            network.count_in_host(self.flow, self.direction);
+        }
         self.sender.open(now);
         self.sender.write(self.size.unwrap_or(u64::MAX));
         if self.size.is_some() {

@@ -73,6 +73,14 @@ impl PlainBuffer {
         wrote
     }
 
+    /// True if `segments` in the host's queue take more memory than the buffer has, or more than
+    /// 5/4 of what is in the buffer. Linux then sends nothing again (`tcp_retransmit_skb`): copies
+    /// of segments that wait already would only make the queue longer.
+    pub(crate) fn is_full_of(&self, segments: u64, una: u64, mss: u64) -> bool {
+        let queued = self.written.saturating_sub(una).div_ceil(mss) * self.segment();
+        segments * self.segment() > (queued + queued / 4).min(self.limit)
+    }
+
     /// Memory that a segment takes.
     fn segment(&self) -> u64 {
         u64::from(self.memory.taken).max(1)

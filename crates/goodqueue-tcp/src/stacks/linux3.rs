@@ -337,6 +337,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         let pipe = core.scoreboard.pipe();
         if let Some((position, record)) = core.scoreboard.next_lost()
             && self.test.is_none()
+            && core.may_resend()
         {
             if self.undoing.new_data_first {
                 match self.undoing.next_step(core, pipe) {
@@ -351,7 +352,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
     }
 
     fn fill_hole(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
-        if core.phase != Phase::Recovery || pipe + core.mss > core.cwnd {
+        if core.phase != Phase::Recovery || pipe + core.mss > core.cwnd || !core.may_resend() {
             return None;
         }
         let (position, record) = core.scoreboard.first_hole()?;

@@ -146,3 +146,33 @@ fn whatever_is_refused_all_of_it_arrives_once_and_in_order() {
         assert_eq!(stats.data_segments + stats.retransmits, sent, "{profile} {seed}");
     }
 }
+
+#[test]
+fn nothing_is_sent_again_while_the_hosts_own_queue_holds_the_whole_connection() {
+    for profile in ["linux314", "linux32"] {
+        // A probe of the tail would come before the timeout.
+        let send_tuning = settings(profile).send_tuning;
+        let config = Config { tail_loss_probe: false, send_tuning, ..older(profile) };
+        let mut pair = Pair::with(config, config, "reno");
+        pair.sender.write(2 * MSS);
+        pair.sender.open(Instant::ZERO);
+        let mut pair = pair.lose([1, 2]);
+        pair.run_until(at(200));
+        // Both segments and a copy of one: more than 5/4 of what the connection has written.
+        pair.sender.set_in_host(3);
+        pair.run_until(at(1050));
+        assert_eq!(pair.times_of(1).len(), 1, "{profile}: {:?}", pair.times_of(1));
+        assert_eq!(
+            pair.sender.stats().timeouts,
+            2,
+            "{profile}: at 400 and 1000 ms, which counts all the same"
+        );
+        pair.sender.set_in_host(2);
+        pair.run_until(at(2300));
+        assert_eq!(pair.times_of(1).get(1), Some(&at(2200)), "{profile}");
+        pair.sender.set_in_host(0);
+        pair.sender.close();
+        pair.finish();
+        assert_eq!(pair.receiver.delivered(), 2 * MSS, "{profile}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Packets that wait in the queue of their sender's own host.
+//!
+//! Linux counts them (`sk_wmem_alloc`) and decides by them whether a connection may send again. The
+//! first queue of a path is on the sender's host only where a flow says so.
+
+/// The flows whose packets are counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HostQueues {
+    /// By flow; empty if none is counted.
+    of: Vec<Option<Waiting>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    /// The first link of the flow's path, whose queue is on the host.
+    link: u32,
+    packets: u64,
+}
+
+impl HostQueues {
+    /// Counts the packets of `flow` in the queue of `link` from now on.
+    pub(super) fn count(&mut self, flow: u32, link: u32) {
+        let flow = flow as usize;
+        if self.of.len() <= flow {
+            self.of.resize(flow + 1, None);
+        }
+        self.of[flow].get_or_insert(Waiting { link, packets: 0 });
+    }
+
+    /// Returns the packets of `flow` that wait in its host's queue.
+    pub(super) fn waiting(&self, flow: u32) -> u64 {
+        self.of.get(flow as usize).copied().flatten().map_or(0, |waiting| waiting.packets)
+    }
+
+    /// A packet of `flow` was offered to the queue of `link`.
+    #[inline]
+    pub(super) fn entered(&mut self, flow: u32, link: u32) {
+        if let Some(Some(waiting)) = self.of.get_mut(flow as usize) {
+            waiting.packets += u64::from(waiting.link == link);
+        }
+    }
+
+    /// A packet of `flow` left the queue of `link`, sent or dropped.
+    #[inline]
+    pub(super) fn left(&mut self, flow: u32, link: u32) {
+        if let Some(Some(waiting)) = self.of.get_mut(flow as usize) {
+            waiting.packets = waiting.packets.saturating_sub(u64::from(waiting.link == link));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_counted_in_the_first_queue_of_flows_that_ask_for_it() {
+        let mut queues = HostQueues::default();
+        queues.entered(1, 0);
+        assert_eq!(queues.waiting(1), 0);
+        queues.count(1, 0);
+        for link in [0, 0, 2] {
+            queues.entered(1, link);
+        }
+        queues.entered(0, 0);
+        assert_eq!((queues.waiting(1), queues.waiting(0)), (2, 0));
+        queues.left(1, 2);
+        queues.left(1, 0);
+        assert_eq!(queues.waiting(1), 1);
+    }
+}

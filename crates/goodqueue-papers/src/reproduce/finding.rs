@@ -13,7 +13,7 @@ pub enum Outcome {
     /// It holds, and the whole 95 % interval is on its side of the limit.
     Holds,
     /// The paper's number lies in the range that as many repetitions as the paper's would give, but
-    /// this range is wide (see [`super::prediction`]).
+    /// this range is wide (see `prediction.rs`).
     Consistent,
     /// The 95 % interval has the limit inside.
     Undecided,

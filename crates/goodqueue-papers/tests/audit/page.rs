@@ -44,10 +44,14 @@ fn summary(text: &mut String, paper: &Paper, results: &[ClaimResult]) {
     let agreements = Agreements::of(results);
     let Agreements { same, near, numbers, open, no_reference, .. } = agreements;
     if agreements.with_reference() > 0 {
+        let undecided = match open {
+            0 => String::new(),
+            _ => format!(" For {open} claims one of the two does not decide."),
+        };
         let _ = writeln!(
             text,
             "\n**As the system that the authors ran** ({}): {same} of {} claims have the same verdict, and {near} of {numbers} values \
-             agree. For {open} claims one of the two does not decide, and {no_reference} have no value of that system.",
+             agree.{undecided} {no_reference} claims have no value of that system.",
             super::systems(paper),
             agreements.decided()
         );
@@ -252,6 +256,8 @@ fn with_unit(value: f64, unit: &str) -> String {
     let (scaled, prefix) = match value.abs() {
         size if size >= 1e9 => (value / 1e9, "G"),
         size if size >= 1e6 => (value / 1e6, "M"),
+        // Thousands of milliseconds are read as they are.
+        size if size >= 1e4 && unit.is_empty() => (value / 1e3, "k"),
         _ => (value, ""),
     };
     if prefix.is_empty() && unit.is_empty() {

@@ -44,6 +44,7 @@ mod page_chart;
 mod place;
 mod places;
 mod port;
+mod port_rate;
 mod question;
 mod search;
 mod setting;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use goodqueue::Duration;
 
-use crate::port::port_rate;
+use crate::port_rate::port_rate;
 use crate::question::Question;
 
 /// A traffic mix.

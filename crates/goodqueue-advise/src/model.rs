@@ -62,3 +62,5 @@ impl<'q> Model<'q> {
 
 /// How results call a router that does nothing.
 pub(crate) const TODAY: &str = "today";
+/// Seed of all runs of the search. The verification has others.
+pub(crate) const SEARCH_SEED: u64 = 1;

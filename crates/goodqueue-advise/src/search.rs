@@ -11,7 +11,7 @@ use crate::fitted::fitted;
 use crate::manager::Manager;
 use crate::managers::managers;
 use crate::mix::{NEAR_AND_FAR, SEARCHED};
-use crate::model::{Model, Router};
+use crate::model::{Model, Router, SEARCH_SEED};
 use crate::observe::{First, Observe};
 use crate::question::Question;
 use crate::setup::Setup;
@@ -170,8 +170,6 @@ fn router(number: usize, setup: &Setup<'_>, question: &Question) -> Router {
     Router { label: format!("{number}: {}", setup.manager.name()), lines: setup.lines(question) }
 }
 
-/// Seed of all runs of the search. The verification has others.
-pub(crate) const SEARCH_SEED: u64 = 1;
 /// Share of goodput by which another setting than the usual one is clearly better. Less than a
 /// tenth depends on the load, and the usual setting has advantages that one load does not show,
 /// such as fairness between hosts.

@@ -29,6 +29,7 @@ mod output;
 mod papers;
 mod playground;
 mod progress;
+mod search_progress;
 pub mod stores;
 mod typed;
 mod usage;

@@ -1,7 +1,6 @@
 //! A progress bar, the signals that end a command, and the clock that times runs.
 
 mod minutes;
-mod search;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
@@ -17,7 +16,6 @@ use signal_hook::flag;
 
 pub(crate) use self::minutes::in_words;
 use self::minutes::{Minutes, remaining};
-pub(crate) use self::search::SearchProgress;
 use crate::messages::{self, is_quiet, note};
 
 /// Shows the progress of jobs.
@@ -39,6 +37,16 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    /// Says on the bar what goes on, instead of the number of runs.
+    pub(crate) fn rename(&self, message: &'static str) {
+        self.bar.set_message(message);
+    }
+
+    /// Prints something without the bar in between.
+    pub(crate) fn beside(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+
     /// Creates a bar for this number of jobs. It appears only on a terminal, and only after half a
     /// second. Elsewhere the remaining time is printed once a minute.
     pub(crate) fn new(jobs: usize, timing: bool) -> Self {

@@ -10,7 +10,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use crate::advice::Advice;
 use crate::model::Model;
 use crate::place::Place;
-use crate::port::port_rate;
+use crate::port_rate::port_rate;
 use crate::question::Question;
 use crate::words::milliseconds;
 

@@ -1,7 +1,7 @@
 //! eero: a switch without rates. Source: bufferbloat.net, "What Can I Do About Bufferbloat", which
 //! names the switch, and eero's programming interface, in which it is one truth value.
 
-use super::is_for_internet;
+use super::limiters::is_for_internet;
 use crate::notation::Notation;
 use crate::question::Question;
 use crate::setting::{Form, Setting};

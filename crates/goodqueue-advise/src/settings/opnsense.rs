@@ -1,7 +1,7 @@
 //! OPNsense: pipes of dummynet with FQ-CoDel. Source: OPNsense documentation, "Fighting Bufferbloat
 //! with FQ_CoDel" (2026), and ipfw(8) of FreeBSD 14.
 
-use super::{limited, not_simulated, overhead_of_limiters};
+use super::limiters::{limited, not_simulated, overhead_of_limiters};
 use crate::notation::Notation;
 use crate::question::Question;
 use crate::setting::{Form, Setting};

@@ -1,7 +1,7 @@
 //! pfSense: limiters of dummynet with FQ_CODEL. Source: pfSense documentation, recipe "Configuring
 //! CoDel Limiters for Bufferbloat" (2024), and ipfw(8) of FreeBSD 14.
 
-use super::{limited, not_simulated, overhead_of_limiters};
+use super::limiters::{limited, not_simulated, overhead_of_limiters};
 use crate::notation::Notation;
 use crate::question::Question;
 use crate::setting::{Form, Setting};

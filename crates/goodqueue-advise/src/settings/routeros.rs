@@ -2,7 +2,7 @@
 //! documentation of RouterOS 7. That `cake-bandwidth` of a queue type does not limit a queue tree
 //! follows from a measurement of RouterOS 7.23 on an RB5009 that its owner published.
 
-use super::{limited, not_simulated};
+use super::limiters::{limited, not_simulated};
 use crate::manager::Side;
 use crate::notation::Notation;
 use crate::question::Question;

@@ -3,7 +3,7 @@
 
 use goodqueue::Rate;
 
-use super::{limited, not_simulated};
+use super::limiters::{limited, not_simulated};
 use crate::notation::Notation;
 use crate::question::Question;
 use crate::setting::{Form, Setting};

@@ -14,7 +14,7 @@ use super::{Ending, Outcome, signed};
 use crate::messages::{self, note, say};
 use crate::output::{self, Outputs};
 use crate::playground;
-use crate::progress::SearchProgress;
+use crate::search_progress::SearchProgress;
 
 /// Find the setting of your router that keeps the line responsive under load.
 ///

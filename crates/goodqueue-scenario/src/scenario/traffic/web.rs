@@ -130,7 +130,7 @@ fn read_objects(table: &Reader<'_>) -> Result<Vec<u64>, Diagnostic> {
 
 impl Web {
     /// Objects of the page.
-    pub(in crate::scenario) fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         self.objects.requests() as u64
     }
 }

@@ -3,8 +3,8 @@
 use goodqueue_advise::{First, Observe, first_words};
 use goodqueue_scenario::run::Watch;
 
-use super::Progress;
 use crate::messages::note;
+use crate::progress::Progress;
 
 /// Shows how far a search has come, and its first answer.
 pub(crate) struct SearchProgress(Progress);
@@ -13,7 +13,7 @@ impl SearchProgress {
     /// Creates a bar. It appears only on a terminal, and only after half a second.
     pub(crate) fn new() -> Self {
         let progress = Progress::new(1, false);
-        progress.bar.set_message("searching and verifying");
+        progress.rename("searching and verifying");
         Self(progress)
     }
 
@@ -31,7 +31,7 @@ impl Watch for SearchProgress {
 
 impl Observe for SearchProgress {
     fn first(&self, answer: &First) {
-        self.0.bar.suspend(|| note(first_words(answer)));
+        self.0.beside(|| note(first_words(answer)));
     }
 
     fn came(&self, fraction: f64) {

@@ -37,7 +37,7 @@ pub fn html(advice: &Advice) -> String {
                 (settings(advice))
             }
             (changes(advice))
-            (cost(advice))
+            @if !advice.keep { (cost(advice)) }
             (confidence(advice))
         }
     };
@@ -182,7 +182,9 @@ fn confidence(advice: &Advice) -> Markup {
 
 /// Returns the mean, with the range of several runs if they differ.
 fn range(spread: &Spread) -> String {
-    let (mean, least, most) = (milliseconds(spread.mean), milliseconds(spread.min), milliseconds(spread.max));
+    let mean = milliseconds(spread.mean);
+    let least = milliseconds(spread.min);
+    let most = milliseconds(spread.max);
     if least == most { mean } else { format!("{mean} ({least} to {most})") }
 }
 

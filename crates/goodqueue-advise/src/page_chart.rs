@@ -71,9 +71,12 @@ impl Axis {
     }
 }
 
+/// Size of the picture, in units of its own.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 220.0;
+/// Margins for the labels of the axis, the legend and the length of the load.
 const LEFT: f64 = 60.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 22.0;
+/// Most dots of each colour. More overlap, and would make the report larger than an e-mail allows.
 const MOST_POINTS: usize = 400;

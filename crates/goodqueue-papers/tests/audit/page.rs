@@ -98,7 +98,8 @@ fn differences(text: &mut String, results: &[ClaimResult]) {
     if !far.is_empty() {
         text.push_str("\n## Other values than the paper's own system\n\n| claim | here | there | here / there |\n|---|---|---|---|\n");
         for (result, here, there) in far {
-            let (of_here, of_there) = (with_unit(here, &result.unit), with_unit(there, &result.unit));
+            let of_here = with_unit(here, &result.unit);
+            let of_there = with_unit(there, &result.unit);
             let _ =
                 writeln!(text, "| `{}` | {of_here} | {of_there} | {} |", result.id, figures(here / there));
         }

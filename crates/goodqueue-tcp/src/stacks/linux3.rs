@@ -335,6 +335,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
             return self.send_tail_probe(core, now, new);
         }
         let pipe = core.scoreboard.pipe();
+        // While nothing may be sent again, an ACK still lets new data leave (tcp_data_snd_check).
         if let Some((position, record)) = core.scoreboard.next_lost()
             && self.test.is_none()
             && core.may_resend()

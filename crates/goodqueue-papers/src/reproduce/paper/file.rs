@@ -6,6 +6,7 @@
 //! source = "..."                    # as a bibliography does
 //! cpu_s = 80                        # CPU time of all runs in seconds, as `--example estimates` measures
 //!                                   # it; default: unknown
+//! systems = ["ns-2.35"]             # systems that the paper ran, as `real` calls them
 //! names = { codel = "CoDel" }       # the paper's names of disciplines, where labels differ
 //! aqm = ["codel", "pie"]            # labels for which `{aqm}` stands in checks and figures; others can be given instead
 //!
@@ -62,8 +63,8 @@
 //! [[about]]                         # facts that several claims share
 //! claims = ["jk-table3-*"]          # ids; `*` at the end stands for the rest
 //! runs = 100                        # repetitions behind the paper's numbers, see `prediction.rs`
-//! unknown = "..."                   # parameter that decides these claims, and that the paper does not give
-//! fitted = "..."                    # parameter chosen by looking at these results: the claims do not count
+//! unknown = "..."                   # deciding parameter that the paper does not give
+//! fitted = "..."                    # parameter chosen from these results: they do not count
 //!
 //! [[figures]]                       # what the report draws, see `Figure`
 //!

@@ -19,7 +19,8 @@ pub mod paper;
 mod parameters;
 pub mod picture;
 mod prediction;
-mod real;
+pub(crate) mod real;
+mod recorded;
 mod results;
 pub mod score;
 pub mod tolerance;
@@ -46,6 +47,7 @@ use expression::{Cell, Check, Statement};
 use finding::{Finding, Measurement, Outcome};
 pub use paper::{Claim, ClaimKind, Effort, Paper, Reference, papers, papers_in};
 use paper::{Experiment, Metric};
+use real::Judging;
 pub use results::{
     CheckResult, ClaimResult, MetricsResult, MetricsTable, Number, RealResult, Verdict, figures,
     real_in_words, three_figures,
@@ -225,7 +227,8 @@ impl<'p> Plan<'p> {
     /// # Errors
     /// A check that asks for what does not exist.
     pub fn judge(&self, evidence: &Evidence<'_>) -> Result<Vec<ClaimResult>, Diagnostic> {
-        self.claims.iter().map(|claim| judge(self.paper, claim, evidence)).collect()
+        let beside = self.paper.judging();
+        self.claims.iter().map(|claim| judge(self.paper, claim, evidence, &beside)).collect()
     }
 }
 
@@ -245,25 +248,24 @@ impl Jobs for Plan<'_> {
     }
 }
 
-fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimResult, Diagnostic> {
-    let thorough = claim.checks.len() <= FEW_CHECKS;
-    let judged = |check| evidence.judge(check, &claim.tolerance, thorough);
+fn judge(
+    paper: &Paper,
+    claim: &Claim,
+    evidence: &Evidence<'_>,
+    beside: &[Judging<'_>],
+) -> Result<ClaimResult, Diagnostic> {
+    let judged = |check| evidence.judge(check, &claim.tolerance, is_short(claim));
     let mut findings: Vec<Finding> = (claim.checks.iter().map(judged).collect::<Result<_, _>>())
         .map_err(|error: Diagnostic| error.prefixed(&claim.id))?;
     let repetitions = claim.cells().iter().map(|cell| evidence.repetitions(cell)).min().unwrap_or(0);
     for finding in &mut findings {
-        if let (Some(expected), [value]) = (finding.expected, finding.values.as_slice()) {
-            let measured =
-                Measurement { value: *value, interval: finding.intervals.first().copied().flatten() };
-            finding.outcome =
-                prediction::outcome(finding.outcome, expected, measured, repetitions, claim.paper_runs);
-        }
+        predict(finding, repetitions, claim.paper_runs);
     }
     let checks: Vec<CheckResult> = claim
         .checks
         .iter()
         .zip(&findings)
-        .map(|(check, finding)| paper.beside(claim, check, finding))
+        .map(|(check, finding)| paper.beside(claim, check, finding, beside))
         .collect();
     let verdict = verdict(claim, &checks);
     // A claim of a single number is shown as that number; all others in words.
@@ -302,6 +304,19 @@ fn judge(paper: &Paper, claim: &Claim, evidence: &Evidence<'_>) -> Result<ClaimR
     })
 }
 
+/// True if each value of the claim is shown with its interval.
+const fn is_short(claim: &Claim) -> bool {
+    claim.checks.len() <= FEW_CHECKS
+}
+
+/// Judges a number anew by what as many repetitions as the paper's would give.
+fn predict(finding: &mut Finding, repetitions: usize, paper_runs: Option<usize>) {
+    if let (Some(expected), [value]) = (finding.expected, finding.values.as_slice()) {
+        let measured = Measurement { value: *value, interval: finding.intervals.first().copied().flatten() };
+        finding.outcome = prediction::outcome(finding.outcome, expected, measured, repetitions, paper_runs);
+    }
+}
+
 /// The verdict that follows from the checks of a claim.
 fn verdict(claim: &Claim, checks: &[CheckResult]) -> Verdict {
     match finding::all(checks.iter().map(|check| check.outcome)) {
@@ -314,23 +329,34 @@ fn verdict(claim: &Claim, checks: &[CheckResult]) -> Verdict {
 }
 
 impl Paper {
+    /// The real systems beside it, ready to judge its checks.
+    fn judging(&self) -> Vec<Judging<'_>> {
+        self.real.iter().map(|real| real.judging(&self.measures)).collect()
+    }
+
     /// The result of a check, with what real systems give for it.
-    fn beside(&self, claim: &Claim, check: &Check, finding: &Finding) -> CheckResult {
+    fn beside(&self, claim: &Claim, check: &Check, finding: &Finding, beside: &[Judging<'_>]) -> CheckResult {
         CheckResult {
             check: finding.check.clone(),
             outcome: finding.outcome,
             values: finding.values.clone(),
             intervals: finding.intervals.clone(),
             expected: finding.expected,
-            real: self.real_of(claim, check),
+            real: self.real_of(claim, check, beside),
         }
     }
 
-    /// Judges a check by the values of each real system that has all of them.
-    fn real_of(&self, claim: &Claim, check: &Check) -> Vec<RealResult> {
-        let judged = self.real.iter().filter_map(|real| {
-            let Finding { outcome, values, .. } = real.judge(check, &claim.tolerance)?;
-            Some(RealResult { of: real.of.clone(), own: self.systems.contains(&real.of), outcome, values })
+    /// Judges a check by what is known of each real system that has all of its figures.
+    fn real_of(&self, claim: &Claim, check: &Check, beside: &[Judging<'_>]) -> Vec<RealResult> {
+        let judged = beside.iter().filter_map(|real| {
+            let mut finding = real.judge(check, &claim.tolerance, is_short(claim))?;
+            let repetitions = real.repetitions(check.cells().iter());
+            if let Some(repetitions) = repetitions {
+                predict(&mut finding, repetitions, claim.paper_runs);
+            }
+            let Finding { outcome, values, intervals, .. } = finding;
+            let own = self.systems.iter().any(|system| system == real.system());
+            Some(RealResult { of: real.system().to_owned(), own, outcome, values, intervals, repetitions })
         });
         judged.collect()
     }
@@ -339,6 +365,7 @@ impl Paper {
     /// values, and the limits of numbers. None of these depends on our runs, so a change of them
     /// needs no run.
     pub fn renew(&self, kept: &mut [ClaimResult]) {
+        let beside = self.judging();
         for result in kept {
             let Some(claim) = self.claims.iter().find(|claim| claim.id == result.id) else { continue };
             result.kind = claim.kind;
@@ -348,7 +375,7 @@ impl Paper {
             result.real.clone_from(&claim.real);
             claim.shown_note().clone_into(&mut result.note);
             for (shown, check) in result.checks.iter_mut().zip(&claim.checks) {
-                shown.real = self.real_of(claim, check);
+                shown.real = self.real_of(claim, check, &beside);
                 let Statement::Equal { within: None, .. } = check.statement else { continue };
                 if let (Some(expected), [value]) = (shown.expected, shown.values.as_slice()) {
                     let measured =

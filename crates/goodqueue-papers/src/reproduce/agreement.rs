@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::finding::{Measurement, Outcome};
 use super::prediction;
-use super::results::{CheckResult, ClaimResult, Verdict};
+use super::results::{CheckResult, ClaimResult, Number, RealResult, Verdict};
 use super::tolerance::SHARE;
 
 /// What the paper's own system says about a claim, beside goodqueue's verdict.
@@ -90,17 +90,18 @@ impl Agreement {
     /// Compares the verdict on a claim with what the paper's own system gives for its checks.
     #[must_use]
     pub fn of(result: &ClaimResult) -> Self {
-        let system = match verdict_of_system(result) {
-            OfSystem::None => return Self::NoReference,
-            OfSystem::Open => return Self::Open,
-            OfSystem::Holds => true,
-            OfSystem::Fails => false,
-        };
-        match result.verdict {
-            Verdict::Reproduced | Verdict::Consistent if system => Self::Same,
-            Verdict::NotReproduced if !system => Self::Same,
-            Verdict::Undecided | Verdict::NotRun => Self::Open,
-            _ => Self::Differs,
+        match (result.verdict, verdict_of_system(result)) {
+            (_, OfSystem::None) => Self::NoReference,
+            (_, OfSystem::Open) | (Verdict::Undecided | Verdict::NotRun, _) => Self::Open,
+            (Verdict::Reproduced | Verdict::Consistent, OfSystem::Holds | OfSystem::Consistent)
+            | (Verdict::NotReproduced, OfSystem::Fails) => Self::Same,
+            // What is consistent neither confirms nor refutes, so that it contradicts nothing.
+            (Verdict::Consistent, OfSystem::Fails) | (Verdict::NotReproduced, OfSystem::Consistent) => {
+                Self::Open
+            }
+            (Verdict::Reproduced, OfSystem::Fails) | (Verdict::NotReproduced, OfSystem::Holds) => {
+                Self::Differs
+            }
         }
     }
 }
@@ -108,48 +109,62 @@ impl Agreement {
 enum OfSystem {
     None,
     Holds,
+    Consistent,
     Fails,
-    /// Values for some of the checks, which hold; or two versions of the system disagree.
+    /// Values for some of the checks, which hold; or they do not decide; or two versions of the
+    /// system disagree.
     Open,
 }
 
 fn verdict_of_system(result: &ClaimResult) -> OfSystem {
     let mut known = 0;
     let mut fails = false;
-    let mut is_split = false;
+    let mut is_open = false;
+    let mut is_consistent = false;
     for check in &result.checks {
-        let mut outcomes: Vec<bool> = check
-            .real
-            .iter()
-            .filter(|real| real.own)
-            .map(|real| real.outcome == Outcome::Holds || scatters(result, check, real.values[0]))
-            .collect();
+        let own = check.real.iter().filter(|real| real.own);
+        let mut outcomes: Vec<Outcome> = own.map(|real| of_real(result, check, real)).collect();
         // The number of a claim stands beside its only check.
         if let Some((low, high)) = result.limits {
-            let agrees = |value: f64| (low..=high).contains(&value) || scatters(result, check, value);
-            outcomes.extend(result.real.iter().filter(|real| real.own).map(|real| agrees(real.value)));
+            let of_value = |value: f64| match (low..=high).contains(&value) {
+                true => Outcome::Holds,
+                false => scattered(result, check, value),
+            };
+            outcomes.extend(result.real.iter().filter(|real| real.own).map(|real| of_value(real.value)));
         }
         known += usize::from(!outcomes.is_empty());
-        let holds = outcomes.iter().filter(|holds| **holds).count();
-        is_split |= holds > 0 && holds < outcomes.len();
-        fails |= holds == 0 && !outcomes.is_empty();
+        let is = |wanted: Outcome| outcomes.iter().filter(|outcome| **outcome == wanted).count();
+        let failing = is(Outcome::Fails);
+        fails |= failing > 0 && failing == outcomes.len();
+        is_consistent |= is(Outcome::Consistent) > 0;
+        is_open |= is(Outcome::Undecided) > 0 || failing > 0 && failing < outcomes.len();
     }
     match known {
         0 => OfSystem::None,
-        _ if is_split => OfSystem::Open,
         _ if fails => OfSystem::Fails,
-        _ if known < result.checks.len() => OfSystem::Open,
+        _ if is_open || known < result.checks.len() => OfSystem::Open,
+        _ if is_consistent => OfSystem::Consistent,
         _ => OfSystem::Holds,
     }
 }
 
-/// True if the paper's number is one that the system may give with as many repetitions as the paper
-/// had, if its runs scatter as ours do. Goodqueue's number is judged by the same rule.
-fn scatters(result: &ClaimResult, check: &CheckResult, system: f64) -> bool {
-    let (Some(expected), [value]) = (check.expected, check.values.as_slice()) else { return false };
-    let measured = Measurement { value: *value, interval: check.intervals.first().copied().flatten() };
-    let range = prediction::interval(measured, result.repetitions, result.paper_runs);
-    range.is_some_and(|(low, high)| (low..=high).contains(&(expected - system + value)))
+/// What a system says of a check. Where its runs are known they have judged the paper's number by
+/// its few repetitions already.
+fn of_real(result: &ClaimResult, check: &CheckResult, real: &RealResult) -> Outcome {
+    match real.outcome {
+        Outcome::Fails if real.repetitions.is_none() => scattered(result, check, real.values[0]),
+        outcome => outcome,
+    }
+}
+
+/// Fails, unless the paper's number is one that the system may give with as many repetitions as the
+/// paper had, if its runs scatter as ours do. Goodqueue's number is judged by the same rule.
+fn scattered(result: &ClaimResult, check: &CheckResult, system: f64) -> Outcome {
+    let (Some(expected), [value]) = (check.expected, check.values.as_slice()) else { return Outcome::Fails };
+    let away = system - value;
+    let interval = check.intervals.first().copied().flatten().map(|(low, high)| (low + away, high + away));
+    let measured = Measurement { value: system, interval };
+    prediction::outcome(Outcome::Fails, expected, measured, result.repetitions, result.paper_runs)
 }
 
 /// How far goodqueue agrees with the systems that the authors of papers ran.
@@ -217,22 +232,26 @@ impl Agreements {
 }
 
 /// A number here and in the paper's own system.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Pair {
-    /// Here, with its 95 % interval.
+    /// Here.
     pub here: f64,
-    /// 95 % interval over the repetitions.
+    /// 95 % interval over the repetitions here.
     pub interval: Option<(f64, f64)>,
     /// The system's.
     pub system: f64,
+    /// 95 % interval over the system's repetitions, if its runs are known.
+    pub system_interval: Option<(f64, f64)>,
 }
 
 impl Pair {
-    /// True if both are within 10 % of each other, or the interval here reaches the system's value.
+    /// True if both are within 10 % of each other, or their intervals overlap.
     #[must_use]
     pub fn is_near(&self) -> bool {
-        let covers = self.interval.is_some_and(|(low, high)| (low..=high).contains(&self.system));
-        covers || (self.here - self.system).abs() <= SHARE * self.system.abs()
+        let (low, high) = self.interval.unwrap_or((self.here, self.here));
+        let (lowest, highest) = self.system_interval.unwrap_or((self.system, self.system));
+        let overlap = low <= highest && lowest <= high;
+        overlap || (self.here - self.system).abs() <= SHARE * self.system.abs()
     }
 }
 
@@ -240,20 +259,20 @@ impl Pair {
 #[must_use]
 pub fn pairs(result: &ClaimResult) -> Vec<Pair> {
     let numbers = result.numbers();
-    let own = |name: &str| {
-        let of_claim = result.real.iter().any(|real| real.own && real.of == name);
-        of_claim || result.checks.iter().flat_map(|check| &check.real).any(|real| real.own && real.of == name)
+    numbers.iter().zip(&result.checks).flat_map(|(number, check)| pairs_of(number, result, check)).collect()
+}
+
+fn pairs_of(number: &Number<'_>, result: &ClaimResult, check: &CheckResult) -> Vec<Pair> {
+    let of_claim = result.real.iter().filter(|real| real.own).map(|real| (real.value, None));
+    let of_runs = check.real.iter().filter(|real| real.own);
+    let of_runs = of_runs.map(|real| (real.values[0], real.intervals.first().copied().flatten()));
+    let beside = |(system, system_interval): (f64, Option<(f64, f64)>)| Pair {
+        here: number.got,
+        interval: number.interval,
+        system,
+        system_interval,
     };
-    let mut all = Vec::new();
-    for number in &numbers {
-        let systems = number.real.iter().filter(|(name, _)| own(name));
-        all.extend(systems.map(|(_, system)| Pair {
-            here: number.got,
-            interval: number.interval,
-            system: *system,
-        }));
-    }
-    all
+    of_claim.chain(of_runs).map(beside).collect()
 }
 
 #[cfg(test)]
@@ -288,9 +307,16 @@ mod tests {
 
     #[test]
     fn numbers_are_near_within_a_tenth_or_within_the_interval() {
-        let near = |here, interval, system| Pair { here, interval, system }.is_near();
+        let near = |here, interval, system| Pair { here, interval, system, system_interval: None }.is_near();
         assert!(near(10.9, None, 10.0) && !near(11.1, None, 10.0));
         assert!(near(12.0, Some((9.0, 15.0)), 10.0));
+        let both = Pair {
+            here: 12.0,
+            interval: Some((11.0, 13.0)),
+            system: 10.0,
+            system_interval: Some((9.0, 11.5)),
+        };
+        assert!(both.is_near());
         let counted = Agreements::of([&result("reproduced", r#"{"of":"ns-2.35","value":10.2,"own":true}"#)]);
         assert_eq!((counted.same, counted.near, counted.numbers), (1, 1, 1));
     }

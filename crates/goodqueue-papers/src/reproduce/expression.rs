@@ -169,6 +169,18 @@ impl Expression {
     }
 }
 
+impl Check {
+    /// The cells that it names.
+    #[must_use]
+    pub fn cells(&self) -> BTreeSet<Cell> {
+        let mut cells = BTreeSet::new();
+        for expression in self.statement.expressions() {
+            expression.cells(&mut cells);
+        }
+        cells
+    }
+}
+
 /// Reads the checks for which `text` stands.
 ///
 /// # Errors

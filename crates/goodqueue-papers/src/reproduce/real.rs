@@ -2,23 +2,116 @@
 //! its figures.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use goodqueue_tc::diagnostic::Diagnostic;
+use serde_json::json;
 
-use super::evidence::function;
+use super::evidence::{Evidence, function};
 use super::expression::{Cell, Check, Expression};
 use super::finding::{self, Finding, Measurement, Values};
+use super::recorded::Recorded;
 use super::tolerance::{self, Tolerance};
+use super::tree::Tree;
+
+/// What is known of a real system.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Real {
+    /// Figures without their runs.
+    Figures(Figures),
+    /// What each of its runs found.
+    Runs(Recorded),
+}
+
+impl Real {
+    /// Refuses measures and experiments that the paper does not have.
+    pub(super) fn check(
+        &self,
+        is_measure: impl Fn(&str) -> bool,
+        is_experiment: impl Fn(&str) -> bool,
+    ) -> Result<(), Diagnostic> {
+        let unknown = |problem: String| Err(Diagnostic::new(format!("`real`: {problem}")));
+        match self {
+            Self::Figures(figures) => {
+                for (measure, cell) in figures.known() {
+                    if !is_measure(measure) || !is_experiment(&cell.experiment) {
+                        return unknown(format!(
+                            "there is no measure `{measure}`, or no experiment for `{cell}`"
+                        ));
+                    }
+                }
+            }
+            Self::Runs(recorded) => {
+                if let Some(cell) = recorded.cells.keys().find(|cell| !is_experiment(&cell.experiment)) {
+                    return unknown(format!("there is no experiment for `{cell}`"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Prepares to judge checks of a paper with these measures.
+    pub(super) fn judging<'p>(&'p self, measures: &'p BTreeMap<String, Expression>) -> Judging<'p> {
+        match self {
+            Self::Figures(figures) => Judging::Figures(figures),
+            Self::Runs(recorded) => {
+                let mut evidence = Evidence::new(measures);
+                for (cell, found) in &recorded.cells {
+                    let runs = found.iter().map(|found| Rc::new(Tree::new(found)));
+                    evidence.add(cell.clone(), json!({}), runs.collect());
+                }
+                Judging::Runs(&recorded.system, evidence)
+            }
+        }
+    }
+}
+
+/// A real system whose figures are looked up again and again.
+pub(super) enum Judging<'p> {
+    /// By figures without intervals.
+    Figures(&'p Figures),
+    /// By the runs of this system.
+    Runs(&'p str, Evidence<'p>),
+}
+
+impl Judging<'_> {
+    /// Which system.
+    pub(super) fn system(&self) -> &str {
+        match self {
+            Self::Figures(figures) => &figures.of,
+            Self::Runs(system, _) => system,
+        }
+    }
+
+    /// Judges a check, with `thorough` as for our runs; `None` if it asks for a figure that is not
+    /// there.
+    pub(super) fn judge(&self, check: &Check, tolerance: &Tolerance, thorough: bool) -> Option<Finding> {
+        match self {
+            Self::Figures(figures) => figures.judge(check, tolerance),
+            Self::Runs(_, evidence) => evidence.judge(check, tolerance, thorough).ok(),
+        }
+    }
+
+    /// Repetitions behind the figures of these cells; `None` if that is not known.
+    pub(super) fn repetitions<'c>(&self, mut cells: impl Iterator<Item = &'c Cell>) -> Option<usize> {
+        match self {
+            Self::Figures(_) => None,
+            Self::Runs(_, evidence) => {
+                cells.try_fold(usize::MAX, |least, cell| Some(least.min(evidence.repetitions(cell))))
+            }
+        }
+    }
+}
 
 /// The figures of a real system: measures of cells.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub(crate) struct Real {
+pub(crate) struct Figures {
     /// Which system.
     pub(crate) of: String,
     figures: BTreeMap<(String, Cell), f64>,
 }
 
-impl Real {
+impl Figures {
     /// The figures as written: by measure, by cell, each a number with its unit.
     pub(super) fn read(
         of: String,
@@ -55,7 +148,7 @@ impl Real {
     }
 
     /// Judges a check by its figures; `None` if it asks for one that is not there.
-    pub(super) fn judge(&self, check: &Check, tolerance: &Tolerance) -> Option<Finding> {
+    fn judge(&self, check: &Check, tolerance: &Tolerance) -> Option<Finding> {
         if self.figures.is_empty() {
             return None;
         }
@@ -85,7 +178,7 @@ impl Real {
     }
 }
 
-impl Values for Real {
+impl Values for Figures {
     type Unknown = ();
 
     fn value(&self, expression: &Expression) -> Result<f64, ()> {
@@ -112,7 +205,7 @@ mod tests {
         let cells = [("fifo@10/1", "287ms"), ("codel@10/1", "77.8ms"), ("pie@10/1", "139ms")];
         let cells = cells.map(|(cell, text)| (cell.to_owned(), text.to_owned()));
         let tables = BTreeMap::from([("latency".to_owned(), BTreeMap::from(cells))]);
-        let real = Real::read("Linux 6.1".to_owned(), &tables).unwrap();
+        let real = Figures::read("Linux 6.1".to_owned(), &tables).unwrap();
         let judged = |text: &str| {
             let checks = checks(text).unwrap();
             let judge = |check| real.judge(check, &Tolerance::Share);
@@ -134,7 +227,7 @@ mod tests {
         for bad in [("fifo", "1s"), ("fifo@10/1", "fast")] {
             let cells = BTreeMap::from([(bad.0.to_owned(), bad.1.to_owned())]);
             let tables = BTreeMap::from([("latency".to_owned(), cells)]);
-            assert!(Real::read(String::new(), &tables).is_err(), "{bad:?}");
+            assert!(Figures::read(String::new(), &tables).is_err(), "{bad:?}");
         }
     }
 }

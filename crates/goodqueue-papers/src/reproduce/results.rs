@@ -136,6 +136,12 @@ pub struct RealResult {
     pub outcome: Outcome,
     /// The values in it.
     pub values: Vec<f64>,
+    /// The 95 % interval of each value, if its runs are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Option<(f64, f64)>>,
+    /// Repetitions behind the values, if its runs are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<usize>,
 }
 
 /// A number that a claim gives.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use goodqueue_papers::reproduce::agreement::{Agreement, Agreements, Class, pairs};
 use goodqueue_papers::reproduce::finding::Outcome;
-use goodqueue_papers::reproduce::{CheckResult, ClaimKind, ClaimResult, Paper, Verdict, figures};
+use goodqueue_papers::reproduce::{CheckResult, ClaimKind, ClaimResult, Paper, RealResult, Verdict, figures};
 
 use super::statements;
 
@@ -200,8 +200,16 @@ fn here(result: &ClaimResult) -> String {
 }
 
 fn number_here(check: &CheckResult, unit: &str) -> String {
-    let value = check.values.first().copied().unwrap_or(f64::NAN);
-    match check.intervals.first().copied().flatten() {
+    with_interval(check.values.first(), check.intervals.first(), unit)
+}
+
+fn number_there(real: &RealResult, unit: &str) -> String {
+    with_interval(real.values.first(), real.intervals.first(), unit)
+}
+
+fn with_interval(value: Option<&f64>, interval: Option<&Option<(f64, f64)>>, unit: &str) -> String {
+    let value = value.copied().unwrap_or(f64::NAN);
+    match interval.copied().flatten() {
         Some((low, high)) => {
             format!("{} [{} to {}]", with_unit(value, unit), figures(low), figures(high))
         }
@@ -231,9 +239,12 @@ fn real(result: &ClaimResult, own: bool) -> String {
     let numbers = result.numbers();
     for system in systems {
         if !numbers.is_empty() {
-            let values = numbers.iter().flat_map(|number| &number.real).filter(|(of, _)| *of == system);
-            let values: Vec<String> = values.map(|(_, value)| with_unit(*value, &result.unit)).collect();
-            all.push(format!("{system}: {}", values.join("; ")));
+            let checks = result.checks.iter().flat_map(|check| &check.real);
+            let beside: Vec<&RealResult> = checks.filter(|real| real.of == system).collect();
+            let values: Vec<String> = beside.iter().map(|real| number_there(real, &result.unit)).collect();
+            let runs = beside.iter().filter_map(|real| real.repetitions).min();
+            let runs = runs.map_or(String::new(), |runs| format!(" ({runs} runs)"));
+            all.push(format!("{system}: {}{runs}", values.join("; ")));
             continue;
         }
         let known: Vec<_> = result

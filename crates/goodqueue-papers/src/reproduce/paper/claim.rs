@@ -116,13 +116,7 @@ impl Claim {
     /// The cells that its checks are about.
     #[must_use]
     pub fn cells(&self) -> BTreeSet<Cell> {
-        let mut cells = BTreeSet::new();
-        for check in &self.checks {
-            for expression in check.statement.expressions() {
-                expression.cells(&mut cells);
-            }
-        }
-        cells
+        self.checks.iter().flat_map(Check::cells).collect()
     }
 
     pub(super) fn check(&self) -> Result<(), Diagnostic> {
@@ -144,9 +138,7 @@ impl Claim {
     /// Forgets checks that are not about these disciplines.
     pub(super) fn keep_what_is_about(&mut self, given: &[Given]) {
         self.checks.retain(|check| {
-            let mut cells = BTreeSet::new();
-            check.statement.expressions().iter().for_each(|expression| expression.cells(&mut cells));
-            cells.iter().any(|cell| given.iter().any(|given| given.label == cell.label))
+            check.cells().iter().any(|cell| given.iter().any(|given| given.label == cell.label))
         });
         if self.checks.is_empty() && self.not_run.is_none() {
             self.not_run = Some("it is about other disciplines than those given".to_owned());

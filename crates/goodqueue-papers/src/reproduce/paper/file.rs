@@ -60,6 +60,9 @@
 //! of = "Linux 6.1"
 //! measures.p95 = { "codel@1+1" = "90ms" }
 //!
+//! [[real]]
+//! runs = "linux-3.14.1.json"        # or what each of its runs found, see `recorded.rs`
+//!
 //! [[about]]                         # facts that several claims share
 //! claims = ["jk-table3-*"]          # ids; `*` at the end stands for the rest
 //! runs = 100                        # repetitions behind the paper's numbers, see `prediction.rs`
@@ -88,7 +91,8 @@ use super::given::Given;
 use super::whole::{Metric, Paper};
 use crate::reproduce::expression::{Check, Expression, checks};
 use crate::reproduce::measures;
-use crate::reproduce::real::Real;
+use crate::reproduce::real::{Figures, Real};
+use crate::reproduce::recorded::Recorded;
 use crate::reproduce::tolerance::ToleranceTable;
 
 #[derive(Deserialize)]
@@ -127,8 +131,12 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RealTable {
+    /// Which system; the file of `runs` names it itself.
+    #[serde(default)]
     of: String,
+    #[serde(default)]
     measures: BTreeMap<String, BTreeMap<String, String>>,
+    runs: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -305,7 +313,7 @@ impl Paper {
         let metrics: Result<_, Diagnostic> = metrics.collect();
         let measures = file.measures.iter().map(|(name, text)| Ok((name.clone(), Expression::parse(text)?)));
         let measures: Result<_, Diagnostic> = measures.collect();
-        let real = file.real.into_iter().map(|real| Real::read(real.of, &real.measures));
+        let real = file.real.into_iter().map(|real| real.read(&files));
         let real: Result<_, Diagnostic> = real.collect();
         let paper = Self {
             name: file.name,
@@ -330,6 +338,19 @@ impl Paper {
         measures::check(&paper.measures).map_err(|error| error.in_file(&file_name))?;
         paper.check().map_err(|error| error.in_file(&file_name))?;
         Ok(paper)
+    }
+}
+
+impl RealTable {
+    fn read(self, files: &[(String, String)]) -> Result<Real, Diagnostic> {
+        let Some(name) = self.runs else {
+            return Figures::read(self.of, &self.measures).map(Real::Figures);
+        };
+        let file = files.iter().find(|file| file.0 == name).ok_or_else(|| {
+            Diagnostic::new(format!("`real`: there is no file `{name}`"))
+                .help("put it into the folder of `claims.toml`")
+        })?;
+        Recorded::read(&name, &file.1).map(Real::Runs)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The folders of papers: those that come with goodqueue, and a user's own.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -12,16 +13,17 @@ use super::whole::Paper;
 struct Folder {
     name: &'static str,
     claims: &'static str,
-    scenarios: &'static [(&'static str, &'static str)],
+    /// Scenarios, and runs of real systems.
+    files: &'static [(&'static str, &'static str)],
 }
 
-/// Takes the folders of `papers` in. A paper, or a scenario of one, is added in this list.
+/// Takes the folders of `papers` in. A paper, or a file of one, is added in this list.
 macro_rules! folders {
     ($($name:literal: [$($scenario:literal),* $(,)?]),+ $(,)?) => {
         const FOLDERS: &[Folder] = &[$(Folder {
             name: $name,
             claims: include_str!(concat!("../../../papers/", $name, "/claims.toml")),
-            scenarios: &[$((
+            files: &[$((
                 $scenario,
                 include_str!(concat!("../../../papers/", $name, "/", $scenario)),
             )),*],
@@ -36,7 +38,7 @@ folders! {
         "voip-rrul-100-100.toml", "voip-rrul-10-10.toml", "voip-rrul-10-1.toml",
         "rtt-fairness-100.toml", "rtt-fairness-10.toml", "rtt-fairness-1.toml",
         "rrul-wifi.toml", "voip-one-wifi.toml", "voip-rrul-wifi.toml",
-        "levels.toml", "overload.toml",
+        "levels.toml", "overload.toml", "linux-3.14.1.json",
     ],
     "gong": ["simulation.toml", "heterogeneous.toml", "testbed.toml", "internet.toml"],
     "jk": ["download.toml"],
@@ -54,7 +56,7 @@ pub fn papers() -> Result<Vec<Paper>, Diagnostic> {
     FOLDERS
         .iter()
         .map(|folder| {
-            let files = folder.scenarios.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+            let files = folder.files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
             Paper::read(&format!("papers/{}", folder.name), folder.claims, files.collect(), Vec::new())
         })
         .collect()
@@ -93,9 +95,10 @@ pub fn papers_in(folder: &Path) -> Result<Vec<Paper>, Diagnostic> {
         let mut files = Vec::new();
         for entry in std::fs::read_dir(path).map_err(cannot)? {
             let file = entry.map_err(cannot)?.path();
-            if file.extension().is_some_and(|ending| ending == "toml") {
-                let name =
-                    file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            // Verdicts are written here, not read.
+            let is_read = |ending: &OsStr| ending == "toml" || ending == "json" && name != "verdicts.json";
+            if file.extension().is_some_and(is_read) {
                 let text = input::text(&file, LARGEST_FILE).map_err(|error| unreadable(&file, &error))?;
                 left = left.checked_sub(text.len()).ok_or_else(too_much)?;
                 files.push((name, text));

@@ -21,7 +21,7 @@ pub struct Paper {
     pub name: String,
     /// Where its files are, for messages.
     pub(super) folder: String,
-    /// Its scenario files, with their texts.
+    /// Its scenarios, and runs of real systems: names and texts of files.
     pub(super) files: Vec<(String, String)>,
     /// Its `claims.toml`.
     pub(super) text: String,
@@ -125,14 +125,9 @@ impl Paper {
             let problem = format!("`{name}` has one meaning in all papers, and cannot be a measure");
             return Err(Diagnostic::new(problem));
         }
-        for (measure, cell) in self.real.iter().flat_map(Real::known) {
-            if !self.measures.contains_key(measure) || self.experiment(&cell.experiment).is_none() {
-                let problem =
-                    format!("`real`: there is no measure `{measure}`, or no experiment for `{cell}`");
-                return Err(Diagnostic::new(problem));
-            }
-        }
-        Ok(())
+        self.real.iter().try_for_each(|real| {
+            real.check(|name| self.measures.contains_key(name), |name| self.experiment(name).is_some())
+        })
     }
 
     /// True if this labels one of the disciplines that the paper does not have.

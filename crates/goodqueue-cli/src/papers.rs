@@ -21,13 +21,9 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    pub(crate) fn new(paper: &Paper, effort: Effort) -> Result<Self, Diagnostic> {
-        let plan = |effort| Plan::new(paper, paper.claims.iter().collect(), &BTreeSet::new(), effort);
-        let chosen = plan(effort)?;
-        let measured = plan(Effort::Quick)?;
-        // Longer and further runs of the same loads: their simulated time costs about the same.
-        let cpu_s = paper.cpu_s.map(|cpu_s| cpu_s * chosen.simulated_s() / measured.simulated_s());
-        Ok(Self { claims: paper.claims.len(), runs: chosen.runs(), cpu_s })
+    pub(crate) fn new(paper: &Paper) -> Result<Self, Diagnostic> {
+        let plan = Plan::new(paper, paper.claims.iter().collect(), &BTreeSet::new(), Effort::Quick)?;
+        Ok(Self { claims: paper.claims.len(), runs: plan.runs(), cpu_s: paper.cpu_s })
     }
 
     fn plus(self, other: Self) -> Self {
@@ -48,11 +44,7 @@ impl Cost {
 }
 
 /// Formats the list of papers. `processors`: how many work at the same time; `None` for all.
-pub(crate) fn listed(
-    papers: &[Paper],
-    effort: Effort,
-    processors: Option<u16>,
-) -> Result<String, Diagnostic> {
+pub(crate) fn listed(papers: &[Paper], processors: Option<u16>) -> Result<String, Diagnostic> {
     let all = std::thread::available_parallelism().map_or(1, NonZero::get);
     let processors = processors.unwrap_or_else(|| u16::try_from(all).unwrap_or(u16::MAX)).max(1);
     let on = if processors == 1 { "1 processor".to_owned() } else { format!("{processors} processors") };
@@ -60,7 +52,7 @@ pub(crate) fn listed(
         vec![["paper", "claims", "runs", &format!("time on {on}"), "source"].map(str::to_owned).to_vec()];
     let mut total = Cost { claims: 0, runs: 0, cpu_s: Some(0.0) };
     for paper in papers {
-        let cost = Cost::new(paper, effort)?;
+        let cost = Cost::new(paper)?;
         total = total.plus(cost);
         rows.push(cost.row(&paper.name, &paper.source, processors));
     }
@@ -71,7 +63,7 @@ pub(crate) fn listed(
     let _ = write!(
         text,
         "\nThe times are estimates from measured runs; another processor may take half or twice as long.\n\
-         An interrupted command resumes.\n\
+         With --full, claims that are undecided then get more runs. An interrupted command resumes.\n\
          `goodqueue reproduce {first}` checks the claims of one paper, `goodqueue reproduce --all` all of them.\n"
     );
     Ok(text)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use goodqueue::Disciplines;
+use goodqueue_papers::reproduce::evidence::Evidence;
 use goodqueue_papers::reproduce::{self, Claim, ClaimResult, Effort, Paper, Plan, Verdict, verdicts};
 use goodqueue_report::PaperResults;
 use goodqueue_scenario::store::Store;
@@ -31,7 +32,7 @@ use crate::{claims, papers, typed};
 #[command(after_help = "Examples:
   goodqueue reproduce                              the papers, and how long each takes
   goodqueue reproduce jk                           every claim of one paper
-  goodqueue reproduce jk --full                    the same with the paper's own durations
+  goodqueue reproduce jk --full                    the same, with more runs for undecided claims
   goodqueue reproduce jk-table2-codel-4+4          one claim
   goodqueue reproduce jk-table2 --report jk.html   all claims with this prefix, and a report
   goodqueue reproduce rfc7928 --qdisc fq_pie       RFC 7928 for one discipline
@@ -54,18 +55,18 @@ pub(crate) struct ReproduceArgs {
     /// built-in papers.
     #[arg(long, value_name = "DIR", help_heading = "Experiments")]
     papers: Option<PathBuf>,
-    /// Use fewer repetitions and shorter runs than the papers where those would take hours
-    /// (default).
+    /// Leave claims undecided that these repetitions do not decide (default).
     ///
-    /// Every experiment that depends on the seed has at least three repetitions. nj and gbw take
-    /// half an hour to an hour of one processor each, the others a few minutes. A single claim
-    /// takes less.
+    /// Some experiments have fewer repetitions and shorter runs than the papers where those would
+    /// take hours. Every experiment that depends on the seed has at least three repetitions. nj and
+    /// gbw take half an hour to an hour of one processor each, the others a few minutes. A single
+    /// claim takes less.
     #[arg(long, conflicts_with = "full", help_heading = "Experiments")]
     quick: bool,
-    /// Use the papers' own repetitions and durations.
+    /// Repeat the experiments of undecided claims more often, and for as long as the papers did.
     ///
-    /// gong and jk have the papers' own by default. The others have several times as many runs, and
-    /// longer ones: expect hours for nj and gbw. An interrupted command resumes.
+    /// The claims that are still undecided get twice, then four times as many repetitions. An
+    /// interrupted command resumes.
     #[arg(long, help_heading = "Experiments")]
     full: bool,
     /// Folder for finished runs.
@@ -103,7 +104,7 @@ pub(crate) fn main(args: &ReproduceArgs, disciplines: &Disciplines) -> Outcome {
     check_outputs(args)?;
     if args.what.is_empty() && !args.all {
         args.check_that_nothing_is_wanted()?;
-        let list = papers::listed(&known, args.effort(), args.jobs)?;
+        let list = papers::listed(&known, args.jobs)?;
         return output::print(&list).map(|()| Ending::Done);
     }
     let mut chosen = reproduce::select(&known, &args.what)?;
@@ -177,12 +178,12 @@ impl Findings {
             Some(_) => paper.figures_of(&claims, args.beyond)?,
             None => (Vec::new(), BTreeSet::new()),
         };
-        let plan = Plan::new(paper, claims, &drawn, args.effort())?;
-        let progress = Progress::new(plan.runs(), false);
-        let evidence = plan.run(args.jobs.map_or(0, usize::from), Some(store), &progress);
-        progress.clear();
-        let Some(evidence) = evidence? else { return Ok(false) };
-        let results = plan.judge(&evidence)?;
+        let plan = Plan::new(paper, claims.clone(), &drawn, Effort::Quick)?;
+        let Some(evidence) = args.run(&plan, store)? else { return Ok(false) };
+        let mut results = plan.judge(&evidence)?;
+        if args.full && !args.decide(paper, &claims, &mut results, store)? {
+            return Ok(false);
+        }
         let measured = plan.metrics(&evidence);
         if !args.is_quiet() {
             output::print(&claims::render(paper, &paper.in_its_words(&results)))?;
@@ -230,8 +231,43 @@ impl Findings {
 }
 
 impl ReproduceArgs {
-    const fn effort(&self) -> Effort {
-        if self.full { Effort::Full } else { Effort::Quick }
+    /// Runs a plan; `None` if the user interrupted it.
+    fn run<'p>(&self, plan: &Plan<'p>, store: &Store) -> Result<Option<Evidence<'p>>, Diagnostic> {
+        let progress = Progress::new(plan.runs(), false);
+        let evidence = plan.run(self.jobs.map_or(0, usize::from), Some(store), &progress);
+        progress.clear();
+        evidence
+    }
+
+    /// Tries undecided claims again with more repetitions. Returns false if the user interrupted
+    /// it.
+    fn decide(
+        &self,
+        paper: &Paper,
+        claims: &[&Claim],
+        results: &mut [ClaimResult],
+        store: &Store,
+    ) -> Result<bool, Diagnostic> {
+        for effort in Effort::UNTIL_DECIDED {
+            let is_undecided = |id: &str| {
+                results.iter().any(|result| result.id == id && result.verdict == Verdict::Undecided)
+            };
+            let open: Vec<&Claim> = claims.iter().copied().filter(|claim| is_undecided(&claim.id)).collect();
+            if open.is_empty() {
+                break;
+            }
+            let count = open.len();
+            let plan = Plan::new(paper, open, &BTreeSet::new(), effort)?;
+            let plural = if count == 1 { "" } else { "s" };
+            say(format_args!("{}: {count} undecided claim{plural}, {} runs", paper.name, plan.runs()));
+            let Some(evidence) = self.run(&plan, store)? else { return Ok(false) };
+            for anew in plan.judge(&evidence)? {
+                if let Some(result) = results.iter_mut().find(|result| result.id == anew.id) {
+                    *result = anew;
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Refuses options that only a run obeys. A script that asks for verdicts must not take the

@@ -20,8 +20,45 @@ fn without_a_paper_the_papers_are_listed_with_their_time_and_nothing_runs() {
         stdout(&goodqueue(folder.path(), &["list", "papers", "--json", "-"])).matches("\"runs\":").count(),
         5
     );
-    let full = stdout(&goodqueue(folder.path(), &["reproduce", "--full", "--jobs", "4"]));
-    assert_ne!(full, text, "the papers' own durations take longer");
+}
+
+#[test]
+fn full_gives_more_repetitions_to_undecided_claims_alone_and_stops_when_they_are_decided() {
+    let folder = folder();
+    let paper = folder.path().join("papers/mine");
+    std::fs::create_dir_all(&paper).expect("a folder");
+    let scenario = "qdiscs = [\"codel\"]\nduration = \"2s\"\n[link]\ndown = \"5mbit\"\nup = \"5mbit\"\n\
+                    [[flows]]\nkind = \"voip\"\nstart_jitter = \"100ms\"\n[[flows]]\nstart_jitter = \"100ms\"\n";
+    std::fs::write(paper.join("x.toml"), scenario).expect("a scenario");
+    let delay = "mean(bottleneck.down.sojourn_s.mean)[codel@x]";
+    let claims = |middle: f64| {
+        format!(
+            "name = \"mine\"\ntitle = \"Mine\"\nsource = \"Mine\"\n[[experiments]]\nname = \"x\"\nscenario = \"x.toml\"\n\
+             quick = {{ seeds = 3 }}\nfull = {{ seeds = 5 }}\n\
+             [[claims]]\nid = \"mine-clear\"\nkind = \"own\"\nsays = \"clear\"\ncheck = \"{delay} < 10s\"\n\
+             [[claims]]\nid = \"mine-close\"\nkind = \"own\"\nsays = \"close\"\ncheck = \"{delay} < {middle}\"\n"
+        )
+    };
+    let reproduce = |more: &[&str]| {
+        let fixed = ["reproduce", "mine", "--papers", "papers", "--json", "-"];
+        let output = goodqueue(folder.path(), &[&fixed, more].concat());
+        let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (json["claims"].clone(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    std::fs::write(paper.join("claims.toml"), claims(1.0)).expect("claims");
+    let (decided, said) = reproduce(&["--full"]);
+    assert_eq!((decided[1]["repetitions"].as_u64(), said.contains("undecided")), (Some(3), false), "{said}");
+    let mean = decided[1]["checks"][0]["values"][0].as_f64().expect("a delay");
+    // A limit that equals the mean of the first repetitions is always inside their interval.
+    std::fs::write(paper.join("claims.toml"), claims(mean)).expect("claims");
+    let (quick, _) = reproduce(&[]);
+    assert_eq!(quick[1]["verdict"], "undecided", "{quick}");
+    let (full, said) = reproduce(&["--full"]);
+    assert!(said.starts_with("mine: 1 undecided claim, 5 runs\n"), "{said}");
+    assert_eq!(full[0]["repetitions"], 3, "what is decided is not repeated");
+    let repetitions = full[1]["repetitions"].as_u64().expect("repetitions");
+    assert!([5, 10, 20].contains(&repetitions), "{full}");
+    assert!(full[1]["verdict"] != "undecided" || repetitions == 20, "{full}");
 }
 
 #[test]

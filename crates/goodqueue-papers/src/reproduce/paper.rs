@@ -13,7 +13,7 @@ mod given;
 mod scenarios;
 mod whole;
 
-pub use claim::{Claim, ClaimKind, Reference};
+pub use claim::{Claim, ClaimKind};
 pub use experiment::{Effort, Experiment};
 pub use figure::{Figure, FigureForm, Marks};
 pub use folders::{papers, papers_in};
@@ -38,7 +38,7 @@ mod tests {
                     .map(|cell| cell.label.as_str())
                     .collect();
                 assert!(!labels.is_empty(), "{} {} is used by no claim", paper.name, experiment.name);
-                for effort in [Effort::Quick, Effort::Full] {
+                for effort in [Effort::Quick, Effort::Full(1)] {
                     if let Err(error) = paper.scenarios(experiment, effort, &labels) {
                         panic!("{} {}: {error}", paper.name, experiment.name);
                     }
@@ -57,7 +57,7 @@ mod tests {
                     scenarios.iter().map(|scenario| scenario.seeds).min().unwrap()
                 };
                 // With --full, what is not repeated has nothing of chance.
-                let (quick, full) = (fewest(Effort::Quick), fewest(Effort::Full));
+                let (quick, full) = (fewest(Effort::Quick), fewest(Effort::Full(1)));
                 assert!(full == 1 || (quick >= 3 && full >= 3), "{} {}", paper.name, experiment.name);
             }
         }

@@ -1,6 +1,6 @@
 //! `goodqueue list papers` and `goodqueue list claims`.
 
-use goodqueue_papers::reproduce::{self, Claim, Effort, Paper};
+use goodqueue_papers::reproduce::{self, Claim, Paper};
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(super) fn papers(name: Option<&str>) -> Result<(Vec<Value>, String), Diagnos
     let all = reproduce::papers()?;
     let Some(name) = name else {
         let entries: Result<Vec<Value>, Diagnostic> = all.iter().map(paper_json).collect();
-        return Ok((entries?, papers::listed(&all, Effort::Quick, None)?));
+        return Ok((entries?, papers::listed(&all, None)?));
     };
     let names: Vec<String> = all.iter().map(|paper| paper.name.clone()).collect();
     let paper = all.iter().find(|paper| paper.name == name).ok_or_else(|| unknown(name, &names))?;
@@ -29,7 +29,7 @@ pub(super) fn papers(name: Option<&str>) -> Result<(Vec<Value>, String), Diagnos
 }
 
 fn paper_json(paper: &Paper) -> Result<Value, Diagnostic> {
-    let Cost { claims, runs, cpu_s } = Cost::new(paper, Effort::Quick)?;
+    let Cost { claims, runs, cpu_s } = Cost::new(paper)?;
     Ok(json!({
         "name": paper.name, "title": paper.title, "source": paper.source, "claims": claims, "runs": runs,
         "cpu_s": cpu_s.map(f64::round),

@@ -46,7 +46,7 @@ impl Paper {
         let mut document = document.with_disciplines(self.disciplines.clone());
         let more = match effort {
             Effort::Quick => &experiment.quick,
-            Effort::Full => &experiment.full,
+            Effort::Full(_) => &experiment.full,
         };
         document.add_qdiscs(self.beyond.iter().map(|line| (line.as_str(), line.as_str())))?;
         document.add_qdiscs(self.given.iter().map(|given| (given.label.as_str(), given.line.as_str())))?;
@@ -55,6 +55,9 @@ impl Paper {
             document.set(&format!("experiment {}", experiment.name), key, &value.to_string())?;
         }
         let mut scenario = document.resolve(&Names::default())?;
+        if let Effort::Full(times) = effort {
+            scenario.seeds = scenario.seeds.saturating_mul(times);
+        }
         let missing =
             labels.iter().find(|label| scenario.qdiscs.iter().all(|choice| choice.label != **label));
         if let Some(label) = missing {

@@ -20,7 +20,6 @@ mod parameters;
 pub mod picture;
 mod prediction;
 pub(crate) mod real;
-mod recorded;
 mod results;
 pub mod score;
 pub mod tolerance;
@@ -45,7 +44,7 @@ use details::DetailedRun;
 use evidence::Evidence;
 use expression::{Cell, Check, Statement};
 use finding::{Finding, Measurement, Outcome};
-pub use paper::{Claim, ClaimKind, Effort, Paper, Reference, papers, papers_in};
+pub use paper::{Claim, ClaimKind, Effort, Paper, papers, papers_in};
 use paper::{Experiment, Metric};
 use real::Judging;
 pub use results::{
@@ -295,7 +294,6 @@ fn judge(
         limits: number.and_then(|(finding, _)| finding.limits),
         tolerance: if has_rule { claim.tolerance.in_words() } else { String::new() },
         fitted: claim.fitted.clone(),
-        real: claim.real.clone(),
         unknown: claim.unknown.clone(),
         paper_runs: claim.paper_runs,
         repetitions,
@@ -349,8 +347,7 @@ impl Paper {
     /// Judges a check by what is known of each real system that has all of its figures.
     fn real_of(&self, claim: &Claim, check: &Check, beside: &[Judging<'_>]) -> Vec<RealResult> {
         let judged = beside.iter().filter_map(|real| {
-            let mut finding = real.judge(check, &claim.tolerance, is_short(claim))?;
-            let repetitions = real.repetitions(check.cells().iter());
+            let (mut finding, repetitions) = real.judge(check, &claim.tolerance, is_short(claim))?;
             if let Some(repetitions) = repetitions {
                 predict(&mut finding, repetitions, claim.paper_runs);
             }
@@ -372,7 +369,6 @@ impl Paper {
             result.fitted.clone_from(&claim.fitted);
             result.unknown.clone_from(&claim.unknown);
             result.paper_runs = claim.paper_runs;
-            result.real.clone_from(&claim.real);
             claim.shown_note().clone_into(&mut result.note);
             for (shown, check) in result.checks.iter_mut().zip(&claim.checks) {
                 shown.real = self.real_of(claim, check, &beside);

@@ -123,15 +123,7 @@ fn verdict_of_system(result: &ClaimResult) -> OfSystem {
     let mut is_consistent = false;
     for check in &result.checks {
         let own = check.real.iter().filter(|real| real.own);
-        let mut outcomes: Vec<Outcome> = own.map(|real| of_real(result, check, real)).collect();
-        // The number of a claim stands beside its only check.
-        if let Some((low, high)) = result.limits {
-            let of_value = |value: f64| match (low..=high).contains(&value) {
-                true => Outcome::Holds,
-                false => scattered(result, check, value),
-            };
-            outcomes.extend(result.real.iter().filter(|real| real.own).map(|real| of_value(real.value)));
-        }
+        let outcomes: Vec<Outcome> = own.map(|real| of_real(result, check, real)).collect();
         known += usize::from(!outcomes.is_empty());
         let is = |wanted: Outcome| outcomes.iter().filter(|outcome| **outcome == wanted).count();
         let failing = is(Outcome::Fails);
@@ -259,20 +251,18 @@ impl Pair {
 #[must_use]
 pub fn pairs(result: &ClaimResult) -> Vec<Pair> {
     let numbers = result.numbers();
-    numbers.iter().zip(&result.checks).flat_map(|(number, check)| pairs_of(number, result, check)).collect()
+    let beside = |(number, check): (&Number<'_>, &CheckResult)| pairs_of(number, check);
+    numbers.iter().zip(&result.checks).flat_map(beside).collect()
 }
 
-fn pairs_of(number: &Number<'_>, result: &ClaimResult, check: &CheckResult) -> Vec<Pair> {
-    let of_claim = result.real.iter().filter(|real| real.own).map(|real| (real.value, None));
-    let of_runs = check.real.iter().filter(|real| real.own);
-    let of_runs = of_runs.map(|real| (real.values[0], real.intervals.first().copied().flatten()));
-    let beside = |(system, system_interval): (f64, Option<(f64, f64)>)| Pair {
+fn pairs_of(number: &Number<'_>, check: &CheckResult) -> Vec<Pair> {
+    let beside = |real: &RealResult| Pair {
         here: number.got,
         interval: number.interval,
-        system,
-        system_interval,
+        system: real.values[0],
+        system_interval: real.intervals.first().copied().flatten(),
     };
-    of_claim.chain(of_runs).map(beside).collect()
+    check.real.iter().filter(|real| real.own).map(beside).collect()
 }
 
 #[cfg(test)]
@@ -283,15 +273,18 @@ mod tests {
     fn result(verdict: &str, real: &str) -> ClaimResult {
         let text = format!(
             r#"{{"claims":[{{"id":"x-1","paper":"x","kind":"number","expected":10.0,"got":10.5,"verdict":"{verdict}",
-            "where":"","says":"","repetitions":3,"limits":[9.0,11.0],"real":[{real}],
-            "checks":[{{"check":"a = 10","outcome":"holds","values":[10.5],"intervals":[[10.4,10.6]],"expected":10.0}}]}}]}}"#
+            "where":"","says":"","repetitions":3,"limits":[9.0,11.0],
+            "checks":[{{"check":"a = 10","outcome":"holds","values":[10.5],"intervals":[[10.4,10.6]],"expected":10.0,"real":[{real}]}}]}}]}}"#
         );
         read("v.json", text.as_bytes()).unwrap().remove(0)
     }
 
     #[test]
     fn a_claim_agrees_with_the_system_if_both_reproduce_it_or_neither_does() {
-        let own = |value: f64| format!(r#"{{"of":"ns-2.35","value":{value},"own":true}}"#);
+        let own = |value: f64| {
+            let outcome = if value == 10.0 { "holds" } else { "fails" };
+            format!(r#"{{"of":"ns-2.35","outcome":"{outcome}","values":[{value}],"own":true}}"#)
+        };
         let of = |verdict: &str, real: &str| {
             let result = result(verdict, real);
             (Agreement::of(&result), Class::of(&result))
@@ -301,7 +294,7 @@ mod tests {
         assert_eq!(of("not reproduced", &own(10.0)), (Agreement::Differs, Class::Differs));
         assert_eq!(of("not reproduced", &own(20.0)), (Agreement::Same, Class::LikeTheSystem));
         assert_eq!(of("undecided", &own(20.0)), (Agreement::Open, Class::Undecided));
-        let other = r#"{"of":"Linux 6.1","value":10}"#;
+        let other = r#"{"of":"Linux 6.1","outcome":"holds","values":[10]}"#;
         assert_eq!(of("not reproduced", other), (Agreement::NoReference, Class::NoReference));
     }
 
@@ -317,7 +310,10 @@ mod tests {
             system_interval: Some((9.0, 11.5)),
         };
         assert!(both.is_near());
-        let counted = Agreements::of([&result("reproduced", r#"{"of":"ns-2.35","value":10.2,"own":true}"#)]);
+        let counted = Agreements::of([&result(
+            "reproduced",
+            r#"{"of":"ns-2.35","outcome":"holds","values":[10.2],"own":true}"#,
+        )]);
         assert_eq!((counted.same, counted.near, counted.numbers), (1, 1, 1));
     }
 }

@@ -1,13 +1,17 @@
-//! Runs of a real system, as a paper's folder keeps them: what was set up, and what each run found.
+//! What a real system measured in the set-ups of a paper, and what the paper's claims come to with
+//! it.
 //!
-//! The figures of a run have the same paths as those of a run here. A paper's measures and checks
-//! therefore mean the same of both, with intervals over the repetitions of each.
+//! A file in the paper's folder holds what was set up, and what each run found. The figures of a
+//! run have the same paths as those of a run here, so that the paper's measures and checks mean the
+//! same of both, with intervals over the repetitions of each. Where only the measures were kept,
+//! `figures` has them, in seconds, bits per second and shares of one.
 //!
 //! ```json
 //! {
 //!   "system": "Linux 3.14.1",
 //!   "source": "what ran, and how",
 //!   "set_ups": {"rrul 10/1": "how the experiment was set up"},
+//!   "figures": {"latency": {"codel@rrul 10/1": 0.0778}},
 //!   "runs": [
 //!     {"experiment": "rrul 10/1", "label": "codel", "seed": 1, "found": {"goodput": {"up": 7.1e5}}}
 //!   ]
@@ -15,20 +19,27 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::expression::Cell;
+use super::evidence::{Evidence, function};
+use super::expression::{Cell, Check, Expression};
+use super::finding::{self, Finding, Measurement, Values};
+use super::tolerance::{self, Tolerance};
+use super::tree::Tree;
 
-/// Runs of a real system.
+/// What is known of a real system.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct Real {
     /// Which system.
-    pub(super) system: String,
+    pub(crate) system: String,
     /// What each run found, by cell, in the order of the seeds.
-    pub(super) cells: BTreeMap<Cell, Vec<Value>>,
+    runs: BTreeMap<Cell, Vec<Value>>,
+    /// Measures of cells whose runs were not kept.
+    figures: Figures,
 }
 
 #[derive(Deserialize)]
@@ -39,6 +50,9 @@ struct File {
     #[serde(rename = "source")]
     _source: String,
     set_ups: BTreeMap<String, String>,
+    #[serde(default)]
+    figures: BTreeMap<String, BTreeMap<String, f64>>,
+    #[serde(default)]
     runs: Vec<Run>,
 }
 
@@ -51,59 +65,232 @@ struct Run {
     found: Value,
 }
 
-impl Recorded {
+impl Real {
     /// Reads the text of a file; `name` stands for it in messages.
     pub(super) fn read(name: &str, text: &str) -> Result<Self, Diagnostic> {
         let mut file: File = serde_json::from_str(text).map_err(|error| {
-            let problem = format!("this holds no runs of a real system: {error}");
+            let problem = format!("this holds nothing of a real system: {error}");
             Diagnostic::new(problem).allowed(FORM).in_line(name, error.line().max(1))
         })?;
-        let refuse = |problem: String| Err(Diagnostic::new(problem).allowed(FORM).in_file(name));
+        let refuse = |problem: String| Diagnostic::new(problem).allowed(FORM).in_file(name);
         file.runs.sort_by_key(|run| run.seed);
-        let mut cells: BTreeMap<Cell, Vec<Value>> = BTreeMap::new();
+        let mut runs: BTreeMap<Cell, Vec<Value>> = BTreeMap::new();
         let mut seen = BTreeSet::new();
         for Run { experiment, label, seed, found } in file.runs {
             let cell = Cell { label, experiment };
-            if !file.set_ups.contains_key(&cell.experiment) {
-                return refuse(format!("`set_ups` does not say how `{}` was set up", cell.experiment));
-            }
             if !seen.insert((cell.clone(), seed)) {
-                return refuse(format!("`{cell}` has two runs with the seed {seed}"));
+                return Err(refuse(format!("`{cell}` has two runs with the seed {seed}")));
             }
-            cells.entry(cell).or_default().push(found);
+            runs.entry(cell).or_default().push(found);
         }
-        Ok(Self { system: file.system, cells })
+        let mut figures = Figures::default();
+        for (measure, cells) in file.figures {
+            for (cell, value) in cells {
+                let Some((label, experiment)) = cell.split_once('@') else {
+                    let problem = refuse(format!("`{cell}` in `figures.{measure}` is no cell"));
+                    return Err(problem.help("write `label@experiment`"));
+                };
+                let cell = Cell { label: label.to_owned(), experiment: experiment.to_owned() };
+                figures.0.insert((measure.clone(), cell), value);
+            }
+        }
+        let mut cells = runs.keys().chain(figures.0.keys().map(|(_, cell)| cell));
+        if let Some(cell) = cells.find(|cell| !file.set_ups.contains_key(&cell.experiment)) {
+            return Err(refuse(format!("`set_ups` does not say how `{}` was set up", cell.experiment)));
+        }
+        Ok(Self { system: file.system, runs, figures })
+    }
+
+    /// Refuses measures and experiments that the paper does not have.
+    pub(super) fn check(
+        &self,
+        is_measure: impl Fn(&str) -> bool,
+        is_experiment: impl Fn(&str) -> bool,
+    ) -> Result<(), Diagnostic> {
+        let refuse = |problem: String| Err(Diagnostic::new(format!("{}: {problem}", self.system)));
+        if let Some((measure, _)) = self.figures.0.keys().find(|(measure, _)| !is_measure(measure)) {
+            return refuse(format!("the paper has no measure `{measure}`"));
+        }
+        let mut cells = self.runs.keys().chain(self.figures.0.keys().map(|(_, cell)| cell));
+        match cells.find(|cell| !is_experiment(&cell.experiment)) {
+            Some(cell) => refuse(format!("the paper has no experiment for `{cell}`")),
+            None => Ok(()),
+        }
+    }
+
+    /// The measures whose runs were not kept.
+    #[cfg(test)]
+    pub(crate) const fn figures(&self) -> &Figures {
+        &self.figures
+    }
+
+    /// Prepares to judge checks of a paper with these measures.
+    pub(super) fn judging<'p>(&'p self, measures: &'p BTreeMap<String, Expression>) -> Judging<'p> {
+        let mut evidence = Evidence::new(measures);
+        for (cell, found) in &self.runs {
+            let runs = found.iter().map(|found| Rc::new(Tree::new(found)));
+            evidence.add(cell.clone(), json!({}), runs.collect());
+        }
+        Judging { real: self, evidence }
     }
 }
 
-const FORM: &str = "an object with `system`, `source`, `set_ups` and `runs`";
+/// A real system by which many checks are judged.
+pub(super) struct Judging<'p> {
+    real: &'p Real,
+    evidence: Evidence<'p>,
+}
+
+impl Judging<'_> {
+    /// Which system.
+    pub(super) fn system(&self) -> &str {
+        &self.real.system
+    }
+
+    /// Judges a check by the runs, with `thorough` as for our own, or by figures without intervals;
+    /// `None` if it asks for what neither has. Also tells how many repetitions are behind it, if
+    /// that is known.
+    pub(super) fn judge(
+        &self,
+        check: &Check,
+        tolerance: &Tolerance,
+        thorough: bool,
+    ) -> Option<(Finding, Option<usize>)> {
+        let cells = check.cells();
+        let repetitions = cells.iter().map(|cell| self.evidence.repetitions(cell)).min()?;
+        if repetitions > 0
+            && let Ok(finding) = self.evidence.judge(check, tolerance, thorough)
+        {
+            return Some((finding, Some(repetitions)));
+        }
+        self.real.figures.judge(check, tolerance).map(|finding| (finding, None))
+    }
+}
+
+/// Measures of cells.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub(crate) struct Figures(BTreeMap<(String, Cell), f64>);
+
+impl Figures {
+    /// The measures that it has of cells.
+    #[cfg(test)]
+    pub(crate) fn known(&self) -> impl Iterator<Item = &(String, Cell)> {
+        self.0.keys()
+    }
+
+    /// The value of a measure in a cell.
+    pub(crate) fn of_cell(&self, measure: &str, cell: &Cell) -> Option<f64> {
+        self.0.get(&(measure.to_owned(), cell.clone())).copied()
+    }
+
+    fn judge(&self, check: &Check, tolerance: &Tolerance) -> Option<Finding> {
+        if self.0.is_empty() {
+            return None;
+        }
+        finding::judge(check, tolerance, false, self).ok()
+    }
+
+    fn figure(&self, expression: &Expression, cell: Option<&Cell>) -> Option<f64> {
+        match expression {
+            Expression::Number(number) => Some(*number),
+            Expression::Name(name) => match cell {
+                Some(cell) => self.of_cell(name, cell),
+                None => tolerance::word(name),
+            },
+            Expression::In(inner, cell) => self.figure(inner, Some(cell)),
+            Expression::Chain(first, rest) => {
+                rest.iter().try_fold(self.figure(first, cell)?, |value, (operator, next)| {
+                    Some(operator.apply(value, self.figure(next, cell)?))
+                })
+            }
+            Expression::Call(name, arguments) => {
+                let function = function(name)?;
+                let values: Vec<f64> =
+                    arguments.iter().map(|argument| self.figure(argument, cell)).collect::<Option<_>>()?;
+                Some(function(&values))
+            }
+        }
+    }
+}
+
+impl Values for Figures {
+    type Unknown = ();
+
+    fn value(&self, expression: &Expression) -> Result<f64, ()> {
+        self.figure(expression, None).ok_or(())
+    }
+
+    fn measure(&self, expression: &Expression) -> Result<Measurement, ()> {
+        self.value(expression).map(Measurement::from)
+    }
+
+    fn margin(&self, difference: &Expression) -> Result<Measurement, ()> {
+        self.measure(difference)
+    }
+}
+
+const FORM: &str = "an object with `system`, `source`, `set_ups`, and `figures` or `runs`";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::expression::checks;
+    use crate::reproduce::finding::Outcome;
 
-    fn file(runs: &str) -> String {
-        format!(r#"{{"system":"Linux","source":"","set_ups":{{"x":"four flows"}},"runs":[{runs}]}}"#)
+    fn file(more: &str) -> String {
+        format!(r#"{{"system":"Linux","source":"","set_ups":{{"10/1":"four flows"}},{more}}}"#)
+    }
+
+    fn judged(real: &Real, text: &str) -> Vec<Option<(Outcome, Option<usize>)>> {
+        let measures = BTreeMap::from([("latency".to_owned(), Expression::parse("mean(delay)").unwrap())]);
+        let judging = real.judging(&measures);
+        let judge = |check| {
+            let (finding, repetitions) = judging.judge(check, &Tolerance::Share, false)?;
+            Some((finding.outcome, repetitions))
+        };
+        checks(text).unwrap().iter().map(judge).collect()
     }
 
     #[test]
-    fn runs_are_kept_by_cell_in_the_order_of_their_seeds() {
-        let run =
-            |seed| format!(r#"{{"experiment":"x","label":"codel","seed":{seed},"found":{{"rate":{seed}}}}}"#);
-        let read = Recorded::read("r.json", &file(&format!("{},{}", run(2), run(1)))).unwrap();
-        let cell = Cell { label: "codel".to_owned(), experiment: "x".to_owned() };
-        let rates: Vec<f64> = read.cells[&cell].iter().filter_map(|found| found["rate"].as_f64()).collect();
-        assert_eq!((read.system.as_str(), rates), ("Linux", vec![1.0, 2.0]));
-        let twice = Recorded::read("r.json", &file(&format!("{},{}", run(1), run(1)))).unwrap_err();
-        assert!(twice.to_string().contains("two runs with the seed 1"), "{twice}");
+    fn a_check_is_judged_by_the_figures_of_a_real_system_where_it_has_them_all() {
+        let figures = r#""figures":{"latency":{"fifo@10/1":0.287,"codel@10/1":0.0778,"pie@10/1":0.139}}"#;
+        let real = Real::read("r.json", &file(figures)).unwrap();
+        let of = |text: &str| judged(&real, text);
+        let (holds, fails) = (Some((Outcome::Holds, None)), Some((Outcome::Fails, None)));
+        assert_eq!(of("latency[{codel,pie}@10/1] < latency[fifo@10/1]"), [holds, holds]);
+        assert_eq!(of("latency[pie@10/1] < latency[codel@10/1] < 1s"), [fails]);
+        assert_eq!(of("latency[fifo@10/1] > max(latency[pie@10/1], 2 * latency[codel@10/1])"), [holds]);
+        assert_eq!(of("latency[fifo@10/1] = 280ms +- 10ms"), [holds]);
+        assert_eq!(of("latency[fifo@10/1] = 300ms"), [holds], "10 % of a number are allowed");
+        assert_eq!(of("latency[fifo@10/1] > much * latency[codel@10/1]"), [holds]);
+        assert_eq!(of("latency[sfq@10/1] < latency[fifo@10/1]"), [None]);
+        assert_eq!(of("mean(goodput.down)[fifo@10/1] > 1mbit"), [None]);
     }
 
     #[test]
-    fn a_run_whose_set_up_is_not_described_is_refused() {
-        let run = r#"{"experiment":"y","label":"codel","seed":1,"found":{}}"#;
-        let refused = Recorded::read("r.json", &file(run)).unwrap_err().to_string();
-        assert!(refused.contains("`set_ups` does not say how `y` was set up"), "{refused}");
-        let refused = Recorded::read("r.json", "{\n\"system\": 3}").unwrap_err().to_string();
+    fn a_check_is_judged_by_the_runs_of_a_real_system_over_their_repetitions() {
+        let run = |seed: u64, delay: f64| {
+            format!(r#"{{"experiment":"10/1","label":"codel","seed":{seed},"found":{{"delay":{delay}}}}}"#)
+        };
+        let runs = [run(2, 0.08), run(1, 0.07), run(3, 0.075)].join(",");
+        let real = Real::read("r.json", &file(&format!(r#""runs":[{runs}]"#))).unwrap();
+        let of = |text: &str| judged(&real, text);
+        assert_eq!(of("latency[codel@10/1] < 100ms"), [Some((Outcome::Holds, Some(3)))]);
+        assert_eq!(of("latency[codel@10/1] < 78ms"), [Some((Outcome::Undecided, Some(3)))]);
+        assert_eq!(of("latency[pie@10/1] < 78ms"), [None]);
+        let cell = Cell { label: "codel".to_owned(), experiment: "10/1".to_owned() };
+        let delays: Vec<f64> = real.runs[&cell].iter().filter_map(|found| found["delay"].as_f64()).collect();
+        assert_eq!(delays, [0.07, 0.08, 0.075], "in the order of the seeds");
+    }
+
+    #[test]
+    fn what_is_no_cell_or_has_no_set_up_is_refused() {
+        let refused = |more: &str| Real::read("r.json", &file(more)).unwrap_err().to_string();
+        let run = r#"{"experiment":"x","label":"codel","seed":1,"found":{}}"#;
+        assert!(refused(&format!(r#""runs":[{run}]"#)).contains("does not say how `x` was set up"));
+        assert!(refused(&format!(r#""runs":[{run},{run}]"#)).contains("two runs with the seed 1"));
+        assert!(refused(r#""figures":{"latency":{"codel":1}}"#).contains("`codel` in `figures.latency`"));
+        let refused = Real::read("r.json", "{\n\"system\": 3}").unwrap_err().to_string();
         assert!(refused.starts_with("r.json:2"), "{refused}");
     }
 }

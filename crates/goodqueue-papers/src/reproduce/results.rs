@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::finding::Outcome;
-use super::paper::{ClaimKind, Reference};
+use super::paper::ClaimKind;
 
 /// How a claim came out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -66,9 +66,6 @@ pub struct ClaimResult {
     /// The parameter that was chosen by looking at this result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted: Option<String>,
-    /// What real systems did on the same set-up.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub real: Vec<Reference>,
     /// Parameter that decides the claim and that the paper does not give.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
@@ -167,13 +164,12 @@ impl ClaimResult {
             return Vec::new();
         }
         let all = self.checks.iter().map(|check| {
-            let of_claim = self.real.iter().map(|real| (real.of.as_str(), real.value));
-            let of_check = check.real.iter().map(|real| (real.of.as_str(), real.values[0]));
+            let real = check.real.iter().map(|real| (real.of.as_str(), real.values[0]));
             Some(Number {
                 expected: check.expected?,
                 got: check.values[0],
                 interval: check.intervals.first().copied().flatten(),
-                real: of_claim.chain(of_check).collect(),
+                real: real.collect(),
                 outcome: check.outcome,
             })
         });

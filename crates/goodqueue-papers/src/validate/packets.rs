@@ -286,7 +286,6 @@ mod tests {
     use super::*;
     use crate::reproduce::details::longest_two;
     use crate::reproduce::papers;
-    use crate::reproduce::real::Real;
 
     /// Packets in the queue at the end of each millisecond.
     fn queue(packets: &[Seen]) -> Vec<f64> {
@@ -299,11 +298,7 @@ mod tests {
     #[test]
     fn the_spikes_of_ns_2_beside_the_claims_are_those_of_its_recordings() {
         let jk = papers().unwrap().into_iter().find(|paper| paper.name == "jk").unwrap();
-        let figures = jk.real.iter().find_map(|real| match real {
-            Real::Figures(figures) if figures.of == "ns-2.35, one run" => Some(figures),
-            _ => None,
-        });
-        let real = figures.unwrap();
+        let real = jk.real.iter().find(|real| real.system == "ns-2.35, one run").unwrap().figures();
         assert_eq!(real.known().count(), 12);
         let recordings: Vec<Recording> = FILES.iter().map(|file| Recording::read(file).unwrap()).collect();
         for (measure, cell) in real.known() {

@@ -224,12 +224,7 @@ fn values(check: &CheckResult) -> String {
 /// What real systems give: their numbers, or how many of the checks hold for them. `own`: only the
 /// paper's own system.
 fn real(result: &ClaimResult, own: bool) -> String {
-    let mut all: Vec<String> = result
-        .real
-        .iter()
-        .filter(|real| real.own || !own)
-        .map(|real| format!("{}: {}", real.of, with_unit(real.value, &result.unit)))
-        .collect();
+    let mut all = Vec::new();
     let mut systems: Vec<&str> = Vec::new();
     for real in result.checks.iter().flat_map(|check| &check.real).filter(|real| real.own || !own) {
         if !systems.contains(&real.of.as_str()) {

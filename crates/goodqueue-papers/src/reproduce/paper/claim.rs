@@ -85,26 +85,12 @@ pub struct Claim {
     pub note: String,
     /// Unit of the number.
     pub unit: String,
-    /// What real systems did.
-    pub real: Vec<Reference>,
     /// Why it cannot be tried.
     pub not_run: Option<String>,
     /// Parameter that decides it and that the paper does not give.
     pub unknown: Option<String>,
     /// Repetitions behind the paper's number, where the paper says so.
     pub paper_runs: Option<usize>,
-}
-
-/// What a real system did on the same set-up.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Reference {
-    /// Which system.
-    pub of: String,
-    /// True if it is the system that the paper ran.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub own: bool,
-    /// Its number.
-    pub value: f64,
 }
 
 impl Claim {

@@ -6,7 +6,8 @@
 //! source = "..."                    # as a bibliography does
 //! cpu_s = 80                        # CPU time of all runs in seconds, as `--example estimates` measures
 //!                                   # it; default: unknown
-//! systems = ["ns-2.35"]             # systems that the paper ran, as `real` calls them
+//! real = ["ns-2.35.json"]           # files with what real systems measured, see `real.rs`
+//! systems = ["ns-2.35"]             # those of them that the paper ran
 //! names = { codel = "CoDel" }       # the paper's names of disciplines, where labels differ
 //! aqm = ["codel", "pie"]            # labels for which `{aqm}` stands in checks and figures; others can be given instead
 //!
@@ -20,9 +21,9 @@
 //! set = { "flows.0.count" = 4 }     # keys of the scenario
 //! vary = { "link.rtt" = ["10ms", "1s"] }    # keys with several values: the runs of every combination, taken together
 //!                                            # a table of keys as a value sets them all: { "link.down" = "3mbit", "tcp.iw" = 4 }
-//! full_vary = { "link.rtt" = ["10ms", "50ms", "1s"] }    # instead of `vary` with --full
-//! quick = { seeds = 100 }           # more of them, with --quick or with --full
-//! full = { seeds = 100 }
+//! quick = { seeds = 100 }           # more of them, at first
+//! full = { seeds = 100 }            # more of them, for claims that --full tries to decide
+//! full_vary = { "link.rtt" = ["10ms", "50ms", "1s"] }    # instead of `vary`, for these
 //! series = "100ms"                  # step of the time series, if any are needed
 //! spikes = [10, 17]                 # packets; measures the longest time above each
 //! initial_windows = true            # counts the packets of initial windows in the longest queue
@@ -39,14 +40,12 @@
 //! fitted = "..."                    # kind `fitted`: the parameter chosen from this result
 //! note = "..."                      # what was tried where it does not reproduce, or what differs
 //! unit = "s"                        # of a number
-//! real = [{ of = "ns-2.35", value = 0.0897 }]    # what real systems did, where that is known
 //! not_run = "..."                   # instead of `check`: why it cannot be tried
 //!
 //! [[tables]]                        # a claim for each entry; {row}, {column} and {value} are filled in
 //! id = "jk-table2-{row}-{column}"
 //! columns = ["1+1", "4+4"]
 //! rows = { codel = [0.090, 0.170] }            # an entry may be a list of numbers and words: {value.0}, {value.1}
-//! real = [{ of = "ns-2.35", rows = { codel = [0.0897, 0.1737] } }]
 //!
 //! [[metrics]]                       # what is listed for every discipline in every experiment
 //! name = "goodput"
@@ -55,13 +54,6 @@
 //! scale = 1e-6
 //! only = ["6.2"]                    # only experiments whose names begin with this
 //! table = "video"                   # the table of the report that shows it
-//!
-//! [[real]]                          # values of a real system, shown beside ours after `make page`
-//! of = "Linux 6.1"
-//! measures.p95 = { "codel@1+1" = "90ms" }
-//!
-//! [[real]]
-//! runs = "linux-3.14.1.json"        # or what each of its runs found, see `recorded.rs`
 //!
 //! [[about]]                         # facts that several claims share
 //! claims = ["jk-table3-*"]          # ids; `*` at the end stands for the rest
@@ -83,7 +75,7 @@ use goodqueue_tc::diagnostic::{Diagnostic, Source};
 use serde::Deserialize;
 
 use super::about::About;
-use super::claim::{Claim, ClaimKind, Reference};
+use super::claim::{Claim, ClaimKind};
 use super::experiment::Experiment;
 use super::factor::one;
 use super::figure::Figure;
@@ -91,8 +83,7 @@ use super::given::Given;
 use super::whole::{Metric, Paper};
 use crate::reproduce::expression::{Check, Expression, checks};
 use crate::reproduce::measures;
-use crate::reproduce::real::{Figures, Real};
-use crate::reproduce::recorded::Recorded;
+use crate::reproduce::real::Real;
 use crate::reproduce::tolerance::ToleranceTable;
 
 #[derive(Deserialize)]
@@ -125,18 +116,7 @@ struct File {
     #[serde(default)]
     about: Vec<About>,
     #[serde(default)]
-    real: Vec<RealTable>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RealTable {
-    /// Which system; the file of `runs` names it itself.
-    #[serde(default)]
-    of: String,
-    #[serde(default)]
-    measures: BTreeMap<String, BTreeMap<String, String>>,
-    runs: Option<String>,
+    real: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -201,8 +181,6 @@ struct ClaimTable {
     note: String,
     #[serde(default)]
     unit: String,
-    #[serde(default)]
-    real: Vec<Reference>,
     not_run: Option<String>,
 }
 
@@ -225,19 +203,10 @@ struct TableTable {
     unit: String,
     columns: Vec<String>,
     rows: BTreeMap<String, Vec<Entry>>,
-    #[serde(default)]
-    real: Vec<ReferenceRows>,
     /// Notes of single entries, by id.
     #[serde(default)]
     notes: BTreeMap<String, String>,
     not_run: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReferenceRows {
-    of: String,
-    rows: BTreeMap<String, Vec<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -301,9 +270,6 @@ impl Paper {
         for about in &file.about {
             about.apply(&mut claims).map_err(|error| error.in_file(&file_name))?;
         }
-        for real in claims.iter_mut().flat_map(|claim| &mut claim.real) {
-            real.own = file.systems.contains(&real.of);
-        }
         if !given.is_empty() {
             claims.iter_mut().for_each(|claim| claim.keep_what_is_about(&given));
         }
@@ -313,7 +279,7 @@ impl Paper {
         let metrics: Result<_, Diagnostic> = metrics.collect();
         let measures = file.measures.iter().map(|(name, text)| Ok((name.clone(), Expression::parse(text)?)));
         let measures: Result<_, Diagnostic> = measures.collect();
-        let real = file.real.into_iter().map(|real| real.read(&files));
+        let real = file.real.iter().map(|name| real(name, &files));
         let real: Result<_, Diagnostic> = real.collect();
         let paper = Self {
             name: file.name,
@@ -341,17 +307,13 @@ impl Paper {
     }
 }
 
-impl RealTable {
-    fn read(self, files: &[(String, String)]) -> Result<Real, Diagnostic> {
-        let Some(name) = self.runs else {
-            return Figures::read(self.of, &self.measures).map(Real::Figures);
-        };
-        let file = files.iter().find(|file| file.0 == name).ok_or_else(|| {
-            Diagnostic::new(format!("`real`: there is no file `{name}`"))
-                .help("put it into the folder of `claims.toml`")
-        })?;
-        Recorded::read(&name, &file.1).map(Real::Runs)
-    }
+/// What a real system measured, in one of the paper's files.
+fn real(name: &str, files: &[(String, String)]) -> Result<Real, Diagnostic> {
+    let file = files.iter().find(|file| file.0 == name).ok_or_else(|| {
+        Diagnostic::new(format!("`real`: there is no file `{name}`"))
+            .help("put it into the folder of `claims.toml`")
+    })?;
+    Real::read(name, &file.1)
 }
 
 impl ClaimTable {
@@ -366,7 +328,6 @@ impl ClaimTable {
             fitted: self.fitted,
             note: self.note,
             unit: self.unit,
-            real: self.real,
             not_run: self.not_run,
             unknown: None,
             paper_runs: None,
@@ -386,7 +347,7 @@ impl TableTable {
                 ))
                 .allowed(format!("{}, as many as there are columns", self.columns.len())));
             }
-            for (number, (column, entry)) in self.columns.iter().zip(entries).enumerate() {
+            for (column, entry) in self.columns.iter().zip(entries) {
                 let fill = |text: &str| {
                     let text = text.replace("{row}", row).replace("{column}", column);
                     match entry {
@@ -398,10 +359,6 @@ impl TableTable {
                 };
                 let id = fill(&self.id);
                 let filled: Vec<String> = self.check.as_slice().iter().map(|check| fill(check)).collect();
-                let real = self.real.iter().filter_map(|real| {
-                    let value = *real.rows.get(row)?.get(number)?;
-                    value.is_finite().then(|| Reference { of: real.of.clone(), own: false, value })
-                });
                 into.push(Claim {
                     kind: self.kind,
                     place: self.place.clone(),
@@ -412,7 +369,6 @@ impl TableTable {
                     fitted: self.fitted.clone(),
                     note: self.notes.get(&id).cloned().unwrap_or_default(),
                     unit: self.unit.clone(),
-                    real: real.collect(),
                     not_run: self.not_run.clone(),
                     unknown: None,
                     paper_runs: None,

@@ -38,12 +38,15 @@ folders! {
         "voip-rrul-100-100.toml", "voip-rrul-10-10.toml", "voip-rrul-10-1.toml",
         "rtt-fairness-100.toml", "rtt-fairness-10.toml", "rtt-fairness-1.toml",
         "rrul-wifi.toml", "voip-one-wifi.toml", "voip-rrul-wifi.toml",
-        "levels.toml", "overload.toml", "linux-3.14.1.json",
+        "levels.toml", "overload.toml", "linux-3.14.1.json", "linux-6.1.json",
     ],
-    "gong": ["simulation.toml", "heterogeneous.toml", "testbed.toml", "internet.toml"],
-    "jk": ["download.toml"],
+    "gong": [
+        "simulation.toml", "heterogeneous.toml", "testbed.toml", "internet.toml", "linux-3.2.71.json", "ns-2.35.json",
+    ],
+    "jk": ["download.toml", "ns-2.35.json", "ns-2.35-one-run.json"],
     "nj": [
         "window.toml", "serial.toml", "static.toml", "settings.toml", "web.toml", "dynamic.toml", "edge.toml", "modem.toml",
+        "ns-2.35.json", "linux-6.1.json",
     ],
     "rfc7928": ["dumbbell.toml"],
 }

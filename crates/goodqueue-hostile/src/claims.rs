@@ -35,7 +35,7 @@ pub fn claims(bytes: &[u8]) {
 /// Returns the page of a paper with this `claims.toml`: its judged claims, its metrics and its
 /// figures. Returns `None` if that needs more than a few short runs.
 fn page(text: &str) -> Result<Option<String>, Diagnostic> {
-    let files = [("claims.toml", text), ("x.toml", SCENARIO)];
+    let files = [("claims.toml", text), ("x.toml", SCENARIO), ("real.json", REAL)];
     let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
     let paper = Paper::of_files("papers/x", files.into())?;
     let claims: Vec<&Claim> = paper.claims.iter().collect();
@@ -88,6 +88,12 @@ rtt = "20ms"
 [[flows]]
 count = 2
 "#;
+
+/// What a paper may name as the runs of a real system.
+const REAL: &str = r#"{
+  "system": "Linux", "source": "", "set_ups": {"one": ""},
+  "runs": [{"experiment": "one", "label": "pie", "seed": 1, "found": {"goodput": {"down": 1e6}, "bottleneck": {"down": {"sojourn_s": {"p95": 0.02, "mean": 0.01}}}}}]
+}"#;
 
 #[cfg(test)]
 mod tests {

@@ -102,7 +102,7 @@ def reproduce(
 ) -> Reproduction:
     """Runs the experiments of papers, and checks each claim against the results, as `goodqueue reproduce` does.
 
-    `what` is a paper (`"jk"`), a claim, or several of them. `all` runs every paper instead, which takes an hour or more. `full` uses the paper's own repetitions and durations.
+    `what` is a paper (`"jk"`), a claim, or several of them. `all` runs every paper instead, which takes an hour or more. `full` repeats the experiments of undecided claims more often, with the papers' durations.
     `papers` is a folder of your own papers. `store` is a folder for finished runs, so that the call resumes. `report` is an HTML file to write.
     """
     import json

@@ -63,7 +63,7 @@ pub(crate) fn listed(papers: &[Paper], processors: Option<u16>) -> Result<String
     let _ = write!(
         text,
         "\nThe times are estimates from measured runs; another processor may take half or twice as long.\n\
-         With --full, claims that are undecided then get more runs. An interrupted command resumes.\n\
+         --full adds runs for claims that these leave undecided. An interrupted command resumes.\n\
          `goodqueue reproduce {first}` checks the claims of one paper, `goodqueue reproduce --all` all of them.\n"
     );
     Ok(text)

@@ -89,7 +89,7 @@ rtt = "20ms"
 count = 2
 "#;
 
-/// What a paper may name as the runs of a real system.
+/// Runs of a real system, for papers that name the file `real.json`.
 const REAL: &str = r#"{
   "system": "Linux", "source": "", "set_ups": {"one": ""},
   "runs": [{"experiment": "one", "label": "pie", "seed": 1, "found": {"goodput": {"down": 1e6}, "bottleneck": {"down": {"sojourn_s": {"p95": 0.02, "mean": 0.01}}}}}]

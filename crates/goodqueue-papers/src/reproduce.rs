@@ -307,7 +307,7 @@ const fn is_short(claim: &Claim) -> bool {
     claim.checks.len() <= FEW_CHECKS
 }
 
-/// Judges a number anew by what as many repetitions as the paper's would give.
+/// Widens the outcome of a number by the prediction interval for the paper's repetitions.
 fn predict(finding: &mut Finding, repetitions: usize, paper_runs: Option<usize>) {
     if let (Some(expected), [value]) = (finding.expected, finding.values.as_slice()) {
         let measured = Measurement { value: *value, interval: finding.intervals.first().copied().flatten() };
@@ -327,7 +327,7 @@ fn verdict(claim: &Claim, checks: &[CheckResult]) -> Verdict {
 }
 
 impl Paper {
-    /// The real systems beside it, ready to judge its checks.
+    /// Prepares every real system of the paper to judge checks.
     fn judging(&self) -> Vec<Judging<'_>> {
         self.real.iter().map(|real| real.judging(&self.measures)).collect()
     }

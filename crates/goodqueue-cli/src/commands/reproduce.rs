@@ -55,7 +55,7 @@ pub(crate) struct ReproduceArgs {
     /// built-in papers.
     #[arg(long, value_name = "DIR", help_heading = "Experiments")]
     papers: Option<PathBuf>,
-    /// Leave claims undecided that these repetitions do not decide (default).
+    /// Run each experiment a fixed number of times, and leave close claims undecided (default).
     ///
     /// Some experiments have fewer repetitions and shorter runs than the papers where those would
     /// take hours. Every experiment that depends on the seed has at least three repetitions. nj and
@@ -239,8 +239,8 @@ impl ReproduceArgs {
         evidence
     }
 
-    /// Tries undecided claims again with more repetitions. Returns false if the user interrupted
-    /// it.
+    /// Repeats the experiments of undecided claims more often. Returns false if the user
+    /// interrupted them.
     fn decide(
         &self,
         paper: &Paper,

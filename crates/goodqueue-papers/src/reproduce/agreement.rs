@@ -251,8 +251,11 @@ impl Pair {
 #[must_use]
 pub fn pairs(result: &ClaimResult) -> Vec<Pair> {
     let numbers = result.numbers();
-    let beside = |(number, check): (&Number<'_>, &CheckResult)| pairs_of(number, check);
-    numbers.iter().zip(&result.checks).flat_map(beside).collect()
+    let mut pairs = Vec::new();
+    for (number, check) in numbers.iter().zip(&result.checks) {
+        pairs.extend(pairs_of(number, check));
+    }
+    pairs
 }
 
 fn pairs_of(number: &Number<'_>, check: &CheckResult) -> Vec<Pair> {

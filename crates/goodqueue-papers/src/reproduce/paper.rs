@@ -57,7 +57,8 @@ mod tests {
                     scenarios.iter().map(|scenario| scenario.seeds).min().unwrap()
                 };
                 // With --full, what is not repeated has nothing of chance.
-                let (quick, full) = (fewest(Effort::Quick), fewest(Effort::Full(1)));
+                let quick = fewest(Effort::Quick);
+                let full = fewest(Effort::Full(1));
                 assert!(full == 1 || (quick >= 3 && full >= 3), "{} {}", paper.name, experiment.name);
             }
         }

@@ -147,9 +147,9 @@ impl Judging<'_> {
         &self.real.system
     }
 
-    /// Judges a check by the runs, with `thorough` as for our own, or by figures without intervals;
-    /// `None` if it asks for what neither has. Also tells how many repetitions are behind it, if
-    /// that is known.
+    /// Judges a check by the runs, or by figures if the runs lack a value; `None` if both do. With
+    /// `thorough` every value of runs has its interval. Also returns the number of repetitions,
+    /// which is known for runs only.
     pub(super) fn judge(
         &self,
         check: &Check,
@@ -256,7 +256,8 @@ mod tests {
         let figures = r#""figures":{"latency":{"fifo@10/1":0.287,"codel@10/1":0.0778,"pie@10/1":0.139}}"#;
         let real = Real::read("r.json", &file(figures)).unwrap();
         let of = |text: &str| judged(&real, text);
-        let (holds, fails) = (Some((Outcome::Holds, None)), Some((Outcome::Fails, None)));
+        let holds = Some((Outcome::Holds, None));
+        let fails = Some((Outcome::Fails, None));
         assert_eq!(of("latency[{codel,pie}@10/1] < latency[fifo@10/1]"), [holds, holds]);
         assert_eq!(of("latency[pie@10/1] < latency[codel@10/1] < 1s"), [fails]);
         assert_eq!(of("latency[fifo@10/1] > max(latency[pie@10/1], 2 * latency[codel@10/1])"), [holds]);

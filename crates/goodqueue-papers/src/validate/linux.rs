@@ -245,4 +245,24 @@ mod tests {
         assert_eq!(after_start(ping, false), 0);
         assert_eq!(after_start(ping, true), 60);
     }
+    #[test]
+    fn the_values_of_linux_3_14_are_the_means_and_deviations_of_its_runs() {
+        let file: serde_json::Value =
+            serde_json::from_str(include_str!("../../reference/linux-3.14.json")).expect("JSON");
+        for set_up in file["set_ups"].as_array().expect("set-ups") {
+            let runs = set_up["runs"].as_array().expect("runs");
+            assert_eq!(Some(runs.len() as u64), set_up["seeds"].as_u64());
+            for (name, figure) in set_up["figures"].as_object().expect("figures") {
+                let values: Vec<f64> = runs.iter().filter_map(|run| run[name].as_f64()).collect();
+                let count = values.len() as f64;
+                let mean = values.iter().sum::<f64>() / count;
+                let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+                let deviation = (squares / (count - 1.0)).sqrt();
+                let is = |value: &serde_json::Value, expected: f64| {
+                    value.as_f64().is_some_and(|value| (value - expected).abs() < 1e-4)
+                };
+                assert!(is(&figure[1], mean) && is(&figure[2], deviation), "{} {name}", set_up["name"]);
+            }
+        }
+    }
 }

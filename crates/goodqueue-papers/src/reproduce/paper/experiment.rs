@@ -46,13 +46,13 @@ pub struct Experiment {
 pub enum Effort {
     /// Enough to see whether most claims hold, in minutes.
     Quick,
-    /// The repetitions and durations of the paper, this many times as many repetitions.
+    /// The durations of the paper, and this many times its repetitions.
     Full(u32),
 }
 
 impl Effort {
-    /// What is tried for claims that are still undecided, one after the other. Each look errs in at
-    /// most 5 % of the claims, so that all together err in less than 20 %.
+    /// Efforts for claims that are still undecided, in this order. Every further judgement may err
+    /// again, each on at most 5 % of the claims: with the first one, together on at most 20 %.
     pub const UNTIL_DECIDED: [Self; 3] = [Self::Full(1), Self::Full(2), Self::Full(4)];
 }
 

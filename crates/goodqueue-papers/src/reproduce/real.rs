@@ -1,28 +1,17 @@
 //! What a real system measured in the set-ups of a paper, and what the paper's claims come to with
 //! it.
 //!
-//! A file in the paper's folder holds what was set up, and what each run found. The figures of a
-//! run have the same paths as those of a run here, so that the paper's measures and checks mean the
-//! same of both, with intervals over the repetitions of each. Where only the measures were kept,
-//! `figures` has them, in seconds, bits per second and shares of one.
-//!
-//! ```json
-//! {
-//!   "system": "Linux 3.14.1",
-//!   "source": "what ran, and how",
-//!   "set_ups": {"rrul 10/1": "how the experiment was set up"},
-//!   "figures": {"latency": {"codel@rrul 10/1": 0.0778}},
-//!   "runs": [
-//!     {"experiment": "rrul 10/1", "label": "codel", "seed": 1, "found": {"goodput": {"up": 7.1e5}}}
-//!   ]
-//! }
-//! ```
+//! A file in the paper's folder holds what was set up, and what each run found: see [`file`]. The
+//! figures of a run have the same paths as those of a run here, so that the paper's measures and
+//! checks mean the same of both, with intervals over the repetitions of each. Where only the
+//! measures were kept, `figures` has them, in seconds, bits per second and shares of one.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod file;
+
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use goodqueue_tc::diagnostic::Diagnostic;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::evidence::{Evidence, function};
@@ -30,58 +19,56 @@ use super::expression::{Cell, Check, Expression};
 use super::finding::{self, Finding, Measurement, Values};
 use super::tolerance::{self, Tolerance};
 use super::tree::Tree;
+use file::{File, Run};
 
 /// What is known of a real system.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Real {
     /// Which system.
     pub(crate) system: String,
-    /// What each run found, by cell, in the order of the seeds.
-    runs: BTreeMap<Cell, Vec<Value>>,
+    /// What each run found, by cell.
+    runs: BTreeMap<Cell, Repeated>,
     /// Measures of cells whose runs were not kept.
     figures: Figures,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    system: String,
-    /// For readers of the file; nothing is computed from it.
-    #[serde(rename = "source")]
-    _source: String,
-    set_ups: BTreeMap<String, String>,
-    #[serde(default)]
-    figures: BTreeMap<String, BTreeMap<String, f64>>,
-    #[serde(default)]
-    runs: Vec<Run>,
+/// What the runs of a cell found: load by load, each in the order of the seeds.
+#[derive(Clone, PartialEq, Debug)]
+struct Repeated {
+    /// Seeds of each load.
+    seeds: usize,
+    runs: Vec<Value>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Run {
-    experiment: String,
-    label: String,
-    seed: u64,
-    found: Value,
+impl Repeated {
+    /// Of runs in any order. Every load has the same seeds, or a resample would weigh the loads
+    /// differently from how the mean does.
+    fn new(mut runs: Vec<Run>) -> Result<Self, String> {
+        runs.sort_by_key(|run| (run.load, run.seed));
+        let mut seeds: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        for run in &runs {
+            let seeds = seeds.entry(run.load).or_default();
+            if seeds.last() == Some(&run.seed) {
+                return Err(format!("`{}` has two runs with the seed {}", run.cell, run.seed));
+            }
+            seeds.push(run.seed);
+        }
+        let first = seeds.values().next().cloned().unwrap_or_default();
+        if let (Some(run), Some(load)) = (runs.first(), seeds.values().position(|of| *of != first)) {
+            return Err(format!("the load {load} of `{}` has other seeds than its first load", run.cell));
+        }
+        Ok(Self { seeds: first.len(), runs: runs.into_iter().map(|run| run.found).collect() })
+    }
 }
 
 impl Real {
     /// Reads the text of a file; `name` stands for it in messages.
     pub(super) fn read(name: &str, text: &str) -> Result<Self, Diagnostic> {
-        let mut file: File = serde_json::from_str(text).map_err(|error| {
-            let problem = format!("this holds nothing of a real system: {error}");
-            Diagnostic::new(problem).allowed(FORM).in_line(name, error.line().max(1))
-        })?;
-        let refuse = |problem: String| Diagnostic::new(problem).allowed(FORM).in_file(name);
-        file.runs.sort_by_key(|run| run.seed);
-        let mut runs: BTreeMap<Cell, Vec<Value>> = BTreeMap::new();
-        let mut seen = BTreeSet::new();
-        for Run { experiment, label, seed, found } in file.runs {
-            let cell = Cell { label, experiment };
-            if !seen.insert((cell.clone(), seed)) {
-                return Err(refuse(format!("`{cell}` has two runs with the seed {seed}")));
-            }
-            runs.entry(cell).or_default().push(found);
+        let file = File::read(name, text)?;
+        let refuse = |problem: String| Diagnostic::new(problem).allowed(file::FORM).in_file(name);
+        let mut runs: BTreeMap<Cell, Repeated> = BTreeMap::new();
+        for (cell, found) in file.by_cell().map_err(refuse)? {
+            runs.insert(cell, Repeated::new(found).map_err(refuse)?);
         }
         let mut figures = Figures::default();
         for (measure, cells) in file.figures {
@@ -128,8 +115,8 @@ impl Real {
     pub(super) fn judging<'p>(&'p self, measures: &'p BTreeMap<String, Expression>) -> Judging<'p> {
         let mut evidence = Evidence::new(measures);
         for (cell, found) in &self.runs {
-            let runs = found.iter().map(|found| Rc::new(Tree::new(found)));
-            evidence.add(cell.clone(), json!({}), runs.collect());
+            let runs = found.runs.iter().map(|found| Rc::new(Tree::new(found)));
+            evidence.add(cell.clone(), json!({ "seeds": found.seeds }), runs.collect());
         }
         Judging { real: self, evidence }
     }
@@ -229,8 +216,6 @@ impl Values for Figures {
     }
 }
 
-const FORM: &str = "an object with `system`, `source`, `set_ups`, and `figures` or `runs`";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,8 +265,31 @@ mod tests {
         assert_eq!(of("latency[codel@10/1] < 78ms"), [Some((Outcome::Undecided, Some(3)))]);
         assert_eq!(of("latency[pie@10/1] < 78ms"), [None]);
         let cell = Cell { label: "codel".to_owned(), experiment: "10/1".to_owned() };
-        let delays: Vec<f64> = real.runs[&cell].iter().filter_map(|found| found["delay"].as_f64()).collect();
+        let delays: Vec<f64> =
+            real.runs[&cell].runs.iter().filter_map(|found| found["delay"].as_f64()).collect();
         assert_eq!(delays, [0.07, 0.08, 0.075], "in the order of the seeds");
+    }
+
+    #[test]
+    fn a_table_has_the_runs_of_every_load_with_the_same_seeds() {
+        let table = |rows: &str| {
+            let columns = r#""columns":["delay","losses.up"]"#;
+            file(&format!(r#""tables":[{{"experiment":"10/1","label":"codel",{columns},"rows":[{rows}]}}]"#))
+        };
+        let rows = "[1,1,[0.3,1]],[1,2,[0.3,2]],[0,2,[0.1,3]],[0,1,[0.1,null]]";
+        let real = Real::read("r.json", &table(rows)).unwrap();
+        assert_eq!(judged(&real, "latency[codel@10/1] = 200ms"), [Some((Outcome::Holds, Some(4)))]);
+        let cell = Cell { label: "codel".to_owned(), experiment: "10/1".to_owned() };
+        assert_eq!(real.runs[&cell].seeds, 2);
+        let losses: Vec<Option<f64>> =
+            real.runs[&cell].runs.iter().map(|found| found["losses"]["up"].as_f64()).collect();
+        assert_eq!(losses, [None, Some(3.0), Some(1.0), Some(2.0)], "load by load, seed by seed");
+        let refused = |rows: &str| Real::read("r.json", &table(rows)).unwrap_err().to_string();
+        assert!(
+            refused("[0,1,[0.1,3]],[1,2,[0.3,1]]").contains("the load 1 of `codel@10/1` has other seeds")
+        );
+        assert!(refused("[0,1,[0.1]]").contains("has 1 figures for 2 columns"));
+        assert!(refused("[0,1,[0.1,1]],[0,1,[0.1,1]]").contains("two runs with the seed 1"));
     }
 
     #[test]

@@ -101,7 +101,8 @@ fn audit() -> String {
     row_of_agreements(&mut text, "all", "", sum);
     text.push_str(
         "\nA system is judged by the same measures, checks and rules as goodqueue. Its values are in the paper's folder:\n\
-         [`linux-3.14.1.json`](gbw/linux-3.14.1.json) has every run with its seed; of the others only means were kept.\n\
+         [`gbw/linux-3.14.1.json`](gbw/linux-3.14.1.json) and [`nj/ns-2.35.json`](nj/ns-2.35.json) have every run with its seed;\n\
+         of the others only means were kept.\n\
          One of the two does not decide if its repetitions leave a check undecided, if the system has values for some\n\
          of the checks only, or if one is consistent with the paper and the other is not.\n",
     );

@@ -182,7 +182,28 @@ fn first_failing(result: &ClaimResult) -> String {
         count => format!(" {} of {} checks do not hold.", count, result.checks.len()),
     };
     let word = if first.outcome == Outcome::Fails { "Fails" } else { "Undecided" };
-    format!("{word}: `{}` with {} ({runs}).{others}", first.check, values(first))
+    format!("{word}: `{}` with {} ({runs}).{others}", shown(&first.check), values(first))
+}
+
+/// A check that counts cases, as `less(..) + less(..) + less(..) >= 2`, with its first case only.
+fn shown(check: &str) -> String {
+    let cases: Vec<&str> = check.split(" + less(").collect();
+    let last = cases.last().and_then(|last| last.rsplit_once(") "));
+    match (cases.as_slice(), last) {
+        ([first, _, _, ..], Some((_, comparison))) => {
+            format!("{first} + ... ({} cases) {comparison}", cases.len())
+        }
+        _ => check.to_owned(),
+    }
+}
+
+#[test]
+fn a_check_that_counts_cases_shows_its_first_case_and_their_number() {
+    assert_eq!(
+        shown("less(1, a[x]) + less(1, b[x]) + less(1, c[x]) >= 2"),
+        "less(1, a[x]) + ... (3 cases) >= 2"
+    );
+    assert_eq!(shown("less(1, a[x]) + less(1, b[x]) >= 2"), "less(1, a[x]) + less(1, b[x]) >= 2");
 }
 
 /// What was measured: the numbers, or how many checks hold.
@@ -251,7 +272,7 @@ fn real(result: &ClaimResult, own: bool) -> String {
         let first = known.iter().find(|(_, real)| real.outcome != Outcome::Holds);
         let first = first.map_or(String::new(), |(check, real)| {
             let values: Vec<String> = real.values.iter().map(|value| with_unit(*value, "")).collect();
-            format!("; not `{}` with {}", check.check, values.join("; "))
+            format!("; not `{}` with {}", shown(&check.check), values.join("; "))
         });
         all.push(format!("{system}: {holding} of {} hold{first}", known.len()));
     }

@@ -33,11 +33,12 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv msrv-check counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
 	@echo "make test     everything that CI runs: format, lints, docs, tests, the playground, no_std build, the demo"
+	@echo "make quick    format, lints and unit tests of the crates that differ from the last commit, or of CRATES=..."
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
 	@echo "make bench-python  import of the Python package, and a sweep on a Dask cluster; a part of make bench"
 	@echo "make bench-playground  speed, size and frame rate of the playground; a part of make bench"
@@ -46,7 +47,7 @@ help:
 	@echo "make mutants  10,000 mutations of the inputs of each kind: no panic, at most 1 GiB of memory; MUTANTS=... of each"
 	@echo "make kills    1,000 kills (-9) of run, shell and shape at random moments, KILLS=... of them; make test has 50"
 	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny, npm and pip-audit"
-	@echo "make msrv     compile everything with the oldest compiler that the manifests allow"
+	@echo "make msrv     compile everything with the oldest compiler that the manifests allow; a part of make test"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make random   the random tests with new seeds, ROUNDS=10 times"
 	@echo "make python   build the Python package in a virtual environment, and test it"
@@ -67,7 +68,11 @@ demo: announce
 	@echo
 	@echo "The report is at $(CURDIR)/$(REPORT): open it in a browser."
 
-test: format lint docs unit own-discipline python playground-check site-check no-std package demo-check supply-chain
+# Within a minute once everything is compiled: what a change of one crate needs before it is committed.
+quick: toolchain
+	@.ci/quick $(CRATES)
+
+test: format lint docs msrv-check unit own-discipline python playground-check site-check no-std package demo-check supply-chain
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
@@ -118,6 +123,7 @@ python: toolchain
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip --quiet --disable-pip-version-check install --requirement python/requirements-test.txt
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --quiet --profile dev --manifest-path python/Cargo.toml
+	cd python && $(abspath $(VENV))/bin/ruff check .
 	cd python && $(abspath $(VENV))/bin/mypy
 	cd python && $(abspath $(VENV))/bin/python -m pytest --quiet
 
@@ -201,6 +207,14 @@ MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 msrv: toolchain
 	@rustup run $(MSRV) cargo --version >/dev/null 2>&1 || rustup toolchain install $(MSRV) --profile minimal
 	$(CARGO) +$(MSRV) check --workspace --locked --quiet --target-dir $(TARGET)/msrv
+
+# As `make test` runs it: the crates that programs depend on, if rustup can install that compiler.
+MSRV_CRATES = goodqueue goodqueue-tcp goodqueue-tc goodqueue-sim
+msrv-check: toolchain
+	@if rustup run $(MSRV) cargo --version >/dev/null 2>&1 || \
+	  rustup toolchain install $(MSRV) --profile minimal >/dev/null 2>&1; then \
+	  $(CARGO) +$(MSRV) check $(MSRV_CRATES:%=--package %) --locked --quiet --target-dir $(TARGET)/msrv; \
+	else echo "oldest compiler: SKIPPED: rustup cannot install Rust $(MSRV)"; fi
 
 # What is left behind, and whether interrupted sweeps end with the same bytes.
 kills: toolchain

@@ -117,9 +117,10 @@ export function Column({ about, index, line, error, isRemovable, onLine, onRemov
         </p>
         <canvas ref={spark} class="spark" role="img" aria-label="Ping times of the last 12 seconds" />
       </div>
-      <p class="way" aria-label={`The way of the packets: ${way.join(", ")}`}>
+      <p class="way" role="img" aria-label={`The way of the packets: ${way.join(", ")}`}>
         {way.map((station, at) => <>{at > 0 && <i aria-hidden="true">→</i>}<span>{station}</span></>)}
       </p>
+      {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the arrow keys choose a packet on the canvas */}
       <canvas
         ref={canvas} class="scene" role="application" tabIndex={0}
         aria-label="Packets in the two queues and on the line. The arrow keys choose a packet and show its story."

@@ -65,6 +65,7 @@ export function Parameters({ line, catalogue, onLine }: { line: string; catalogu
           const value = valueIn(line, parameter);
           const change = (given: string) => onLine(withValue(line, parameter, given.trim()));
           return (
+            // biome-ignore lint/a11y/noLabelWithoutControl: both branches below are controls
             <label title={parameter.range === "" ? "" : `allowed: ${parameter.range}`}>
               <code>{parameter.name}</code>
               {words === null

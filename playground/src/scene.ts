@@ -4,6 +4,7 @@
 // Packets of a queue lie on a belt that moves at the rate of the link, so their place is the number
 // of bytes ahead of them. A queue that separates flows has a belt for each flow.
 
+import { heldAt, type Belt, type Held, type Ping } from "./belt.ts";
 import { FALL } from "./player.ts";
 import { wayOf } from "./plain.ts";
 import type { About } from "./protocol.ts";
@@ -168,64 +169,85 @@ export class Scene {
     this.places?.push({ packet, x, y, radius });
   }
 
-  private pipe(frame: Frame, { queue, name, to }: Row, scale: number, top: number, high: number): void {
+  private pipe(frame: Frame, row: Row, scale: number, top: number, high: number): void {
     const { context } = this;
-    const { track, now, look, size: { width, ratio }, speed } = frame;
-    const turned = queue % 2 === DOWN;
-    const place = (x: number) => (turned ? width - x : x);
-    const [edge, exit, wire] = [10, width * EXIT, width * WIRE];
-    const middle = top + high / 2;
-
-    const all = track.lanes[queue] ?? [];
-    let [waiting, wired] = [0, undefined as Packet | undefined];
-    const separates = track.separates[queue] === true;
-    const present: boolean[] = [];
-    for (const packet of all) {
+    const { track, now, look, size: { width }, speed } = frame;
+    const turned = row.queue % 2 === DOWN;
+    const [edge, exit] = [10, width * EXIT];
+    const belt: Belt = {
+      packets: track.lanes[row.queue] ?? [],
+      separates: track.separates[row.queue] === true,
+      turned,
+      place: (x) => (turned ? width - x : x),
+      edge, exit, wire: width * WIRE, end: width - 4,
+      top, high, middle: top + high / 2,
+      perByte: (exit - edge - 6) / scale,
+    };
+    const held = heldAt(belt.packets, now);
+    this.title(row, belt, held.waiting, look);
+    this.outline(belt, look);
+    // A queue that grows faster than its scale is longer than the pipe for a moment.
+    // Nothing is drawn outside.
+    context.save();
+    context.clip();
+    const pings = this.waiting(frame, belt, held);
+    let drawn = -1;
+    for (const packet of belt.packets) {
       if (packet.arrived > now) break;
-      if (packet.left > now) {
-        waiting += 1;
-        present[packet.flow] = true;
-      } else if (packet.sent > now) wired = packet;
+      if (packet.left <= now && packet.fate === 0) drawn = this.travelling(packet, frame, belt, pings, drawn);
     }
+    // Dropped packets fall out of the pipe, and pings lie above everything.
+    context.restore();
+    for (const packet of belt.packets) {
+      if (packet.arrived > now) break;
+      if (packet.left <= now && packet.fate > 0) this.falling(packet, now, look, belt, speed);
+    }
+    for (const { packet, x, y } of pings) this.ping(packet, belt.place(Math.min(belt.end - PING, Math.max(edge + PING, x))), y, look);
+  }
+
+  private title({ name, to }: Row, { turned, place, edge, top }: Belt, waiting: number, look: Look): void {
+    const { context } = this;
     context.font = "12px system-ui, sans-serif";
     context.fillStyle = look.faint;
     context.textBaseline = "alphabetic";
     context.textAlign = turned ? "right" : "left";
     context.fillText(`${turned ? "← " : ""}${name} ${to}: ${waiting} packet${waiting === 1 ? "" : "s"}${turned ? "" : " →"}`, place(edge), top - 7);
+  }
 
-    // The pipe narrows where the queue ends.
+  /** The pipe narrows where the queue ends. */
+  private outline({ place, edge, exit, end, top, high, middle }: Belt, look: Look): void {
+    const { context } = this;
     context.beginPath();
     context.moveTo(place(edge), top);
     context.lineTo(place(exit), top);
     context.lineTo(place(exit + 14), middle - 9);
-    context.lineTo(place(width - 4), middle - 9);
-    context.lineTo(place(width - 4), middle + 9);
+    context.lineTo(place(end), middle - 9);
+    context.lineTo(place(end), middle + 9);
     context.lineTo(place(exit + 14), middle + 9);
     context.lineTo(place(exit), top + high);
     context.lineTo(place(edge), top + high);
     context.closePath();
     context.fillStyle = look.pipe;
     context.fill();
-    // A queue that grows faster than its scale is longer than the pipe for a moment.
-    // Nothing is drawn outside.
-    context.save();
-    context.clip();
+  }
 
-    // The row of each flow.
+  /** Draws the packets in the queue, each flow in a row of its own where the discipline separates them. Returns the pings. */
+  private waiting(frame: Frame, belt: Belt, { wired, flows }: Held): Ping[] {
+    const { now, speed } = frame;
+    const { exit, top, perByte } = belt;
     const rows: number[] = [];
     let count = 0;
-    if (separates) present.forEach((_, flow) => { rows[flow] = count++; });
+    if (belt.separates) flows.forEach((_, flow) => { rows[flow] = count++; });
     count = Math.max(1, count);
-    const laneHeight = (high - 8) / count;
+    const high = (belt.high - 8) / count;
     const ahead = new Array<number>(count).fill(0);
     const painted = new Array<number>(count).fill(Infinity);
-    const perByte = (exit - edge - 6) / scale;
     // On a single belt the packet that is being sent still pushes those behind it.
     if (wired !== undefined && count === 1) {
       ahead[0] = wired.bytes * ((wired.sent - now) / Math.max(1, wired.sent - wired.left));
     }
-    const pings: [Packet, number, number][] = [];
-    for (const packet of all) {
+    const pings: Ping[] = [];
+    for (const packet of belt.packets) {
       if (packet.arrived > now) break;
       if (packet.left <= now) continue;
       const row = rows[packet.flow] ?? 0;
@@ -233,51 +255,43 @@ export class Scene {
       ahead[row] = before + packet.bytes;
       const aim = exit - 3 - before * perByte;
       if (this.places === null) packet.x = Number.isNaN(packet.x) || speed === 0 ? aim : packet.x + (aim - packet.x) * 0.4;
-      const { x } = packet;
-      const exact = packet.bytes * perByte;
-      const length = Math.max(1.2, exact - (exact > 3 ? 1 : 0));
-      const y = top + 4 + row * laneHeight;
-      if (packet.kind === "ping") {
-        pings.push([packet, x, y + laneHeight / 2]);
-        continue;
-      }
-      if (x < edge) continue;
-      this.put(packet, place(x - length / 2), y + laneHeight / 2, Math.max(5, length / 2));
-      // Of several packets within one pixel of the screen only one can be seen.
-      const left = Math.floor((x - length) * ratio);
-      if (left >= (painted[row] ?? Infinity)) continue;
-      painted[row] = left;
-      context.fillStyle = look.colours[packet.flow] ?? look.faint;
-      const tall = packet.kind === "ack" ? laneHeight * 0.4 : laneHeight - 2;
-      context.fillRect(turned ? place(x) : x - length, y + (laneHeight - tall) / 2, length, tall);
+      const y = top + 4 + row * high;
+      if (packet.kind === "ping") pings.push({ packet, x: packet.x, y: y + high / 2 });
+      else painted[row] = this.queued(packet, frame, belt, { y, high }, painted[row] ?? Infinity);
     }
+    return pings;
+  }
 
-    let drawn = -1;
-    for (const packet of all) {
-      if (packet.arrived > now) break;
-      if (packet.left <= now && packet.fate === 0) drawn = this.travelling(packet, frame, place, { exit, wire, end: width - 4, middle }, pings, drawn);
-    }
-    // Dropped packets fall out of the pipe, and pings lie above everything.
-    context.restore();
-    for (const packet of all) {
-      if (packet.arrived > now) break;
-      if (packet.left <= now && packet.fate > 0) this.falling(packet, now, look, place, top + high, speed, exit - 3 - packet.found[1] * perByte);
-    }
-    for (const [packet, x, y] of pings) this.ping(packet, place(Math.min(width - 4 - PING, Math.max(edge + PING, x))), y, look);
+  /** Draws a packet in its row. Returns the leftmost pixel that the row has now. */
+  private queued(packet: Packet, { look, size }: Frame, belt: Belt, row: { y: number; high: number }, painted: number): number {
+    const { x } = packet;
+    const { turned, place } = belt;
+    if (x < belt.edge) return painted;
+    const exact = packet.bytes * belt.perByte;
+    const length = Math.max(1.2, exact - (exact > 3 ? 1 : 0));
+    this.put(packet, place(x - length / 2), row.y + row.high / 2, Math.max(5, length / 2));
+    // Of several packets within one pixel of the screen only one can be seen.
+    const left = Math.floor((x - length) * size.ratio);
+    if (left >= painted) return painted;
+    const { context } = this;
+    context.fillStyle = look.colours[packet.flow] ?? look.faint;
+    const tall = packet.kind === "ack" ? row.high * 0.4 : row.high - 2;
+    context.fillRect(turned ? place(x) : x - length, row.y + (row.high - tall) / 2, length, tall);
+    return left;
   }
 
   /** Draws a packet on the line, unless another one of its look has just been drawn at that pixel. */
   private travelling(
-    packet: Packet, { track, now, look, size }: Frame, place: (x: number) => number,
-    at: { exit: number; wire: number; end: number; middle: number }, pings: [Packet, number, number][], drawn: number,
+    packet: Packet, { track, now, look, size }: Frame, at: Belt, pings: Ping[], drawn: number,
   ): number {
+    const { place } = at;
     const way = track.wayBehind(packet);
     let x: number;
     if (now < packet.sent) x = at.exit + (at.wire - at.exit) * ((now - packet.left) / (packet.sent - packet.left));
     else if (way > 0 && now < packet.sent + way) x = at.wire + (at.end - at.wire) * ((now - packet.sent) / way);
     else return drawn;
     if (packet.kind === "ping") {
-      pings.push([packet, x, at.middle]);
+      pings.push({ packet, x, y: at.middle });
       return drawn;
     }
     this.put(packet, place(x), at.middle, 7);
@@ -296,13 +310,15 @@ export class Scene {
   }
 
   /** A dropped packet falls out of the pipe. */
-  private falling(packet: Packet, now: number, look: Look, place: (x: number) => number, bottom: number, speed: number, x: number): void {
+  private falling(packet: Packet, now: number, look: Look, belt: Belt, speed: number): void {
     const since = (now - packet.left) / 1e6 / (speed || 1);
     if (since < 0 || since > FALL) return;
     const { context } = this;
     const part = since / FALL;
-    const y = bottom + 2 + part * 20;
-    const at = place(Math.max(14, Number.isNaN(packet.x) ? x : packet.x));
+    const y = belt.top + belt.high + 2 + part * 20;
+    // A packet that was never seen waiting falls from where it would have waited.
+    const x = Number.isNaN(packet.x) ? belt.exit - 3 - packet.found[1] * belt.perByte : packet.x;
+    const at = belt.place(Math.max(14, x));
     context.globalAlpha = 1 - part;
     context.strokeStyle = look.alarm;
     context.lineWidth = 2.5;

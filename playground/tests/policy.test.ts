@@ -11,7 +11,7 @@ const { POLICY, withPolicy } = (await import(new URL("../policy.mjs", import.met
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 
 test("the book recommends the policy that the pages have", () => {
-  const [, written = ""] = /Content-Security-Policy:([^]*?)\nX-Content/.exec(read("../docs/playground.md")) ?? [];
+  const [, written = ""] = /Content-Security-Policy:([\s\S]*?)\nX-Content/.exec(read("../docs/playground.md")) ?? [];
   assert.equal(written.trim().replace(/\s+/g, " "), POLICY);
 });
 

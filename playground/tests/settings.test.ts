@@ -76,7 +76,7 @@ test("an address carries a scenario file that somebody wrote, and shares it agai
   assert.deepEqual(request(read), { toml: WRITTEN, qdiscs: [], set: [] });
   assert.equal(file(read), WRITTEN);
   assert.deepEqual(fromHash(toHash({ ...read, seed: "7", qdiscs: ["pie"] }, "0.1.0")), { ...read, seed: "7", qdiscs: ["pie"] });
-  assert.match(command({ ...read, seed: "7" }), /^cat > scenario.toml <<'END'\n# a \+ b[^]*\nEND\ngoodqueue compare scenario.toml --seed 7$/);
+  assert.match(command({ ...read, seed: "7" }), /^cat > scenario.toml <<'END'\n# a \+ b[\s\S]*\nEND\ngoodqueue compare scenario.toml --seed 7$/);
   assert.match(python(read), /gq\.compare\(\n {4}gq\.Scenario\.parse\("# a \+ b/);
 });
 

@@ -162,7 +162,10 @@ test("the ping that is shown is the mean of the last two seconds, and an older o
 test("whatever the pings are, the sentence has the numbers of the columns and never the opposite order", () => {
   const info = { ...about, scenario: { link: { down: "10mbit", up: "1mbit" } }, columns: columns("pie ecn", "dualpi2", "codel") };
   let state = 1;
-  const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
+  const random = () => {
+    state = (state * 48271) % 2147483647;
+    return state / 2147483647;
+  };
   for (let round = 0; round < 500; round += 1) {
     const tracks = info.columns.map(() => {
       const track = new Track(info);

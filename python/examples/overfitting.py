@@ -24,7 +24,7 @@ class Law:
     """Moves the probability by the sojourn time above a target, and by its change."""
 
     name = "law with 3 parameters"
-    start = [0.010, 0.5, 2.0]
+    start = (0.010, 0.5, 2.0)
 
     def __init__(self, parameters):
         self.parameters = parameters
@@ -72,7 +72,7 @@ class Table:
 def climb(kind):
     """Returns the best policy of its kind after each trial, with its reward on the training lines."""
     chance = random.Random(1)
-    best = kind(kind.start)
+    best = kind(list(kind.start))
     reward = PROBLEM.train(best).reward
     history = [(best, reward)]
     for _ in range(TRIALS):
@@ -96,7 +96,8 @@ def main():
     if "--write" in sys.argv:
         page = PAGE.read_text(encoding="utf-8")
         marks = r"(<!-- overfitting -->\n).*?(<!-- end -->)"
-        PAGE.write_text(re.sub(marks, lambda found: found[1] + text + "\n" + found[2], page, count=1, flags=re.DOTALL), encoding="utf-8")
+        page = re.sub(marks, lambda found: found[1] + text + "\n" + found[2], page, count=1, flags=re.DOTALL)
+        PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

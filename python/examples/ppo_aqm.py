@@ -15,10 +15,10 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import ppo_table
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 
-import ppo_table
 from goodqueue.gym import AqmVectorEnv, baseline
 
 LINES = 128
@@ -45,7 +45,7 @@ class Lines(VecEnv):
         observations, rewards, _, over, _ = self.lines.step(self.actions)
         infos = [{} for _ in range(LINES)]
         if over.any():
-            for info, last in zip(infos, observations):
+            for info, last in zip(infos, observations, strict=True):
                 info.update({"terminal_observation": last, "TimeLimit.truncated": True})
             observations, *_ = self.lines.step(self.actions)
         return observations, rewards.astype(np.float32), over, infos

@@ -111,7 +111,9 @@ def mapping(name: str, value: Any, example: str) -> Mapping[str, Any]:
     """Returns a mapping whose keys are texts."""
     if not hasattr(value, "keys"):
         raise wrong(name, value, f"a dict, such as {example}")
-    for key in value.keys():
+    for key in value.keys():  # noqa: SIM118 (a mapping may iterate over anything)
         if not isinstance(key, str):
-            raise TypeError(f"`{name}` has the key {key!r}, which is no text\n  allowed: keys such as those in {example}")
+            raise TypeError(
+                f"`{name}` has the key {key!r}, which is no text\n  allowed: keys such as those in {example}"
+            )
     return value  # type: ignore[no-any-return]

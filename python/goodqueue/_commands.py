@@ -35,7 +35,8 @@ def replay(
     import tempfile
 
     files = [os.fspath(file) for file in _listed(recordings)]
-    options = [*_option("--qdisc", qdisc), *_option("--rate", None if rate is None else quantity("rate", "rate", rate)[1])]
+    bits = None if rate is None else quantity("rate", "rate", rate)[1]
+    options = [*_option("--qdisc", qdisc), *_option("--rate", bits)]
     if compare:
         with tempfile.TemporaryDirectory() as folder:
             verdicts = Path(folder) / "replay.json"
@@ -102,8 +103,10 @@ def reproduce(
 ) -> Reproduction:
     """Runs the experiments of papers, and checks each claim against the results, as `goodqueue reproduce` does.
 
-    `what` is a paper (`"jk"`), a claim, or several of them. `all` runs every paper instead, which takes an hour or more. `full` repeats the experiments of undecided claims more often, with the papers' durations.
-    `papers` is a folder of your own papers. `store` is a folder for finished runs, so that the call resumes. `report` is an HTML file to write.
+    `what` is a paper (`"jk"`), a claim, or several of them. `all` runs every paper instead, which takes an hour or
+    more. `full` repeats the experiments of undecided claims more often, with the papers' durations. `papers` is a
+    folder of your own papers. `store` is a folder for finished runs, so that the call resumes. `report` is an HTML file
+    to write.
     """
     import json
     import tempfile
@@ -114,7 +117,8 @@ def reproduce(
             [
                 "reproduce", *([what] if isinstance(what, str) else what), "--json", str(verdicts),
                 "--out", os.fspath(store or folder), *(["--all"] if all else []), *(["--full"] if full else []),
-                *_option("--papers", papers), *_option("--report", report), *(_option("--jobs", str(jobs)) if jobs else []),
+                *_option("--papers", papers), *_option("--report", report),
+                *(_option("--jobs", str(jobs)) if jobs else []),
             ],
             may_differ=True,
         )

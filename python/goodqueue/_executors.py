@@ -78,7 +78,7 @@ _one_at_a_time = threading.Lock()
 def _sweep(task: Task) -> Sweep:
     # A store that the machines share keeps each run at once, even if the client dies.
     store = task.store or ""
-    shared = store if "://" in store or store and (Path(store) / "runs" / "sweep.json").is_file() else None
+    shared = store if "://" in store or (store and (Path(store) / "runs" / "sweep.json").is_file()) else None
     if task.scenario.uses_python():
         return Sweep(task.scenario, task.series, shared, read=False)
     return _resolved(task.scenario.packed(), task.series, shared)
@@ -315,8 +315,8 @@ def run(
         kept = f"are in the store `{store}`" if store else "are in `results` of this exception"
         remedy = "repeat the call" if store else "pass `store=` to keep runs on disk, then repeat the call"
         raise Error(
-            f"the executor failed after {count - left} of {count} runs: {type(died).__name__}: {died}\n  help: finished "
-            f"runs {kept}; {remedy} with a working executor to simulate the other {left}"
+            f"the executor failed after {count - left} of {count} runs: {type(died).__name__}: {died}\n  help: "
+            f"finished runs {kept}; {remedy} with a working executor to simulate the other {left}"
         ) from died
     finally:
         by.cancel()

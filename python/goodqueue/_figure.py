@@ -24,7 +24,9 @@ WIDTHS = {"single": 3.5, "double": 7.16}
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 """Colours that colour-blind readers tell apart (Okabe and Ito 2008), without the yellow, which is faint on paper."""
 
-LINES: list[Any] = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2))]
+LINES: list[Any] = [
+    "-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)),
+]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 
 STYLE = {

@@ -42,7 +42,8 @@ class Packets(list[Path]):
             read_csv = partial(csv.read_csv, convert_options=converted)
             table = self._read(number, parquet.read_table, read_csv)
             columns = {name: [value] * len(table) for name, value in self._labels_of(number).items()}
-            return pyarrow.table({**columns, **dict(zip(table.column_names, table.columns))})
+            named = dict(zip(table.column_names, table.columns, strict=True))
+            return pyarrow.table({**columns, **named})
 
         return pyarrow.concat_tables([labelled(number) for number in self._chosen(run)], promote_options="permissive")
 

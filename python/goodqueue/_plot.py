@@ -66,7 +66,8 @@ class Plot:
         by default it is one if the values span a factor of 20.
         """
         series, rows = self._samples(of, direction, at)
-        note = "Samples of all seeds; a curve ends at the share of answered pings." if of == "ping" else "Samples of all seeds."
+        pings = "; a curve ends at the share of answered pings" if of == "ping" else ""
+        note = f"Samples of all seeds{pings}."
         with style():
             drawn, [axes] = figure(column, caption=self._caption("" if of == "ping" else direction, at, note))
             middle: list[float] = []
@@ -99,7 +100,7 @@ class Plot:
         with style():
             way = direction if any(name != "ping" for name in names) else ""
             drawn, panels = figure(column, len(names), self._caption(way, at, note))
-            for name, axes in zip(names, panels):
+            for name, axes in zip(names, panels, strict=True):
                 series, rows = self._samples(name, direction, at)
                 means = []
                 for number, (qdisc, chosen) in enumerate(self._by_qdisc(rows, lambda row: row)):
@@ -138,12 +139,12 @@ class Plot:
             cloud = numpy.array([pair for pair in pairs if None not in pair], dtype=float).reshape(-1, 2)
             if len(cloud) < 3:
                 raise Error(
-                    f"`{qdisc}` has values of {len(cloud)} seeds, but an ellipse needs three\n  help: pass `seeds=10` to "
-                    "the runs"
+                    f"`{qdisc}` has values of {len(cloud)} seeds, but an ellipse needs three\n"
+                    "  help: pass `seeds=10` to the runs"
                 )
             clouds[qdisc] = cloud * [factor, factor_y]
         is_log = spans([value for cloud in clouds.values() for value in cloud[:, 0]]) if log is None else log
-        note = f"Dots: means over seeds; ellipses: 1σ of the seeds{', of the logarithm of x' * is_log}."
+        note = f"Dots: means over seeds; ellipses: 1σ of the seeds{', of the logarithm of x' * is_log}."  # noqa: RUF001 (sigma is meant)
         with style():
             drawn, [axes] = figure(column, caption=self._caption("", at, note))
             for number, (qdisc, cloud) in enumerate(clouds.items()):
@@ -184,7 +185,8 @@ class Plot:
             drawn, [axes] = figure(column, caption=self._caption("", at, note, swept=(x, hue)))
             lowest: list[float] = []
             for number, (curve, chosen) in enumerate(_grouped(rows, hue)):
-                at_x = [[row[y] * scale for row in chosen if row[x] == value and row[y] is not None] for value in places]
+                known_rows = [row for row in chosen if row[y] is not None]
+                at_x = [[row[y] * scale for row in known_rows if row[x] == value] for value in places]
                 known = [index for index, found in enumerate(at_x) if found]
                 means = [float(numpy.mean(at_x[index])) for index in known]
                 errors = [_half_interval(at_x[index]) for index in known]
@@ -192,7 +194,7 @@ class Plot:
                     [places[index] * factor if is_number else index for index in known], means,
                     yerr=errors if seeds > 1 else None, label=str(curve), capsize=2, elinewidth=0.7, **look(number),
                 )
-                lowest.extend(low for mean, error in zip(means, errors) for low in (mean, mean - error))
+                lowest.extend(low for mean, error in zip(means, errors, strict=True) for low in (mean, mean - error))
             axes.set(xlabel=label, ylabel=name)
             if not is_number:
                 axes.set_xticks(range(len(places)), [str(place) for place in places])
@@ -245,7 +247,9 @@ class Plot:
             values = {row.get(key) for row in rows}
             if len(values) > 1:
                 shown = ", ".join(str(value) for value in sorted(values, key=str))
-                raise Error(f"`{key}` has several values in the sweep: {shown}\n  help: choose one with `at={{\"{key}\": ...}}`")
+                raise Error(
+                    f"`{key}` has several values in the sweep: {shown}\n  help: choose one with `at={{\"{key}\": ...}}`"
+                )
         return rows
 
     def _seeds(self) -> int:
@@ -279,8 +283,10 @@ class Plot:
         seeds = self._seeds()
         varied = [key for key in sorted(self._swept()) if key in swept]
         parts = [self._results._inner.headline(varied), f"{seeds} seed{'s' * (seeds > 1)}"]
-        point = [f"{key} = {value:g}" if isinstance(value, float) else f"{key} = {value}" for key, value in (at or {}).items()]
-        point = [f"with {words}" for words in point]
+        point = [
+            f"with {key} = {value:g}" if isinstance(value, float) else f"with {key} = {value}"
+            for key, value in (at or {}).items()
+        ]
         point += [f"{key}: {self._values_of(key)}" for key in varied]
         if direction:
             point.append(f"direction: {direction}")
@@ -288,12 +294,13 @@ class Plot:
 
     def _values_of(self, key: str) -> str:
         """Returns the values of a swept key as given: a few of them, or the first and the last."""
-        values = list(dict.fromkeys(str(run["sweep"][key]) for run in self._results.runs if key in run.get("sweep", {})))
+        swept = [run["sweep"] for run in self._results.runs if key in run.get("sweep", {})]
+        values = list(dict.fromkeys(str(point[key]) for point in swept))
         return ", ".join(values) if len(values) <= 3 else f"{values[0]} to {values[-1]}"
 
 
 def _rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(columns, values)) for values in zip(*columns.values())]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def _grouped(rows: list[dict[str, Any]], key: str) -> list[tuple[Any, list[dict[str, Any]]]]:

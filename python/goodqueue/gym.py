@@ -13,7 +13,7 @@ Time is simulated, so nothing ever waits. Seed and actions determine every numbe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 try:
     import gymnasium
@@ -105,7 +105,7 @@ def _congestion_control(
 class _Env(gymnasium.Env[Observation, Action]):
     """One line."""
 
-    metadata = {"render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(self, lines: AqmLines | CongestionLines, render_mode: str | None = None) -> None:
         if render_mode is not None:
@@ -133,7 +133,7 @@ class _Env(gymnasium.Env[Observation, Action]):
 
     def _info(self) -> dict[str, Any]:
         values = np.frombuffer(self._lines.measured(), np.float64)
-        return {name: float(value) for (name, _), value in zip(self._lines.MEASURED, values)}
+        return {name: float(value) for (name, _), value in zip(self._lines.MEASURED, values, strict=True)}
 
 
 class AqmEnv(_Env):
@@ -176,7 +176,7 @@ class _VectorEnv(VectorEnv[Observation, Action, NDArray[Any]]):
     The step after the end of an episode begins the next one, with reward 0.
     """
 
-    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
         self, num_envs: int, lines: AqmLines | CongestionLines, render_mode: str | None = None

@@ -132,9 +132,8 @@ def test_a_file_that_differs_on_the_worker_is_noticed(tmp_path: Path) -> None:
     here = _goodqueue.Sweep(scenario)
     task = _executors.Task(scenario, None, [0], here.checksum([0]), gq._goodqueue.program(), None, 1)
     trace.write_text("1\n2\n4\n")
-    with pytest.raises(gq.Error, match="a file that it names has other contents"):
-        with spawned() as processes:
-            processes.submit(_executors.simulate, task).result()
+    with pytest.raises(gq.Error, match="a file that it names has other contents"), spawned() as processes:
+        processes.submit(_executors.simulate, task).result()
 
 
 def test_a_store_belongs_to_one_sweep(tmp_path: Path) -> None:

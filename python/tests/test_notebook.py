@@ -122,7 +122,7 @@ def test_the_bar_of_tqdm_ends_with_all_runs(monkeypatch: pytest.MonkeyPatch) -> 
 
     class Recorded(tqdm.auto.tqdm):  # type: ignore[misc, name-defined, unused-ignore]
         def __init__(self, *arguments: Any, **named: Any) -> None:
-            super().__init__(*arguments, **{**named, "disable": False, "file": open(os.devnull, "w")})
+            super().__init__(*arguments, **{**named, "disable": False, "file": open(os.devnull, "w")})  # noqa: SIM115 (as long as the bar)
             made.append(self)
 
     monkeypatch.setattr(tqdm.auto, "tqdm", Recorded)

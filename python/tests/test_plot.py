@@ -141,7 +141,7 @@ def test_missing_series_seeds_and_points_are_errors_with_their_remedy(swept: gq.
     with pytest.raises(gq.Error, match="an ellipse needs three"):
         single.plot.ellipses()
     with pytest.raises(gq.Error, match="the packets of these runs were not written"):
-        single.packets
+        _ = single.packets
 
 
 def test_packets_are_files_for_data_frames(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ Time is simulated, so nothing ever waits. Seed and actions determine every numbe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 try:
     import gymnasium
@@ -105,7 +105,7 @@ def _congestion_control(
 class _Env(gymnasium.Env[Observation, Action]):
     """One line."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata = {"render_modes": []}  # noqa: RUF012 (gymnasium declares it of instances)
 
     def __init__(self, lines: AqmLines | CongestionLines, render_mode: str | None = None) -> None:
         if render_mode is not None:
@@ -176,7 +176,7 @@ class _VectorEnv(VectorEnv[Observation, Action, NDArray[Any]]):
     The step after the end of an episode begins the next one, with reward 0.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012 (gymnasium declares it of instances)
 
     def __init__(
         self, num_envs: int, lines: AqmLines | CongestionLines, render_mode: str | None = None

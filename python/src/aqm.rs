@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use goodqueue::aqm::{self, Aqm};
-use goodqueue::config::{Configure, Kind, Parameter, Unit, Value};
+use goodqueue::config::{Configure, Declaration, Kind, Parameter};
 use goodqueue::random::{Random as _, Source};
 use goodqueue::{ConfigError, Disciplines, Ecn, Link, Settings, Verdict};
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -45,7 +45,7 @@ impl Factories {
                     label(factory)
                 ))
             })?,
-            Err(_) => LIMIT,
+            Err(_) => USUAL_LIMIT,
         };
         Ok(format!("python aqm {number} limit {limit}"))
     }
@@ -91,32 +91,23 @@ struct Python {
     limit: u32,
 }
 
+/// The parameter [`Python::aqm`].
+const NUMBER: Parameter = Declaration::integer("aqm").default(0).meaning("number of the AQM in its scenario");
+
+/// The parameter [`Python::limit`].
+const LIMIT: Parameter = Declaration::packets("limit")
+    .default(USUAL_LIMIT as u64)
+    .meaning("packets in the queue, beyond which arrivals are dropped");
+
 impl Configure for Python {
-    const KIND: Kind = Kind::new("python", "An AQM written in Python").with_parameters(&[
-        Parameter::new("aqm", Unit::Integer, "0", "number of the AQM in its scenario"),
-        Parameter::new(
-            "limit",
-            Unit::Packets,
-            "1000",
-            "packets in the queue, beyond which arrivals are dropped",
-        ),
-    ]);
+    const KIND: Kind = Kind::new("python", "An AQM written in Python").with_parameters(&[NUMBER, LIMIT]);
 
     fn from_checked(settings: &Settings, _: &Link) -> Result<Self, ConfigError> {
-        let limit = match settings.get("limit") {
-            Some(Value::Packets(limit)) => u32::try_from(limit).unwrap_or(u32::MAX),
-            _ => LIMIT,
-        };
-        let aqm = match settings.get("aqm") {
-            Some(Value::Integer(number)) => number,
-            _ => 0,
-        };
-        Ok(Self { aqm, limit })
+        Ok(Self { aqm: NUMBER.read(settings)?, limit: LIMIT.read(settings)? })
     }
 
     fn to_settings(&self) -> Settings {
-        let limit = Value::Packets(u64::from(self.limit));
-        Settings::new().with("aqm", Value::Integer(self.aqm)).with("limit", limit)
+        Settings::new().and(&NUMBER, self.aqm).and(&LIMIT, self.limit)
     }
 }
 
@@ -315,4 +306,4 @@ const METHODS: [&str; 2] = ["on_enqueue", "on_dequeue"];
 const ANSWERS: &str = "None or \"pass\", \"mark\", \"drop\", or the probability of a mark, from 0 to 1";
 const HELP: &str = "correct the method and run again; `results` of this exception has the finished runs";
 /// Default limit of a queue in packets.
-const LIMIT: u32 = 1000;
+const USUAL_LIMIT: u32 = 1000;

@@ -1,7 +1,7 @@
 //! `signal`: an AQM that marks or drops each arrival with a probability that an agent sets.
 
 use goodqueue::aqm::{Aqm, Seen};
-use goodqueue::config::{ConfigError, Configure, Kind, Parameter, Unit, Value};
+use goodqueue::config::{ConfigError, Configure, Declaration, Kind, Parameter, Value};
 use goodqueue::random::{Random as _, Source};
 use goodqueue::{AnyConfig, Disciplines, Link, Settings, Verdict};
 
@@ -11,23 +11,21 @@ pub struct Signal {
     probability: f64,
 }
 
+const PROBABILITY: Parameter = Declaration::probability("probability")
+    .default(0.0)
+    .range(0.0..=1.0)
+    .meaning("probability of a mark or drop");
+
 impl Configure for Signal {
-    const KIND: Kind =
-        Kind::new("signal", "Marks or drops each arrival with one probability").with_parameters(&[
-            Parameter::new("probability", Unit::Probability, "0", "probability of a mark or drop")
-                .with_range("0 to 1"),
-        ]);
+    const KIND: Kind = Kind::new("signal", "Marks or drops each arrival with one probability")
+        .with_parameters(&[PROBABILITY]);
 
     fn from_checked(settings: &Settings, _: &Link) -> Result<Self, ConfigError> {
-        let probability = settings.probability("probability").unwrap_or(0.0);
-        if !(0.0..=1.0).contains(&probability) {
-            return Err(ConfigError::new("probability", probability.to_string(), "0 to 1"));
-        }
-        Ok(Self { probability })
+        Ok(Self { probability: PROBABILITY.read(settings)? })
     }
 
     fn to_settings(&self) -> Settings {
-        Settings::new().with("probability", Value::Probability(self.probability))
+        Settings::new().and(&PROBABILITY, self.probability)
     }
 }
 

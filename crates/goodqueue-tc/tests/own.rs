@@ -1,7 +1,7 @@
 //! Lines that name a discipline of another crate.
 
 use goodqueue::aqm::{Aqm, Seen};
-use goodqueue::config::{Configure, Kind, Parameter, Unit, Value};
+use goodqueue::config::{Configure, Declaration, Kind, Parameter};
 use goodqueue::random::Source;
 use goodqueue::{AnyQdisc, ConfigError, Disciplines, Duration, Instant, Link, Settings, Verdict};
 use goodqueue_tc::replay::Arrival;
@@ -13,20 +13,19 @@ struct Step {
     target: Duration,
 }
 
+const TARGET: Parameter = Declaration::time("target")
+    .default(Duration::from_millis(1))
+    .meaning("sojourn time above which packets are marked");
+
 impl Configure for Step {
-    const KIND: Kind = Kind::new("step", "Marks above a sojourn time").with_parameters(&[Parameter::new(
-        "target",
-        Unit::Time,
-        "1ms",
-        "sojourn time above which packets are marked",
-    )]);
+    const KIND: Kind = Kind::new("step", "Marks above a sojourn time").with_parameters(&[TARGET]);
 
     fn from_checked(settings: &Settings, _: &Link) -> Result<Self, ConfigError> {
-        Ok(Self { target: settings.time("target").unwrap_or(Duration::from_millis(1)) })
+        Ok(Self { target: TARGET.read(settings)? })
     }
 
     fn to_settings(&self) -> Settings {
-        Settings::new().with("target", Value::Time(self.target))
+        Settings::new().and(&TARGET, self.target)
     }
 }
 

@@ -33,8 +33,8 @@ struct QdiscInfo {
 #[derive(Debug, Serialize)]
 struct ParameterInfo {
     name: &'static str,
-    default: &'static str,
-    range: &'static str,
+    default: String,
+    range: String,
     doc: &'static str,
 }
 
@@ -78,8 +78,8 @@ impl Catalogue {
 fn qdisc(kind: &goodqueue::config::Kind) -> QdiscInfo {
     let parameters = kind.parameters.iter().map(|parameter| ParameterInfo {
         name: parameter.name,
-        default: parameter.default,
-        range: parameter.range,
+        default: parameter.default_text(),
+        range: parameter.range_text(),
         doc: parameter.doc,
     });
     QdiscInfo {

@@ -44,11 +44,8 @@
 //! assert_eq!(config.freeze_time().to_string(), "100ms");
 //! ```
 
-use alloc::format;
-
 use crate::account::{Account, Fate, Moment, Quantity, Question};
-use crate::codel::{ECN, LIMIT};
-use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -57,7 +54,7 @@ use crate::queue::Fifo;
 use crate::random::Random;
 use crate::shown::Show;
 use crate::time::{Duration, Instant};
-use crate::typed::setters;
+use crate::typed::parameters;
 
 /// A queue under BLUE.
 #[derive(Clone, Debug)]
@@ -102,32 +99,25 @@ impl Configure for BlueConfig {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
-        let packets =
-            |name| -> Result<Option<u32>, ConfigError> { settings.small(name, 1, u64::from(u32::MAX)) };
-        let fraction = |name, default: f64| {
-            let given = settings.probability(name).unwrap_or(default);
-            let fits = (0.0..=1.0).contains(&given);
-            if fits { Ok(given) } else { Err(ConfigError::new(name, format!("{given}"), "0 to 1")) }
-        };
         Ok(Self {
-            limit: packets(LIMIT.name)?.unwrap_or(1000),
-            freeze_time: settings.time(FREEZE_TIME.name).unwrap_or(Duration::from_millis(100)),
-            increment: fraction(INCREMENT.name, 0.02)?,
-            decrement: fraction(DECREMENT.name, 0.002)?,
-            threshold: packets(THRESHOLD.name)?,
-            ecn: settings.flag(ECN.name).unwrap_or(false),
+            limit: LIMIT.read(settings)?,
+            freeze_time: FREEZE_TIME.read(settings)?,
+            increment: INCREMENT.read(settings)?,
+            decrement: DECREMENT.read(settings)?,
+            threshold: THRESHOLD.given(settings)?,
+            ecn: ECN.read(settings)?,
         })
     }
 
     fn to_settings(&self) -> Settings {
         let mut settings = Settings::new()
-            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
-            .with(FREEZE_TIME.name, Value::Time(self.freeze_time))
-            .with(INCREMENT.name, Value::Probability(self.increment))
-            .with(DECREMENT.name, Value::Probability(self.decrement))
-            .with(ECN.name, Value::Flag(self.ecn));
+            .and(&LIMIT, self.limit)
+            .and(&FREEZE_TIME, self.freeze_time)
+            .and(&INCREMENT, self.increment)
+            .and(&DECREMENT, self.decrement)
+            .and(&ECN, self.ecn);
         if let Some(threshold) = self.threshold {
-            settings.set(THRESHOLD.name, Value::Packets(u64::from(threshold)));
+            settings.put(&THRESHOLD, threshold);
         }
         settings
     }
@@ -135,24 +125,40 @@ impl Configure for BlueConfig {
 
 impl Show for BlueConfig {}
 
-setters! {
-    [] BlueConfig,
-    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
-    with_limit(packets);
-    /// Sets `freeze_time`: shortest time between two changes of the probability. Default: 100ms.
-    /// Range: any.
-    with_freeze_time(time);
-    /// Sets `increment`: increase of the probability at an overflow (d1). Default: 0.02. Range: 0
-    /// to 1.
-    with_increment(probability);
-    /// Sets `decrement`: decrease of the probability when the link is idle (d2). Default: 0.002.
-    /// Range: 0 to 1.
-    with_decrement(probability);
-    /// Sets `threshold`: queue length above which the probability also rises, to keep room for
-    /// bursts. Default: off. Range: 1 to 4294967295.
-    with_threshold(packets);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: noecn.
-    with_ecn(flag);
+parameters! {
+    PARAMETERS of [] BlueConfig;
+    /// packets that the queue holds
+    LIMIT: packets "limit", with_limit {
+        default: 1000,
+        range: 1..=4_294_967_295,
+        source: "as the other queues",
+    };
+    /// shortest time between two changes of the probability
+    FREEZE_TIME: time "freeze_time", with_freeze_time {
+        default: Duration::from_millis(100),
+        range: Duration::ZERO..=Duration::MAX,
+        source: "Feng et al. 2002: 10 to 500 ms",
+    };
+    /// increase of the probability at an overflow (d1)
+    INCREMENT: probability "increment", with_increment {
+        default: 0.02,
+        range: 0.0..=1.0,
+        source: "Feng et al. 2002",
+    };
+    /// decrease of the probability when the link is idle (d2)
+    DECREMENT: probability "decrement", with_decrement {
+        default: 0.002,
+        range: 0.0..=1.0,
+        source: "Feng et al. 2002",
+    };
+    /// queue length above which the probability also rises, to keep room for bursts
+    THRESHOLD: packets "threshold", with_threshold {
+        derived: "off",
+        range: 1..=4_294_967_295,
+        source: "Feng et al. 2002: L",
+    };
+    /// mark ECN-capable packets instead of dropping them
+    ECN: flag "ecn", with_ecn { default: false, off: "noecn", source: "as the other queues" };
 }
 
 impl<P: Packet, R: Random> Blue<P, R> {
@@ -311,55 +317,13 @@ const KIND: Kind = Kind {
     reference: "Feng, Shin, Kandlur and Saha 2002",
     variants: &[],
     children: Children::None,
-    parameters: &[
-        Parameter { source: "as the other queues", ..LIMIT },
-        FREEZE_TIME,
-        INCREMENT,
-        DECREMENT,
-        THRESHOLD,
-        Parameter { source: "as the other queues", ..ECN },
-    ],
-};
-
-const FREEZE_TIME: Parameter = Parameter {
-    name: "freeze_time",
-    unit: Unit::Time,
-    default: "100ms",
-    source: "Feng et al. 2002: 10 to 500 ms",
-    range: "any",
-    doc: "shortest time between two changes of the probability",
-};
-
-const INCREMENT: Parameter = Parameter {
-    name: "increment",
-    unit: Unit::Probability,
-    default: "0.02",
-    source: "Feng et al. 2002",
-    range: "0 to 1",
-    doc: "increase of the probability at an overflow (d1)",
-};
-
-const DECREMENT: Parameter = Parameter {
-    name: "decrement",
-    unit: Unit::Probability,
-    default: "0.002",
-    source: "Feng et al. 2002",
-    range: "0 to 1",
-    doc: "decrease of the probability when the link is idle (d2)",
-};
-
-const THRESHOLD: Parameter = Parameter {
-    name: "threshold",
-    unit: Unit::Packets,
-    default: "off",
-    source: "Feng et al. 2002: L",
-    range: "1 to 4294967295",
-    doc: "queue length above which the probability also rises, to keep room for bursts",
+    parameters: PARAMETERS,
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Value;
     use crate::packet::story::Datagram;
     use crate::random::Xoshiro256PlusPlus;
 

@@ -37,7 +37,7 @@
 //! | `dual-srchost` | fairness between source hosts, then between the flows of each | flag | off | tc-cake(8) | |
 //! | `dual-dsthost` | fairness between destination hosts, then between the flows of each | flag | off | tc-cake(8) | |
 //! | `triple-isolate` | fairness between source hosts and between destination hosts, then between flows | flag | on | tc-cake(8) | |
-//! | `rtt` | expected round-trip time; COBALT's interval, and twenty times its target | time | 100ms | tc-cake(8) | 1us to 4294s |
+//! | `rtt` | expected round-trip time; COBALT's interval, and twenty times its target | time | 100ms | tc-cake(8) | 0 to 4294967295us; raised to 1us |
 //! | `overhead` | bytes that the link adds to each IP packet | number, may be negative | raw | tc-cake(8) | -64 to 256 |
 //! | `raw` | charge each packet its length with the Ethernet header, nothing more | flag | on | tc-cake(8) | |
 //! | `mpu` | smallest length of a packet on the link, in bytes | number | 0 | tc-cake(8) | 0 to 256 |
@@ -106,11 +106,9 @@ mod change;
 mod config;
 mod hash;
 mod held;
-mod keywords;
 mod links;
 mod measured;
 mod overflow;
-mod parameters;
 mod placement;
 mod queues;
 mod sets;

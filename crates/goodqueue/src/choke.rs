@@ -28,7 +28,7 @@
 //! | `burst` | length of a burst that passes, which sets how slowly the average moves | packets | (2 min + max) / 3 | tc | at least min |
 //! | `avpkt` | typical packet length, which sets how fast the average decays on an idle link | bytes | 1000 | tc | 1 to 4294967295 |
 //! | `probability` | largest probability of an early drop | fraction, 0 to 1 | 0.02 | tc | above 0 (at least 2^-32), to 1 |
-//! | `bandwidth` | rate at which the average decays on an idle link | rate | the link rate | tc: 10mbit | 8bit and more |
+//! | `bandwidth` | rate at which the average decays on an idle link | rate | the link rate | tc: 10mbit | 8bit or more |
 //! | `ecn` | mark ECN-capable packets instead of dropping them, except a packet that matches a queued one of its flow | flag | off | tc | |
 //! | `variant` | `linux`: Linux 6.1 and tc, bit for bit. `infocom2000`: the published algorithm, on RED of 1993 | word | linux | | |
 //!
@@ -61,9 +61,7 @@ use alloc::collections::VecDeque;
 use alloc::format;
 
 use crate::account::{Account, Fate, Moment, Quantity, Question};
-use crate::config::{
-    Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant,
-};
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -75,7 +73,7 @@ use crate::red::linux::{Law, Linux};
 use crate::red::{self, Arrival, BANDWIDTH, RedConfig, Signal, filter_shift};
 use crate::shown::{Show, Shown};
 use crate::time::{Duration, Instant, Rate};
-use crate::typed::setters;
+use crate::typed::{in_variants, parameters};
 
 /// A queue under CHOKe.
 #[derive(Clone, Debug)]
@@ -267,11 +265,10 @@ impl Configure for ChokeConfig {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let probability = red::fraction(settings, PROBABILITY.name, 0.02)?;
-        let bandwidth = settings.bandwidth(link)?;
-        let limit = settings.small_or(LIMIT.name, MIN_LIMIT, MAX_LIMIT, 300)?;
-        let max = settings.small_or(MAX.name, 2, MAX_LIMIT, (limit / 4).max(2).min(limit))?;
-        let min = settings.small_or(MIN.name, 1, MAX_LIMIT, (max / 3).max(1))?;
+        let bandwidth = red::bandwidth(settings, link)?;
+        let limit: u32 = LIMIT.read(settings)?;
+        let max = MAX.read_or(settings, (limit / 4).max(2).min(limit))?;
+        let min = MIN.read_or(settings, (max / 3).max(1))?;
         if max > limit {
             return Err(ConfigError::new(
                 MAX.name,
@@ -287,11 +284,11 @@ impl Configure for ChokeConfig {
             limit,
             min,
             max,
-            burst: settings.small_or(BURST.name, 1, MAX_LIMIT, ((2 * min + max) / 3).max(min))?,
-            avpkt: settings.small_or(AVPKT.name, 1, u64::from(u32::MAX), 1000)?,
-            probability,
+            burst: BURST.read_or(settings, ((2 * min + max) / 3).max(min))?,
+            avpkt: AVPKT.read(settings)?,
+            probability: PROBABILITY.read(settings)?,
             bandwidth,
-            ecn: settings.flag(ECN.name).unwrap_or(false),
+            ecn: ECN.read(settings)?,
         };
         if config.variant == ChokeVariant::Linux && config.shift().is_none() {
             let allowed =
@@ -304,14 +301,14 @@ impl Configure for ChokeConfig {
     fn to_settings(&self) -> Settings {
         Settings::new()
             .with("variant", Value::Choice(self.variant.name()))
-            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
-            .with(MIN.name, Value::Packets(u64::from(self.min)))
-            .with(MAX.name, Value::Packets(u64::from(self.max)))
-            .with(BURST.name, Value::Packets(u64::from(self.burst)))
-            .with(AVPKT.name, Value::Bytes(u64::from(self.avpkt)))
-            .with(PROBABILITY.name, Value::Probability(self.probability))
-            .with(BANDWIDTH.name, Value::Rate(self.bandwidth))
-            .with(ECN.name, Value::Flag(self.ecn))
+            .and(&LIMIT, self.limit)
+            .and(&MIN, self.min)
+            .and(&MAX, self.max)
+            .and(&BURST, self.burst)
+            .and(&AVPKT, self.avpkt)
+            .and(&PROBABILITY, self.probability)
+            .and(&BANDWIDTH, self.bandwidth)
+            .and(&ECN, self.ecn)
     }
 }
 
@@ -320,34 +317,51 @@ impl Show for ChokeConfig {
     const SHOWN: &'static [Shown] = RedConfig::SHOWN;
 }
 
-setters! {
-    [] ChokeConfig,
-    /// Sets `limit`: packets that the queue holds. Default: 300p. Range: 4 to 131071.
-    with_limit(packets);
-    /// Sets `min`: average queue length up to which nothing is dropped. Default: max / 3. Range: 1
-    /// to max - 1.
-    with_min(packets);
-    /// Sets `max`: average queue length above which every packet is dropped. Default: limit / 4.
-    /// Range: min + 1 to limit.
-    with_max(packets);
-    /// Sets `burst`: length of a burst that passes, which sets how slowly the average moves.
-    /// Default: (2 min + max) / 3. Range: at least min.
-    with_burst(packets);
-    /// Sets `avpkt`: typical packet length, which sets how fast the average decays on an idle link.
-    /// Default: 1000. Range: 1 to 4294967295.
-    with_avpkt(bytes);
-    /// Sets `probability`: largest probability of an early drop. Default: 0.02. Range: above 0 (at
-    /// least 2^-32), to 1.
-    with_probability(probability);
-    /// Sets `bandwidth`: rate at which the average decays on an idle link. Default: the link rate.
-    /// Range: 8bit and more.
-    with_bandwidth(rate);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, except a packet that matches
-    /// a queued one of its flow. Default: off.
-    with_ecn(flag);
+parameters! {
+    PARAMETERS of [] ChokeConfig;
+    /// packets that the queue holds
+    LIMIT: packets "limit", with_limit {
+        default: 300,
+        range: 4..=131_071,
+        source: "Pan et al. 2000; tc demands it",
+    };
+    /// average queue length up to which nothing is dropped
+    MIN: packets "min", with_min {
+        derived: "max / 3",
+        range: 1..=131_071,
+        range_in_words: "1 to max - 1",
+        source: "tc",
+    };
+    /// average queue length above which every packet is dropped
+    MAX: packets "max", with_max {
+        derived: "limit / 4",
+        range: 2..=131_071,
+        range_in_words: "min + 1 to limit",
+        source: "tc",
+    };
+    /// length of a burst that passes, which sets how slowly the average moves
+    BURST: packets "burst", with_burst {
+        derived: "(2 min + max) / 3",
+        range: 1..=131_071,
+        range_in_words: "at least min",
+        source: "tc",
+    };
+    /// typical packet length, which sets how fast the average decays on an idle link
+    AVPKT: bytes "avpkt", with_avpkt { default: 1000, range: 1..=4_294_967_295, source: "tc" };
+    /// largest probability of an early drop
+    PROBABILITY: probability "probability", with_probability {
+        default: 0.02,
+        range: red::SMALLEST_FRACTION..=1.0,
+        range_in_words: "above 0 (at least 2^-32), to 1",
+        source: "tc",
+    };
+    BANDWIDTH: rate, with_bandwidth;
+    /// mark ECN-capable packets instead of dropping them, except a packet that matches a queued one
+    /// of its flow
+    ECN: flag "ecn", with_ecn { default: false, source: "tc" };
 }
 
-setters! { @variant [] ChokeConfig }
+in_variants! { [] ChokeConfig }
 
 impl<P: Packet + Flow, R: Random> Choke<P, R> {
     /// An empty queue that draws from `random`.
@@ -631,13 +645,9 @@ const KIND: Kind = Kind {
         Variant { name: "infocom2000", doc: "the published algorithm, on RED of 1993" },
     ],
     children: Children::None,
-    parameters: &[LIMIT, MIN, MAX, BURST, AVPKT, PROBABILITY, BANDWIDTH, ECN],
+    parameters: PARAMETERS,
 };
 
-/// Below, limit / 4 leaves no room for two thresholds.
-const MIN_LIMIT: u64 = 4;
-/// Linux: `CHOKE_MAX_QUEUE`.
-const MAX_LIMIT: u64 = 131_071;
 /// Linux: a packet is drawn three times at most.
 const DRAWS: u32 = 3;
 /// Pan et al. 2000, as RED of 1993.
@@ -645,44 +655,3 @@ const WEIGHT: f64 = 0.002;
 
 #[cfg(test)]
 mod tests;
-
-const LIMIT: Parameter = Parameter {
-    name: "limit",
-    unit: Unit::Packets,
-    default: "300p",
-    source: "Pan et al. 2000; tc demands it",
-    range: "4 to 131071",
-    doc: "packets that the queue holds",
-};
-
-const MIN: Parameter = Parameter {
-    name: "min",
-    unit: Unit::Packets,
-    default: "max / 3",
-    source: "tc",
-    range: "1 to max - 1",
-    doc: "average queue length up to which nothing is dropped",
-};
-
-const MAX: Parameter = Parameter {
-    unit: Unit::Packets,
-    default: "limit / 4",
-    source: "tc",
-    range: "min + 1 to limit",
-    ..red::MAX
-};
-
-const BURST: Parameter = Parameter { default: "(2 min + max) / 3", range: "at least min", ..red::BURST };
-
-const AVPKT: Parameter = Parameter { default: "1000", source: "tc", range: "1 to 4294967295", ..red::AVPKT };
-
-const PROBABILITY: Parameter = Parameter { default: "0.02", source: "tc", ..red::PROBABILITY };
-
-const ECN: Parameter = Parameter {
-    name: "ecn",
-    unit: Unit::Flag { off: None },
-    default: "off",
-    source: "tc",
-    range: "",
-    doc: "mark ECN-capable packets instead of dropping them, except a packet that matches a queued one of its flow",
-};

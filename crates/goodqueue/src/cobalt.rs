@@ -25,8 +25,8 @@
 //! | `limit` | packets that the queue holds | packets | 1000p | as codel | 1 to 4294967295 |
 //! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
 //! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; sensible: the longest expected round-trip time |
-//! | `p_inc` | increase of BLUE's drop probability at an overflow | fraction, 0 to 1 | 1/256 | Linux sch_cake | 0 to 1 |
-//! | `p_dec` | decrease of BLUE's drop probability when the queue is empty | fraction, 0 to 1 | 1/4096 | Linux sch_cake | 0 to 1 |
+//! | `p_inc` | increase of BLUE's drop probability at an overflow | fraction, 0 to 1 | 0.00390625 | Linux sch_cake | 0 to 1 |
+//! | `p_dec` | decrease of BLUE's drop probability when the queue is empty | fraction, 0 to 1 | 0.000244140625 | Linux sch_cake | 0 to 1 |
 //! | `ecn` | mark ECN-capable packets that CoDel would drop; BLUE never marks | flag | ecn | Linux sch_cake | |
 //! | `variant` | `linux`: Linux 6.1 sch_cake; the first packet above target is signalled at once. `paper`: the article; the first signal comes one interval after the first packet above target | word | linux | | |
 //!
@@ -56,9 +56,8 @@
 mod account;
 
 use crate::account::{Account, Quantity, Question};
-use crate::codel::LIMIT;
 use crate::codel::{INTERVAL, TARGET};
-use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
 use crate::gauge::{Gauge, Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -67,7 +66,7 @@ use crate::queue::Fifo;
 use crate::random::Random;
 use crate::shown::Show;
 use crate::time::{Duration, Instant};
-use crate::typed::setters;
+use crate::typed::{in_variants, parameters};
 
 /// The queue `cobalt`: one FIFO under COBALT.
 #[derive(Clone, Debug)]
@@ -378,27 +377,15 @@ impl Configure for CobaltConfig {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
-        let limit = settings.small(LIMIT.name, 1, u64::from(u32::MAX))?;
-        let probability = |name, default: u32| match settings.probability(name) {
-            Some(p) if !(0.0..=1.0).contains(&p) => {
-                Err(ConfigError::new(name, alloc::format!("{p}"), "0 to 1"))
-            }
-            Some(p) => Ok(fraction(p)),
-            None => Ok(default),
-        };
-        let interval = settings.time(INTERVAL.name).unwrap_or(DEFAULT_INTERVAL);
-        if interval.is_zero() {
-            return Err(ConfigError::new(INTERVAL.name, "0", "more than 0; 100ms suits most networks"));
-        }
         Ok(Self {
-            limit: limit.unwrap_or(1000),
+            limit: LIMIT.read(settings)?,
             params: CobaltParams {
-                p_inc: probability(P_INC.name, DEFAULT_P_INC)?,
-                p_dec: probability(P_DEC.name, DEFAULT_P_DEC)?,
-                ecn: settings.flag(ECN.name).unwrap_or(true),
+                p_inc: fraction(P_INC.read(settings)?),
+                p_dec: fraction(P_DEC.read(settings)?),
+                ecn: ECN.read(settings)?,
                 ..CobaltParams::new(
-                    settings.time(TARGET.name).unwrap_or(DEFAULT_TARGET),
-                    interval,
+                    TARGET.read(settings)?,
+                    INTERVAL.read(settings)?,
                     CobaltVariant::from_settings(settings),
                 )
             },
@@ -407,39 +394,41 @@ impl Configure for CobaltConfig {
 
     fn to_settings(&self) -> Settings {
         Settings::new()
-            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
-            .with(TARGET.name, Value::Time(self.params.target))
-            .with(INTERVAL.name, Value::Time(self.params.interval))
-            .with(P_INC.name, Value::Probability(f64::from(self.params.p_inc) / TWO_TO_32))
-            .with(P_DEC.name, Value::Probability(f64::from(self.params.p_dec) / TWO_TO_32))
-            .with(ECN.name, Value::Flag(self.params.ecn))
+            .and(&LIMIT, self.limit)
+            .and(&TARGET, self.params.target)
+            .and(&INTERVAL, self.params.interval)
+            .and(&P_INC, f64::from(self.params.p_inc) / TWO_TO_32)
+            .and(&P_DEC, f64::from(self.params.p_dec) / TWO_TO_32)
+            .and(&ECN, self.params.ecn)
             .with("variant", Value::Choice(self.params.variant.name()))
     }
 }
 
 impl Show for CobaltConfig {}
 
-setters! {
-    [] CobaltConfig,
-    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
-    with_limit(packets);
-    /// Sets `target`: acceptable sojourn time of a standing queue. Default: 5ms. Range: any;
-    /// sensible: 5 to 10 % of interval, and at least the serialization time of one packet.
-    with_target(time);
-    /// Sets `interval`: time within which the sojourn time must fall below target at least once.
-    /// Default: 100ms. Range: more than 0; sensible: the longest expected round-trip time.
-    with_interval(time);
-    /// Sets `p_inc`: increase of BLUE's drop probability at an overflow. Default: 1/256. Range: 0
-    /// to 1.
-    with_p_inc(probability);
-    /// Sets `p_dec`: decrease of BLUE's drop probability when the queue is empty. Default: 1/4096.
-    /// Range: 0 to 1.
-    with_p_dec(probability);
-    /// Sets `ecn`: mark ECN-capable packets that CoDel would drop; BLUE never marks. Default: ecn.
-    with_ecn(flag);
+parameters! {
+    PARAMETERS of [] CobaltConfig;
+    /// packets that the queue holds
+    LIMIT: packets "limit", with_limit { default: 1000, range: 1..=4_294_967_295, source: "as codel" };
+    TARGET: time, with_target;
+    INTERVAL: time, with_interval;
+    /// increase of BLUE's drop probability at an overflow
+    P_INC: probability "p_inc", with_p_inc {
+        default: 1.0 / 256.0,
+        range: 0.0..=1.0,
+        source: "Linux sch_cake",
+    };
+    /// decrease of BLUE's drop probability when the queue is empty
+    P_DEC: probability "p_dec", with_p_dec {
+        default: 1.0 / 4096.0,
+        range: 0.0..=1.0,
+        source: "Linux sch_cake",
+    };
+    /// mark ECN-capable packets that CoDel would drop; BLUE never marks
+    ECN: flag "ecn", with_ecn { default: true, off: "noecn", source: "Linux sch_cake" };
 }
 
-setters! { @variant [] CobaltConfig }
+in_variants! { [] CobaltConfig }
 
 impl CobaltVariant {
     pub(crate) fn from_settings(settings: &Settings) -> Self {
@@ -590,7 +579,7 @@ const KIND: Kind = Kind {
     reference: "Høiland-Jørgensen et al. 2018; Linux 6.1 sch_cake",
     children: crate::config::Children::None,
     variants: VARIANTS,
-    parameters: &[Parameter { source: "as codel", ..LIMIT }, TARGET, INTERVAL, P_INC, P_DEC, ECN],
+    parameters: PARAMETERS,
 };
 
 /// Variants of `cobalt` and of `cake`.
@@ -602,42 +591,11 @@ pub(crate) const VARIANTS: &[Variant] = &[
     },
 ];
 
-/// Linux sch_cake; RFC 8289 §4.2.
-pub(crate) const DEFAULT_TARGET: Duration = Duration::from_millis(5);
-/// Linux sch_cake; RFC 8289 §4.3.
-pub(crate) const DEFAULT_INTERVAL: Duration = Duration::from_millis(100);
 /// Linux sch_cake: 1/256.
 const DEFAULT_P_INC: u32 = 1 << 24;
 /// Linux sch_cake: 1/4096.
 const DEFAULT_P_DEC: u32 = 1 << 20;
 const TWO_TO_32: f64 = 4_294_967_296.0;
-
-const P_INC: Parameter = Parameter {
-    name: "p_inc",
-    unit: Unit::Probability,
-    default: "1/256",
-    source: "Linux sch_cake",
-    range: "0 to 1",
-    doc: "increase of BLUE's drop probability at an overflow",
-};
-
-const P_DEC: Parameter = Parameter {
-    name: "p_dec",
-    unit: Unit::Probability,
-    default: "1/4096",
-    source: "Linux sch_cake",
-    range: "0 to 1",
-    doc: "decrease of BLUE's drop probability when the queue is empty",
-};
-
-const ECN: Parameter = Parameter {
-    name: "ecn",
-    unit: Unit::Flag { off: Some("noecn") },
-    default: "ecn",
-    source: "Linux sch_cake",
-    range: "",
-    doc: "mark ECN-capable packets that CoDel would drop; BLUE never marks",
-};
 
 #[cfg(test)]
 mod tests {

@@ -76,7 +76,7 @@ mod vars;
 pub use config::{
     CE_THRESHOLD, CodelConfig, CodelParams, CodelVariant, INTERVAL, RECALL, Recall, STARTUP, Startup, TARGET,
 };
-pub(crate) use config::{CE_THRESHOLD_SHOWN, ECN, INTERVAL_SHOWN, LIMIT, TARGET_SHOWN};
+pub(crate) use config::{CE_THRESHOLD_SHOWN, ECN, INTERVAL_SHOWN, LIMIT, RECALL_RULES, TARGET_SHOWN};
 pub use controller::{Controller, Waiting};
 pub use exact::control_law;
 pub use law::CodelLaw;

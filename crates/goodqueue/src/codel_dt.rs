@@ -43,8 +43,10 @@
 
 use crate::account::{Account, Moment, Quantity, Question};
 use crate::codel::exact::{emptied, enter, is_due, judge, leave};
-use crate::codel::{CodelConfig, CodelParams, CodelVariant, CodelVars, ECN, INTERVAL, LIMIT, RECALL, TARGET};
-use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Value};
+use crate::codel::{
+    CodelConfig, CodelParams, CodelVariant, CodelVars, ECN, INTERVAL, LIMIT, RECALL_RULES, TARGET,
+};
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -52,7 +54,7 @@ use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::shown::Show;
 use crate::time::Instant;
-use crate::typed::setters;
+use crate::typed::parameters;
 
 /// A FIFO under CoDel's law, which is executed on arriving packets.
 #[derive(Clone, Debug)]
@@ -93,23 +95,16 @@ impl Configure for CodelDtConfig {
         reference: "White and Rice 2013; RFC 8289",
         variants: &[],
         children: Children::None,
-        parameters: &[
-            LIMIT,
-            TARGET,
-            INTERVAL,
-            ECN,
-            Parameter { default: "c", source: "RFC 8289 §5.5", ..RECALL },
-        ],
+        parameters: PARAMETERS,
     };
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let limit = settings.small(LIMIT.name, 1, u64::from(u32::MAX))?;
-        let params = CodelParams::from_settings(settings, link, false, CodelVariant::Rfc8289)?;
-        CodelConfig::new(limit.unwrap_or(DEFAULT_LIMIT), params).map(Self)
+        let params = CodelParams::from_settings(settings, link, ECN.read(settings)?, CodelVariant::Rfc8289)?;
+        CodelConfig::new(LIMIT.read(settings)?, params).map(Self)
     }
 
     fn to_settings(&self) -> Settings {
-        let limit = Settings::new().with(LIMIT.name, Value::Packets(u64::from(self.limit())));
+        let limit = Settings::new().and(&LIMIT, self.limit());
         self.params().add_to_settings(limit)
     }
 
@@ -120,21 +115,19 @@ impl Configure for CodelDtConfig {
 
 impl Show for CodelDtConfig {}
 
-setters! {
-    [] CodelDtConfig,
-    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
-    with_limit(packets);
-    /// Sets `target`: acceptable sojourn time of a standing queue. Default: 5ms. Range: any;
-    /// sensible: 5 to 10 % of interval, and at least the serialization time of one packet.
-    with_target(time);
-    /// Sets `interval`: time within which the sojourn time must fall below target at least once.
-    /// Default: 100ms. Range: more than 0; sensible: the longest expected round-trip time.
-    with_interval(time);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: noecn.
-    with_ecn(flag);
-    /// Sets `recall`: drop count with which the next dropping phase starts. Default: c. One of `a`,
-    /// `b`, `c`.
-    with_recall(choice);
+parameters! {
+    PARAMETERS of [] CodelDtConfig;
+    LIMIT: packets, with_limit;
+    TARGET: time, with_target;
+    INTERVAL: time, with_interval;
+    ECN: flag, with_ecn;
+    /// drop count with which the next dropping phase starts
+    RECALL: choice "recall", with_recall {
+        default: "c",
+        words: &["a", "b", "c"],
+        range_in_words: RECALL_RULES,
+        source: "RFC 8289 §5.5",
+    };
 }
 
 impl<P: Packet> CodelDt<P> {
@@ -297,12 +290,10 @@ impl<P: Packet> Observe for CodelDt<P> {
 
 impl<P: Packet> Inner<P> for CodelDt<P> {}
 
-/// Linux sch_codel.
-const DEFAULT_LIMIT: u32 = 1000;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Value;
     use crate::packet::story::Datagram;
     use alloc::vec::Vec;
 

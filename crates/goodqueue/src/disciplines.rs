@@ -14,7 +14,7 @@ use crate::registry::{KINDS, PRESETS};
 ///
 /// ```
 /// use goodqueue::aqm::{Aqm, Seen};
-/// use goodqueue::config::{Configure, Kind, Parameter, Unit, Value};
+/// use goodqueue::config::{Configure, Declaration, Kind, Parameter, Value};
 /// use goodqueue::random::Source;
 /// use goodqueue::{AnyConfig, ConfigError, Disciplines, Duration, Link, Settings, Verdict};
 ///
@@ -24,17 +24,20 @@ use crate::registry::{KINDS, PRESETS};
 ///     target: Duration,
 /// }
 ///
+/// const TARGET: Parameter = Declaration::time("target")
+///     .default(Duration::from_millis(1))
+///     .meaning("sojourn time above which packets are marked");
+///
 /// impl Configure for Step {
-///     const KIND: Kind = Kind::new("step", "Marks every packet above a sojourn time").with_parameters(&[
-///         Parameter::new("target", Unit::Time, "1ms", "sojourn time above which packets are marked"),
-///     ]);
+///     const KIND: Kind =
+///         Kind::new("step", "Marks every packet above a sojourn time").with_parameters(&[TARGET]);
 ///
 ///     fn from_checked(settings: &Settings, _: &Link) -> Result<Self, ConfigError> {
-///         Ok(Self { target: settings.time("target").unwrap_or(Duration::from_millis(1)) })
+///         Ok(Self { target: TARGET.read(settings)? })
 ///     }
 ///
 ///     fn to_settings(&self) -> Settings {
-///         Settings::new().with("target", Value::Time(self.target))
+///         Settings::new().and(&TARGET, self.target)
 ///     }
 /// }
 ///

@@ -52,7 +52,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::account::{Account, Fate, Moment, Quantity, Question};
-use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::ClassLeaf;
 use crate::nesting::{self, Inner, InnerConfig};
@@ -62,7 +62,7 @@ use crate::queue::{Pool, Turns};
 use crate::random::Source;
 use crate::shown::{Show, Shown};
 use crate::time::Instant;
-use crate::typed::{self, setters};
+use crate::typed::{self, parameters};
 
 /// Deficit round robin between disciplines.
 #[derive(Clone, Debug)]
@@ -153,7 +153,7 @@ impl<C: InnerConfig> DrrConfig<C> {
     /// # Errors
     /// The number is not from 1 to 65535, or a value is out of range.
     pub fn with_class(&self, minor: u32, quantum: u32, inner: &C) -> Result<Self, ConfigError> {
-        let own = Settings::new().with(QUANTUM.name, Value::Bytes(u64::from(quantum)));
+        let own = Settings::new().and(&QUANTUM, quantum);
         typed::with_child(self, nesting::child(minor, own, inner))
     }
 }
@@ -163,13 +163,9 @@ impl<C: InnerConfig> Configure for DrrConfig<C> {
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let quantum_of = |given_settings: &Settings, default: u32| -> Result<u32, ConfigError> {
-            Ok(given_settings
-                .small(QUANTUM.name, 1, MAX_QUANTUM)?
-                .unwrap_or(default)
-                .clamp(LEAST_QUANTUM, MOST_QUANTUM))
+            Ok(QUANTUM.read_or(given_settings, default)?.clamp(LEAST_QUANTUM, MOST_QUANTUM))
         };
         let quantum = quantum_of(settings, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?;
-        let flows = settings.number(FLOWS.name, 1, MAX_FLOWS)?;
         let mut classes: Vec<DrrClass<C>> = Vec::new();
         for child in settings.children() {
             let own = quantum_of(&child.settings, quantum).map_err(|error| error.in_class(child.class))?;
@@ -178,18 +174,18 @@ impl<C: InnerConfig> Configure for DrrConfig<C> {
         }
         nesting::check_minors(settings.children())?;
         classes.sort_by_key(|class| class.minor);
-        let flows = if classes.is_empty() { flows.unwrap_or(DEFAULT_FLOWS) } else { 0 };
-        Ok(Self { flows: u32::try_from(flows).unwrap_or(0), quantum, classes })
+        let flows = if classes.is_empty() { FLOWS.read(settings)? } else { 0 };
+        Ok(Self { flows, quantum, classes })
     }
 
     fn to_settings(&self) -> Settings {
         let mut settings = Settings::new();
         if self.classes.is_empty() {
-            settings.set(FLOWS.name, Value::Integer(u64::from(self.flows)));
+            settings.put(&FLOWS, self.flows);
         }
-        settings.set(QUANTUM.name, Value::Bytes(u64::from(self.quantum)));
+        settings.put(&QUANTUM, self.quantum);
         self.classes.iter().fold(settings, |all, class| {
-            let own = Settings::new().with(QUANTUM.name, Value::Bytes(u64::from(class.quantum)));
+            let own = Settings::new().and(&QUANTUM, class.quantum);
             all.with_child(nesting::child(class.minor, own, &class.qdisc))
         })
     }
@@ -205,14 +201,20 @@ impl<C: InnerConfig> Show for DrrConfig<C> {
     const SHOWN: &'static [Shown] = &[];
 }
 
-setters! {
-    [C: InnerConfig] DrrConfig<C>,
-    /// Sets `flows`: number of classes to create if none is given; flows are hashed into them.
-    /// Default: 1024. Range: 1 to 65536.
-    with_flows(integer);
-    /// Sets `quantum`: bytes that a class without its own quantum sends per round. Default: MTU.
-    /// Range: 1 to 2147483647.
-    with_quantum(bytes);
+parameters! {
+    PARAMETERS of [C: InnerConfig] DrrConfig<C>;
+    /// number of classes to create if none is given; flows are hashed into them
+    FLOWS: integer "flows", with_flows {
+        default: 1024,
+        range: 1..=65_536,
+        source: "ours; Linux has no classes until they are made",
+    };
+    /// bytes that a class without its own quantum sends per round
+    CLASS_QUANTUM: bytes "quantum", with_quantum {
+        derived: "MTU",
+        range: 1..=2_147_483_647,
+        source: "Linux sch_drr",
+    };
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
@@ -506,40 +508,20 @@ const KIND: Kind = Kind {
     summary: "Deficit round robin: classes share the link in the ratio of their quanta, each with its discipline",
     reference: "Shreedhar & Varghese 1995; tc-drr(8)",
     variants: &[],
-    children: Children::Classes(&[QUANTUM]),
-    parameters: &[FLOWS, CLASS_QUANTUM],
+    children: Children::Classes(CLASS_PARAMETERS),
+    parameters: PARAMETERS,
 };
 
-const DEFAULT_FLOWS: u64 = 1024;
-const MAX_FLOWS: u64 = 65_536;
 /// Linux `drr_change_class`: quanta are limited to this range.
 const LEAST_QUANTUM: u32 = 256;
 const MOST_QUANTUM: u32 = 1 << 20;
-const MAX_QUANTUM: u64 = i32::MAX.unsigned_abs() as u64;
 
-const QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    unit: Unit::Bytes,
-    default: "quantum of the discipline",
-    source: "Linux sch_drr: MTU",
-    range: "1 to 2147483647",
-    doc: "bytes that the class sends per round; raised to 256, limited to 1048576",
-};
-
-const FLOWS: Parameter = Parameter {
-    name: "flows",
-    unit: Unit::Integer,
-    default: "1024",
-    source: "ours; Linux has no classes until they are made",
-    range: "1 to 65536",
-    doc: "number of classes to create if none is given; flows are hashed into them",
-};
-
-const CLASS_QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    unit: Unit::Bytes,
-    default: "MTU",
-    source: "Linux sch_drr",
-    range: "1 to 2147483647",
-    doc: "bytes that a class without its own quantum sends per round",
-};
+parameters! {
+    CLASS_PARAMETERS;
+    /// bytes that the class sends per round; raised to 256, limited to 1048576
+    QUANTUM: bytes "quantum" {
+        derived: "quantum of the discipline",
+        range: 1..=2_147_483_647,
+        source: "Linux sch_drr: MTU",
+    };
+}

@@ -26,11 +26,11 @@
 //! | `limit` | packets that both queues together hold | packets | 10000p | Linux sch_dualpi2 | 1 to 16777216 |
 //! | `memlimit` | bytes of memory that both queues together hold | bytes | 2 x MTU x limit | Linux sch_dualpi2 | 1 or more |
 //! | `truesize` | memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths | bytes | linux: as Linux allocates; others: the packet's length | Linux skb->truesize | 1 to 1073741824 |
-//! | `target` | target delay of the classic queue | time | 15ms | RFC 9332 §A.1 | 0 to 4294s |
-//! | `tupdate` | time between updates of the base probability | time | 16ms | RFC 9332 §A.1 | 1us to 4294s |
+//! | `target` | target delay of the classic queue | time | 15ms | RFC 9332 §A.1 | 0 to 4294967295us |
+//! | `tupdate` | time between updates of the base probability | time | 16ms | RFC 9332 §A.1 | 1us to 4294967295us |
 //! | `alpha` | gain on the distance from the target, in 1/256 per second | number | 41 | RFC 9332 §A.1 (0.16 per s) | 0 to 16777216 |
 //! | `beta` | gain on the change of the delay, in 1/256 per second | number | 819 | RFC 9332 §A.1 (3.2 per s) | 0 to 16777216 |
-//! | `step_thresh` | delay above which every packet of the low-latency queue is marked | time | 1ms | Linux sch_dualpi2; RFC 9332 §A.1 | 0 to 4294s |
+//! | `step_thresh` | delay above which every packet of the low-latency queue is marked | time | 1ms | Linux sch_dualpi2; RFC 9332 §A.1 | 0 to 4294967295us |
 //! | `coupling_factor` | mark probability of the low-latency queue, as a multiple of the base probability | number | 2 | RFC 9332 §A.1 | 1 to 255 |
 //! | `classic_protection` | share of the link that the classic queue keeps, in per cent | number | 10 | Linux sch_dualpi2 | 0 to 100 |
 //! | `overflow` | at overload, go on marking and let the queue overflow | flag | off | Linux sch_dualpi2 | |
@@ -57,10 +57,10 @@
 //!
 //! # Example
 //! ```
-//! use goodqueue::{Configure, Link, Settings, dualpi2::DualPi2Config};
+//! use goodqueue::{Configure, Link, Settings, config::Value, dualpi2::DualPi2Config};
 //! let config = DualPi2Config::from_settings(&Settings::new(), &Link::default()).unwrap();
 //! println!("{:?}", config.to_settings());
-//! assert_eq!(config.to_settings().number("memlimit", 0, u64::MAX), Ok(Some(30_280_000)));
+//! assert_eq!(config.to_settings().get("memlimit"), Some(Value::Bytes(30_280_000)));
 //! ```
 
 mod account;

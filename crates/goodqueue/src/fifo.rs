@@ -35,14 +35,14 @@
 use core::marker::PhantomData;
 
 use crate::account::{Account, Fate, Moment, Quantity, Question};
-use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Setting, Settings};
 use crate::gauge::Observe;
 use crate::packet::Packet;
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::shown::Show;
 use crate::time::Instant;
-use crate::typed::setters;
+use crate::typed::parameters;
 
 /// `pfifo`: limit in packets, the arriving packet is dropped.
 pub type Pfifo<P> = FifoQueue<P, CountsPackets>;
@@ -79,6 +79,8 @@ pub struct FifoConfig<F> {
 pub trait Flavour: Clone + Copy {
     /// The discipline's description.
     const KIND: Kind;
+    /// The parameter of the limit.
+    const LIMIT: Parameter;
     /// The limit counts bytes, not packets.
     const BYTES: bool;
     /// The oldest packet is dropped, not the arriving one.
@@ -101,9 +103,7 @@ impl<F: Flavour> FifoConfig<F> {
     /// # Errors
     /// The limit is 0.
     pub fn new(limit: u32) -> Result<Self, ConfigError> {
-        if limit == 0 {
-            return Err(ConfigError::new(LIMIT.name, "0", LIMIT_RANGE));
-        }
+        F::LIMIT.check(&limit.into_value(F::LIMIT.unit))?;
         Ok(Self { limit, flavour: PhantomData })
     }
 
@@ -128,36 +128,41 @@ impl<F: Flavour> Configure for FifoConfig<F> {
     const KIND: Kind = F::KIND;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let given = settings.small(LIMIT.name, 1, u64::from(u32::MAX))?;
-        let default =
-            if F::BYTES { DEFAULT_PACKETS.saturating_mul(link.mtu.max(1)) } else { DEFAULT_PACKETS };
-        Self::new(given.unwrap_or(default))
+        let packets = DEFAULT_PACKETS;
+        let default = if F::BYTES { packets.saturating_mul(link.mtu.max(1)) } else { packets };
+        Self::new(F::LIMIT.read_or(settings, default)?)
     }
 
     fn to_settings(&self) -> Settings {
-        let limit = u64::from(self.limit);
-        Settings::new().with(LIMIT.name, if F::BYTES { Value::Bytes(limit) } else { Value::Packets(limit) })
+        Settings::new().and(&F::LIMIT, self.limit)
     }
 }
 
 impl<F: Flavour> Show for FifoConfig<F> {}
 
-setters! {
-    [] PfifoConfig,
-    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
-    with_limit(packets);
+parameters! {
+    PACKETS of [] PfifoConfig;
+    /// packets that the queue holds
+    PACKET_LIMIT: packets "limit", with_limit {
+        default: 1000,
+        range: 1..=4_294_967_295,
+        source: "Linux sch_fifo: txqueuelen of Ethernet",
+    };
 }
 
-setters! {
-    [] PfifoHeadDropConfig,
-    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
-    with_limit(packets);
+parameters! {
+    PACKETS_AT_THE_HEAD of [] PfifoHeadDropConfig;
+    PACKET_LIMIT: packets, with_limit;
 }
 
-setters! {
-    [] BfifoConfig,
-    /// Sets `limit`: bytes that the queue holds. Default: 1000 x MTU. Range: 1 to 4294967295.
-    with_limit(bytes);
+parameters! {
+    BYTES of [] BfifoConfig;
+    /// bytes that the queue holds
+    BYTE_LIMIT: bytes "limit", with_limit {
+        derived: "1000 x MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_fifo: txqueuelen x MTU",
+    };
 }
 
 impl<P: Packet, F: Flavour> FifoQueue<P, F> {
@@ -266,8 +271,9 @@ impl Flavour for CountsPackets {
         reference: "tc-pfifo(8)",
         variants: &[],
         children: crate::config::Children::None,
-        parameters: &[PACKET_LIMIT],
+        parameters: PACKETS,
     };
+    const LIMIT: Parameter = PACKET_LIMIT;
     const BYTES: bool = false;
     const HEAD_DROP: bool = false;
 }
@@ -279,8 +285,9 @@ impl Flavour for CountsBytes {
         reference: "tc-bfifo(8)",
         variants: &[],
         children: crate::config::Children::None,
-        parameters: &[LIMIT],
+        parameters: BYTES,
     };
+    const LIMIT: Parameter = BYTE_LIMIT;
     const BYTES: bool = true;
     const HEAD_DROP: bool = false;
 }
@@ -292,31 +299,13 @@ impl Flavour for DropsHead {
         reference: "Linux sch_fifo.c",
         variants: &[],
         children: crate::config::Children::None,
-        parameters: &[PACKET_LIMIT],
+        parameters: PACKETS_AT_THE_HEAD,
     };
+    const LIMIT: Parameter = PACKET_LIMIT;
     const BYTES: bool = false;
     const HEAD_DROP: bool = true;
 }
 
-const PACKET_LIMIT: Parameter = Parameter {
-    name: "limit",
-    unit: Unit::Packets,
-    default: "1000p",
-    source: "Linux sch_fifo: txqueuelen of Ethernet",
-    range: LIMIT_RANGE,
-    doc: "packets that the queue holds",
-};
-
-const LIMIT_RANGE: &str = "1 to 4294967295";
-
 /// Linux: the transmit queue length of an Ethernet device.
-const DEFAULT_PACKETS: u32 = 1000;
-
-const LIMIT: Parameter = Parameter {
-    name: "limit",
-    unit: Unit::Bytes,
-    default: "1000 x MTU",
-    source: "Linux sch_fifo: txqueuelen x MTU",
-    range: LIMIT_RANGE,
-    doc: "bytes that the queue holds",
-};
+#[expect(clippy::cast_possible_truncation, reason = "the limit has 32 bits")]
+const DEFAULT_PACKETS: u32 = PACKET_LIMIT.default_number() as u32;

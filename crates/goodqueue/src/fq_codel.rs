@@ -69,9 +69,9 @@
 use crate::account::{Account, Quantity, Question};
 use crate::codel::{
     CE_THRESHOLD, CE_THRESHOLD_SHOWN, CodelLaw, CodelParams, CodelTally, CodelVariant, CodelVars, Head,
-    INTERVAL, INTERVAL_SHOWN, RECALL, STARTUP, Source, TARGET, TARGET_SHOWN,
+    INTERVAL, INTERVAL_SHOWN, RECALL_RULES, STARTUP, Source, TARGET, TARGET_SHOWN,
 };
-use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
 use crate::gauge::{Observation, Observe};
 use crate::memory::{Buffers, TRUESIZE};
@@ -80,7 +80,7 @@ use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::shown::{Show, Shown};
 use crate::time::Instant;
-use crate::typed::setters;
+use crate::typed::{in_variants, parameters};
 
 /// The discipline `fq_codel`.
 #[derive(Clone, Debug)]
@@ -203,20 +203,7 @@ impl Configure for FqCodelConfig {
             Variant { name: "linux314", doc: "Linux before 4.7, as in papers of that time; drop_batch is 1" },
         ],
         children: crate::config::Children::None,
-        parameters: &[
-            LIMIT,
-            FLOWS,
-            QUANTUM,
-            TARGET,
-            INTERVAL,
-            MEMORY_LIMIT,
-            TRUESIZE,
-            ECN,
-            CE_THRESHOLD,
-            DROP_BATCH,
-            Parameter { default: "c", source: "RFC 8289 §5.5; Linux", ..RECALL },
-            STARTUP,
-        ],
+        parameters: PARAMETERS,
     };
     const LIMIT_DROPS_NEXT: bool = true;
 
@@ -226,34 +213,29 @@ impl Configure for FqCodelConfig {
             .into_iter()
             .find(|known| known.name() == variant)
             .unwrap_or(FqCodelVariant::Rfc8290);
-        let batch = if variant == FqCodelVariant::Linux314 { 1 } else { 64 };
-        let quantum =
-            settings.small_or(QUANTUM.name, 1, u64::from(MAX_QUANTUM), link.mtu.clamp(1, MAX_QUANTUM))?;
+        let quantum = QUANTUM.read_or(settings, link.mtu.clamp(1, MAX_QUANTUM))?;
         Ok(Self {
-            limit: settings.small_or(LIMIT.name, 1, u64::from(MAX_LIMIT), 10_240)?,
-            flows: settings.small_or(FLOWS.name, 1, 65_536, 1024)?,
+            limit: LIMIT.read(settings)?,
+            flows: FLOWS.read(settings)?,
             quantum: if variant.is_linux() { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
-            memory_limit: settings.number(MEMORY_LIMIT.name, 1, u64::MAX)?.unwrap_or(32 << 20),
+            memory_limit: MEMORY_LIMIT.read(settings)?,
             buffers: Buffers::from_settings(
                 settings,
                 if variant.is_linux() { Buffers::Allocated } else { Buffers::Bare },
             )?,
-            drop_batch: settings.small_or(DROP_BATCH.name, 1, u64::from(u32::MAX), batch)?,
-            params: CodelParams::from_settings(settings, link, true, variant.law())?,
+            drop_batch: DROP_BATCH.read(settings)?,
+            params: CodelParams::from_settings(settings, link, ECN.read(settings)?, variant.law())?,
             variant,
         })
     }
 
     fn to_settings(&self) -> Settings {
-        let shape = Settings::new()
-            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
-            .with(FLOWS.name, Value::Integer(u64::from(self.flows)))
-            .with(QUANTUM.name, Value::Bytes(u64::from(self.quantum)));
         let shape =
-            self.params.add_to_settings(shape).with(MEMORY_LIMIT.name, Value::Bytes(self.memory_limit));
+            Settings::new().and(&LIMIT, self.limit).and(&FLOWS, self.flows).and(&QUANTUM, self.quantum);
+        let shape = self.params.add_to_settings(shape).and(&MEMORY_LIMIT, self.memory_limit);
         self.buffers
             .add_to(shape)
-            .with(DROP_BATCH.name, Value::Integer(u64::from(self.drop_batch)))
+            .and(&DROP_BATCH, self.drop_batch)
             .with("variant", Value::Choice(self.variant.name()))
     }
 
@@ -281,46 +263,48 @@ impl Show for FqCodelConfig {
     ];
 }
 
-setters! {
-    [] FqCodelConfig,
-    /// Sets `limit`: packets that all queues together hold. Default: 10240p. Range: 1 to 16777216.
-    with_limit(packets);
-    /// Sets `flows`: number of queues; does not change while packets are queued. Default: 1024.
-    /// Range: 1 to 65536.
-    with_flows(integer);
-    /// Sets `quantum`: bytes that a flow may send in a round. Default: MTU (1514). Range: 1 to
-    /// 1073741824.
-    with_quantum(bytes);
-    /// Sets `target`: acceptable sojourn time of a standing queue. Default: 5ms. Range: any;
-    /// sensible: 5 to 10 % of interval, and at least the serialization time of one packet.
-    with_target(time);
-    /// Sets `interval`: time within which the sojourn time must fall below target at least once.
-    /// Default: 100ms. Range: more than 0; sensible: the longest expected round-trip time.
-    with_interval(time);
-    /// Sets `memory_limit`: bytes of memory that all queues together hold. Default: 32mb. Range: 1
-    /// or more.
-    with_memory_limit(bytes);
-    /// Sets `truesize`: memory that each packet is charged, at least its length; 2304 for many
-    /// network drivers, 1 to charge lengths. Default: linux: as Linux allocates; others: the
-    /// packet's length. Range: 1 to 1073741824.
-    with_truesize(bytes);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: ecn.
-    with_ecn(flag);
-    /// Sets `ce_threshold`: sojourn time above which every ECN-capable packet is marked. Default:
-    /// off. Range: any.
-    with_ce_threshold(time);
-    /// Sets `drop_batch`: most packets that the flow with the largest backlog loses at an overflow.
-    /// Default: 64; linux314: 1. Range: 1 to 4294967295.
-    with_drop_batch(integer);
-    /// Sets `recall`: drop count with which the next dropping phase starts. Default: c. One of `a`,
-    /// `b`, `c`.
-    with_recall(choice);
-    /// Sets `startup`: state of a queue that has seen no packet. Default: zero. One of `zero`,
-    /// `ns2`.
-    with_startup(choice);
+parameters! {
+    PARAMETERS of [] FqCodelConfig;
+    /// packets that all queues together hold
+    LIMIT: packets "limit", with_limit { default: 10_240, range: 1..=16_777_216, source: "RFC 8290 §5.2.2" };
+    /// number of queues; does not change while packets are queued
+    FLOWS: integer "flows", with_flows { default: 1024, range: 1..=65_536, source: "RFC 8290 §5.2.4" };
+    /// bytes that a flow may send in a round
+    QUANTUM: bytes "quantum", with_quantum {
+        derived: "MTU (1514)",
+        range: 1..=1_073_741_824,
+        source: "RFC 8290 §5.2.3",
+    };
+    TARGET: time, with_target;
+    INTERVAL: time, with_interval;
+    /// bytes of memory that all queues together hold
+    MEMORY_LIMIT: bytes "memory_limit", with_memory_limit {
+        default: 32 << 20,
+        range: 1..=u64::MAX,
+        source: "Linux sch_fq_codel",
+    };
+    TRUESIZE: bytes, with_truesize;
+    /// mark ECN-capable packets instead of dropping them
+    ECN: flag "ecn", with_ecn { default: true, off: "noecn", source: "RFC 8290 §5.2.7" };
+    CE_THRESHOLD: time, with_ce_threshold;
+    /// most packets that the flow with the largest backlog loses at an overflow
+    DROP_BATCH: integer "drop_batch", with_drop_batch {
+        default: 64,
+        of_variants: &[(&["linux314"], 1)],
+        range: 1..=4_294_967_295,
+        source: "RFC 8290 §5.2.6",
+    };
+    /// drop count with which the next dropping phase starts
+    RECALL: choice "recall", with_recall {
+        default: "c",
+        words: &["a", "b", "c"],
+        range_in_words: RECALL_RULES,
+        source: "RFC 8289 §5.5; Linux",
+    };
+    STARTUP: choice, with_startup;
 }
 
-setters! { @variant [] FqCodelConfig }
+in_variants! { [] FqCodelConfig }
 
 impl<P: Packet + Flow> FqCodel<P> {
     /// An empty queue; `salt` seeds the hash of flows.
@@ -537,66 +521,10 @@ impl<P: Packet + Flow> Observe for FqCodel<P> {
 
 impl<P: Packet + Flow> Inner<P> for FqCodel<P> {}
 
-/// Nodes of the pool are numbered in 32 bits; this many packets would be 24 GB of frames.
-const MAX_LIMIT: u32 = 1 << 24;
 /// A deficit counts in 64 bits; this is beyond any packet.
 const MAX_QUANTUM: u32 = 1 << 30;
 /// Linux sch_fq_codel raises a smaller quantum to 256.
 const LINUX_MIN_QUANTUM: u32 = 256;
-
-const LIMIT: Parameter = Parameter {
-    name: "limit",
-    unit: Unit::Packets,
-    default: "10240p",
-    source: "RFC 8290 §5.2.2",
-    range: "1 to 16777216",
-    doc: "packets that all queues together hold",
-};
-
-const FLOWS: Parameter = Parameter {
-    name: "flows",
-    unit: Unit::Integer,
-    default: "1024",
-    source: "RFC 8290 §5.2.4",
-    range: "1 to 65536",
-    doc: "number of queues; does not change while packets are queued",
-};
-
-const QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    unit: Unit::Bytes,
-    default: "MTU (1514)",
-    source: "RFC 8290 §5.2.3",
-    range: "1 to 1073741824",
-    doc: "bytes that a flow may send in a round",
-};
-
-const MEMORY_LIMIT: Parameter = Parameter {
-    name: "memory_limit",
-    unit: Unit::Bytes,
-    default: "32mb",
-    source: "Linux sch_fq_codel",
-    range: "1 or more",
-    doc: "bytes of memory that all queues together hold",
-};
-
-const ECN: Parameter = Parameter {
-    name: "ecn",
-    unit: Unit::Flag { off: Some("noecn") },
-    default: "ecn",
-    source: "RFC 8290 §5.2.7",
-    range: "",
-    doc: "mark ECN-capable packets instead of dropping them",
-};
-
-const DROP_BATCH: Parameter = Parameter {
-    name: "drop_batch",
-    unit: Unit::Integer,
-    default: "64; linux314: 1",
-    source: "RFC 8290 §5.2.6",
-    range: "1 to 4294967295",
-    doc: "most packets that the flow with the largest backlog loses at an overflow",
-};
 
 #[cfg(test)]
 mod tests {

@@ -21,8 +21,8 @@
 //! |---|---|---|---|---|---|
 //! | `limit` | packets that all queues together hold | packets | 10240p | Linux sch_fq_pie | 1 to 16777216 |
 //! | `flows` | number of queues; does not change while packets are queued | number | 1024 | Linux sch_fq_pie | 1 to 65536 |
-//! | `target` | target queue delay of each flow | time | 15ms | RFC 8033 §4.2; Linux | 1ns to 4294s |
-//! | `tupdate` | time between updates of the drop probabilities | time | 15ms | RFC 8033 §4.2; Linux | 1us to 4294s |
+//! | `target` | target queue delay of each flow | time | 15ms | RFC 8033 §4.2; Linux | 1ns to 4294967295us |
+//! | `tupdate` | time between updates of the drop probabilities | time | 15ms | RFC 8033 §4.2; Linux | 1us to 4294967295us |
 //! | `alpha` | gain on the distance from the target, in 1/16 per second | number | 2 | RFC 8033 §4.2 (0.125 per s); Linux | 0 to 32 |
 //! | `beta` | gain on the change of the delay, in 1/16 per second | number | 20 | RFC 8033 §4.2 (1.25 per s); Linux | 0 to 32 |
 //! | `quantum` | bytes that a flow may send in a round | bytes | MTU (1514) | Linux sch_fq_pie | 1 to 1048576; linux: raised to 256 |

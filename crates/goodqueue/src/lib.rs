@@ -83,8 +83,8 @@ pub use machinery::{
     time,
 };
 use machinery::{
-    bins, bucket, direction, head, jiffies, largest, leaf, memory, quantity, reason, remembered, typed,
-    verdict,
+    bins, bucket, direction, head, jiffies, largest, leaf, memory, parameter, quantity, reason, remembered,
+    typed, verdict,
 };
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};

@@ -22,6 +22,7 @@ pub(crate) mod memory;
 pub mod nesting;
 pub mod own;
 pub mod packet;
+pub(crate) mod parameter;
 pub mod qdisc;
 pub(crate) mod quantity;
 pub mod queue;

@@ -43,16 +43,16 @@
 //! | `reorder.correlation` | correlation with the value of the packet before | fraction, 0 to 1 | 0 | tc | |
 //! | `gap` | one packet out of this many may skip the delay | packets | 1 with reorder | tc | 1 to 4294967295 |
 //! | `rate` | link rate that spaces packets | rate | none | tc | 8bit or more |
-//! | `rate.packetoverhead` | bytes added to each packet | number, may be negative | 0 | tc | |
-//! | `rate.cellsize` | payload bytes of a cell; the link sends whole cells | number | 0 | tc | |
-//! | `rate.celloverhead` | bytes added to each cell | number, may be negative | 0 | tc | |
-//! | `slot` | shortest time between bunches of packets | time | none | tc | |
-//! | `slot.max` | longest time between bunches | time | the least | tc | |
+//! | `rate.packetoverhead` | bytes added to each packet | number, may be negative | 0 | tc | -65535 to 65535 |
+//! | `rate.cellsize` | payload bytes of a cell; the link sends whole cells | number | 0 | tc | 0 to 65535 |
+//! | `rate.celloverhead` | bytes added to each cell | number, may be negative | 0 | tc | -65535 to 65535 |
+//! | `slot` | shortest time between bunches of packets | time | none | tc | 0 to 1000000s |
+//! | `slot.max` | longest time between bunches | time | the least | tc | 0 to 1000000s |
 //! | `slot distribution` | distribution of the time between bunches | `uniform`, `normal`, `pareto`, `paretonormal`, or a table | none | tc | |
-//! | `slot distribution.delay` | mean time between bunches | time | 0s | tc | |
-//! | `slot distribution.jitter` | standard deviation of the time between bunches | time | 0s | tc | |
-//! | `packets` | packets per bunch; needs slot | packets | no bound | tc | |
-//! | `bytes` | bytes per bunch; needs slot | bytes | no bound | tc | |
+//! | `slot distribution.delay` | mean time between bunches | time | 0s | tc | 0 to 1000000s |
+//! | `slot distribution.jitter` | standard deviation of the time between bunches | time | 0s | tc | 0 to 1000000s |
+//! | `packets` | packets per bunch; needs slot | packets | no bound | tc | 1 to 2147483647 |
+//! | `bytes` | bytes per bunch; needs slot | bytes | no bound | tc | 1 to 2147483647 |
 //! | `ecn` | mark ECN-capable packets instead of losing them | flag | off | tc | |
 //! | `seed` | seed of the random numbers of this discipline | number | that of the run | tc | |
 //!

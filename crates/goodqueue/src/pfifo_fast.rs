@@ -32,7 +32,7 @@
 //! ```
 
 use crate::account::{Account, Fate, Moment, Quantity, Question};
-use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value};
 use crate::gauge::Observe;
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
@@ -41,7 +41,7 @@ use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::Fifo;
 use crate::shown::{Show, Shown};
 use crate::time::Instant;
-use crate::typed::setters;
+use crate::typed::parameters;
 
 /// Three FIFOs in strict priority.
 #[derive(Clone, Debug)]
@@ -69,12 +69,11 @@ impl Configure for PfifoFastConfig {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
-        let given = settings.small(TXQUEUELEN.name, 1, u64::from(u32::MAX))?;
-        Ok(Self { txqueuelen: given.unwrap_or(1000) })
+        Ok(Self { txqueuelen: TXQUEUELEN.read(settings)? })
     }
 
     fn to_settings(&self) -> Settings {
-        Settings::new().with(TXQUEUELEN.name, Value::Packets(u64::from(self.txqueuelen)))
+        Settings::new().and(&TXQUEUELEN, self.txqueuelen)
     }
 }
 
@@ -87,10 +86,14 @@ impl Show for PfifoFastConfig {
     ];
 }
 
-setters! {
-    [] PfifoFastConfig,
-    /// Sets `txqueuelen`: packets that each FIFO holds. Default: 1000p. Range: 1 to 4294967295.
-    with_txqueuelen(packets);
+parameters! {
+    PARAMETERS of [] PfifoFastConfig;
+    /// packets that each FIFO holds
+    TXQUEUELEN: packets "txqueuelen", with_txqueuelen {
+        default: 1000,
+        range: 1..=4_294_967_295,
+        source: "Linux: txqueuelen of Ethernet",
+    };
 }
 
 impl<P: Packet> PfifoFast<P> {
@@ -214,14 +217,5 @@ const KIND: Kind = Kind {
     reference: "tc-pfifo_fast(8)",
     variants: &[],
     children: Children::None,
-    parameters: &[TXQUEUELEN],
-};
-
-const TXQUEUELEN: Parameter = Parameter {
-    name: "txqueuelen",
-    unit: Unit::Packets,
-    default: "1000p",
-    source: "Linux: txqueuelen of Ethernet",
-    range: "1 to 4294967295",
-    doc: "packets that each FIFO holds",
+    parameters: PARAMETERS,
 };

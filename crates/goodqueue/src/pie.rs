@@ -23,17 +23,17 @@
 //! | name | meaning | unit | default | source of the default | range |
 //! |---|---|---|---|---|---|
 //! | `limit` | packets that the queue holds | packets | 1000p | Linux sch_pie | 1 to 4294967295 |
-//! | `target` | target queue delay | time | 15ms; draft00, linux314, ns2, ns2_2014: 20ms; docsis: 10ms | RFC 8033 §4.2; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034 | 1ns to 4294s |
-//! | `tupdate` | time between updates of the drop probability | time | 15ms; draft00, linux314, ns2, ns2_2014: 30ms; docsis: 16ms | RFC 8033 §4.2; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034 | 1us to 4294s |
+//! | `target` | target queue delay | time | 15ms; draft00, linux314, ns2, ns2_2014: 20ms; docsis: 10ms | RFC 8033 §4.2; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034 | 1ns to 4294967295us |
+//! | `tupdate` | time between updates of the drop probability | time | 15ms; draft00, linux314, ns2, ns2_2014: 30ms; docsis: 16ms | RFC 8033 §4.2; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034 | 1us to 4294967295us |
 //! | `alpha` | gain on the distance from the target, in 1/16 per second | number | 2; docsis: 4 | RFC 8033 §4.2 (0.125 per s); Linux sch_pie; RFC 8034 | 0 to 32; docsis: 0 to 64 |
 //! | `beta` | gain on the change of the delay, in 1/16 per second | number | 20; docsis: 40 | RFC 8033 §4.2 (1.25 per s); Linux sch_pie; RFC 8034 | 0 to 32; docsis: 0 to 64 |
-//! | `max_burst` | length of a burst that passes without drops | time | 150ms; draft00, linux314, ns2, ns2_2014: 100ms; docsis: 142ms | RFC 8033 §4.4; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034 | 0 to 4294s |
+//! | `max_burst` | length of a burst that passes without drops | time | 150ms; draft00, linux314, ns2, ns2_2014: 100ms; docsis: 142ms | RFC 8033 §4.4; Linux sch_pie; draft-pan-aqm-pie-00; RFC 8034 | 0 to 4294967295us |
 //! | `ecn` | mark ECN-capable packets instead of dropping them, up to a probability of 10 % | flag | noecn | Linux sch_pie | |
 //! | `bytemode` | scale the drop probability by packet length over MTU | flag | nobytemode; docsis: bytemode | Linux sch_pie; RFC 8034 | |
 //! | `dq_rate_estimator` | derive the delay from the measured departure rate, not from timestamps | flag | no_dq_rate_estimator; draft00, linux314, ns2, ns2_2014: dq_rate_estimator | Linux sch_pie since 5.6 | draft00, linux314, ns2, ns2_2014: always on; docsis: always off |
 //! | `onoff` | start control when a third of the buffer is in use | flag | noonoff | FreeBSD ipfw(8); RFC 8033 §5.3: optional | variant rfc8033 |
 //! | `dq_threshold` | bytes over which the departure rate is measured | bytes | 16384; draft00, linux314: 10000; ns2, ns2_2014: 15000 | RFC 8033 §5.2; Linux; draft-pan-aqm-pie-00; Järvinen and Kojo 2014 | 1 to 4294967295 |
-//! | `bandwidth` | rate from which variant docsis derives the delay; others ignore it | rate | the link rate | RFC 8034: MSR and PEAK_RATE of the modem | 8bit and more |
+//! | `bandwidth` | rate from which variant docsis derives the delay; others ignore it | rate | the link rate | RFC 8034: MSR and PEAK_RATE of the modem | 8bit or more |
 //! | `variant` | `rfc8033`: RFC 8033 in exact arithmetic. `linux`: Linux 6.1, bit for bit. `draft00`: draft-pan-aqm-pie-00 of 2013. `linux314`: Linux 3.14 of 2014, in its 32-bit arithmetic. `ns2`: the code for ns-2 that may never leave its burst allowance. `ns2_2014`: the later code for ns-2 of 2014. `docsis`: RFC 8034, the PIE of cable modems | word | rfc8033 | | |
 //!
 //! Other variants, other defaults: `draft00`, `linux314`, `ns2` and `ns2_2014` have target 20 ms,

@@ -41,7 +41,7 @@
 use alloc::vec::Vec;
 
 use crate::account::{Account, Fate, Moment, Quantity, Question};
-use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner, InnerConfig};
@@ -50,7 +50,7 @@ use crate::qdisc::{Drops, Lookahead, NextLen, Qdisc, Stats};
 use crate::random::Source;
 use crate::shown::{Show, Shown};
 use crate::time::Instant;
-use crate::typed::{self, setters};
+use crate::typed::{self, parameters};
 
 /// Strict priority between disciplines.
 #[derive(Clone, Debug)]
@@ -95,9 +95,8 @@ impl<C: InnerConfig> Configure for PrioConfig<C> {
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let children = settings.children();
-        let given = settings.number(BANDS.name, MIN_BANDS, MAX_BANDS)?;
         let highest = children.iter().map(|child| u64::from(child.class)).max().unwrap_or(0);
-        let count = given.unwrap_or(highest.clamp(DEFAULT_BANDS, MAX_BANDS));
+        let count = BANDS.read_or(settings, highest.clamp(BANDS.default_number(), MAX_BANDS))?;
         let mut bands = Vec::new();
         for _ in 0..count {
             bands.push(C::usual());
@@ -116,11 +115,9 @@ impl<C: InnerConfig> Configure for PrioConfig<C> {
                 *band = config;
             }
         }
-        let map = match settings.get(PRIOMAP.name) {
-            Some(Value::Priomap(map)) => map,
-            // Linux refuses two bands without a map for them.
-            _ => DEFAULT_PRIOMAP.map(|band| band.min(u8::try_from(count - 1).unwrap_or(u8::MAX))),
-        };
+        // Linux refuses two bands without a map for them.
+        let default = DEFAULT_PRIOMAP.map(|band| band.min(u8::try_from(count - 1).unwrap_or(u8::MAX)));
+        let map = PRIOMAP.read_or(settings, default)?;
         if let Some(band) = map.iter().find(|band| u64::from(**band) >= count) {
             let allowed = alloc::format!("0 to {}: there are {count} bands", count - 1);
             return Err(ConfigError::new(PRIOMAP.name, alloc::format!("{band}"), allowed));
@@ -129,9 +126,7 @@ impl<C: InnerConfig> Configure for PrioConfig<C> {
     }
 
     fn to_settings(&self) -> Settings {
-        let settings = Settings::new()
-            .with(BANDS.name, Value::Integer(self.bands.len() as u64))
-            .with(PRIOMAP.name, Value::Priomap(self.map));
+        let settings = Settings::new().and(&BANDS, self.bands.len() as u64).and(&PRIOMAP, self.map);
         (1..)
             .zip(&self.bands)
             .fold(settings, |all, (class, band)| all.with_child(nesting::child(class, Settings::new(), band)))
@@ -142,13 +137,16 @@ impl<C: InnerConfig> Show for PrioConfig<C> {
     const SHOWN: &'static [Shown] = &[Shown::Setting(BANDS.name), Shown::Setting(PRIOMAP.name)];
 }
 
-setters! {
-    [C: InnerConfig] PrioConfig<C>,
-    /// Sets `bands`: number of bands; band n is written [n: qdisc]. Default: 3. Range: 2 to 16.
-    with_bands(integer);
-    /// Sets `priomap`: the band of each priority from 0 to 15, the first band being 0. Default: 1 2
-    /// 2 2 1 2 0 0 1 1 1 1 1 1 1 1. Range: each below `bands`.
-    with_priomap(priomap);
+parameters! {
+    PARAMETERS of [C: InnerConfig] PrioConfig<C>;
+    /// number of bands; band n is written [n: qdisc]
+    BANDS: integer "bands", with_bands { default: 3, range: 2..=16, source: "Linux sch_prio" };
+    /// the band of each priority from 0 to 15, the first band being 0
+    PRIOMAP: priomap "priomap", with_priomap {
+        default: DEFAULT_PRIOMAP,
+        condition: "each below `bands`",
+        source: "Linux sch_prio",
+    };
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Prio<P, Q> {
@@ -308,29 +306,9 @@ const KIND: Kind = Kind {
     reference: "tc-prio(8)",
     variants: &[],
     children: Children::Bands,
-    parameters: &[BANDS, PRIOMAP],
+    parameters: PARAMETERS,
 };
 
-const MIN_BANDS: u64 = 2;
 const MAX_BANDS: u64 = 16;
-const DEFAULT_BANDS: u64 = 3;
 /// Default of `priomap` in Linux and tc. `pfifo_fast` has the same bands.
 pub const DEFAULT_PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
-
-const BANDS: Parameter = Parameter {
-    name: "bands",
-    unit: Unit::Integer,
-    default: "3",
-    source: "Linux sch_prio",
-    range: "2 to 16",
-    doc: "number of bands; band n is written [n: qdisc]",
-};
-
-const PRIOMAP: Parameter = Parameter {
-    name: "priomap",
-    unit: Unit::Priomap,
-    default: "1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
-    source: "Linux sch_prio",
-    range: "each below `bands`",
-    doc: "the band of each priority from 0 to 15, the first band being 0",
-};

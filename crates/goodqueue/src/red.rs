@@ -29,15 +29,15 @@
 //! | `avpkt` | typical packet length, which sets how fast the average decays on an idle link | bytes | 1000, at most 2/3 MTU; ns2: 500 | tc-red(8); ns-2 | 1 to 4294967295; linux: below min |
 //! | `burst` | length of a burst that passes, which sets how slowly the average moves | packets | (2 min + max) / (3 avpkt) | tc | at least min / avpkt |
 //! | `probability` | largest probability of an early drop | fraction, 0 to 1 | 0.02; floyd1993 adaptive and ns2: 0.1 | tc; Floyd 2001; ns-2 | above 0 (at least 2^-32), to 1 |
-//! | `bandwidth` | rate at which the average decays on an idle link | rate | the link rate | tc: 10mbit | 8bit and more |
+//! | `bandwidth` | rate at which the average decays on an idle link | rate | the link rate | tc: 10mbit | 8bit or more |
 //! | `adaptive` | adapt the probability to keep the average halfway between min and max | flag | off | tc | |
 //! | `ecn` | mark ECN-capable packets instead of dropping them | flag | off | tc | |
 //! | `harddrop` | above max, drop ECN-capable packets too | flag | off | tc | |
 //! | `nodrop` | enqueue packets that cannot be marked instead of dropping them | flag | off | tc | needs ecn |
 //! | `gentle` | let the probability rise to 1 between max and 2 x max, not jump | flag | off; on with adaptive and for ns2 | Floyd 2000, 2001; ns-2 | variants floyd1993 and ns2 |
-//! | `bytemode` | measure the queue in bytes, and drop in proportion to packet length | flag | off; ns2: on | Floyd and Jacobson 1993; ns-2 | variants floyd1993 and ns2 |
+//! | `bytemode` | measure the queue in bytes, and drop in proportion to packet length | flag | nobytemode; ns2: bytemode | Floyd and Jacobson 1993; ns-2 | variants floyd1993 and ns2 |
 //! | `weight` | weight of one sample in the average | fraction, 0 to 1 | 0.002; with adaptive 1 - e^(-1/C), C in packets/s; ns2: see autoweight | Floyd and Jacobson 1993; Floyd 2001; ns-2 | variants floyd1993 and ns2: above 0, to 1 |
-//! | `wait` | after each drop, let 1/p packets pass before the next | flag | ns2: on | ns-2 | variant ns2 |
+//! | `wait` | after each drop, let 1/p packets pass before the next | flag | nowait; ns2: wait | ns-2 | variant ns2 |
 //! | `autoweight` | rule for the default weight. delay: 1 - e^(-1/(10 R C)) with R = max(0.1 s, 3 (link delay + 1/C)); rate: 1 - e^(-1/C); fast: 1 - e^(-10/C); C: link rate in packets/s | `delay`, `rate`, `fast` | delay | ns-2: q_weight -1, 0, -2 | variant ns2 |
 //! | `variant` | `linux`: Linux 6.1 and tc, bit for bit. `floyd1993`: Floyd and Jacobson 1993; with adaptive, Floyd et al. 2001. `ns2`: ns-2.35, which derives its parameters from the rate and delay of the link | word | linux | | |
 //!
@@ -94,7 +94,7 @@ mod ns2;
 mod weight;
 
 pub(crate) use arrival::{Arrival, Signal};
-pub(crate) use config::{AVPKT, BANDWIDTH, BURST, MAX, PROBABILITY, fraction};
+pub(crate) use config::{BANDWIDTH, SMALLEST_FRACTION, bandwidth};
 pub use config::{RedConfig, RedVariant};
 pub(crate) use weight::filter_shift;
 

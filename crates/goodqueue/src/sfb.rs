@@ -23,8 +23,8 @@
 //! # Parameters
 //! | name | meaning | unit | default | source of the default | range |
 //! |---|---|---|---|---|---|
-//! | `rehash` | time between changes of the hash, in milliseconds | number | 600000 | tc | 0 to 4294967295 ms; 0: never |
-//! | `db` | time for which the next set of bins learns beside the set in use (double buffering), in milliseconds | number | 60000 | tc | 0 to 4294967295 ms |
+//! | `rehash` | time between changes of the hash, in milliseconds | number | 600000 | tc | 0 to 4294967295; 0: never |
+//! | `db` | time for which the next set of bins learns beside the set in use (double buffering), in milliseconds | number | 60000 | tc | 0 to 4294967295 |
 //! | `limit` | packets that the queue holds | packets | 1000p | Linux sch_sfb: txqueuelen of Ethernet | 1 to 4294967295 |
 //! | `max` | packets that one flow may have queued | packets | (5 target + 1) / 4; 25p | tc | 1 to 4294967295 |
 //! | `target` | bin length above which the bin's drop probability rises | packets | (4 max + 3) / 5 | tc | 1 to 4294967295 |
@@ -60,8 +60,7 @@ use alloc::collections::VecDeque;
 use alloc::format;
 
 use crate::account::{Account, Fate, Moment, Quantity, Question};
-use crate::codel::LIMIT;
-use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -70,7 +69,7 @@ use crate::queue::Fifo;
 use crate::random::{Random, mix_64};
 use crate::shown::{self, Printed, Show, Shown};
 use crate::time::Instant;
-use crate::typed::setters;
+use crate::typed::parameters;
 
 /// A queue under stochastic fair BLUE.
 #[derive(Clone, Debug)]
@@ -172,43 +171,35 @@ impl Configure for SfbConfig {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
-        let number = |name, low| -> Result<Option<u32>, ConfigError> {
-            settings.small(name, low, u64::from(u32::MAX))
-        };
-        let fraction = |name, default: u16| match settings.probability(name) {
-            None => Ok(default),
-            Some(given) if (0.0..=1.0).contains(&given) => Ok(sixteen_bits(given)),
-            Some(given) => Err(ConfigError::new(name, format!("{given}"), "0 to 1")),
-        };
-        let (max, target) = (number(MAX.name, 1)?, number(TARGET.name, 1)?);
+        let given_target: Option<u32> = TARGET.given(settings)?;
         let five_fourths = |n: u32| u32::try_from((u64::from(n) * 5 + 1) / 4).unwrap_or(u32::MAX);
-        let max = max.or(target.map(five_fourths)).unwrap_or(25);
+        let max = MAX.read_or(settings, given_target.map_or(25, five_fourths))?;
         let four_fifths = u32::try_from((u64::from(max) * 4 + 3) / 5).unwrap_or(u32::MAX);
         Ok(Self {
-            rehash: number(REHASH.name, 0)?.unwrap_or(600_000),
-            warmup: number(DB.name, 0)?.unwrap_or(60_000),
-            limit: number(LIMIT.name, 1)?.unwrap_or(1000),
+            rehash: REHASH.read(settings)?,
+            warmup: DB.read(settings)?,
+            limit: LIMIT.read(settings)?,
             max,
-            target: target.unwrap_or(four_fifths),
-            increment: fraction(INCREMENT.name, 33)?,
-            decrement: fraction(DECREMENT.name, 3)?,
-            penalty_rate: number(PENALTY_RATE.name, 0)?.unwrap_or(10),
-            penalty_burst: number(PENALTY_BURST.name, 0)?.unwrap_or(20),
+            target: given_target.unwrap_or(four_fifths),
+            increment: sixteen_bits(INCREMENT.read(settings)?),
+            decrement: sixteen_bits(DECREMENT.read(settings)?),
+            penalty_rate: PENALTY_RATE.read(settings)?,
+            penalty_burst: PENALTY_BURST.read(settings)?,
         })
     }
 
     fn to_settings(&self) -> Settings {
-        let fraction = |units: u16| Value::Probability(f64::from(units) / 65_535.0);
+        let fraction = |units: u16| f64::from(units) / 65_535.0;
         Settings::new()
-            .with(REHASH.name, Value::Integer(u64::from(self.rehash)))
-            .with(DB.name, Value::Integer(u64::from(self.warmup)))
-            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
-            .with(MAX.name, Value::Packets(u64::from(self.max)))
-            .with(TARGET.name, Value::Packets(u64::from(self.target)))
-            .with(INCREMENT.name, fraction(self.increment))
-            .with(DECREMENT.name, fraction(self.decrement))
-            .with(PENALTY_RATE.name, Value::Integer(u64::from(self.penalty_rate)))
-            .with(PENALTY_BURST.name, Value::Packets(u64::from(self.penalty_burst)))
+            .and(&REHASH, self.rehash)
+            .and(&DB, self.warmup)
+            .and(&LIMIT, self.limit)
+            .and(&MAX, self.max)
+            .and(&TARGET, self.target)
+            .and(&INCREMENT, fraction(self.increment))
+            .and(&DECREMENT, fraction(self.decrement))
+            .and(&PENALTY_RATE, self.penalty_rate)
+            .and(&PENALTY_BURST, self.penalty_burst)
     }
 }
 
@@ -231,34 +222,52 @@ fn micros(settings: &Settings, name: &str) -> Option<Printed> {
     Some(Value::Integer(shown::number(settings, name).saturating_mul(1_000)).into())
 }
 
-setters! {
-    [] SfbConfig,
-    /// Sets `rehash`: time between changes of the hash, in milliseconds. Default: 600000. Range: 0
-    /// to 4294967295 ms; 0: never.
-    with_rehash(integer);
-    /// Sets `db`: time for which the next set of bins learns beside the set in use (double
-    /// buffering), in milliseconds. Default: 60000. Range: 0 to 4294967295 ms.
-    with_db(integer);
-    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
-    with_limit(packets);
-    /// Sets `max`: packets that one flow may have queued. Default: (5 target + 1) / 4; 25p. Range:
-    /// 1 to 4294967295.
-    with_max(packets);
-    /// Sets `target`: bin length above which the bin's drop probability rises. Default: (4 max + 3)
-    /// / 5. Range: 1 to 4294967295.
-    with_target(packets);
-    /// Sets `increment`: increase of a bin's probability when a packet arrives at a long bin.
-    /// Default: 0.0005. Range: 0 to 1.
-    with_increment(probability);
-    /// Sets `decrement`: decrease of a bin's probability when a packet arrives at an empty bin.
-    /// Default: 0.00005. Range: 0 to 1.
-    with_decrement(probability);
-    /// Sets `penalty_rate`: packets per second that all unresponsive flows together may send.
-    /// Default: 10. Range: 0 to 4294967295.
-    with_penalty_rate(integer);
-    /// Sets `penalty_burst`: burst that unresponsive flows may send, in packets. Default: 20p.
-    /// Range: 0 to 4294967295.
-    with_penalty_burst(packets);
+parameters! {
+    PARAMETERS of [] SfbConfig;
+    /// time between changes of the hash, in milliseconds
+    REHASH: integer "rehash", with_rehash {
+        default: 600_000,
+        range: 0..=4_294_967_295,
+        condition: "0: never",
+        source: "tc",
+    };
+    /// time for which the next set of bins learns beside the set in use (double buffering), in
+    /// milliseconds
+    DB: integer "db", with_db { default: 60_000, range: 0..=4_294_967_295, source: "tc" };
+    /// packets that the queue holds
+    LIMIT: packets "limit", with_limit {
+        default: 1000,
+        range: 1..=4_294_967_295,
+        source: "Linux sch_sfb: txqueuelen of Ethernet",
+    };
+    /// packets that one flow may have queued
+    MAX: packets "max", with_max {
+        derived: "(5 target + 1) / 4; 25p",
+        range: 1..=4_294_967_295,
+        source: "tc",
+    };
+    /// bin length above which the bin's drop probability rises
+    TARGET: packets "target", with_target {
+        derived: "(4 max + 3) / 5",
+        range: 1..=4_294_967_295,
+        source: "tc",
+    };
+    /// increase of a bin's probability when a packet arrives at a long bin
+    INCREMENT: probability "increment", with_increment { default: 0.0005, range: 0.0..=1.0, source: "tc" };
+    /// decrease of a bin's probability when a packet arrives at an empty bin
+    DECREMENT: probability "decrement", with_decrement { default: 0.00005, range: 0.0..=1.0, source: "tc" };
+    /// packets per second that all unresponsive flows together may send
+    PENALTY_RATE: integer "penalty_rate", with_penalty_rate {
+        default: 10,
+        range: 0..=4_294_967_295,
+        source: "tc",
+    };
+    /// burst that unresponsive flows may send, in packets
+    PENALTY_BURST: packets "penalty_burst", with_penalty_burst {
+        default: 20,
+        range: 0..=4_294_967_295,
+        source: "tc",
+    };
 }
 
 /// A fraction from 0 to 1 in units of 1/65535, rounded as tc does.
@@ -607,95 +616,13 @@ const KIND: Kind = Kind {
     reference: "Feng, Kandlur, Saha and Shin 2001; tc-sfb(8)",
     variants: &[],
     children: Children::None,
-    parameters: &[
-        REHASH,
-        DB,
-        Parameter { source: "Linux sch_sfb: txqueuelen of Ethernet", ..LIMIT },
-        MAX,
-        TARGET,
-        INCREMENT,
-        DECREMENT,
-        PENALTY_RATE,
-        PENALTY_BURST,
-    ],
+    parameters: PARAMETERS,
 };
 
 /// Linux: `SFB_LEVELS`.
 const LEVELS: usize = 8;
 /// Linux: `SFB_NUMBUCKETS`.
 const BINS: usize = 16;
-
-const REHASH: Parameter = Parameter {
-    name: "rehash",
-    unit: Unit::Integer,
-    default: "600000",
-    source: "tc",
-    range: "0 to 4294967295 ms; 0: never",
-    doc: "time between changes of the hash, in milliseconds",
-};
-
-const DB: Parameter = Parameter {
-    name: "db",
-    unit: Unit::Integer,
-    default: "60000",
-    source: "tc",
-    range: "0 to 4294967295 ms",
-    doc: "time for which the next set of bins learns beside the set in use (double buffering), in milliseconds",
-};
-
-const MAX: Parameter = Parameter {
-    name: "max",
-    unit: Unit::Packets,
-    default: "(5 target + 1) / 4; 25p",
-    source: "tc",
-    range: "1 to 4294967295",
-    doc: "packets that one flow may have queued",
-};
-
-const TARGET: Parameter = Parameter {
-    name: "target",
-    unit: Unit::Packets,
-    default: "(4 max + 3) / 5",
-    source: "tc",
-    range: "1 to 4294967295",
-    doc: "bin length above which the bin's drop probability rises",
-};
-
-const INCREMENT: Parameter = Parameter {
-    name: "increment",
-    unit: Unit::Probability,
-    default: "0.0005",
-    source: "tc",
-    range: "0 to 1",
-    doc: "increase of a bin's probability when a packet arrives at a long bin",
-};
-
-const DECREMENT: Parameter = Parameter {
-    name: "decrement",
-    unit: Unit::Probability,
-    default: "0.00005",
-    source: "tc",
-    range: "0 to 1",
-    doc: "decrease of a bin's probability when a packet arrives at an empty bin",
-};
-
-const PENALTY_RATE: Parameter = Parameter {
-    name: "penalty_rate",
-    unit: Unit::Integer,
-    default: "10",
-    source: "tc",
-    range: "0 to 4294967295",
-    doc: "packets per second that all unresponsive flows together may send",
-};
-
-const PENALTY_BURST: Parameter = Parameter {
-    name: "penalty_burst",
-    unit: Unit::Packets,
-    default: "20p",
-    source: "tc",
-    range: "0 to 4294967295",
-    doc: "burst that unresponsive flows may send, in packets",
-};
 
 #[cfg(test)]
 mod tests;

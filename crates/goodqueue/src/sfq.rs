@@ -25,7 +25,7 @@
 //! | `flows` | number of flows that can have packets queued at once | number | 128 | Linux sch_sfq | 1 to 65408; limited to divisor and to limit |
 //! | `divisor` | number of hash buckets | number | 1024 | Linux sch_sfq | a power of 2 from 1 to 65536 |
 //! | `quantum` | bytes that a flow sends per turn | bytes | MTU | Linux sch_sfq | 1 to 2147483647 |
-//! | `perturb` | time between changes of the hash function; 0: never | time; without a unit: seconds | 0 | Linux sch_sfq | 0 to 1000000s |
+//! | `perturb` | time between changes of the hash function; 0: never | time; without a unit: seconds | 0s | Linux sch_sfq | 0 to 1000000s |
 //! | `headdrop` | drop the oldest packet of a flow, not the youngest | flag | off | Linux sch_sfq | |
 //! | `redflowlimit` | bytes that a flow may have queued; switches on RED for each flow | bytes | none | tc-sfq(8) | 1 to 4294967295 |
 //! | `min` | average backlog of a flow above which packets are signalled | bytes | max / 3 | tc-sfq(8) | needs redflowlimit |
@@ -71,7 +71,7 @@
 //! let settings = Settings::new().with("limit", Value::Packets(30));
 //! let config = SfqConfig::from_settings(&settings, &Link::default()).unwrap();
 //! println!("{:?}", config.to_settings());
-//! assert_eq!(config.to_settings().number("flows", 0, 1000), Ok(Some(30)), "more flows than packets are of no use");
+//! assert_eq!(config.to_settings().get("flows"), Some(Value::Integer(30)), "more flows than packets are of no use");
 //! ```
 
 mod config;

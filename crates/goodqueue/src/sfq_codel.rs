@@ -48,16 +48,18 @@
 //!
 //! # Example
 //! ```
-//! use goodqueue::{Configure, Link, Settings, sfq_codel::SfqCodelConfig};
+//! use goodqueue::{Configure, Link, Settings, config::Value, sfq_codel::SfqCodelConfig};
 //! let config = SfqCodelConfig::from_settings(&Settings::new(), &Link::default()).unwrap();
 //! println!("{:?}", config.to_settings());
-//! assert_eq!(config.to_settings().number("quantum", 0, 9), Ok(Some(0)), "packet by packet");
+//! assert_eq!(config.to_settings().get("quantum"), Some(Value::Bytes(0)), "packet by packet");
 //! ```
 
 use crate::account::{Account, Quantity, Question};
-use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT, shape};
-use crate::codel::{CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL, Recall, Source, Startup, TARGET};
-use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT};
+use crate::codel::{
+    CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL_RULES, Recall, Source, Startup, TARGET,
+};
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
 use crate::flow_queue::FlowAqm;
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
@@ -65,7 +67,7 @@ use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::shown::Show;
 use crate::time::Instant;
-use crate::typed::setters;
+use crate::typed::{in_variants, parameters};
 
 const _: () = assert!(size_of::<Bin<BinCodel>>() <= 64, "a thousand bins must stay in the cache");
 
@@ -138,37 +140,36 @@ impl Configure for SfqCodelConfig {
                 doc: "Nichols' ns-2 code of 2013 for CableLabs; byte quanta, and a full queue drops the newest packet of the longest bin",
             },
         ],
-        parameters: &[
-            LIMIT,
-            FLOWS,
-            QUANTUM,
-            TARGET,
-            INTERVAL,
-            Parameter { default: "b", source: "ns-2 sfqcodel.cc", ..RECALL },
-            NS2_INIT_QUIRK,
-        ],
+        parameters: PARAMETERS,
     };
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let cablelabs = settings.choice("variant") == Some("cablelabs");
-        let (limit, flows, quantum) = shape(settings, cablelabs)?;
-        let quirk = settings.flag(NS2_INIT_QUIRK.name).unwrap_or(false);
+        let quantum = QUANTUM.read(settings)?;
+        if quantum > 0 && !cablelabs {
+            return Err(ConfigError::new(
+                QUANTUM.name,
+                alloc::format!("{quantum}"),
+                "0 but with variant cablelabs",
+            ));
+        }
+        let quirk: bool = NS2_INIT_QUIRK.read(settings)?;
         let variant = if cablelabs { CodelVariant::Ns2CableLabs } else { CodelVariant::Ns2 };
         let mut params = CodelParams::from_settings(settings, link, false, variant)?;
         params.startup = quirk.then_some(Startup::Ns2);
         params.recall = params.recall.or(Some(Recall::B));
-        Ok(Self { limit, flows, quantum, params, quirk })
+        Ok(Self { limit: LIMIT.read(settings)?, flows: FLOWS.read(settings)?, quantum, params, quirk })
     }
 
     fn to_settings(&self) -> Settings {
         Settings::new()
-            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
-            .with(FLOWS.name, Value::Integer(u64::from(self.flows)))
-            .with(QUANTUM.name, Value::Bytes(u64::from(self.quantum)))
-            .with(TARGET.name, Value::Time(self.params.target))
-            .with(INTERVAL.name, Value::Time(self.params.interval))
-            .with(RECALL.name, Value::Choice(self.params.recall().name()))
-            .with(NS2_INIT_QUIRK.name, Value::Flag(self.quirk))
+            .and(&LIMIT, self.limit)
+            .and(&FLOWS, self.flows)
+            .and(&QUANTUM, self.quantum)
+            .and(&TARGET, self.params.target)
+            .and(&INTERVAL, self.params.interval)
+            .and(&RECALL, self.params.recall())
+            .and(&NS2_INIT_QUIRK, self.quirk)
             .with("variant", Value::Choice(if self.cablelabs() { "cablelabs" } else { "ns2" }))
     }
 
@@ -179,31 +180,34 @@ impl Configure for SfqCodelConfig {
 
 impl Show for SfqCodelConfig {}
 
-setters! {
-    [] SfqCodelConfig,
-    /// Sets `limit`: packets that all bins together hold. Default: 1000p. Range: 1 to 16777216.
-    with_limit(packets);
-    /// Sets `flows`: number of bins; does not change while packets are queued. Default: 1024.
-    /// Range: 1 to 65536.
-    with_flows(integer);
-    /// Sets `quantum`: bytes that a bin sends per turn; 0: one packet. Default: 0. Range: 0 to
-    /// 1073741824; variant cablelabs.
-    with_quantum(bytes);
-    /// Sets `target`: acceptable sojourn time of a standing queue. Default: 5ms. Range: any;
-    /// sensible: 5 to 10 % of interval, and at least the serialization time of one packet.
-    with_target(time);
-    /// Sets `interval`: time within which the sojourn time must fall below target at least once.
-    /// Default: 100ms. Range: more than 0; sensible: the longest expected round-trip time.
-    with_interval(time);
-    /// Sets `recall`: drop count with which the next dropping phase starts. Default: b. One of `a`,
-    /// `b`, `c`.
-    with_recall(choice);
-    /// Sets `ns2_init_quirk`: drop the first packet of a bin if it waited for longer than target.
-    /// Default: off.
-    with_ns2_init_quirk(flag);
+parameters! {
+    PARAMETERS of [] SfqCodelConfig;
+    LIMIT: packets, with_limit;
+    FLOWS: integer, with_flows;
+    /// bytes that a bin sends per turn; 0: one packet
+    QUANTUM: bytes "quantum", with_quantum {
+        default: 0,
+        range: 0..=1_073_741_824,
+        condition: "variant cablelabs",
+        source: "ns-2 sfqcodel",
+    };
+    TARGET: time, with_target;
+    INTERVAL: time, with_interval;
+    /// drop count with which the next dropping phase starts
+    RECALL: choice "recall", with_recall {
+        default: "b",
+        words: &["a", "b", "c"],
+        range_in_words: RECALL_RULES,
+        source: "ns-2 sfqcodel.cc",
+    };
+    /// drop the first packet of a bin if it waited for longer than target
+    NS2_INIT_QUIRK: flag "ns2_init_quirk", with_ns2_init_quirk {
+        default: false,
+        source: "on in ns-2 sfqcodel",
+    };
 }
 
-setters! { @variant [] SfqCodelConfig }
+in_variants! { [] SfqCodelConfig }
 
 impl<P: Packet + Flow> SfqCodel<P> {
     /// An empty queue; `salt` seeds the hash of flows.
@@ -316,24 +320,6 @@ impl<P: Packet + Flow> Observe for SfqCodel<P> {
 }
 
 impl<P: Packet + Flow> Inner<P> for SfqCodel<P> {}
-
-const QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    unit: Unit::Bytes,
-    default: "0",
-    source: "ns-2 sfqcodel",
-    range: "0 to 1073741824; variant cablelabs",
-    doc: "bytes that a bin sends per turn; 0: one packet",
-};
-
-const NS2_INIT_QUIRK: Parameter = Parameter {
-    name: "ns2_init_quirk",
-    unit: Unit::Flag { off: None },
-    default: "off",
-    source: "on in ns-2 sfqcodel",
-    range: "",
-    doc: "drop the first packet of a bin if it waited for longer than target",
-};
 
 #[cfg(test)]
 mod tests {

@@ -15,8 +15,8 @@
 //! |---|---|---|---|---|---|
 //! | `limit` | packets that all bins together hold | packets | 1000p | ours; ns-2's scripts set it | 1 to 16777216 |
 //! | `flows` | number of bins; does not change while packets are queued | number | 1024 | ns-2 sfqcodel | 1 to 65536 |
-//! | `target` | target queue delay of each flow | time | 15ms | RFC 8033 §4.2; Linux | 1ns to 4294s |
-//! | `tupdate` | time between updates of the drop probabilities | time | 15ms | RFC 8033 §4.2; Linux | 1us to 4294s |
+//! | `target` | target queue delay of each flow | time | 15ms | RFC 8033 §4.2; Linux | 1ns to 4294967295us |
+//! | `tupdate` | time between updates of the drop probabilities | time | 15ms | RFC 8033 §4.2; Linux | 1us to 4294967295us |
 //! | `alpha` | gain on the distance from the target, in 1/16 per second | number | 2 | RFC 8033 §4.2 (0.125 per s); Linux | 0 to 32 |
 //! | `beta` | gain on the change of the delay, in 1/16 per second | number | 20 | RFC 8033 §4.2 (1.25 per s); Linux | 0 to 32 |
 //! | `ecn_prob` | drop probability in per cent above which ECN-capable packets are dropped as well | number | 10 | Linux sch_fq_pie; RFC 8033 §5.1 | 0 to 100 |
@@ -34,17 +34,17 @@
 //!
 //! # Example
 //! ```
-//! use goodqueue::{Configure, Link, Settings, sfq_pie::SfqPieConfig};
+//! use goodqueue::{Configure, Link, Settings, config::Value, sfq_pie::SfqPieConfig};
 //! let config = SfqPieConfig::from_settings(&Settings::new(), &Link::default()).unwrap();
 //! println!("{:?}", config.to_settings());
-//! assert_eq!(config.to_settings().number("flows", 0, 9999), Ok(Some(1024)));
+//! assert_eq!(config.to_settings().get("flows"), Some(Value::Integer(1024)));
 //! ```
 
 use alloc::vec::Vec;
 
 use crate::account::{Account, Quantity, Question};
-use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT, shape};
-use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value};
+use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT};
+use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
@@ -57,7 +57,7 @@ use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Random;
 use crate::shown::Show;
 use crate::time::Instant;
-use crate::typed::setters;
+use crate::typed::{in_variants, parameters};
 
 /// The discipline `sfq_pie`.
 #[derive(Clone, Debug)]
@@ -92,25 +92,24 @@ impl Configure for SfqPieConfig {
         reference: "ns-2 sfqcodel.cc (Nichols 2012); RFC 8033",
         children: crate::config::Children::None,
         variants: VARIANTS,
-        parameters: &[LIMIT, FLOWS, TARGET, TUPDATE, ALPHA, BETA, ECN_PROB, ECN, BYTEMODE, ESTIMATOR],
+        parameters: PARAMETERS,
     };
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let (limit, flows, _) = shape(settings, false)?;
-        let percent = settings.number(ECN_PROB.name, 0, 100)?;
+        let limit = LIMIT.read(settings)?;
         Ok(Self {
             limit,
-            flows,
-            ecn_percent: percent.and_then(|n| u32::try_from(n).ok()).unwrap_or(10),
+            flows: FLOWS.read(settings)?,
+            ecn_percent: ECN_PROB.read(settings)?,
             pie: inner_pie(settings, limit, link)?,
         })
     }
 
     fn to_settings(&self) -> Settings {
         let mut settings = pie_settings(&self.pie, Self::KIND.parameters)
-            .with(LIMIT.name, Value::Packets(u64::from(self.limit)))
-            .with(FLOWS.name, Value::Integer(u64::from(self.flows)))
-            .with(ECN_PROB.name, Value::Integer(u64::from(self.ecn_percent)));
+            .and(&LIMIT, self.limit)
+            .and(&FLOWS, self.flows)
+            .and(&ECN_PROB, self.ecn_percent);
         if let Some(variant) = self.pie.to_settings().get("variant") {
             settings.set("variant", variant);
         }
@@ -124,38 +123,21 @@ impl Configure for SfqPieConfig {
 
 impl Show for SfqPieConfig {}
 
-setters! {
-    [] SfqPieConfig,
-    /// Sets `limit`: packets that all bins together hold. Default: 1000p. Range: 1 to 16777216.
-    with_limit(packets);
-    /// Sets `flows`: number of bins; does not change while packets are queued. Default: 1024.
-    /// Range: 1 to 65536.
-    with_flows(integer);
-    /// Sets `target`: target queue delay of each flow. Default: 15ms. Range: 1ns to 4294s.
-    with_target(time);
-    /// Sets `tupdate`: time between updates of the drop probabilities. Default: 15ms. Range: 1us to
-    /// 4294s.
-    with_tupdate(time);
-    /// Sets `alpha`: gain on the distance from the target, in 1/16 per second. Default: 2. Range: 0
-    /// to 32.
-    with_alpha(integer);
-    /// Sets `beta`: gain on the change of the delay, in 1/16 per second. Default: 20. Range: 0 to
-    /// 32.
-    with_beta(integer);
-    /// Sets `ecn_prob`: drop probability in per cent above which ECN-capable packets are dropped as
-    /// well. Default: 10. Range: 0 to 100.
-    with_ecn_prob(integer);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them, up to the probability
-    /// ecn_prob. Default: noecn.
-    with_ecn(flag);
-    /// Sets `bytemode`: scale the drop probability by packet length over MTU. Default: nobytemode.
-    with_bytemode(flag);
-    /// Sets `dq_rate_estimator`: derive the delay from the measured departure rate, not from
-    /// timestamps. Default: no_dq_rate_estimator.
-    with_dq_rate_estimator(flag);
+parameters! {
+    PARAMETERS of [] SfqPieConfig;
+    LIMIT: packets, with_limit;
+    FLOWS: integer, with_flows;
+    TARGET: time, with_target;
+    TUPDATE: time, with_tupdate;
+    ALPHA: integer, with_alpha;
+    BETA: integer, with_beta;
+    ECN_PROB: integer, with_ecn_prob;
+    ECN: flag, with_ecn;
+    BYTEMODE: flag, with_bytemode;
+    ESTIMATOR: flag, with_dq_rate_estimator;
 }
 
-setters! { @variant [] SfqPieConfig }
+in_variants! { [] SfqPieConfig }
 
 impl<P: Packet + Flow, R: Random> SfqPie<P, R> {
     /// An empty queue; `salt` seeds the hash of flows, PIE draws from `random`.

@@ -52,8 +52,8 @@
 use alloc::boxed::Box;
 
 use crate::account::{Account, Fate, Moment, Quantity, Question};
-use crate::bucket::{ByteCost, Framing};
-use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::bucket::{ByteCost, Framing, LINKLAYER, MPU, OVERHEAD};
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner, InnerConfig};
@@ -62,7 +62,7 @@ use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::Source;
 use crate::shown::{self, Printed, Show, Shown};
 use crate::time::{Duration, Instant, Rate};
-use crate::typed::{self, setters};
+use crate::typed::{self, parameters};
 
 /// A token bucket in front of a discipline.
 #[derive(Clone, Debug)]
@@ -158,23 +158,18 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let bytes =
-            |name| -> Result<Option<u32>, ConfigError> { settings.small(name, 1, u64::from(u32::MAX)) };
-        let rate =
-            settings.rate(RATE.name).unwrap_or(if link.rate.as_bps() < 8 { FALLBACK } else { link.rate });
+        let of_link = if link.rate.as_bps() < 8 { FALLBACK } else { link.rate };
+        let rate = RATE.read_or(settings, of_link)?;
         let cost = ByteCost::new(rate)
-            .ok_or_else(|| ConfigError::new(RATE.name, alloc::format!("{rate}"), RATE_RANGE))?;
+            .ok_or_else(|| ConfigError::new(RATE.name, alloc::format!("{rate}"), RATE.range_text()))?;
         let framing = Framing::from_settings(settings)?;
         let cost = cost.framed(framing);
-        let burst = bytes(BURST.name)?.unwrap_or_else(|| {
-            let of_a_millisecond = u32::try_from(rate.as_bps() / 8000).unwrap_or(u32::MAX);
-            of_a_millisecond.max(link.mtu).max(1)
-        });
-        let mtu = bytes(MTU.name)?;
-        let peak = match (settings.rate(PEAKRATE.name), mtu) {
+        let of_a_millisecond = u32::try_from(rate.as_bps() / 8000).unwrap_or(u32::MAX);
+        let burst = BURST.read_or(settings, of_a_millisecond.max(link.mtu).max(1))?;
+        let peak = match (PEAKRATE.given::<Rate>(settings)?, MTU.given(settings)?) {
             (None, _) => None,
             (Some(peak), _) if peak <= rate => {
-                return Err(ConfigError::new(PEAKRATE.name, alloc::format!("{peak}"), PEAK_RANGE));
+                return Err(ConfigError::new(PEAKRATE.name, alloc::format!("{peak}"), PEAKRATE.range_text()));
             }
             (Some(_), None) => {
                 return Err(ConfigError::new(MTU.name, "", "a size, since `peakrate` is given"));
@@ -192,10 +187,10 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
             longest: peak.map_or(burst, |(_, most)| burst.min(most)),
         };
         let inner = match settings.children() {
-            [] => Within::Limit(match bytes(LIMIT.name)? {
+            [] => Within::Limit(match LIMIT.given(settings)? {
                 Some(limit) => limit,
                 None => {
-                    let latency = settings.time(LATENCY.name).unwrap_or(DEFAULT_LATENCY);
+                    let latency = LATENCY.read(settings)?;
                     let at =
                         |pace: Rate, more: u32| pace.bytes_in(latency).saturating_add(u64::from(more)).max(1);
                     let limit = at(rate, burst).min(peak.map_or(u64::MAX, |(pace, most)| at(pace, most)));
@@ -212,16 +207,14 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
     }
 
     fn to_settings(&self) -> Settings {
-        let mut settings = Settings::new()
-            .with(RATE.name, Value::Rate(self.rate))
-            .with(BURST.name, Value::Bytes(u64::from(self.burst)));
+        let mut settings = Settings::new().and(&RATE, self.rate).and(&BURST, self.burst);
         if let Some((peak, mtu)) = self.peak {
-            settings.set(PEAKRATE.name, Value::Rate(peak));
-            settings.set(MTU.name, Value::Bytes(u64::from(mtu)));
+            settings.put(&PEAKRATE, peak);
+            settings.put(&MTU, mtu);
         }
         self.framing.add_to_settings(&mut settings);
         match &self.inner {
-            Within::Limit(limit) => settings.with(LIMIT.name, Value::Bytes(u64::from(*limit))),
+            Within::Limit(limit) => settings.and(&LIMIT, *limit),
             Within::Given(config) => settings.with_child(nesting::child(1, Settings::new(), config.as_ref())),
         }
     }
@@ -262,32 +255,42 @@ fn limit_as_time(settings: &Settings) -> Option<Printed> {
     Some(Value::Integer(u64::try_from(latency).unwrap_or(u64::MAX)).into())
 }
 
-setters! {
-    [C: InnerConfig] TbfConfig<C>,
-    /// Sets `rate`: long-term rate. Default: the link rate. Range: 8bit or more.
-    with_rate(rate);
-    /// Sets `burst`: bytes that may leave at once; longer packets are dropped. Default: the larger
-    /// of the MTU and 1 ms at rate. Range: 1 to 4294967295.
-    with_burst(bytes);
-    /// Sets `limit`: bytes that the inner bfifo holds. Default: rate x latency + burst. Range: 1 to
-    /// 4294967295.
-    with_limit(bytes);
-    /// Sets `latency`: longest time in the inner bfifo, which sets its limit. Default: 50ms.
-    with_latency(time);
-    /// Sets `peakrate`: rate limit within a burst; needs mtu. Default: none. Range: more than
-    /// `rate`.
-    with_peakrate(rate);
-    /// Sets `mtu`: bytes that may leave at once at the peak rate. Default: none. Range: 1 to
-    /// 4294967295.
-    with_mtu(bytes);
-    /// Sets `overhead`: bytes that the link adds to each packet. Default: 0. Range: 0 to 65535.
-    with_overhead(bytes);
-    /// Sets `mpu`: smallest length of a packet on the link, overhead included. Default: 0. Range: 0
-    /// to 65535.
-    with_mpu(bytes);
-    /// Sets `linklayer`: framing of the link; `atm` and `adsl` send cells of 53 bytes that carry
-    /// 48. Default: ethernet. One of `ethernet`, `atm`, `adsl`.
-    with_linklayer(choice);
+parameters! {
+    PARAMETERS of [C: InnerConfig] TbfConfig<C>;
+    /// long-term rate
+    RATE: rate "rate", with_rate {
+        derived: "the link rate",
+        range: Rate::from_bps(8)..=Rate::MAX,
+        source: "ours; tc wants one",
+    };
+    /// bytes that may leave at once; longer packets are dropped
+    BURST: bytes "burst", with_burst {
+        derived: "the larger of the MTU and 1 ms at rate",
+        range: 1..=4_294_967_295,
+        source: "ours, after tc-tbf(8); tc wants one",
+    };
+    /// bytes that the inner bfifo holds
+    LIMIT: bytes "limit", with_limit {
+        derived: "rate x latency + burst",
+        range: 1..=4_294_967_295,
+        source: "tc",
+    };
+    /// longest time in the inner bfifo, which sets its limit
+    LATENCY: time "latency", with_latency {
+        default: Duration::from_millis(50),
+        source: "ours; tc wants this or limit",
+    };
+    /// rate limit within a burst; needs mtu
+    PEAKRATE: rate "peakrate", with_peakrate {
+        derived: "none",
+        range_in_words: "more than `rate`",
+        source: "tc",
+    };
+    /// bytes that may leave at once at the peak rate
+    MTU: bytes "mtu", with_mtu { derived: "none", range: 1..=4_294_967_295, source: "tc" };
+    OVERHEAD: bytes, with_overhead;
+    MPU: bytes, with_mpu;
+    LINKLAYER: choice, with_linklayer;
 }
 
 impl Costs {
@@ -463,76 +466,8 @@ const KIND: Kind = Kind {
     reference: "tc-tbf(8)",
     variants: &[],
     children: Children::One,
-    parameters: &[
-        RATE,
-        BURST,
-        LIMIT,
-        LATENCY,
-        PEAKRATE,
-        MTU,
-        Framing::OVERHEAD,
-        Framing::MPU,
-        Framing::LINKLAYER,
-    ],
+    parameters: PARAMETERS,
 };
 
-const RATE_RANGE: &str = "8bit or more";
-const PEAK_RANGE: &str = "more than `rate`";
-const BYTES_RANGE: &str = "1 to 4294967295";
 /// When the link has no rate of its own to take.
 const FALLBACK: Rate = Rate::from_bps(10_000_000);
-const DEFAULT_LATENCY: Duration = Duration::from_millis(50);
-
-const RATE: Parameter = Parameter {
-    name: "rate",
-    unit: Unit::Rate,
-    default: "the link rate",
-    source: "ours; tc wants one",
-    range: RATE_RANGE,
-    doc: "long-term rate",
-};
-
-const BURST: Parameter = Parameter {
-    name: "burst",
-    unit: Unit::Bytes,
-    default: "the larger of the MTU and 1 ms at rate",
-    source: "ours, after tc-tbf(8); tc wants one",
-    range: BYTES_RANGE,
-    doc: "bytes that may leave at once; longer packets are dropped",
-};
-
-const LIMIT: Parameter = Parameter {
-    name: "limit",
-    unit: Unit::Bytes,
-    default: "rate x latency + burst",
-    source: "tc",
-    range: BYTES_RANGE,
-    doc: "bytes that the inner bfifo holds",
-};
-
-const LATENCY: Parameter = Parameter {
-    name: "latency",
-    unit: Unit::Time,
-    default: "50ms",
-    source: "ours; tc wants this or limit",
-    range: "",
-    doc: "longest time in the inner bfifo, which sets its limit",
-};
-
-const PEAKRATE: Parameter = Parameter {
-    name: "peakrate",
-    unit: Unit::Rate,
-    default: "none",
-    source: "tc",
-    range: PEAK_RANGE,
-    doc: "rate limit within a burst; needs mtu",
-};
-
-const MTU: Parameter = Parameter {
-    name: "mtu",
-    unit: Unit::Bytes,
-    default: "none",
-    source: "tc",
-    range: BYTES_RANGE,
-    doc: "bytes that may leave at once at the peak rate",
-};

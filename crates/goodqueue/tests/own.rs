@@ -1,7 +1,7 @@
 //! Disciplines of another crate keep the contract, and are treated as the built-in ones.
 
 use goodqueue::aqm::{Aqm, Seen};
-use goodqueue::config::{Build, Child, Configure, Kind, Parameter, Unit, Value};
+use goodqueue::config::{Build, Child, Configure, Declaration, Kind, Parameter, Value};
 use goodqueue::fq_codel::{FqCodel, FqCodelConfig};
 use goodqueue::gauge::{Observation, Observe};
 use goodqueue::own::StandIn;
@@ -20,20 +20,19 @@ struct Coin {
     target: Duration,
 }
 
+const TARGET: Parameter = Declaration::time("target")
+    .default(Duration::from_millis(5))
+    .meaning("sojourn time from which the coin is tossed");
+
 impl Configure for Coin {
-    const KIND: Kind = Kind::new("coin", "Tosses a coin").with_parameters(&[Parameter::new(
-        "target",
-        Unit::Time,
-        "5ms",
-        "sojourn time from which the coin is tossed",
-    )]);
+    const KIND: Kind = Kind::new("coin", "Tosses a coin").with_parameters(&[TARGET]);
 
     fn from_checked(settings: &Settings, _: &Link) -> Result<Self, ConfigError> {
-        Ok(Self { target: settings.time("target").unwrap_or(Duration::from_millis(5)) })
+        Ok(Self { target: TARGET.read(settings)? })
     }
 
     fn to_settings(&self) -> Settings {
-        Settings::new().with("target", Value::Time(self.target))
+        Settings::new().and(&TARGET, self.target)
     }
 }
 

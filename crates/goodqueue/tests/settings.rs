@@ -1,7 +1,7 @@
 //! Settings are checked against the parameter table of their discipline, for every discipline and
 //! every parameter.
 
-use goodqueue::config::{Child, Children, Kind, Parameter, Unit, Value};
+use goodqueue::config::{Child, Children, Condition, Kind, Literal, Parameter, Range, Unit, Value};
 use goodqueue::registry::{Chosen, KINDS};
 use goodqueue::{
     AnyConfig, AnyQdisc, ConfigError, Datagram, Duration, FlowKey, Instant, Link, Qdisc, Rate, Settings,
@@ -41,26 +41,74 @@ fn a_value_of_the_wrong_unit_is_an_error_for_every_parameter() {
     }
 }
 
+/// Every parameter that has a range, those of classes included.
+fn with_range() -> impl Iterator<Item = &'static Parameter> {
+    let all = KINDS.iter().flat_map(|kind| {
+        let of_classes = if let Children::Classes(parameters) = kind.children { parameters } else { &[] };
+        kind.parameters.iter().chain(of_classes)
+    });
+    all.filter(|parameter| parameter.range != Range::Any)
+}
+
+/// The least and the greatest value in a range, and the values beside them that are outside.
+fn ends(range: Range) -> ([Literal; 2], Vec<Literal>) {
+    let around = |low: u64, high: u64, make: fn(u64) -> Literal| {
+        let outside = [low.checked_sub(1), high.checked_add(1)];
+        ([make(low), make(high)], outside.into_iter().flatten().map(make).collect())
+    };
+    match range {
+        Range::Any => panic!("every value is admissible"),
+        Range::PowersOfTwo(low, high) => around(low, high, Literal::Number),
+        Range::Within(Literal::Number(low), Literal::Number(high)) => around(low, high, Literal::Number),
+        Range::Within(Literal::Time(low), Literal::Time(high)) => {
+            around(low.as_nanos(), high.as_nanos(), |nanos| Literal::Time(Duration::from_nanos(nanos)))
+        }
+        Range::Within(Literal::Rate(low), Literal::Rate(high)) => {
+            around(low.as_bps(), high.as_bps(), |bits| Literal::Rate(Rate::from_bps(bits)))
+        }
+        Range::Within(Literal::Signed(low), Literal::Signed(high)) => {
+            ([low, high].map(Literal::Signed), [low - 1, high + 1].map(Literal::Signed).into())
+        }
+        Range::Within(Literal::Probability(low), Literal::Probability(high)) => {
+            let outside = [low.next_down(), high.next_up()];
+            ([low, high].map(Literal::Probability), outside.map(Literal::Probability).into())
+        }
+        Range::Within(low, high) => panic!("no range of {low} to {high} exists"),
+    }
+}
+
 #[test]
-fn numbers_outside_the_range_of_the_table_are_errors() {
-    let mut checked = 0;
-    for (kind, parameter) in parameters() {
-        let Some((low, high)) = parameter.bounds() else { continue };
-        let value = |number| match parameter.unit {
-            Unit::Packets => Some(Value::Packets(number)),
-            Unit::Bytes => Some(Value::Bytes(number)),
-            Unit::Integer => Some(Value::Integer(number)),
-            _ => None,
-        };
-        for number in [low.checked_sub(1), high.checked_add(1)].into_iter().flatten() {
-            let Some(outside) = value(number) else { continue };
-            let error = make(kind, &Settings::new().with(parameter.name, outside));
-            let error = error.expect_err(parameter.name);
-            assert_eq!(error.parameter, parameter.name, "{} {number}", kind.name);
-            checked += 1;
+fn the_ends_of_every_range_are_accepted_and_their_neighbours_are_not() {
+    let mut refused = 0;
+    for parameter in with_range() {
+        let (inside, outside) = ends(parameter.range);
+        for end in inside {
+            assert_eq!(parameter.check(&end.with_unit(parameter.unit)), Ok(()), "{}", parameter.name);
+        }
+        for neighbour in outside {
+            let error = parameter.check(&neighbour.with_unit(parameter.unit)).expect_err(parameter.name);
+            let allowed = error.to_string();
+            let range = match parameter.condition {
+                Condition::Instead(words) if matches!(neighbour, Literal::Probability(_)) => words.to_owned(),
+                _ => parameter.range.to_string(),
+            };
+            assert_eq!(error.parameter, parameter.name);
+            assert!(allowed.contains(&range) || allowed.contains("0 to 1"), "{allowed}: {range}");
+            refused += 1;
         }
     }
-    assert!(checked > 80, "{checked} bounds");
+    assert!(refused > 120, "{refused} values outside of a range");
+}
+
+#[test]
+fn every_discipline_refuses_values_outside_its_ranges() {
+    for (kind, parameter) in parameters().filter(|(_, parameter)| parameter.range != Range::Any) {
+        for neighbour in ends(parameter.range).1 {
+            let given = Settings::new().with(parameter.name, neighbour.with_unit(parameter.unit));
+            let error = make(kind, &given).expect_err(parameter.name);
+            assert_eq!(error.parameter, parameter.name, "{} {neighbour}", kind.name);
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `ramp`: marks, or drops, with a probability that rises linearly with the sojourn time.
 
 use goodqueue::aqm::{Aqm, Seen};
-use goodqueue::config::{Configure, Kind, Parameter, Unit, Value};
+use goodqueue::config::{Configure, Declaration, Kind, Parameter};
 use goodqueue::random::{Random, Source};
 use goodqueue::{ConfigError, Duration, Instant, Link, Settings, Verdict};
 
@@ -12,24 +12,29 @@ pub struct Ramp {
     max: Duration,
 }
 
+const MIN: Parameter = Declaration::time("min")
+    .default(Duration::from_millis(5))
+    .meaning("sojourn time at which marking starts");
+
+const MAX: Parameter = Declaration::time("max")
+    .default(Duration::from_millis(100))
+    .meaning("sojourn time at which every packet is marked");
+
 impl Configure for Ramp {
     const KIND: Kind = Kind::new("ramp", "Marks with a probability that rises with the sojourn time")
-        .with_parameters(&[
-            Parameter::new("min", Unit::Time, "5ms", "sojourn time at which marking starts"),
-            Parameter::new("max", Unit::Time, "100ms", "sojourn time at which every packet is marked"),
-        ]);
+        .with_parameters(&[MIN, MAX]);
 
     fn from_checked(settings: &Settings, _: &Link) -> Result<Self, ConfigError> {
-        let min = settings.time("min").unwrap_or(Duration::from_millis(5));
-        let max = settings.time("max").unwrap_or(Duration::from_millis(100));
+        let min: Duration = MIN.read(settings)?;
+        let max: Duration = MAX.read(settings)?;
         if max <= min {
-            return Err(ConfigError::new("max", max.to_string(), "more than `min`"));
+            return Err(ConfigError::new(MAX.name, max.to_string(), "more than `min`"));
         }
         Ok(Self { min, max })
     }
 
     fn to_settings(&self) -> Settings {
-        Settings::new().with("min", Value::Time(self.min)).with("max", Value::Time(self.max))
+        Settings::new().and(&MIN, self.min).and(&MAX, self.max)
     }
 }
 
@@ -60,6 +65,7 @@ impl Aqm for Ramp {
 #[cfg(test)]
 mod tests {
     use goodqueue::aqm::AqmQueue;
+    use goodqueue::config::Value;
     use goodqueue::{Datagram, FlowKey, Qdisc};
 
     use super::*;

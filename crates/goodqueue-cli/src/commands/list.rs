@@ -203,8 +203,8 @@ fn qdisc_json(kind: &Kind) -> Value {
 fn parameters_json(parameters: &[Parameter]) -> Value {
     let one = |parameter: &Parameter| {
         json!({
-            "name": parameter.name, "unit": unit(parameter.unit), "default": parameter.default,
-            "source": parameter.source, "range": parameter.range, "doc": parameter.doc,
+            "name": parameter.name, "unit": unit(parameter.unit), "default": parameter.default_text(),
+            "source": parameter.source, "range": parameter.range_text(), "doc": parameter.doc,
         })
     };
     parameters.iter().map(one).collect()
@@ -244,7 +244,8 @@ fn parameters_text(indent: &str, parameters: &[Parameter]) -> String {
     let mut text = String::new();
     let width = parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or(0);
     for parameter in parameters {
-        let Parameter { name, doc, default, source, .. } = parameter;
+        let Parameter { name, doc, source, .. } = parameter;
+        let default = parameter.default_text();
         let source = if source.is_empty() { String::new() } else { format!("; {source}") };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{indent}{name:width$}  {doc} [default: {default}{source}]");

@@ -330,7 +330,8 @@ fn written(parameter: &Parameter) -> String {
         Unit::Table(words) => return table::written(words),
         Unit::Priomap => "up to 16 bands, such as `1 2 2 2 1 2 0 0`",
     };
-    if parameter.range.is_empty() { form.to_owned() } else { format!("{form}; {}", parameter.range) }
+    let range = parameter.range_text();
+    if range.is_empty() { form.to_owned() } else { format!("{form}; {range}") }
 }
 
 /// The discipline's own refusal, at the word that caused it.

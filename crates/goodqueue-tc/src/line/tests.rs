@@ -1,7 +1,9 @@
 use super::settings::{Word, find_kind, read_settings};
 use super::writing::write_settings;
 use super::*;
-use goodqueue::config::{Children, Kind, Parameter, Settings, Unit, Value, Variant};
+use goodqueue::config::{
+    Children, Condition, DefaultValue, Kind, Parameter, Range, Settings, Unit, Value, Variant,
+};
 use goodqueue::fifo::{BfifoConfig, PfifoConfig};
 use goodqueue::registry::{KINDS, PRESETS};
 use goodqueue::{Duration, Rate};
@@ -38,7 +40,8 @@ const EVERYTHING: Kind = Kind {
 };
 
 const fn parameter(name: &'static str, unit: Unit) -> Parameter {
-    Parameter { name, unit, default: "", source: "", range: "", doc: "" }
+    let default = DefaultValue::Derived("");
+    Parameter { name, unit, default, range: Range::Any, condition: Condition::None, source: "", doc: "" }
 }
 
 fn split_words(line: &str) -> Vec<Word<'_>> {

@@ -3,17 +3,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::keywords::KEYWORDS;
-use super::parameters::{
-    ACK_FILTER, ACK_FILTER_AGGRESSIVE, ATM, AUTORATE_INGRESS, BANDWIDTH, BESTEFFORT, DIFFSERV3, DIFFSERV4,
-    DIFFSERV8, DSTHOST, DUAL_DSTHOST, DUAL_SRCHOST, FLOWBLIND, FLOWS, FWMARK, HOSTS, INGRESS, KIND, MEMLIMIT,
-    MPU, NAT, OVERHEAD, PRECEDENCE, PTM, RAW, RTT, SPLIT_GSO, SRCHOST, TRIPLE_ISOLATE, UNLIMITED, WASH,
-};
-use crate::cobalt::CobaltVariant;
+use crate::cobalt::{CobaltVariant, VARIANTS};
 use crate::config::{ConfigError, Configure, Keyword, Kind, Link, Settings, Value};
-use crate::memory::Buffers;
+use crate::memory::{Buffers, TRUESIZE};
 use crate::time::{Duration, Rate};
-use crate::typed::setters;
+use crate::typed::{in_variants, parameters};
 
 /// Configuration of [`Cake`](super::Cake).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -246,32 +240,29 @@ impl Configure for CakeConfig {
     const KEYWORDS: &[Keyword] = KEYWORDS;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let small = |name| -> Result<Option<u32>, ConfigError> {
-            Ok(settings.number(name, 0, 256)?.and_then(|n| u32::try_from(n).ok()))
-        };
-        let bandwidth = settings.number(BANDWIDTH.name, 8, u64::MAX)?;
+        let bandwidth: Option<Rate> = BANDWIDTH.given(settings)?;
         if bandwidth.is_some() && settings.flag(UNLIMITED.name) == Some(true) {
             return Err(ConfigError::new(UNLIMITED.name, "", "either `bandwidth` or `unlimited`"));
         }
-        let overhead = settings.signed(OVERHEAD.name, -64, 256)?;
-        let rtt = settings.number(RTT.name, 0, MAX_RTT)?.unwrap_or(DEFAULT_RTT);
+        let overhead = OVERHEAD.given(settings)?;
+        let rtt: Duration = RTT.read(settings)?;
         let variant = CobaltVariant::from_settings(settings);
         Ok(Self {
-            rate: bandwidth.map_or(0, |bits| bits / 8),
-            bandwidth: Rate::from_bps(bandwidth.unwrap_or(0)),
+            rate: bandwidth.map_or(0, |rate| rate.as_bps() / 8),
+            bandwidth: bandwidth.unwrap_or_default(),
             classes: one_of(settings, &Classes::ALL, Classes::Diffserv3)?,
             isolation: one_of(settings, &Isolation::ALL, Isolation::Triple)?,
             ack_filter: one_of(settings, &AckFilter::ALL, AckFilter::Off)?,
             cells: one_of(settings, &Cells::ALL, Cells::None)?,
-            ingress: settings.flag(INGRESS.name).unwrap_or(false),
-            split_gso: settings.flag(SPLIT_GSO.name).unwrap_or(true),
-            wash: settings.flag(WASH.name).unwrap_or(false),
-            nat: settings.flag(NAT.name).unwrap_or(false),
+            ingress: INGRESS.read(settings)?,
+            split_gso: SPLIT_GSO.read(settings)?,
+            wash: WASH.read(settings)?,
+            nat: NAT.read(settings)?,
             overhead: overhead.unwrap_or(0),
-            raw: settings.flag(RAW.name).unwrap_or(overhead.is_none()),
-            mpu: small(MPU.name)?.unwrap_or(0),
-            rtt: Duration::from_micros((rtt / 1_000).max(1)),
-            memory_limit: settings.number(MEMLIMIT.name, 1, u64::from(u32::MAX))?,
+            raw: RAW.read_or(settings, overhead.is_none())?,
+            mpu: MPU.read(settings)?,
+            rtt: Duration::from_micros((rtt.as_nanos() / 1_000).max(1)),
+            memory_limit: MEMLIMIT.given(settings)?,
             buffers: Buffers::from_settings(
                 settings,
                 match variant {
@@ -280,17 +271,17 @@ impl Configure for CakeConfig {
                 },
             )?,
             mtu: link.mtu,
-            autorate: settings.flag(AUTORATE_INGRESS.name).unwrap_or(false),
-            fwmark: settings.small(FWMARK.name, 0, u64::from(u32::MAX))?.unwrap_or(0),
+            autorate: AUTORATE_INGRESS.read(settings)?,
+            fwmark: FWMARK.read(settings)?,
             variant,
         })
     }
 
     fn to_settings(&self) -> Settings {
         let mut settings = if self.bandwidth.as_bps() > 0 {
-            Settings::new().with(BANDWIDTH.name, Value::Rate(self.bandwidth))
+            Settings::new().and(&BANDWIDTH, self.bandwidth)
         } else {
-            Settings::new().with(UNLIMITED.name, Value::Flag(true))
+            Settings::new().and(&UNLIMITED, true)
         };
         let flags = [
             flag_of(&Classes::ALL, self.classes),
@@ -301,24 +292,24 @@ impl Configure for CakeConfig {
         for flag in flags.into_iter().flatten() {
             settings.set(flag, Value::Flag(true));
         }
-        settings.set(RTT.name, Value::Time(self.rtt));
+        settings.put(&RTT, self.rtt);
         if self.raw {
-            settings.set(RAW.name, Value::Flag(true));
+            settings.put(&RAW, true);
         }
         if self.overhead != 0 || !self.raw {
-            settings.set(OVERHEAD.name, Value::Signed(i64::from(self.overhead)));
+            settings.put(&OVERHEAD, self.overhead);
         }
-        settings.set(MPU.name, Value::Integer(u64::from(self.mpu)));
-        settings.set(INGRESS.name, Value::Flag(self.ingress));
-        settings.set(SPLIT_GSO.name, Value::Flag(self.split_gso));
-        settings.set(WASH.name, Value::Flag(self.wash));
-        settings.set(NAT.name, Value::Flag(self.nat));
-        settings.set(AUTORATE_INGRESS.name, Value::Flag(self.autorate));
+        settings.put(&MPU, self.mpu);
+        settings.put(&INGRESS, self.ingress);
+        settings.put(&SPLIT_GSO, self.split_gso);
+        settings.put(&WASH, self.wash);
+        settings.put(&NAT, self.nat);
+        settings.put(&AUTORATE_INGRESS, self.autorate);
         if self.fwmark > 0 {
-            settings.set(FWMARK.name, Value::Integer(u64::from(self.fwmark)));
+            settings.put(&FWMARK, self.fwmark);
         }
         if let Some(limit) = self.memory_limit {
-            settings.set(MEMLIMIT.name, Value::Bytes(limit));
+            settings.put(&MEMLIMIT, limit);
         }
         self.buffers.add_to(settings).with("variant", Value::Choice(self.variant.name()))
     }
@@ -353,92 +344,189 @@ impl Configure for CakeConfig {
     }
 }
 
-setters! {
-    [] CakeConfig,
-    /// Sets `bandwidth`: rate of the shaper. Default: unlimited. Range: 8bit or more.
-    with_bandwidth(rate);
-    /// Sets `unlimited`: no shaper. Default: on.
-    with_unlimited(flag);
-    /// Sets `besteffort`: one tin for all packets. Default: off.
-    with_besteffort(flag);
-    /// Sets `precedence`: eight tins by the three IP precedence bits (RFC 791). Default: off.
-    with_precedence(flag);
-    /// Sets `diffserv8`: eight tins by DSCP. Default: off.
-    with_diffserv8(flag);
-    /// Sets `diffserv4`: four tins by DSCP: bulk, best effort, video, voice. Default: off.
-    with_diffserv4(flag);
-    /// Sets `diffserv3`: three tins by DSCP: bulk, best effort, voice. Default: on.
-    with_diffserv3(flag);
-    /// Sets `flowblind`: one queue for all flows. Default: off.
-    with_flowblind(flag);
-    /// Sets `srchost`: one queue per source host. Default: off.
-    with_srchost(flag);
-    /// Sets `dsthost`: one queue per destination host. Default: off.
-    with_dsthost(flag);
-    /// Sets `hosts`: one queue per pair of hosts. Default: off.
-    with_hosts(flag);
-    /// Sets `flows`: one queue per flow. Default: off.
-    with_flows(flag);
-    /// Sets `dual-srchost`: fairness between source hosts, then between the flows of each. Default:
-    /// off.
-    with_dual_srchost(flag) = "dual-srchost";
-    /// Sets `dual-dsthost`: fairness between destination hosts, then between the flows of each.
-    /// Default: off.
-    with_dual_dsthost(flag) = "dual-dsthost";
-    /// Sets `triple-isolate`: fairness between source hosts and between destination hosts, then
-    /// between flows. Default: on.
-    with_triple_isolate(flag) = "triple-isolate";
-    /// Sets `rtt`: expected round-trip time; COBALT's interval, and twenty times its target.
-    /// Default: 100ms. Range: 1us to 4294s.
-    with_rtt(time);
-    /// Sets `overhead`: bytes that the link adds to each IP packet. Default: raw. Range: -64 to
-    /// 256.
-    with_overhead(signed);
-    /// Sets `raw`: charge each packet its length with the Ethernet header, nothing more. Default:
-    /// on.
-    with_raw(flag);
-    /// Sets `mpu`: smallest length of a packet on the link, in bytes. Default: 0. Range: 0 to 256.
-    with_mpu(integer);
-    /// Sets `atm`: the link sends cells of 53 bytes that carry 48. Default: noatm.
-    with_atm(flag);
-    /// Sets `ptm`: the link adds one byte to every 64 (VDSL2). Default: off.
-    with_ptm(flag);
-    /// Sets `ack-filter`: drop an ACK when two later ones make it superfluous. Default:
-    /// no-ack-filter.
-    with_ack_filter(flag) = "ack-filter";
-    /// Sets `ack-filter-aggressive`: drop an ACK when one later one makes it superfluous. Default:
-    /// off.
-    with_ack_filter_aggressive(flag) = "ack-filter-aggressive";
-    /// Sets `ingress`: charge dropped packets to the shaper, for a shaper behind the bottleneck.
-    /// Default: egress.
-    with_ingress(flag);
-    /// Sets `memlimit`: bytes of memory that all queues together hold. Default: 4 x bandwidth x
-    /// rtt, at least 4mb, at most 10240 x MTU. Range: 1 to 4294967295.
-    with_memlimit(bytes);
-    /// Sets `truesize`: memory that each packet is charged, at least its length; 2304 for many
-    /// network drivers, 1 to charge lengths. Default: linux: as Linux allocates; others: the
-    /// packet's length. Range: 1 to 1073741824.
-    with_truesize(bytes);
-    /// Sets `autorate-ingress`: set the shaper to 15/16 of the measured peak arrival rate. Default:
-    /// off.
-    with_autorate_ingress(flag) = "autorate-ingress";
-    /// Sets `fwmark`: mask of the firewall mark whose bits choose the tin, counted from 1; if they
-    /// are 0, the DSCP does. Default: 0. Range: 0 to 4294967295.
-    with_fwmark(integer);
-    /// Sets `wash`: clear the DSCP of each packet after its tin is chosen. Default: nowash.
-    with_wash(flag);
-    /// Sets `nat`: look up addresses behind NAT; accepted without effect, since nothing is
-    /// translated here. Default: nonat.
-    with_nat(flag);
-    /// Sets `split-gso`: split aggregated packets; accepted without effect, since there are none
-    /// here. Default: split-gso.
-    with_split_gso(flag) = "split-gso";
-}
-
-setters! { @variant [] CakeConfig }
+in_variants! { [] CakeConfig }
 
 /// Linux sch_cake: limit of the default memory, in packets of the largest size.
 const MAX_PACKETS: u64 = 10_240;
-const DEFAULT_RTT: u64 = 100_000_000;
-/// 2^32 - 1 microseconds.
-const MAX_RTT: u64 = u32::MAX as u64 * 1_000;
+
+const KIND: Kind = Kind {
+    name: "cake",
+    summary: "Shaper, DSCP tins, flow and host isolation and COBALT in one",
+    reference: "tc-cake(8); Høiland-Jørgensen et al. 2018",
+    children: crate::config::Children::None,
+    variants: VARIANTS,
+    parameters: PARAMETERS,
+};
+
+const TC: &str = "tc-cake(8)";
+
+parameters! {
+    PARAMETERS of [] CakeConfig;
+    /// rate of the shaper
+    pub(super) BANDWIDTH: rate "bandwidth", with_bandwidth {
+        derived: "unlimited",
+        range: Rate::from_bps(8)..=Rate::MAX,
+        source: TC,
+    };
+    /// no shaper
+    pub(super) UNLIMITED: flag "unlimited", with_unlimited { default: true, source: TC };
+    /// one tin for all packets
+    pub(super) BESTEFFORT: flag "besteffort", with_besteffort { default: false, source: TC };
+    /// eight tins by the three IP precedence bits (RFC 791)
+    pub(super) PRECEDENCE: flag "precedence", with_precedence { default: false, source: TC };
+    /// eight tins by DSCP
+    pub(super) DIFFSERV8: flag "diffserv8", with_diffserv8 { default: false, source: TC };
+    /// four tins by DSCP: bulk, best effort, video, voice
+    pub(super) DIFFSERV4: flag "diffserv4", with_diffserv4 { default: false, source: TC };
+    /// three tins by DSCP: bulk, best effort, voice
+    pub(super) DIFFSERV3: flag "diffserv3", with_diffserv3 { default: true, source: TC };
+    /// one queue for all flows
+    pub(super) FLOWBLIND: flag "flowblind", with_flowblind { default: false, source: TC };
+    /// one queue per source host
+    pub(super) SRCHOST: flag "srchost", with_srchost { default: false, source: TC };
+    /// one queue per destination host
+    pub(super) DSTHOST: flag "dsthost", with_dsthost { default: false, source: TC };
+    /// one queue per pair of hosts
+    pub(super) HOSTS: flag "hosts", with_hosts { default: false, source: TC };
+    /// one queue per flow
+    pub(super) FLOWS: flag "flows", with_flows { default: false, source: TC };
+    /// fairness between source hosts, then between the flows of each
+    pub(super) DUAL_SRCHOST: flag "dual-srchost", with_dual_srchost { default: false, source: TC };
+    /// fairness between destination hosts, then between the flows of each
+    pub(super) DUAL_DSTHOST: flag "dual-dsthost", with_dual_dsthost { default: false, source: TC };
+    /// fairness between source hosts and between destination hosts, then between flows
+    pub(super) TRIPLE_ISOLATE: flag "triple-isolate", with_triple_isolate {
+        default: true,
+        source: TC,
+    };
+    /// expected round-trip time; COBALT's interval, and twenty times its target
+    pub(super) RTT: time "rtt", with_rtt {
+        default: Duration::from_millis(100),
+        range: Duration::ZERO..=Duration::from_micros(4_294_967_295),
+        condition: "raised to 1us",
+        source: TC,
+    };
+    /// bytes that the link adds to each IP packet
+    pub(super) OVERHEAD: signed "overhead", with_overhead {
+        derived: "raw",
+        range: -64..=256,
+        source: TC,
+    };
+    /// charge each packet its length with the Ethernet header, nothing more
+    pub(super) RAW: flag "raw", with_raw { default: true, source: TC };
+    /// smallest length of a packet on the link, in bytes
+    pub(super) MPU: integer "mpu", with_mpu { default: 0, range: 0..=256, source: TC };
+    /// the link sends cells of 53 bytes that carry 48
+    pub(super) ATM: flag "atm", with_atm { default: false, off: "noatm", source: TC };
+    /// the link adds one byte to every 64 (VDSL2)
+    pub(super) PTM: flag "ptm", with_ptm { default: false, source: TC };
+    /// drop an ACK when two later ones make it superfluous
+    pub(super) ACK_FILTER: flag "ack-filter", with_ack_filter {
+        default: false,
+        off: "no-ack-filter",
+        source: TC,
+    };
+    /// drop an ACK when one later one makes it superfluous
+    pub(super) ACK_FILTER_AGGRESSIVE: flag "ack-filter-aggressive", with_ack_filter_aggressive {
+        default: false,
+        source: TC,
+    };
+    /// charge dropped packets to the shaper, for a shaper behind the bottleneck
+    pub(super) INGRESS: flag "ingress", with_ingress { default: false, off: "egress", source: TC };
+    /// bytes of memory that all queues together hold
+    pub(super) MEMLIMIT: bytes "memlimit", with_memlimit {
+        derived: "4 x bandwidth x rtt, at least 4mb, at most 10240 x MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_cake",
+    };
+    TRUESIZE: bytes, with_truesize;
+    /// set the shaper to 15/16 of the measured peak arrival rate
+    pub(super) AUTORATE_INGRESS: flag "autorate-ingress", with_autorate_ingress {
+        default: false,
+        source: TC,
+    };
+    /// mask of the firewall mark whose bits choose the tin, counted from 1; if they are 0, the DSCP
+    /// does
+    pub(super) FWMARK: integer "fwmark", with_fwmark {
+        default: 0,
+        range: 0..=4_294_967_295,
+        source: TC,
+    };
+    /// clear the DSCP of each packet after its tin is chosen
+    pub(super) WASH: flag "wash", with_wash { default: false, off: "nowash", source: TC };
+    /// look up addresses behind NAT; accepted without effect, since nothing is translated here
+    pub(super) NAT: flag "nat", with_nat { default: false, off: "nonat", source: TC };
+    /// split aggregated packets; accepted without effect, since there are none here
+    pub(super) SPLIT_GSO: flag "split-gso", with_split_gso {
+        default: true,
+        off: "no-split-gso",
+        source: TC,
+    };
+}
+
+/// The words that tc-cake(8) has for common links and distances. Each stands for settings that
+/// could be written out.
+const KEYWORDS: &[Keyword] = &[
+    Keyword {
+        name: "conservative",
+        adds: None,
+        sets: &[(OVERHEAD.name, Value::Signed(48)), (ATM.name, Value::Flag(true))],
+        doc: "more overhead than any link has, in cells: `overhead 48 atm`",
+    },
+    link(
+        "ethernet",
+        38,
+        &[(MPU.name, Value::Integer(84))],
+        "Ethernet with preamble, checksum and gap: 38, `mpu 84`",
+    ),
+    link("ether-vlan", 4, &[], "a VLAN tag more: 4; may stand several times"),
+    link(
+        "docsis",
+        18,
+        &[(MPU.name, Value::Integer(64)), (ATM.name, Value::Flag(false))],
+        "cable modem: 18, `mpu 64 noatm`",
+    ),
+    link("pppoe-ptm", 30, PTM_CELLS, "VDSL2 with PPPoE: 30, `ptm`"),
+    link("bridged-ptm", 22, PTM_CELLS, "VDSL2 with Ethernet: 22, `ptm`"),
+    link("ipoa-vcmux", 8, ATM_CELLS, "ADSL with bare IP: 8, `atm`"),
+    link("ipoa-llcsnap", 16, ATM_CELLS, "ADSL with IP behind LLC/SNAP: 16, `atm`"),
+    link("bridged-vcmux", 24, ATM_CELLS, "ADSL with Ethernet: 24, `atm`"),
+    link("bridged-llcsnap", 32, ATM_CELLS, "ADSL with Ethernet behind LLC/SNAP: 32, `atm`"),
+    link("pppoa-vcmux", 10, ATM_CELLS, "ADSL with PPPoA: 10, `atm`"),
+    link("pppoa-llc", 14, ATM_CELLS, "ADSL with PPPoA behind LLC: 14, `atm`"),
+    link("pppoe-vcmux", 32, ATM_CELLS, "ADSL with PPPoE: 32, `atm`"),
+    link("pppoe-llcsnap", 40, ATM_CELLS, "ADSL with PPPoE behind LLC/SNAP: 40, `atm`"),
+    distance("datacentre", &[(RTT.name, Value::Time(Duration::from_micros(100)))], "`rtt 100us`"),
+    distance("lan", &[(RTT.name, Value::Time(Duration::from_millis(1)))], "`rtt 1ms`"),
+    distance("metro", &[(RTT.name, Value::Time(Duration::from_millis(10)))], "within a city: `rtt 10ms`"),
+    distance(
+        "regional",
+        &[(RTT.name, Value::Time(Duration::from_millis(30)))],
+        "within a country: `rtt 30ms`",
+    ),
+    distance("internet", &[(RTT.name, Value::Time(Duration::from_millis(100)))], "`rtt 100ms`"),
+    distance(
+        "oceanic",
+        &[(RTT.name, Value::Time(Duration::from_millis(300)))],
+        "across an ocean: `rtt 300ms`",
+    ),
+    distance("satellite", &[(RTT.name, Value::Time(Duration::from_secs(1)))], "geostationary: `rtt 1s`"),
+    distance("interplanetary", &[(RTT.name, Value::Time(Duration::from_secs(1_000)))], "`rtt 1000s`"),
+];
+
+const ATM_CELLS: &[(&str, Value)] = &[(ATM.name, Value::Flag(true))];
+const PTM_CELLS: &[(&str, Value)] = &[(PTM.name, Value::Flag(true))];
+
+/// A kind of link, with its share of the overhead.
+const fn link(
+    name: &'static str,
+    overhead: i64,
+    sets: &'static [(&'static str, Value)],
+    doc: &'static str,
+) -> Keyword {
+    Keyword { name, adds: Some((OVERHEAD.name, overhead)), sets, doc }
+}
+
+const fn distance(name: &'static str, sets: &'static [(&'static str, Value)], doc: &'static str) -> Keyword {
+    Keyword { name, adds: None, sets, doc }
+}

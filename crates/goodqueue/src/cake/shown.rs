@@ -1,10 +1,10 @@
 //! The options of `cake` as tc prints them: a word for each group of flags that exclude each other.
 
-use super::config::{CakeConfig, Classes, Isolation};
-use super::parameters::{
+use super::config::{
     ACK_FILTER, ACK_FILTER_AGGRESSIVE, ATM, AUTORATE_INGRESS, BANDWIDTH, DIFFSERV3, FWMARK, INGRESS,
     MEMLIMIT, MPU, NAT, OVERHEAD, PTM, RAW, RTT, SPLIT_GSO, TRIPLE_ISOLATE, UNLIMITED, WASH,
 };
+use super::config::{CakeConfig, Classes, Isolation};
 use crate::config::{Settings, Value};
 use crate::shown::{Printed, Show, Shown, number, signed};
 

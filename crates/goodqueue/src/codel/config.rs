@@ -2,10 +2,10 @@
 
 use alloc::format;
 
-use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, VARIANT, Value, Variant};
+use crate::config::{ConfigError, Configure, Kind, Link, Settings, VARIANT, Value, Variant};
 use crate::shown::{Printed, Show, Shown};
 use crate::time::Duration;
-use crate::typed::setters;
+use crate::typed::{in_variants, parameters, words};
 
 /// Configuration of [`Codel`](super::Codel).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,25 +36,28 @@ pub struct CodelParams {
     pub startup: Option<Startup>,
 }
 
-/// The count with which a dropping phase starts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Recall {
-    /// 2012 article: `count - 1` within 16 intervals of the drop that was due last.
-    A,
-    /// Nichols' later ns-2 code and the first drafts: `count - 2` within 8 intervals.
-    B,
-    /// Linux and RFC 8289: the drops that the last phase added to the count, within 16 intervals.
-    C,
+words! {
+    /// The count with which a dropping phase starts.
+    pub enum Recall {
+        /// 2012 article: `count - 1` within 16 intervals of the drop that was due last.
+        A = "a",
+        /// Nichols' later ns-2 code and the first drafts: `count - 2` within 8 intervals.
+        B = "b",
+        /// Linux and RFC 8289: the drops that the last phase added to the count, within 16
+        /// intervals.
+        C = "c",
+    }
 }
 
-/// State of a queue that has seen no packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Startup {
-    /// Below target.
-    Zero,
-    /// Above target for longer than an interval, as in ns-2: the first packet is dropped if it
-    /// leaves late.
-    Ns2,
+words! {
+    /// State of a queue that has seen no packet.
+    pub enum Startup {
+        /// Below target.
+        Zero = "zero",
+        /// Above target for longer than an interval, as in ns-2: the first packet is dropped if it
+        /// leaves late.
+        Ns2 = "ns2",
+    }
 }
 
 /// Whose CoDel it is.
@@ -80,9 +83,7 @@ impl CodelConfig {
     /// # Errors
     /// The limit or the interval is 0, or the interval is not representable in the variant.
     pub fn new(limit: u32, params: CodelParams) -> Result<Self, ConfigError> {
-        if limit == 0 {
-            return Err(ConfigError::new(LIMIT.name, "0", "1 to 4294967295 packets"));
-        }
+        LIMIT.check(&Value::Packets(u64::from(limit)))?;
         params.check()?;
         Ok(Self { limit, params })
     }
@@ -105,8 +106,8 @@ impl CodelParams {
     #[must_use]
     pub const fn new(mtu: u32) -> Self {
         Self {
-            target: DEFAULT_TARGET,
-            interval: DEFAULT_INTERVAL,
+            target: TARGET.default_time(),
+            interval: INTERVAL.default_time(),
             ecn: false,
             ce_threshold: None,
             mtu,
@@ -131,9 +132,7 @@ impl CodelParams {
     /// # Errors
     /// The interval is 0, or beyond what the variant's clock can hold.
     pub fn check(&self) -> Result<(), ConfigError> {
-        if self.interval.is_zero() {
-            return Err(ConfigError::new(INTERVAL.name, "0", "more than 0; 100ms suits most networks"));
-        }
+        INTERVAL.check(&Value::Time(self.interval))?;
         if self.variant == CodelVariant::Linux {
             self.check_linux_clock()?;
         }
@@ -164,14 +163,14 @@ impl CodelParams {
         variant: CodelVariant,
     ) -> Result<Self, ConfigError> {
         let params = Self {
-            target: settings.time(TARGET.name).unwrap_or(DEFAULT_TARGET),
-            interval: settings.time(INTERVAL.name).unwrap_or(DEFAULT_INTERVAL),
-            ecn: settings.flag(ECN.name).unwrap_or(ecn),
-            ce_threshold: settings.time(CE_THRESHOLD.name),
+            target: TARGET.read(settings)?,
+            interval: INTERVAL.read(settings)?,
+            ecn,
+            ce_threshold: CE_THRESHOLD.given(settings)?,
             mtu: link.mtu,
             variant,
-            recall: settings.choice(RECALL.name).and_then(Recall::by_name),
-            startup: settings.choice(STARTUP.name).and_then(Startup::by_name),
+            recall: RECALL.given(settings)?,
+            startup: STARTUP.given(settings)?,
         };
         params.check()?;
         Ok(params)
@@ -180,18 +179,15 @@ impl CodelParams {
     /// Adds the shared settings to `settings`.
     #[must_use]
     pub fn add_to_settings(&self, settings: Settings) -> Settings {
-        let mut all = settings
-            .with(TARGET.name, Value::Time(self.target))
-            .with(INTERVAL.name, Value::Time(self.interval))
-            .with(ECN.name, Value::Flag(self.ecn));
+        let mut all = settings.and(&TARGET, self.target).and(&INTERVAL, self.interval).and(&ECN, self.ecn);
         if let Some(threshold) = self.ce_threshold {
-            all.set(CE_THRESHOLD.name, Value::Time(threshold));
+            all.put(&CE_THRESHOLD, threshold);
         }
         if let Some(recall) = self.recall {
-            all.set(RECALL.name, Value::Choice(recall.name()));
+            all.put(&RECALL, recall.name());
         }
         if let Some(startup) = self.startup {
-            all.set(STARTUP.name, Value::Choice(startup.name()));
+            all.put(&STARTUP, startup.name());
         }
         all
     }
@@ -219,61 +215,6 @@ impl CodelVariant {
     }
 }
 
-impl Recall {
-    /// The rule called `name`.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        [Self::A, Self::B, Self::C].into_iter().find(|rule| rule.name() == name)
-    }
-
-    /// Its name after the keyword `recall`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::A => "a",
-            Self::B => "b",
-            Self::C => "c",
-        }
-    }
-}
-
-impl Startup {
-    /// The start called `name`.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        [Self::Zero, Self::Ns2].into_iter().find(|start| start.name() == name)
-    }
-
-    /// Its name after the keyword `startup`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Zero => "zero",
-            Self::Ns2 => "ns2",
-        }
-    }
-}
-
-/// `limit` of a single queue of packets.
-pub(crate) const LIMIT: Parameter = Parameter {
-    name: "limit",
-    unit: Unit::Packets,
-    default: "1000p",
-    source: "Linux sch_codel",
-    range: "1 to 4294967295",
-    doc: "packets that the queue holds",
-};
-
-/// `ecn` of a single queue.
-pub(crate) const ECN: Parameter = Parameter {
-    name: "ecn",
-    unit: Unit::Flag { off: Some("noecn") },
-    default: "noecn",
-    source: "Linux sch_codel",
-    range: "",
-    doc: "mark ECN-capable packets instead of dropping them",
-};
-
 impl Configure for CodelConfig {
     const KIND: Kind = Kind {
         name: "codel",
@@ -289,19 +230,21 @@ impl Configure for CodelConfig {
             Variant { name: "ns2", doc: "Nichols' later ns-2 code of 2012" },
         ],
         children: crate::config::Children::None,
-        parameters: &[LIMIT, TARGET, INTERVAL, ECN, CE_THRESHOLD, RECALL, STARTUP],
+        parameters: PARAMETERS,
     };
     const LIMIT_DROPS_NEXT: bool = true;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let limit = settings.small(LIMIT.name, 1, u64::from(u32::MAX))?;
         let variant =
             settings.choice("variant").and_then(CodelVariant::by_name).unwrap_or(CodelVariant::Rfc8289);
-        Self::new(limit.unwrap_or(DEFAULT_LIMIT), CodelParams::from_settings(settings, link, false, variant)?)
+        Self::new(
+            LIMIT.read(settings)?,
+            CodelParams::from_settings(settings, link, ECN.read(settings)?, variant)?,
+        )
     }
 
     fn to_settings(&self) -> Settings {
-        let limit = Settings::new().with(LIMIT.name, Value::Packets(u64::from(self.limit)));
+        let limit = Settings::new().and(&LIMIT, self.limit);
         self.params.add_to_settings(limit).with("variant", Value::Choice(self.params.variant.name()))
     }
 
@@ -325,80 +268,56 @@ impl Show for CodelConfig {
     ];
 }
 
-setters! {
-    [] CodelConfig,
-    /// Sets `limit`: packets that the queue holds. Default: 1000p. Range: 1 to 4294967295.
-    with_limit(packets);
-    /// Sets `target`: acceptable sojourn time of a standing queue. Default: 5ms. Range: any;
-    /// sensible: 5 to 10 % of interval, and at least the serialization time of one packet.
-    with_target(time);
-    /// Sets `interval`: time within which the sojourn time must fall below target at least once.
-    /// Default: 100ms. Range: more than 0; sensible: the longest expected round-trip time.
-    with_interval(time);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: noecn.
-    with_ecn(flag);
-    /// Sets `ce_threshold`: sojourn time above which every ECN-capable packet is marked. Default:
-    /// off. Range: any.
-    with_ce_threshold(time);
-    /// Sets `recall`: drop count with which the next dropping phase starts. Default: rfc8289,
-    /// linux: c; cacm2012: a; ns2: b. One of `a`, `b`, `c`.
-    with_recall(choice);
-    /// Sets `startup`: state of a queue that has seen no packet. Default: zero. One of `zero`,
-    /// `ns2`.
-    with_startup(choice);
+parameters! {
+    PARAMETERS of [] CodelConfig;
+    /// packets that the queue holds
+    pub(crate) LIMIT: packets "limit", with_limit {
+        default: 1000,
+        range: 1..=4_294_967_295,
+        source: "Linux sch_codel",
+    };
+    /// acceptable sojourn time of a standing queue
+    pub TARGET: time "target", with_target {
+        default: Duration::from_millis(5),
+        range: Duration::ZERO..=Duration::MAX,
+        condition: "sensible: 5 to 10 % of interval, and at least the serialization time of one packet",
+        source: "RFC 8289 §4.2",
+    };
+    /// time within which the sojourn time must fall below target at least once
+    pub INTERVAL: time "interval", with_interval {
+        default: Duration::from_millis(100),
+        range: Duration::from_nanos(1)..=Duration::MAX,
+        condition: "sensible: the longest expected round-trip time",
+        source: "RFC 8289 §4.3",
+    };
+    /// mark ECN-capable packets instead of dropping them
+    pub(crate) ECN: flag "ecn", with_ecn { default: false, off: "noecn", source: "Linux sch_codel" };
+    /// sojourn time above which every ECN-capable packet is marked
+    pub CE_THRESHOLD: time "ce_threshold", with_ce_threshold {
+        derived: "off",
+        range: Duration::ZERO..=Duration::MAX,
+        source: "Linux sch_codel",
+    };
+    /// drop count with which the next dropping phase starts
+    pub RECALL: choice "recall", with_recall {
+        derived: "rfc8289, linux: c; cacm2012: a; ns2: b",
+        words: &["a", "b", "c"],
+        range_in_words: RECALL_RULES,
+        source: "RFC 8289 §5.5; Linux; Nichols & Jacobson 2012; ns-2",
+    };
+    /// state of a queue that has seen no packet
+    pub STARTUP: choice "startup", with_startup {
+        default: "zero",
+        words: &["zero", "ns2"],
+        range_in_words: "zero: below target; ns2: above target for longer than an interval",
+        source: "RFC 8289 §5.3; ns-2 codel.cc",
+    };
 }
 
-setters! { @variant [] CodelConfig }
+in_variants! { [] CodelConfig }
 
-/// `target` of every discipline with CoDel inside.
-pub const TARGET: Parameter = Parameter {
-    name: "target",
-    unit: Unit::Time,
-    default: "5ms",
-    source: "RFC 8289 §4.2",
-    range: "any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet",
-    doc: "acceptable sojourn time of a standing queue",
-};
-
-/// `interval` of every discipline with CoDel inside.
-pub const INTERVAL: Parameter = Parameter {
-    name: "interval",
-    unit: Unit::Time,
-    default: "100ms",
-    source: "RFC 8289 §4.3",
-    range: "more than 0; sensible: the longest expected round-trip time",
-    doc: "time within which the sojourn time must fall below target at least once",
-};
-
-/// `ce_threshold` of every discipline with CoDel inside.
-pub const CE_THRESHOLD: Parameter = Parameter {
-    name: "ce_threshold",
-    unit: Unit::Time,
-    default: "off",
-    source: "Linux sch_codel",
-    range: "any",
-    doc: "sojourn time above which every ECN-capable packet is marked",
-};
-
-/// `recall` of every discipline that lets its user choose.
-pub const RECALL: Parameter = Parameter {
-    name: "recall",
-    unit: Unit::Choice(&["a", "b", "c"]),
-    default: "rfc8289, linux: c; cacm2012: a; ns2: b",
-    source: "RFC 8289 §5.5; Linux; Nichols & Jacobson 2012; ns-2",
-    range: "a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals",
-    doc: "drop count with which the next dropping phase starts",
-};
-
-/// `startup` of every discipline that lets its user choose.
-pub const STARTUP: Parameter = Parameter {
-    name: "startup",
-    unit: Unit::Choice(&["zero", "ns2"]),
-    default: "zero",
-    source: "RFC 8289 §5.3; ns-2 codel.cc",
-    range: "zero: below target; ns2: above target for longer than an interval",
-    doc: "state of a queue that has seen no packet",
-};
+/// The words of `recall`.
+pub(crate) const RECALL_RULES: &str = "a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals";
 
 /// `target` as tc prints it.
 pub(crate) const TARGET_SHOWN: Shown = Shown::Computed(TARGET.name, |all| in_clock(all, TARGET.name));
@@ -416,13 +335,6 @@ fn in_clock(settings: &Settings, name: &str) -> Option<Printed> {
     let kept = if is_linux { Duration::from_nanos(span.as_nanos() >> 10 << 10) } else { span };
     Some(Value::Time(kept).into())
 }
-
-/// RFC 8289 §4.2.
-const DEFAULT_TARGET: Duration = Duration::from_millis(5);
-/// RFC 8289 §4.3.
-const DEFAULT_INTERVAL: Duration = Duration::from_millis(100);
-/// Linux sch_codel.
-const DEFAULT_LIMIT: u32 = 1000;
 
 /// The parameter error that both laws raise.
 fn out_of_range(parameter: &'static str, span: Duration, allowed: &'static str) -> ConfigError {

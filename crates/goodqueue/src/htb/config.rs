@@ -3,12 +3,12 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use crate::bucket::{ByteCost, Framing};
-use crate::config::{Child, Children, ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value};
+use crate::bucket::{ByteCost, Framing, LINKLAYER, MPU, OVERHEAD};
+use crate::config::{Child, Children, ConfigError, Configure, Kind, Link, Settings};
 use crate::nesting::{self, InnerConfig};
 use crate::shown::{Show, Shown};
 use crate::time::Rate;
-use crate::typed::{self, setters};
+use crate::typed::{self, parameters};
 
 /// Place of a class in the order of the numbers.
 pub(super) type Index = u32;
@@ -102,25 +102,21 @@ impl<C: InnerConfig> HtbClass<C> {
         link: &Link,
     ) -> Result<Self, ConfigError> {
         let settings = &child.settings;
-        let number = |name, low: u64, high: u64| -> Result<Option<u32>, ConfigError> {
-            settings.small(name, low, high)
-        };
         let rate = settings
             .rate(RATE.name)
             .ok_or_else(|| ConfigError::new(RATE.name, "", "a rate; every class has one"))?;
-        let ceil = settings.rate(CEIL.name).unwrap_or(rate);
+        let ceil = CEIL.read_or(settings, rate)?;
         let framing = Framing::from_settings(settings)?;
         let cost = |name, given: Rate| match ByteCost::new(given) {
             Some(plain) => Ok(plain.framed(framing)),
-            None => Err(ConfigError::new(name, alloc::format!("{given}"), RATE_RANGE)),
+            None => Err(ConfigError::new(name, alloc::format!("{given}"), RATE.range_text())),
         };
         let (rate_cost, ceil_cost) = (cost(RATE.name, rate)?, cost(CEIL.name, ceil)?);
-        let burst = number(BURST.name, 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
-        let cburst = number(CBURST.name, 1, u64::from(u32::MAX))?.unwrap_or(DEFAULT_BURST);
-        let prio = number(PRIO.name, 0, u64::from(u32::MAX))?.unwrap_or(0).min(7);
+        let burst = BURST.read(settings)?;
+        let cburst = CBURST.read(settings)?;
+        let prio = PRIO.read::<u32>(settings)?.min(7);
         let derived = (rate.as_bps() / 8 / u64::from(r2q.max(1))).clamp(MIN_QUANTUM, MAX_QUANTUM);
-        let quantum = number(QUANTUM.name, 1, u64::from(i32::MAX.unsigned_abs()))?
-            .unwrap_or_else(|| u32::try_from(derived).unwrap_or(1));
+        let quantum = QUANTUM.read_or(settings, u32::try_from(derived).unwrap_or(1))?;
         let terms = Terms {
             rate: rate_cost,
             ceil: ceil_cost,
@@ -154,7 +150,7 @@ impl<C: InnerConfig> HtbConfig<C> {
         [rate, ceil]: [Rate; 2],
         inner: &C,
     ) -> Result<Self, ConfigError> {
-        let own = Settings::new().with(RATE.name, Value::Rate(rate)).with(CEIL.name, Value::Rate(ceil));
+        let own = Settings::new().and(&RATE, rate).and(&CEIL, ceil);
         typed::with_child(self, Child { parent, ..nesting::child(minor, own, inner) })
     }
 
@@ -169,7 +165,7 @@ impl<C: InnerConfig> HtbConfig<C> {
         parent: u32,
         [rate, ceil]: [Rate; 2],
     ) -> Result<Self, ConfigError> {
-        let settings = Settings::new().with(RATE.name, Value::Rate(rate)).with(CEIL.name, Value::Rate(ceil));
+        let settings = Settings::new().and(&RATE, rate).and(&CEIL, ceil);
         typed::with_child(self, Child { class: minor, parent, settings, qdisc: None })
     }
 }
@@ -178,15 +174,7 @@ impl<C: InnerConfig> Configure for HtbConfig<C> {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let number = |name, low: u64| -> Result<Option<u32>, ConfigError> {
-            settings.small(name, low, u64::from(u32::MAX))
-        };
-        let default = match settings.get(DEFAULT.name) {
-            Some(Value::Class(minor)) => minor,
-            _ => 0,
-        };
-        let r2q = number(R2Q.name, 1)?.unwrap_or(10);
-        let direct_qlen = number(DIRECT_QLEN.name, 1)?.unwrap_or(1000);
+        let r2q = R2Q.read(settings)?;
         let children = settings.children();
         nesting::check_minors(children)?;
         let parents: BTreeSet<u32> = children.iter().map(|child| child.parent).collect();
@@ -197,7 +185,8 @@ impl<C: InnerConfig> Configure for HtbConfig<C> {
             classes.push(class.map_err(|error| error.in_class(child.class))?);
         }
         classes.sort_by_key(|class| class.minor);
-        let config = Self { default, r2q, direct_qlen, classes };
+        let config =
+            Self { default: DEFAULT.read(settings)?, r2q, direct_qlen: DIRECT_QLEN.read(settings)?, classes };
         for class in &config.classes {
             let (mut above, mut depth) = (class.parent, 1);
             while above != 0 {
@@ -215,17 +204,17 @@ impl<C: InnerConfig> Configure for HtbConfig<C> {
 
     fn to_settings(&self) -> Settings {
         let settings = Settings::new()
-            .with(DEFAULT.name, Value::Class(self.default))
-            .with(R2Q.name, Value::Integer(u64::from(self.r2q)))
-            .with(DIRECT_QLEN.name, Value::Packets(u64::from(self.direct_qlen)));
+            .and(&DEFAULT, self.default)
+            .and(&R2Q, self.r2q)
+            .and(&DIRECT_QLEN, self.direct_qlen);
         self.classes.iter().fold(settings, |all, class| {
             let mut own = Settings::new()
-                .with(RATE.name, Value::Rate(class.rate))
-                .with(CEIL.name, Value::Rate(class.ceil))
-                .with(BURST.name, Value::Bytes(u64::from(class.burst)))
-                .with(CBURST.name, Value::Bytes(u64::from(class.cburst)))
-                .with(PRIO.name, Value::Integer(u64::from(class.prio)))
-                .with(QUANTUM.name, Value::Bytes(u64::from(class.quantum)));
+                .and(&RATE, class.rate)
+                .and(&CEIL, class.ceil)
+                .and(&BURST, class.burst)
+                .and(&CBURST, class.cburst)
+                .and(&PRIO, class.prio)
+                .and(&QUANTUM, class.quantum);
             class.framing.add_to_settings(&mut own);
             let qdisc = class.leaf.as_ref().map(|leaf| (leaf.kind().name, leaf.to_settings()));
             all.with_child(Child { class: class.minor, parent: class.parent, settings: own, qdisc })
@@ -242,16 +231,18 @@ impl<C: InnerConfig> Show for HtbConfig<C> {
     ];
 }
 
-setters! {
-    [C: InnerConfig] HtbConfig<C>,
-    /// Sets `default`: class of packets that have none; 0: they bypass all classes. Default: 0.
-    with_default(class);
-    /// Sets `r2q`: divisor that turns a class's rate in bytes per second into its quantum. Default:
-    /// 10. Range: 1 to 4294967295.
-    with_r2q(integer);
-    /// Sets `direct_qlen`: packets without a class that may wait. Default: 1000p. Range: 1 to
-    /// 4294967295.
-    with_direct_qlen(packets);
+parameters! {
+    PARAMETERS of [C: InnerConfig] HtbConfig<C>;
+    /// class of packets that have none; 0: they bypass all classes
+    DEFAULT: class "default", with_default { default: 0, source: "tc" };
+    /// divisor that turns a class's rate in bytes per second into its quantum
+    R2Q: integer "r2q", with_r2q { default: 10, range: 1..=4_294_967_295, source: "tc" };
+    /// packets without a class that may wait
+    DIRECT_QLEN: packets "direct_qlen", with_direct_qlen {
+        default: 1000,
+        range: 1..=4_294_967_295,
+        source: "Linux: txqueuelen of Ethernet",
+    };
 }
 
 const KIND: Kind = Kind {
@@ -259,22 +250,10 @@ const KIND: Kind = Kind {
     summary: "Hierarchical token bucket: classes with assured rates that may borrow up to their ceilings",
     reference: "Devera 2002; tc-htb(8)",
     variants: &[],
-    children: Children::Classes(&[
-        RATE,
-        CEIL,
-        BURST,
-        CBURST,
-        PRIO,
-        QUANTUM,
-        Framing::OVERHEAD,
-        Framing::MPU,
-        Framing::LINKLAYER,
-    ]),
-    parameters: &[DEFAULT, R2Q, DIRECT_QLEN],
+    children: Children::Classes(CLASS_PARAMETERS),
+    parameters: PARAMETERS,
 };
 
-const RATE_RANGE: &str = "8bit or more";
-const DEFAULT_BURST: u32 = 1600;
 /// Gauge of the packets that bypassed all classes.
 pub(super) const DIRECT_PACKETS: &str = "direct_packets_stat";
 /// Linux `TC_HTB_MAXDEPTH`.
@@ -282,83 +261,34 @@ pub(super) const LEVELS: usize = 8;
 const MIN_QUANTUM: u64 = 1000;
 const MAX_QUANTUM: u64 = 200_000;
 
-pub(super) const RATE: Parameter = Parameter {
-    name: "rate",
-    unit: Unit::Rate,
-    default: "none",
-    source: "tc wants one",
-    range: RATE_RANGE,
-    doc: "rate that the class is guaranteed",
-};
-
-pub(super) const CEIL: Parameter = Parameter {
-    name: "ceil",
-    unit: Unit::Rate,
-    default: "rate",
-    source: "tc",
-    range: RATE_RANGE,
-    doc: "rate up to which the class may borrow",
-};
-
-const BURST: Parameter = Parameter {
-    name: "burst",
-    unit: Unit::Bytes,
-    default: "1600",
-    source: "tc",
-    range: "1 to 4294967295",
-    doc: "bytes that may leave at once at the guaranteed rate",
-};
-
-const CBURST: Parameter = Parameter {
-    name: "cburst",
-    unit: Unit::Bytes,
-    default: "1600",
-    source: "tc",
-    range: "1 to 4294967295",
-    doc: "bytes that may leave at once at the ceiling",
-};
-
-const PRIO: Parameter = Parameter {
-    name: "prio",
-    unit: Unit::Integer,
-    default: "0",
-    source: "tc",
-    range: "0 to 7; limited to 7",
-    doc: "order of borrowing, the lowest number first",
-};
-
-const QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    unit: Unit::Bytes,
-    default: "rate / r2q, within 1000 to 200000",
-    source: "Linux sch_htb",
-    range: "1 to 2147483647",
-    doc: "bytes that a leaf class borrows per turn",
-};
-
-const DEFAULT: Parameter = Parameter {
-    name: "default",
-    unit: Unit::Class,
-    default: "0",
-    source: "tc",
-    range: "",
-    doc: "class of packets that have none; 0: they bypass all classes",
-};
-
-const R2Q: Parameter = Parameter {
-    name: "r2q",
-    unit: Unit::Integer,
-    default: "10",
-    source: "tc",
-    range: "1 to 4294967295",
-    doc: "divisor that turns a class's rate in bytes per second into its quantum",
-};
-
-const DIRECT_QLEN: Parameter = Parameter {
-    name: "direct_qlen",
-    unit: Unit::Packets,
-    default: "1000p",
-    source: "Linux: txqueuelen of Ethernet",
-    range: "1 to 4294967295",
-    doc: "packets without a class that may wait",
-};
+parameters! {
+    CLASS_PARAMETERS;
+    /// rate that the class is guaranteed
+    pub(super) RATE: rate "rate" {
+        derived: "none",
+        range: Rate::from_bps(8)..=Rate::MAX,
+        source: "tc wants one",
+    };
+    /// rate up to which the class may borrow
+    pub(super) CEIL: rate "ceil" { derived: "rate", range: Rate::from_bps(8)..=Rate::MAX, source: "tc" };
+    /// bytes that may leave at once at the guaranteed rate
+    BURST: bytes "burst" { default: 1600, range: 1..=4_294_967_295, source: "tc" };
+    /// bytes that may leave at once at the ceiling
+    CBURST: bytes "cburst" { default: 1600, range: 1..=4_294_967_295, source: "tc" };
+    /// order of borrowing, the lowest number first
+    PRIO: integer "prio" {
+        default: 0,
+        range: 0..=4_294_967_295,
+        range_in_words: "0 to 7; limited to 7",
+        source: "tc",
+    };
+    /// bytes that a leaf class borrows per turn
+    QUANTUM: bytes "quantum" {
+        derived: "rate / r2q, within 1000 to 200000",
+        range: 1..=2_147_483_647,
+        source: "Linux sch_htb",
+    };
+    OVERHEAD: bytes;
+    MPU: bytes;
+    LINKLAYER: choice;
+}

@@ -8,7 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::account::{Account, Quantity};
-use crate::config::{ConfigError, Parameter, Settings, Unit};
+use crate::config::{Declaration, Parameter};
 use crate::flow_queue::FlowAqm;
 use crate::head::{CodelTally, Head, Mark, Source, mark};
 use crate::largest::Largest;
@@ -498,32 +498,16 @@ impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
     }
 }
 
-/// `limit`, `flows` and `quantum` of the disciplines that serve bins.
-pub(crate) fn shape(settings: &Settings, quanta: bool) -> Result<(u32, u32, u32), ConfigError> {
-    let quantum = settings.small_or("quantum", 0, MAX_QUANTUM, 0)?;
-    if quantum > 0 && !quanta {
-        return Err(ConfigError::new("quantum", alloc::format!("{quantum}"), "0 but with variant cablelabs"));
-    }
-    let limit = settings.small_or(LIMIT.name, 1, MAX_LIMIT, 1000)?;
-    Ok((limit, settings.small_or(FLOWS.name, 1, 65_536, 1024)?, quantum))
-}
+/// `limit` of the disciplines that serve bins.
+pub(crate) const LIMIT: Parameter = Declaration::packets("limit")
+    .default(1000)
+    .range(1..=16_777_216)
+    .source("ours; ns-2's scripts set it")
+    .meaning("packets that all bins together hold");
 
-pub(crate) const LIMIT: Parameter = Parameter {
-    name: "limit",
-    unit: Unit::Packets,
-    default: "1000p",
-    source: "ours; ns-2's scripts set it",
-    range: "1 to 16777216",
-    doc: "packets that all bins together hold",
-};
-pub(crate) const FLOWS: Parameter = Parameter {
-    name: "flows",
-    unit: Unit::Integer,
-    default: "1024",
-    source: "ns-2 sfqcodel",
-    range: "1 to 65536",
-    doc: "number of bins; does not change while packets are queued",
-};
-
-const MAX_LIMIT: u64 = 1 << 24;
-const MAX_QUANTUM: u64 = 1 << 30;
+/// `flows` of the disciplines that serve bins.
+pub(crate) const FLOWS: Parameter = Declaration::integer("flows")
+    .default(1024)
+    .range(1..=65_536)
+    .source("ns-2 sfqcodel")
+    .meaning("number of bins; does not change while packets are queued");

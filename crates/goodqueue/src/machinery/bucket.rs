@@ -1,8 +1,29 @@
 //! Token-bucket arithmetic as Linux does it: tokens are nanoseconds, and a packet costs the time
 //! that it takes at the rate, by a multiplication and a shift (`psched_l2t_ns`), rounded down.
 
-use crate::config::{ConfigError, Parameter, Settings, Unit, Value};
+use crate::config::{ConfigError, Declaration, Parameter, Settings};
 use crate::time::Rate;
+
+/// The parameter [`Framing::overhead`].
+pub(crate) const OVERHEAD: Parameter = Declaration::bytes("overhead")
+    .default(0)
+    .range(0..=65_535)
+    .source("tc")
+    .meaning("bytes that the link adds to each packet");
+
+/// The parameter [`Framing::mpu`].
+pub(crate) const MPU: Parameter = Declaration::bytes("mpu")
+    .default(0)
+    .range(0..=65_535)
+    .source("tc")
+    .meaning("smallest length of a packet on the link, overhead included");
+
+/// The parameter [`Framing::linklayer`].
+pub(crate) const LINKLAYER: Parameter = Declaration::choice("linklayer")
+    .default("ethernet")
+    .words(&["ethernet", "atm", "adsl"])
+    .source("tc")
+    .meaning("framing of the link; `atm` and `adsl` send cells of 53 bytes that carry 48");
 
 /// What bytes cost at a rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,50 +44,24 @@ pub(crate) struct Framing {
 }
 
 impl Framing {
-    pub(crate) const OVERHEAD: Parameter = Parameter {
-        name: "overhead",
-        unit: Unit::Bytes,
-        default: "0",
-        source: "tc",
-        range: "0 to 65535",
-        doc: "bytes that the link adds to each packet",
-    };
-    pub(crate) const MPU: Parameter = Parameter {
-        name: "mpu",
-        unit: Unit::Bytes,
-        default: "0",
-        source: "tc",
-        range: "0 to 65535",
-        doc: "smallest length of a packet on the link, overhead included",
-    };
-    pub(crate) const LINKLAYER: Parameter = Parameter {
-        name: "linklayer",
-        unit: Unit::Choice(&["ethernet", "atm", "adsl"]),
-        default: "ethernet",
-        source: "tc",
-        range: "",
-        doc: "framing of the link; `atm` and `adsl` send cells of 53 bytes that carry 48",
-    };
-
     pub(crate) fn from_settings(settings: &Settings) -> Result<Self, ConfigError> {
-        let bytes = |name| -> Result<u16, ConfigError> {
-            let given = settings.small(name, 0, u64::from(u16::MAX))?;
-            Ok(given.and_then(|value| u16::try_from(value).ok()).unwrap_or(0))
-        };
-        let atm = matches!(settings.choice("linklayer"), Some("atm" | "adsl"));
-        Ok(Self { overhead: bytes("overhead")?, mpu: bytes("mpu")?, atm })
+        Ok(Self {
+            overhead: OVERHEAD.read(settings)?,
+            mpu: MPU.read(settings)?,
+            atm: LINKLAYER.read::<&str>(settings)? != "ethernet",
+        })
     }
 
     /// Adds the settings that differ from the defaults.
     pub(crate) fn add_to_settings(self, settings: &mut Settings) {
         if self.overhead > 0 {
-            settings.set("overhead", Value::Bytes(u64::from(self.overhead)));
+            settings.put(&OVERHEAD, self.overhead);
         }
         if self.mpu > 0 {
-            settings.set("mpu", Value::Bytes(u64::from(self.mpu)));
+            settings.put(&MPU, self.mpu);
         }
         if self.atm {
-            settings.set("linklayer", Value::Choice("atm"));
+            settings.put(&LINKLAYER, "atm");
         }
     }
 

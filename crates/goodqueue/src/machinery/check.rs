@@ -8,7 +8,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::config::{Child, Children, ConfigError, Kind, Parameter, Settings, Unit, VARIANT, Value};
+use crate::config::{
+    Child, Children, Condition, ConfigError, Kind, Literal, Parameter, Range, Setting, Settings, Unit,
+    VARIANT, Value,
+};
 
 impl Kind {
     /// Checks `settings`, and those of its classes, against the tables of this discipline.
@@ -66,28 +69,70 @@ fn check_value(
         let allowed = format!("a parameter of {owner}: {}", names.join(", "));
         return Err(ConfigError::new(name, format!("{value}"), allowed));
     };
-    if !parameter.unit.takes(value) {
-        return Err(ConfigError::new(name, format!("{value}"), parameter.unit.in_words()));
-    }
-    match (value, parameter.bounds()) {
-        (Value::Packets(number) | Value::Bytes(number) | Value::Integer(number), Some((low, high)))
-            if !(low..=high).contains(number) =>
-        {
-            Err(ConfigError::new(name, format!("{value}"), format!("a value from {low} to {high}")))
-        }
-        (Value::Probability(part), _) if !(0.0..=1.0).contains(part) => {
-            Err(ConfigError::new(name, format!("{value}"), "a value from 0 to 1"))
-        }
-        _ => Ok(()),
-    }
+    parameter.check(value)
 }
 
 impl Parameter {
-    /// Returns the bounds of a whole number, if [`Self::range`] is of the form `1 to 65536`.
-    #[must_use]
-    pub fn bounds(&self) -> Option<(u64, u64)> {
-        let (low, high) = self.range.split_once(" to ")?;
-        Some((low.parse().ok()?, high.parse().ok()?))
+    /// Checks that `value` is of this parameter's unit and within its range.
+    ///
+    /// # Errors
+    /// It is not. The error names the range.
+    pub fn check(&self, value: &Value) -> Result<(), ConfigError> {
+        let refuse = |allowed: String| Err(ConfigError::new(self.name, format!("{value}"), allowed));
+        if !self.unit.takes(value) {
+            return refuse(self.unit.in_words());
+        }
+        match value {
+            Value::Probability(part) if !(0.0..=1.0).contains(part) => refuse("a value from 0 to 1".into()),
+            _ if !self.range.contains(value) => refuse(self.allowed()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the value in `settings`, or else the default of the variant in `settings`.
+    ///
+    /// # Errors
+    /// `T` cannot hold the value, or there is neither a value nor a default.
+    pub fn read<T: Setting>(&self, settings: &Settings) -> Result<T, ConfigError> {
+        if let Some(given) = self.given(settings)? {
+            return Ok(given);
+        }
+        let default = self.default_of(settings.choice(VARIANT).unwrap_or_default());
+        match default.as_ref().and_then(T::from_value) {
+            Some(value) => Ok(value),
+            None => Err(ConfigError::new(self.name, "", self.unit.in_words())),
+        }
+    }
+
+    /// Returns the value in `settings`, or else `default`, which is derived from other values.
+    ///
+    /// # Errors
+    /// `T` cannot hold the value.
+    pub fn read_or<T: Setting>(&self, settings: &Settings, default: T) -> Result<T, ConfigError> {
+        Ok(self.given(settings)?.unwrap_or(default))
+    }
+
+    /// Returns the value in `settings`, if there is one.
+    ///
+    /// # Errors
+    /// `T` cannot hold the value.
+    pub fn given<T: Setting>(&self, settings: &Settings) -> Result<Option<T>, ConfigError> {
+        let Some(value) = settings.get(self.name) else { return Ok(None) };
+        match T::from_value(&value) {
+            Some(given) => Ok(Some(given)),
+            None => Err(ConfigError::new(self.name, format!("{value}"), self.allowed())),
+        }
+    }
+
+    /// Returns the admissible values for an error message.
+    fn allowed(&self) -> String {
+        match (self.range, self.condition) {
+            // The smallest fraction has many digits.
+            (Range::Within(Literal::Probability(_), _), Condition::Instead(words)) => words.into(),
+            (Range::Within(low, high), _) if !high.is_greatest() => format!("a value from {low} to {high}"),
+            (Range::Any, _) => self.unit.in_words(),
+            _ => self.range_text(),
+        }
     }
 }
 

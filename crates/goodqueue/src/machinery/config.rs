@@ -7,12 +7,16 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt;
 
 use crate::time::{Duration, Rate};
+
+pub use crate::parameter::{
+    Condition, Declaration, DefaultValue, Literal, Parameter, Range, Setting, Table, Unit, Value,
+    VariantDefaults,
+};
 
 /// A discipline as its users see it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -76,47 +80,6 @@ pub struct Variant {
     pub doc: &'static str,
 }
 
-/// One parameter.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Parameter {
-    /// The word in tc's grammar. A name `a.b` is one that tc writes without a name, behind the
-    /// value of `a` and the parameters `a.…` that come before it in the table: `delay 100ms 10ms`.
-    pub name: &'static str,
-    /// What values it takes.
-    pub unit: Unit,
-    /// The default as it would be written, or in words where it is derived.
-    pub default: &'static str,
-    /// Where the default comes from.
-    pub source: &'static str,
-    /// Admissible values, in words.
-    pub range: &'static str,
-    /// What it does.
-    pub doc: &'static str,
-}
-
-impl Parameter {
-    /// Returns a parameter without a range. `default` is written as in a `tc` line.
-    #[must_use]
-    pub const fn new(name: &'static str, unit: Unit, default: &'static str, doc: &'static str) -> Self {
-        Self { name, unit, default, source: "", range: "", doc }
-    }
-
-    /// Returns the same parameter with its range. Whole numbers are checked against a range such as
-    /// `1 to 65536`.
-    #[must_use]
-    pub const fn with_range(mut self, range: &'static str) -> Self {
-        self.range = range;
-        self
-    }
-
-    /// Returns the same parameter with the document that its default comes from.
-    #[must_use]
-    pub const fn with_source(mut self, source: &'static str) -> Self {
-        self.source = source;
-        self
-    }
-}
-
 /// A word that stands for settings of other parameters, as `docsis` of cake does for `mpu 64 noatm`
 /// and 18 bytes of overhead.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -129,101 +92,6 @@ pub struct Keyword {
     pub sets: &'static [(&'static str, Value)],
     /// Purpose, and the settings for which it stands.
     pub doc: &'static str,
-}
-
-/// How the value of a parameter is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unit {
-    /// A number of packets: `1000` or `1000p`.
-    Packets,
-    /// A size: `1514`, `32mb`, `60kb`.
-    Bytes,
-    /// A time: `5ms`; a bare number is microseconds, as in tc.
-    Time,
-    /// A time whose bare number is seconds (sfq's `perturb`).
-    Seconds,
-    /// A rate: `10mbit`; a bare number is bits per second.
-    Rate,
-    /// A whole number.
-    Integer,
-    /// A whole number that may be below zero.
-    Signed,
-    /// The minor number of a class: hexadecimal, as in tc.
-    Class,
-    /// A fraction between 0 and 1.
-    Probability,
-    /// A word that switches something on, and the word that switches it off.
-    Flag {
-        /// The word for "off", if tc has one.
-        off: Option<&'static str>,
-    },
-    /// One of several words.
-    Choice(&'static [&'static str]),
-    /// One of several words, or a table.
-    Table(&'static [&'static str]),
-    /// A band for each of sixteen priorities: up to sixteen numbers, the rest as by default.
-    Priomap,
-}
-
-/// A value with its unit resolved.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Value {
-    /// Packets.
-    Packets(u64),
-    /// Bytes.
-    Bytes(u64),
-    /// A span of time.
-    Time(Duration),
-    /// A rate.
-    Rate(Rate),
-    /// A whole number.
-    Integer(u64),
-    /// A whole number that may be below zero.
-    Signed(i64),
-    /// The minor number of a class.
-    Class(u32),
-    /// A fraction.
-    Probability(f64),
-    /// On or off.
-    Flag(bool),
-    /// A word.
-    Choice(&'static str),
-    /// A table that has none of the words for a name.
-    Table(Arc<Table>),
-    /// A band, counted from 0, for each priority.
-    Priomap([u8; 16]),
-}
-
-/// Numbers, and the name under which they are asked for.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Table {
-    /// The word in tc's grammar, such as the path of a file.
-    pub name: String,
-    /// The numbers.
-    pub entries: Vec<i16>,
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Packets(n) => write!(f, "{n}p"),
-            Self::Bytes(n) | Self::Integer(n) => write!(f, "{n}"),
-            Self::Signed(n) => write!(f, "{n}"),
-            Self::Class(minor) => write!(f, "{minor:x}"),
-            Self::Time(span) => write!(f, "{span}"),
-            Self::Rate(rate) => write!(f, "{rate}"),
-            Self::Probability(p) => write!(f, "{p}"),
-            Self::Flag(on) => f.write_str(if *on { "on" } else { "off" }),
-            Self::Choice(word) => f.write_str(word),
-            Self::Table(table) => f.write_str(&table.name),
-            Self::Priomap(bands) => {
-                for (index, band) in bands.iter().enumerate() {
-                    write!(f, "{}{band}", if index > 0 { " " } else { "" })?;
-                }
-                Ok(())
-            }
-        }
-    }
 }
 
 /// The setting that every discipline with variants has.
@@ -314,6 +182,18 @@ impl Settings {
         self
     }
 
+    /// Sets `parameter` to `value`.
+    pub fn put(&mut self, parameter: &Parameter, value: impl Setting) {
+        self.set(parameter.name, value.into_value(parameter.unit));
+    }
+
+    /// Returns the settings with `parameter` set to `value`.
+    #[must_use]
+    pub fn and(mut self, parameter: &Parameter, value: impl Setting) -> Self {
+        self.put(parameter, value);
+        self
+    }
+
     /// Adds a class, a band or the one inner discipline, behind those that were given.
     pub fn add_child(&mut self, child: Child) {
         self.children.push(child);
@@ -399,86 +279,6 @@ impl Settings {
             Some(Value::Choice(word)) => Some(word),
             _ => None,
         }
-    }
-
-    /// Returns the signed number set for `name`.
-    ///
-    /// # Errors
-    /// The number is not within `low..=high`.
-    pub fn signed(&self, name: &'static str, low: i32, high: i32) -> Result<Option<i32>, ConfigError> {
-        let given = match self.get(name) {
-            Some(Value::Signed(n)) => i32::try_from(n).ok(),
-            Some(Value::Integer(n)) => i32::try_from(n).ok(),
-            _ => return Ok(None),
-        };
-        match given.filter(|n| (low..=high).contains(n)) {
-            Some(n) => Ok(Some(n)),
-            None => Err(self.refused(name, alloc::format!("a value from {low} to {high}"))),
-        }
-    }
-
-    fn refused(&self, name: &'static str, allowed: String) -> ConfigError {
-        let value = self.get(name).map_or_else(String::new, |value| alloc::format!("{value}"));
-        ConfigError::new(name, value, allowed)
-    }
-
-    /// Returns the number set for `name`, of any unit.
-    ///
-    /// # Errors
-    /// The number is not within `low..=high`.
-    pub fn number(&self, name: &'static str, low: u64, high: u64) -> Result<Option<u64>, ConfigError> {
-        let given = match self.get(name) {
-            Some(Value::Packets(n) | Value::Bytes(n) | Value::Integer(n)) => n,
-            Some(Value::Rate(rate)) => rate.as_bps(),
-            Some(Value::Time(span)) => span.as_nanos(),
-            _ => return Ok(None),
-        };
-        if (low..=high).contains(&given) {
-            return Ok(Some(given));
-        }
-        // Bounds are shown in the unit in which they can be written.
-        let show = |bound: u64| match self.get(name) {
-            Some(Value::Time(_)) => alloc::format!("{}", Duration::from_nanos(bound)),
-            Some(Value::Rate(_)) => alloc::format!("{}", Rate::from_bps(bound)),
-            _ => alloc::format!("{bound}"),
-        };
-        Err(self.refused(name, alloc::format!("a value from {} to {}", show(low), show(high))))
-    }
-
-    /// Like [`Self::number`], for a number that fits in 32 bits.
-    ///
-    /// # Errors
-    /// The number is out of range.
-    pub fn small(&self, name: &'static str, low: u64, high: u64) -> Result<Option<u32>, ConfigError> {
-        let given = self.number(name, low, high.min(u64::from(u32::MAX)))?;
-        Ok(given.and_then(|value| u32::try_from(value).ok()))
-    }
-
-    /// Like [`Self::small`], with the number for a setting that is not given.
-    ///
-    /// # Errors
-    /// The number is out of range.
-    pub fn small_or(
-        &self,
-        name: &'static str,
-        low: u64,
-        high: u64,
-        default: u32,
-    ) -> Result<u32, ConfigError> {
-        Ok(self.small(name, low, high)?.unwrap_or(default))
-    }
-
-    /// Returns `bandwidth`, or else the rate of the link. An unknown rate counts as 10 Mbit/s, as
-    /// in tc (tc-red(8)).
-    ///
-    /// # Errors
-    /// `bandwidth` is less than one byte per second.
-    pub(crate) fn bandwidth(&self, link: &Link) -> Result<Rate, ConfigError> {
-        Ok(match (self.number("bandwidth", 8, u64::MAX)?, link.rate.as_bps()) {
-            (Some(bits), _) => Rate::from_bps(bits),
-            (None, 0) => Rate::from_bps(10_000_000),
-            (None, bits) => Rate::from_bps(bits.max(8)),
-        })
     }
 }
 

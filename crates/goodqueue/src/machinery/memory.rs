@@ -7,7 +7,7 @@
 //! `kmalloc_reserve`; so the recordings have it). A network card's driver often gives every packet
 //! a buffer of the same size.
 
-use crate::config::{ConfigError, Parameter, Settings, Unit, Value};
+use crate::config::{ConfigError, Declaration, Parameter, Settings};
 use crate::packet::Packet;
 
 /// Rule for the memory of a packet.
@@ -23,26 +23,24 @@ pub(crate) enum Buffers {
 }
 
 /// The parameter that chooses the rule. Its default is an argument of [`Buffers::from_settings`].
-pub(crate) const TRUESIZE: Parameter = Parameter {
-    name: "truesize",
-    unit: Unit::Bytes,
-    default: "linux: as Linux allocates; others: the packet's length",
-    source: "Linux skb->truesize",
-    range: "1 to 1073741824",
-    doc: "memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths",
-};
+pub(crate) const TRUESIZE: Parameter = Declaration::bytes("truesize")
+    .derived("linux: as Linux allocates; others: the packet's length")
+    .range(1..=1_073_741_824)
+    .source("Linux skb->truesize")
+    .meaning(
+        "memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths",
+    );
 
 impl Buffers {
     /// Returns the rule of `truesize`, or `default` if it is not set.
     pub(crate) fn from_settings(settings: &Settings, default: Self) -> Result<Self, ConfigError> {
-        let given = settings.number(TRUESIZE.name, 1, 1 << 30)?.and_then(|bytes| u32::try_from(bytes).ok());
-        Ok(given.map_or(default, Self::OfDriver))
+        Ok(TRUESIZE.given(settings)?.map_or(default, Self::OfDriver))
     }
 
     /// Adds the rule to `settings`.
     pub(crate) fn add_to(self, settings: Settings) -> Settings {
         match self {
-            Self::OfDriver(bytes) => settings.with(TRUESIZE.name, Value::Bytes(u64::from(bytes))),
+            Self::OfDriver(bytes) => settings.and(&TRUESIZE, bytes),
             Self::Bare | Self::Allocated => settings,
         }
     }

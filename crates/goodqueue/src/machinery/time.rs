@@ -100,6 +100,9 @@ impl Duration {
 }
 
 impl Rate {
+    /// The highest rate.
+    pub const MAX: Self = Self(u64::MAX);
+
     /// A rate of `bits` bits per second.
     #[must_use]
     pub const fn from_bps(bits: u64) -> Self {

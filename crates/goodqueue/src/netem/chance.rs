@@ -1,5 +1,6 @@
 //! Probabilities in Linux's units, and random draws that depend on the previous draw.
 
+use crate::config::{Setting, Unit, Value};
 use crate::random::{Random as _, Source};
 
 /// A fraction, for instance of the packets.
@@ -27,6 +28,16 @@ impl Share {
 
     pub(super) const fn is_zero(self) -> bool {
         self.scaled == 0
+    }
+}
+
+impl Setting for Share {
+    fn from_value(value: &Value) -> Option<Self> {
+        f64::from_value(value).map(Self::new)
+    }
+
+    fn into_value(self, unit: Unit) -> Value {
+        self.fraction.into_value(unit)
     }
 }
 

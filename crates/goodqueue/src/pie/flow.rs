@@ -1,13 +1,13 @@
 //! The PIE of one flow, in the disciplines that have one per flow.
 
 use crate::codel::{Head, Source};
-use crate::config::{ConfigError, Configure, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::config::{ConfigError, Configure, Declaration, Link, Parameter, Settings, Value, Variant};
 use crate::flow_queue::FlowAqm;
 use crate::packet::{Ecn, Packet};
 use crate::pie::config::PieConfig;
 use crate::pie::law::Vars;
 use crate::random::Random;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// One flow's PIE.
 #[derive(Clone, Copy, Debug)]
@@ -127,70 +127,55 @@ pub(crate) const VARIANTS: &[Variant] = &[
     Variant { name: "rfc8033", doc: "the PIE of RFC 8033 in exact arithmetic" },
 ];
 
-pub(crate) const TARGET: Parameter = Parameter {
-    name: "target",
-    unit: Unit::Time,
-    default: "15ms",
-    source: "RFC 8033 §4.2; Linux",
-    range: "1ns to 4294s",
-    doc: "target queue delay of each flow",
-};
-pub(crate) const TUPDATE: Parameter = Parameter {
-    name: "tupdate",
-    unit: Unit::Time,
-    default: "15ms",
-    source: "RFC 8033 §4.2; Linux",
-    range: "1us to 4294s",
-    doc: "time between updates of the drop probabilities",
-};
-pub(crate) const ALPHA: Parameter = Parameter {
-    name: "alpha",
-    unit: Unit::Integer,
-    default: "2",
-    source: "RFC 8033 §4.2 (0.125 per s); Linux",
-    range: "0 to 32",
-    doc: "gain on the distance from the target, in 1/16 per second",
-};
-pub(crate) const BETA: Parameter = Parameter {
-    name: "beta",
-    unit: Unit::Integer,
-    default: "20",
-    source: "RFC 8033 §4.2 (1.25 per s); Linux",
-    range: "0 to 32",
-    doc: "gain on the change of the delay, in 1/16 per second",
-};
-pub(crate) const ECN_PROB: Parameter = Parameter {
-    name: "ecn_prob",
-    unit: Unit::Integer,
-    default: "10",
-    source: "Linux sch_fq_pie; RFC 8033 §5.1",
-    range: "0 to 100",
-    doc: "drop probability in per cent above which ECN-capable packets are dropped as well",
-};
-pub(crate) const ECN: Parameter = Parameter {
-    name: "ecn",
-    unit: Unit::Flag { off: Some("noecn") },
-    default: "noecn",
-    source: "Linux sch_fq_pie",
-    range: "",
-    doc: "mark ECN-capable packets instead of dropping them, up to the probability ecn_prob",
-};
-pub(crate) const BYTEMODE: Parameter = Parameter {
-    name: "bytemode",
-    unit: Unit::Flag { off: Some("nobytemode") },
-    default: "nobytemode",
-    source: "Linux sch_fq_pie",
-    range: "",
-    doc: "scale the drop probability by packet length over MTU",
-};
-pub(crate) const ESTIMATOR: Parameter = Parameter {
-    name: "dq_rate_estimator",
-    unit: Unit::Flag { off: Some("no_dq_rate_estimator") },
-    default: "no_dq_rate_estimator",
-    source: "Linux sch_fq_pie",
-    range: "",
-    doc: "derive the delay from the measured departure rate, not from timestamps",
-};
+pub(crate) const TARGET: Parameter = Declaration::time("target")
+    .default(Duration::from_millis(15))
+    .range(Duration::from_nanos(1)..=LONGEST)
+    .source("RFC 8033 §4.2; Linux")
+    .meaning("target queue delay of each flow");
 
+pub(crate) const TUPDATE: Parameter = Declaration::time("tupdate")
+    .default(Duration::from_millis(15))
+    .range(Duration::from_micros(1)..=LONGEST)
+    .source("RFC 8033 §4.2; Linux")
+    .meaning("time between updates of the drop probabilities");
+
+pub(crate) const ALPHA: Parameter = Declaration::integer("alpha")
+    .default(2)
+    .range(0..=32)
+    .source("RFC 8033 §4.2 (0.125 per s); Linux")
+    .meaning("gain on the distance from the target, in 1/16 per second");
+
+pub(crate) const BETA: Parameter = Declaration::integer("beta")
+    .default(20)
+    .range(0..=32)
+    .source("RFC 8033 §4.2 (1.25 per s); Linux")
+    .meaning("gain on the change of the delay, in 1/16 per second");
+
+pub(crate) const ECN_PROB: Parameter = Declaration::integer("ecn_prob")
+    .default(10)
+    .range(0..=100)
+    .source("Linux sch_fq_pie; RFC 8033 §5.1")
+    .meaning("drop probability in per cent above which ECN-capable packets are dropped as well");
+
+pub(crate) const ECN: Parameter = Declaration::flag("ecn")
+    .default(false)
+    .off("noecn")
+    .source("Linux sch_fq_pie")
+    .meaning("mark ECN-capable packets instead of dropping them, up to the probability ecn_prob");
+
+pub(crate) const BYTEMODE: Parameter = Declaration::flag("bytemode")
+    .default(false)
+    .off("nobytemode")
+    .source("Linux sch_fq_pie")
+    .meaning("scale the drop probability by packet length over MTU");
+
+pub(crate) const ESTIMATOR: Parameter = Declaration::flag("dq_rate_estimator")
+    .default(false)
+    .off("no_dq_rate_estimator")
+    .source("Linux sch_fq_pie")
+    .meaning("derive the delay from the measured departure rate, not from timestamps");
+
+/// What Linux can be told: 2^32 - 1 microseconds.
+const LONGEST: Duration = Duration::from_micros(4_294_967_295);
 /// From certainty to nothing takes about 800 updates at the default gains.
 const MAX_UPDATES: u32 = 2_048;

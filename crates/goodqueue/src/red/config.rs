@@ -1,11 +1,11 @@
 //! The parameters of `red`, and the values that follow from them.
 
 use super::weight::{automatic_weight, filter_shift, one_minus_exp};
-use crate::config::{ConfigError, Configure, Kind, Link, Parameter, Settings, Unit, Value, Variant};
+use crate::config::{ConfigError, Configure, Kind, Link, Settings, Value, Variant};
 use crate::jiffies;
 use crate::shown::{Show, Shown};
 use crate::time::{Duration, Instant, Rate};
-use crate::typed::setters;
+use crate::typed::{in_variants, parameters};
 
 /// Configuration of [`Red`](super::Red).
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -158,17 +158,14 @@ impl Configure for RedConfig {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let number =
-            |name| -> Result<Option<u32>, ConfigError> { settings.small(name, 1, u64::from(u32::MAX)) };
-        let flag = |name| settings.flag(name).unwrap_or(false);
         let variant = settings.choice("variant").map_or(Ok(RedVariant::Linux), RedVariant::named)?;
         let linux = variant == RedVariant::Linux;
         let (floyd, ns2) = (variant == RedVariant::Floyd1993, variant == RedVariant::Ns2);
-        let adaptive = flag(ADAPTIVE.name);
+        let adaptive = ADAPTIVE.read(settings)?;
         let mtu = link.mtu.max(SMALLEST_MTU);
         let typical = if ns2 { 500 } else { 1000.min(mtu.saturating_sub(mtu / 3)) };
-        let avpkt = number(AVPKT.name)?.unwrap_or(typical);
-        let bandwidth = settings.bandwidth(link)?;
+        let avpkt = AVPKT.read_or(settings, typical)?;
+        let bandwidth = bandwidth(settings, link)?;
         let mut config = Self {
             variant,
             limit: 0,
@@ -176,19 +173,16 @@ impl Configure for RedConfig {
             max: 0,
             avpkt,
             burst: 0,
-            probability: fraction(
-                settings,
-                PROBABILITY.name,
-                if ns2 || (floyd && adaptive) { 0.1 } else { 0.02 },
-            )?,
+            probability: PROBABILITY
+                .read_or(settings, if ns2 || (floyd && adaptive) { 0.1 } else { 0.02 })?,
             bandwidth,
             adaptive,
-            ecn: flag(ECN.name),
-            hard_drop: flag(HARDDROP.name),
-            no_drop: flag(NODROP.name),
-            gentle: settings.flag(GENTLE.name).unwrap_or(ns2 || (floyd && adaptive)),
-            byte_mode: settings.flag(BYTEMODE.name).unwrap_or(ns2),
-            wait: settings.flag(WAIT.name).unwrap_or(ns2),
+            ecn: ECN.read(settings)?,
+            hard_drop: HARDDROP.read(settings)?,
+            no_drop: NODROP.read(settings)?,
+            gentle: GENTLE.read_or(settings, ns2 || (floyd && adaptive))?,
+            byte_mode: BYTEMODE.read(settings)?,
+            wait: WAIT.read(settings)?,
             weight: 0.0,
             mtu,
         };
@@ -204,21 +198,21 @@ impl Configure for RedConfig {
                 return Err(ConfigError::new(name, alloc::format!("{value}"), allowed));
             }
         }
-        config.sizes([number(LIMIT.name)?, number(MIN.name)?, number(MAX.name)?], link)?;
+        config.sizes([LIMIT.given(settings)?, MIN.given(settings)?, MAX.given(settings)?], link)?;
         let fair = (u64::from(config.min) * 2 + u64::from(config.max)) / (u64::from(avpkt) * 3);
         let least = config.min.div_ceil(avpkt);
-        config.burst = number(BURST.name)?.unwrap_or(u32::try_from(fair).unwrap_or(u32::MAX).max(least));
+        config.burst = BURST.read_or(settings, u32::try_from(fair).unwrap_or(u32::MAX).max(least))?;
         if !linux {
             let packets_per_second = bandwidth.as_bps() as f64 / (8.0 * f64::from(avpkt));
             let weight = if ns2 {
-                let rule = settings.choice(AUTOWEIGHT.name).unwrap_or("delay");
+                let rule = AUTOWEIGHT.read(settings)?;
                 automatic_weight(rule, packets_per_second, link.delay)
             } else if adaptive {
                 one_minus_exp(1.0 / packets_per_second)
             } else {
                 0.002
             };
-            config.weight = fraction(settings, WEIGHT.name, weight.max(1.0 / TWO_TO_32))?;
+            config.weight = WEIGHT.read_or(settings, weight.max(SMALLEST_FRACTION))?;
         } else if filter_shift(config.min, config.burst, avpkt).is_none() {
             let allowed = alloc::format!(
                 "an average that settles: avpkt below min ({}) and burst of at least {}",
@@ -233,26 +227,24 @@ impl Configure for RedConfig {
     fn to_settings(&self) -> Settings {
         let settings = Settings::new()
             .with("variant", Value::Choice(self.variant.name()))
-            .with(LIMIT.name, Value::Bytes(u64::from(self.limit)))
-            .with(MIN.name, Value::Bytes(u64::from(self.min)))
-            .with(MAX.name, Value::Bytes(u64::from(self.max)))
-            .with(AVPKT.name, Value::Bytes(u64::from(self.avpkt)))
-            .with(BURST.name, Value::Packets(u64::from(self.burst)))
-            .with(PROBABILITY.name, Value::Probability(self.probability))
-            .with(BANDWIDTH.name, Value::Rate(self.bandwidth))
-            .with(ADAPTIVE.name, Value::Flag(self.adaptive))
-            .with(ECN.name, Value::Flag(self.ecn))
-            .with(HARDDROP.name, Value::Flag(self.hard_drop))
-            .with(NODROP.name, Value::Flag(self.no_drop));
+            .and(&LIMIT, self.limit)
+            .and(&MIN, self.min)
+            .and(&MAX, self.max)
+            .and(&AVPKT, self.avpkt)
+            .and(&BURST, self.burst)
+            .and(&PROBABILITY, self.probability)
+            .and(&BANDWIDTH, self.bandwidth)
+            .and(&ADAPTIVE, self.adaptive)
+            .and(&ECN, self.ecn)
+            .and(&HARDDROP, self.hard_drop)
+            .and(&NODROP, self.no_drop);
         if self.variant == RedVariant::Linux {
             return settings;
         }
-        let settings = settings
-            .with(GENTLE.name, Value::Flag(self.gentle))
-            .with(BYTEMODE.name, Value::Flag(self.byte_mode))
-            .with(WEIGHT.name, Value::Probability(self.weight));
+        let settings =
+            settings.and(&GENTLE, self.gentle).and(&BYTEMODE, self.byte_mode).and(&WEIGHT, self.weight);
         match self.variant {
-            RedVariant::Ns2 => settings.with(WAIT.name, Value::Flag(self.wait)),
+            RedVariant::Ns2 => settings.and(&WAIT, self.wait),
             _ => settings,
         }
     }
@@ -270,66 +262,117 @@ impl Show for RedConfig {
     ];
 }
 
-setters! {
-    [] RedConfig,
-    /// Sets `limit`: bytes that the queue holds. Default: 4 x max, at least 127 MTU; ns2: 50 avpkt.
-    /// Range: 1 to 4294967295.
-    with_limit(bytes);
-    /// Sets `min`: average queue length below which nothing is dropped. Default: max / 3; 10 ms of
-    /// the link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt. Range: 1 to max - 1.
-    with_min(bytes);
-    /// Sets `max`: average queue length above which every packet is dropped. Default: 3 x min, or
-    /// limit / 4; 2 MTU where min is 1 MTU by default. Range: min + 1 to 4294967295.
-    with_max(bytes);
-    /// Sets `avpkt`: typical packet length, which sets how fast the average decays on an idle link.
-    /// Default: 1000, at most 2/3 MTU; ns2: 500. Range: 1 to 4294967295; linux: below min.
-    with_avpkt(bytes);
-    /// Sets `burst`: length of a burst that passes, which sets how slowly the average moves.
-    /// Default: (2 min + max) / (3 avpkt). Range: at least min / avpkt.
-    with_burst(packets);
-    /// Sets `probability`: largest probability of an early drop. Default: 0.02; floyd1993 adaptive
-    /// and ns2: 0.1. Range: above 0 (at least 2^-32), to 1.
-    with_probability(probability);
-    /// Sets `bandwidth`: rate at which the average decays on an idle link. Default: the link rate.
-    /// Range: 8bit and more.
-    with_bandwidth(rate);
-    /// Sets `adaptive`: adapt the probability to keep the average halfway between min and max.
-    /// Default: off.
-    with_adaptive(flag);
-    /// Sets `ecn`: mark ECN-capable packets instead of dropping them. Default: off.
-    with_ecn(flag);
-    /// Sets `harddrop`: above max, drop ECN-capable packets too. Default: off.
-    with_harddrop(flag);
-    /// Sets `nodrop`: enqueue packets that cannot be marked instead of dropping them. Default: off.
-    /// Range: needs ecn.
-    with_nodrop(flag);
-    /// Sets `gentle`: let the probability rise to 1 between max and 2 x max, not jump. Default:
-    /// off; on with adaptive and for ns2. Range: variants floyd1993 and ns2.
-    with_gentle(flag);
-    /// Sets `bytemode`: measure the queue in bytes, and drop in proportion to packet length.
-    /// Default: off; ns2: on. Range: variants floyd1993 and ns2.
-    with_bytemode(flag);
-    /// Sets `weight`: weight of one sample in the average. Default: 0.002; with adaptive 1 -
-    /// e^(-1/C), C in packets/s; ns2: see autoweight. Range: variants floyd1993 and ns2: above 0,
-    /// to 1.
-    with_weight(probability);
-    /// Sets `wait`: after each drop, let 1/p packets pass before the next. Default: ns2: on. Range:
-    /// variant ns2.
-    with_wait(flag);
-    /// Sets `autoweight`: rule for the default weight. delay: 1 - e^(-1/(10 R C)) with R = max(0.1
-    /// s, 3 (link delay + 1/C)); rate: 1 - e^(-1/C); fast: 1 - e^(-10/C); C: link rate in
-    /// packets/s. Default: delay. One of `delay`, `rate`, `fast`.
-    with_autoweight(choice);
+parameters! {
+    PARAMETERS of [] RedConfig;
+    /// bytes that the queue holds
+    LIMIT: bytes "limit", with_limit {
+        derived: "4 x max, at least 127 MTU; ns2: 50 avpkt",
+        range: 1..=4_294_967_295,
+        source: "room for the average to act; tc demands it; ns-2",
+    };
+    /// average queue length below which nothing is dropped
+    MIN: bytes "min", with_min {
+        derived: "max / 3; 10 ms of the link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt",
+        range: 1..=4_294_967_295,
+        range_in_words: "1 to max - 1",
+        source: "tc; Høiland-Jørgensen et al. 2015; Floyd 1993, 2001; ns-2",
+    };
+    /// average queue length above which every packet is dropped
+    MAX: bytes "max", with_max {
+        derived: "3 x min, or limit / 4; 2 MTU where min is 1 MTU by default",
+        range: 1..=4_294_967_295,
+        range_in_words: "min + 1 to 4294967295",
+        source: "tc; Høiland-Jørgensen et al. 2015",
+    };
+    /// typical packet length, which sets how fast the average decays on an idle link
+    AVPKT: bytes "avpkt", with_avpkt {
+        derived: "1000, at most 2/3 MTU; ns2: 500",
+        range: 1..=4_294_967_295,
+        condition: "linux: below min",
+        source: "tc-red(8); ns-2",
+    };
+    /// length of a burst that passes, which sets how slowly the average moves
+    BURST: packets "burst", with_burst {
+        derived: "(2 min + max) / (3 avpkt)",
+        range: 1..=4_294_967_295,
+        range_in_words: "at least min / avpkt",
+        source: "tc",
+    };
+    /// largest probability of an early drop
+    PROBABILITY: probability "probability", with_probability {
+        derived: "0.02; floyd1993 adaptive and ns2: 0.1",
+        range: SMALLEST_FRACTION..=1.0,
+        range_in_words: "above 0 (at least 2^-32), to 1",
+        source: "tc; Floyd 2001; ns-2",
+    };
+    /// rate at which the average decays on an idle link
+    pub(crate) BANDWIDTH: rate "bandwidth", with_bandwidth {
+        derived: "the link rate",
+        range: Rate::from_bps(8)..=Rate::MAX,
+        source: "tc: 10mbit",
+    };
+    /// adapt the probability to keep the average halfway between min and max
+    ADAPTIVE: flag "adaptive", with_adaptive { default: false, source: "tc" };
+    /// mark ECN-capable packets instead of dropping them
+    ECN: flag "ecn", with_ecn { default: false, source: "tc" };
+    /// above max, drop ECN-capable packets too
+    HARDDROP: flag "harddrop", with_harddrop { default: false, source: "tc" };
+    /// enqueue packets that cannot be marked instead of dropping them
+    NODROP: flag "nodrop", with_nodrop { default: false, condition: "needs ecn", source: "tc" };
+    /// let the probability rise to 1 between max and 2 x max, not jump
+    GENTLE: flag "gentle", with_gentle {
+        derived: "off; on with adaptive and for ns2",
+        off: "nogentle",
+        condition: "variants floyd1993 and ns2",
+        source: "Floyd 2000, 2001; ns-2",
+    };
+    /// measure the queue in bytes, and drop in proportion to packet length
+    BYTEMODE: flag "bytemode", with_bytemode {
+        default: false,
+        of_variants: &[(&["ns2"], true)],
+        off: "nobytemode",
+        condition: "variants floyd1993 and ns2",
+        source: "Floyd and Jacobson 1993; ns-2",
+    };
+    /// weight of one sample in the average
+    WEIGHT: probability "weight", with_weight {
+        derived: "0.002; with adaptive 1 - e^(-1/C), C in packets/s; ns2: see autoweight",
+        range: SMALLEST_FRACTION..=1.0,
+        range_in_words: "variants floyd1993 and ns2: above 0, to 1",
+        source: "Floyd and Jacobson 1993; Floyd 2001; ns-2",
+    };
+    /// after each drop, let 1/p packets pass before the next
+    WAIT: flag "wait", with_wait {
+        default: false,
+        of_variants: &[(&["ns2"], true)],
+        off: "nowait",
+        condition: "variant ns2",
+        source: "ns-2",
+    };
+    /// rule for the default weight. delay: 1 - e^(-1/(10 R C)) with R = max(0.1 s, 3 (link delay +
+    /// 1/C)); rate: 1 - e^(-1/C); fast: 1 - e^(-10/C); C: link rate in packets/s
+    AUTOWEIGHT: choice "autoweight", with_autoweight {
+        default: "delay",
+        words: &["delay", "rate", "fast"],
+        condition: "variant ns2",
+        source: "ns-2: q_weight -1, 0, -2",
+    };
 }
 
-setters! { @variant [] RedConfig }
+in_variants! { [] RedConfig }
 
-/// Returns the fraction set for `name`, or `default`. Linux counts it in units of 2^-32.
-pub(crate) fn fraction(settings: &Settings, name: &'static str, default: f64) -> Result<f64, ConfigError> {
-    let given = settings.probability(name).unwrap_or(default);
-    let fits = given * TWO_TO_32 >= 1.0 && given <= 1.0;
-    if fits { Ok(given) } else { Err(ConfigError::new(name, alloc::format!("{given}"), FRACTION_RANGE)) }
+/// Returns `bandwidth`, or else the rate of the link. An unknown rate counts as 10 Mbit/s, as in tc
+/// (tc-red(8)).
+pub(crate) fn bandwidth(settings: &Settings, link: &Link) -> Result<Rate, ConfigError> {
+    let of_link = match link.rate.as_bps() {
+        0 => Rate::from_bps(10_000_000),
+        bits => Rate::from_bps(bits.max(8)),
+    };
+    BANDWIDTH.read_or(settings, of_link)
 }
+
+/// Linux counts fractions in units of 2^-32.
+pub(crate) const SMALLEST_FRACTION: f64 = 1.0 / 4_294_967_296.0;
 
 const KIND: Kind = Kind {
     name: "red",
@@ -344,152 +387,11 @@ const KIND: Kind = Kind {
         },
     ],
     children: crate::config::Children::None,
-    parameters: &[
-        LIMIT,
-        MIN,
-        MAX,
-        AVPKT,
-        BURST,
-        PROBABILITY,
-        BANDWIDTH,
-        ADAPTIVE,
-        ECN,
-        HARDDROP,
-        NODROP,
-        GENTLE,
-        BYTEMODE,
-        WEIGHT,
-        WAIT,
-        AUTOWEIGHT,
-    ],
+    parameters: PARAMETERS,
 };
 
-const FRACTION_RANGE: &str = "above 0 (at least 2^-32), to 1";
 /// Smaller ones only serve to break the derived sizes.
 const SMALLEST_MTU: u32 = 64;
 pub(super) const TWO_TO_32: f64 = 4_294_967_296.0;
 /// Floyd 2001: `interval`; Linux: HZ / 2.
 pub(super) const ADAPT_INTERVAL: Duration = Duration::from_millis(500);
-
-const LIMIT: Parameter = Parameter {
-    name: "limit",
-    unit: Unit::Bytes,
-    default: "4 x max, at least 127 MTU; ns2: 50 avpkt",
-    source: "room for the average to act; tc demands it; ns-2",
-    range: "1 to 4294967295",
-    doc: "bytes that the queue holds",
-};
-
-const MIN: Parameter = Parameter {
-    name: "min",
-    unit: Unit::Bytes,
-    default: "max / 3; 10 ms of the link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt",
-    source: "tc; Høiland-Jørgensen et al. 2015; Floyd 1993, 2001; ns-2",
-    range: "1 to max - 1",
-    doc: "average queue length below which nothing is dropped",
-};
-
-pub(crate) const MAX: Parameter = Parameter {
-    name: "max",
-    unit: Unit::Bytes,
-    default: "3 x min, or limit / 4; 2 MTU where min is 1 MTU by default",
-    source: "tc; Høiland-Jørgensen et al. 2015",
-    range: "min + 1 to 4294967295",
-    doc: "average queue length above which every packet is dropped",
-};
-
-pub(crate) const AVPKT: Parameter = Parameter {
-    name: "avpkt",
-    unit: Unit::Bytes,
-    default: "1000, at most 2/3 MTU; ns2: 500",
-    source: "tc-red(8); ns-2",
-    range: "1 to 4294967295; linux: below min",
-    doc: "typical packet length, which sets how fast the average decays on an idle link",
-};
-
-pub(crate) const BURST: Parameter = Parameter {
-    name: "burst",
-    unit: Unit::Packets,
-    default: "(2 min + max) / (3 avpkt)",
-    source: "tc",
-    range: "at least min / avpkt",
-    doc: "length of a burst that passes, which sets how slowly the average moves",
-};
-
-pub(crate) const PROBABILITY: Parameter = Parameter {
-    name: "probability",
-    unit: Unit::Probability,
-    default: "0.02; floyd1993 adaptive and ns2: 0.1",
-    source: "tc; Floyd 2001; ns-2",
-    range: FRACTION_RANGE,
-    doc: "largest probability of an early drop",
-};
-
-pub(crate) const BANDWIDTH: Parameter = Parameter {
-    name: "bandwidth",
-    unit: Unit::Rate,
-    default: "the link rate",
-    source: "tc: 10mbit",
-    range: "8bit and more",
-    doc: "rate at which the average decays on an idle link",
-};
-
-/// A flag that is off by default and has no word that switches it off.
-const fn flag(name: &'static str, range: &'static str, doc: &'static str) -> Parameter {
-    Parameter { name, unit: Unit::Flag { off: None }, default: "off", source: "tc", range, doc }
-}
-
-const ADAPTIVE: Parameter =
-    flag("adaptive", "", "adapt the probability to keep the average halfway between min and max");
-
-const ECN: Parameter = flag("ecn", "", "mark ECN-capable packets instead of dropping them");
-
-const HARDDROP: Parameter = flag("harddrop", "", "above max, drop ECN-capable packets too");
-
-const NODROP: Parameter =
-    flag("nodrop", "needs ecn", "enqueue packets that cannot be marked instead of dropping them");
-
-const GENTLE: Parameter = Parameter {
-    name: "gentle",
-    unit: Unit::Flag { off: Some("nogentle") },
-    default: "off; on with adaptive and for ns2",
-    source: "Floyd 2000, 2001; ns-2",
-    range: "variants floyd1993 and ns2",
-    doc: "let the probability rise to 1 between max and 2 x max, not jump",
-};
-
-const BYTEMODE: Parameter = Parameter {
-    name: "bytemode",
-    unit: Unit::Flag { off: Some("nobytemode") },
-    default: "off; ns2: on",
-    source: "Floyd and Jacobson 1993; ns-2",
-    range: "variants floyd1993 and ns2",
-    doc: "measure the queue in bytes, and drop in proportion to packet length",
-};
-
-const WEIGHT: Parameter = Parameter {
-    name: "weight",
-    unit: Unit::Probability,
-    default: "0.002; with adaptive 1 - e^(-1/C), C in packets/s; ns2: see autoweight",
-    source: "Floyd and Jacobson 1993; Floyd 2001; ns-2",
-    range: "variants floyd1993 and ns2: above 0, to 1",
-    doc: "weight of one sample in the average",
-};
-
-const WAIT: Parameter = Parameter {
-    name: "wait",
-    unit: Unit::Flag { off: Some("nowait") },
-    default: "ns2: on",
-    source: "ns-2",
-    range: "variant ns2",
-    doc: "after each drop, let 1/p packets pass before the next",
-};
-
-const AUTOWEIGHT: Parameter = Parameter {
-    name: "autoweight",
-    unit: Unit::Choice(&["delay", "rate", "fast"]),
-    default: "delay",
-    source: "ns-2: q_weight -1, 0, -2",
-    range: "variant ns2",
-    doc: "rule for the default weight. delay: 1 - e^(-1/(10 R C)) with R = max(0.1 s, 3 (link delay + 1/C)); rate: 1 - e^(-1/C); fast: 1 - e^(-10/C); C: link rate in packets/s",
-};

@@ -1,9 +1,8 @@
 //! What the sources say of parameters comes from the parameter tables in code.
 //!
-//! `UPDATE=1 cargo test -p goodqueue --test documentation` writes the tables and the comments anew.
+//! `UPDATE=1 cargo test -p goodqueue --test documentation` writes the tables anew.
 
 mod keywords;
-mod setters;
 mod sources;
 mod tables;
 

@@ -44,7 +44,9 @@ fn table(source: &Source) -> String {
 }
 
 fn row(prefix: &str, parameter: &Parameter) -> String {
-    let Parameter { name, default, source, range, doc, .. } = parameter;
+    let Parameter { name, source, doc, .. } = parameter;
+    let default = parameter.default_text();
+    let range = parameter.range_text();
     format!("//! | {prefix}`{name}` | {doc} | {} | {default} | {source} | {range} |\n", unit(parameter.unit))
         .replace("|  |", "| |")
         .replace("|  |", "| |")

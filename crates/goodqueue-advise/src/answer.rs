@@ -14,8 +14,8 @@ use crate::words;
 
 pub(crate) fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tried: Vec<Tried>) -> Advice {
     let question = model.question;
-    let today = measured(&checked.mixes, |of| &of.runs[0], Some(checked.first_s[0]));
-    let mut advised = measured(&checked.mixes, |of| &of.runs[1], Some(checked.first_s[1]));
+    let today = measured(&checked.mixes, |of| &of.runs[0], checked.first_s[0]);
+    let mut advised = measured(&checked.mixes, |of| &of.runs[1], checked.first_s[1]);
     advised.cap(today.goodput_bps);
     let without = Spread::of(checked.without.iter().map(added)).mean;
     let instead = checked.equipment.map(|equipment| Instead {

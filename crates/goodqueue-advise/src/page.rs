@@ -14,7 +14,7 @@ pub fn html(advice: &Advice) -> String {
     let added = |ping_s: f64| ping_s - idle(advice);
     let page = html! {
         section.advice {
-            h2 { "What happens today, and with the setting" }
+            h2 { @if advice.keep { "What happens today" } @else { "What happens today, and with the setting" } }
             div.numbers {
                 p {
                     b.ms data-grade="bad" { (milliseconds(added(advice.today.ping_s))) }
@@ -30,7 +30,7 @@ pub fn html(advice: &Advice) -> String {
             @if let Some(reason) = worst(&advice.advised, added(advice.advised.ping_s)).filter(|_| !advice.keep) {
                 p { (reason) }
             }
-            (pings(&advice.results))
+            (pings(&advice.results, advice.keep))
             @if advice.keep {
                 p { b { "Leave your router as it is:" } " no setting makes pings clearly shorter." }
             } @else {
@@ -96,14 +96,14 @@ fn router(setting: &Setting) -> Markup {
 
 fn changes(advice: &Advice) -> Markup {
     html! {
-        h2 { "What changes" }
+        h2 { @if advice.keep { "What was tried" } @else { "What changes" } }
         div.wide {
             table {
                 thead {
                     tr {
                         th scope="col" { "While this goes on" }
                         th scope="col" { "today" }
-                        th scope="col" { "with the setting" }
+                        th scope="col" { @if advice.keep { "with the best setting, not worth it" } @else { "with the setting" } }
                         @if let Some(other) = &advice.instead { th scope="col" { (other.equipment) } }
                     }
                 }

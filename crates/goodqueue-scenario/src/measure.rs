@@ -13,8 +13,10 @@ mod video;
 mod voice;
 mod wifi;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use goodqueue::Instant;
 use goodqueue_sim::{Config, Direction, Outcome};
 
 use self::fairness::{fairness, group_fairness};
@@ -35,6 +37,7 @@ use crate::statistics::{per_second, seconds};
 /// Returns the metrics of one run.
 #[must_use]
 pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
+    let config = &*as_it_ended(config, outcome);
     let measured_s = seconds(outcome.measured);
     let flows = flows(&labels, config, outcome);
     let (induced_latency_s, probes) = probes(&flows, config, outcome);
@@ -83,6 +86,15 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             .map(|(channel, seen)| Box::new(wifi::result(channel, seen, outcome.measured))),
         flows,
     }
+}
+
+/// Returns the configuration with the duration that the run had. What was on its way at the end of a
+/// run is not lost, also if the run was stopped early.
+fn as_it_ended<'c>(config: &'c Config, outcome: &Outcome) -> Cow<'c, Config> {
+    if outcome.end == Instant::ZERO + config.duration {
+        return Cow::Borrowed(config);
+    }
+    Cow::Owned(Config { duration: outcome.end.since(Instant::ZERO), ..config.clone() })
 }
 
 fn flows(labels: &Labels, config: &Config, outcome: &Outcome) -> Vec<FlowResult> {

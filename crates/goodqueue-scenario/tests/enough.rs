@@ -15,7 +15,7 @@ struct Twelve;
 impl Watch for Twelve {
     fn knows_enough(&self, _: usize, so_far: SoFar<'_>) -> bool {
         let answered = so_far.round_trips(1).iter().filter(|ping| ping.time.is_some()).count();
-        so_far.now().as_nanos() >= 12_000_000_000 && so_far.delivered(0) > 1_000_000 && answered > 100
+        so_far.now().as_nanos() >= 12_000_000_000 && so_far.delivered(0) > 1_000_000 && answered > 10
     }
 }
 

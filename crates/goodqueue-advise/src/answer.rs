@@ -60,7 +60,7 @@ pub(crate) fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tri
 /// Summarises some of the runs of each mix, with the added latency in the first seconds.
 fn measured(mixes: &[OfMix], runs: impl Fn(&OfMix) -> &[Run] + Copy, first_s: Option<f64>) -> Measured {
     let full: Vec<&[Run]> = mixes.iter().filter(|of| of.mix.is_full).map(runs).collect();
-    let all: Vec<&Run> = mixes.iter().flat_map(runs).collect();
+    let all: Vec<&[Run]> = mixes.iter().map(runs).collect();
     Measured::of(&full, &all, first_s)
 }
 

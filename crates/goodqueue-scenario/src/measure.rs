@@ -26,7 +26,10 @@ use self::ping::{induced, responsiveness, round_trips, sent_and_lost};
 use self::series::series_result;
 use self::transfers::{completion, groups, web};
 pub use crate::statistics::{exact_summary, float, histogram_summary, jain};
-pub use grade::{GRADES, LOSS_CAPS, STARVED_CAP, grade, worse_of};
+pub use grade::{
+    CONVERSATION_RTT_S, GRADES, LATE_CAP, LOSS_CAPS, STARVED_CAP, VOICE_CAPS, grade, voice_cap,
+    voice_cap_of_most, worse_of,
+};
 pub use labels::{FlowLabels, Labels};
 
 use crate::results::{
@@ -59,7 +62,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         groups: groups(&labels.flows, config, outcome),
         grade: induced_latency_s
             .mean
-            .map(|mean| grade::of_run(mean, &probes, config, [&down, &up]).to_owned()),
+            .map(|mean| grade::of_run(mean, &probes, &flows, config, [&down, &up]).to_owned()),
         induced_latency_s,
         probes,
         fairness: Fairness { groups: group_fairness(&labels.flows, &flows), ..fairness(&flows) },

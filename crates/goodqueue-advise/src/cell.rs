@@ -113,7 +113,8 @@ impl Cell<'_> {
     }
 }
 
-/// Blocks of a run with the advice whose mix does not fill the line: pages and video come in bursts.
+/// Blocks of a run with the advice whose mix does not fill the line. Pages and video come in
+/// bursts.
 const LEAST_PROMISED: usize = 3;
 /// Blocks of each other run.
 const LEAST_COMPARED: usize = 2;

@@ -46,9 +46,9 @@ impl Known {
 }
 
 /// Returns half of the interval in which the mean is with a confidence of 95 %: the wider one of
-/// two estimates. One takes each block by itself. The other one takes each run as one value, because
-/// what happens at the start of a run may last for all of its blocks. It is infinite for fewer than
-/// two blocks.
+/// two estimates. One takes each block by itself. The other one takes each run as one value,
+/// because what happens at the start of a run may last for all of its blocks. It is infinite for
+/// fewer than two blocks.
 fn uncertainty(runs: &[&[f64]]) -> f64 {
     let of_blocks = Estimate::of(&runs.concat()).and_then(|of| of.ci95).unwrap_or(f64::INFINITY);
     let means: Vec<f64> = runs.iter().filter_map(|run| Some(Estimate::of(run)?.mean)).collect();

@@ -67,7 +67,8 @@ mod tests {
         assert!(!rule.is_met(&[&steady(6)]) && rule.is_met(&[&steady(6), &steady(3)]));
     }
 
-    /// BBR behind a buffer of a second takes tens of seconds to settle, however steady its queue is.
+    /// BBR behind a buffer of a second takes tens of seconds to settle, however steady its queue
+    /// is.
     #[test]
     fn a_run_behind_a_long_queue_lasts_longer() {
         let rule = Rule {

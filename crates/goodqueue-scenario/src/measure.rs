@@ -91,8 +91,8 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
     }
 }
 
-/// Returns the configuration with the duration that the run had. What was on its way at the end of a
-/// run is not lost, also if the run was stopped early.
+/// Returns the configuration with the duration that the run had. What was on its way at the end of
+/// a run is not lost, also if the run was stopped early.
 fn as_it_ended<'c>(config: &'c Config, outcome: &Outcome) -> Cow<'c, Config> {
     if outcome.end == Instant::ZERO + config.duration {
         return Cow::Borrowed(config);

@@ -43,8 +43,8 @@ pub fn worse_of<'g>(one: &'g str, other: &'g str) -> &'g str {
 }
 
 /// Returns the best grade that the conversations of a run allow; `None` if they work, or if the
-/// delay of the line alone spoils them as much. `flows`: those of the run, for their base round-trip
-/// times.
+/// delay of the line alone spoils them as much. `flows`: those of the run, for their base
+/// round-trip times.
 #[must_use]
 pub fn voice_cap(probes: &Probes, flows: &[FlowResult]) -> Option<&'static str> {
     let longest_s =

@@ -253,7 +253,8 @@ fn simulate<M: Measured>(
     let mut watched = |so_far: sim::SoFar<'_>| {
         cancelled = watch.is_cancelled();
         watch.advanced(number, fraction(so_far.now().as_nanos(), total));
-        !cancelled && !(may_end_early && watch.knows_enough(number, so_far))
+        let is_known = may_end_early && watch.knows_enough(number, so_far);
+        !(cancelled || is_known)
     };
     let outcome = if job.packets.is_empty() {
         sim::run_watched(&job.config, watched)

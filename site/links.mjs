@@ -13,6 +13,12 @@ export const PAGES = new Map([
   ["python/README.md", "/python"],
 ]);
 
+/** Returns the address of a page of the book. `name`: of its file, without extension. `/advise` is the page that asks for a line. */
+export function bookPage(name) {
+  const own = { README: "book", advise: "advice" };
+  return `/${own[name] ?? name.toLowerCase()}`;
+}
+
 /** Returns a page with its links rewritten. `folder`: its folder in the repository. */
 export function withSiteLinks(text, folder) {
   return text.replace(/\]\(([^)\s]+)\)/g, (whole, target) => {
@@ -23,8 +29,7 @@ export function withSiteLinks(text, folder) {
     if (PAGES.has(place)) return `](${PAGES.get(place)}${suffix})`;
     if (place.startsWith("docs/images/")) return `](./images/${path.posix.basename(place)})`;
     if (place.startsWith("docs/") && place.endsWith(".md")) {
-      const name = path.posix.basename(place, ".md");
-      return `](/${name === "README" ? "book" : name.toLowerCase()}${suffix})`;
+      return `](${bookPage(path.posix.basename(place, ".md"))}${suffix})`;
     }
     return `](${REPOSITORY}/blob/main/${place}${suffix})`;
   });

@@ -7,8 +7,9 @@ import { existsSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
+import { MOVED, advisePage, movedPage } from "./advise.mjs";
 import { withOutputs } from "./blocks.mjs";
-import { wide, withSiteLinks, withoutItemLinks } from "./links.mjs";
+import { bookPage, wide, withSiteLinks, withoutItemLinks } from "./links.mjs";
 import { withNavigation } from "./navigation.mjs";
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -29,16 +30,17 @@ await paperPages();
 await exampleReport();
 await cp(path.join(import.meta.dirname, "home.md"), path.join(content, "index.md"));
 await elsewhere("playground", path.join(root, "playground/dist"), "make playground");
+await adviceForALine();
 await elsewhere("rustdoc", path.join(process.env.CARGO_TARGET_DIR ?? `${root}/target`, "doc"), "make docs");
 
 async function book() {
   const docs = path.join(root, "docs");
   for (const file of (await readdir(docs)).filter((name) => name.endsWith(".md"))) {
-    const name = file === "README.md" ? "book" : path.basename(file, ".md").toLowerCase();
+    const page = bookPage(path.basename(file, ".md"));
     const folder = await mkdtemp(path.join(os.tmpdir(), "goodqueue-site-"));
     const text = withOutputs(await readFile(path.join(docs, file), "utf8"), goodqueue, folder);
     await rm(folder, { recursive: true });
-    await writeFile(path.join(content, `${name}.md`), withSiteLinks(text, "docs"));
+    await writeFile(path.join(content, `${page}.md`), withSiteLinks(text, "docs"));
   }
   await cp(path.join(docs, "images"), path.join(content, "images"), { recursive: true });
   const python = await readFile(path.join(root, "python/README.md"), "utf8");
@@ -114,6 +116,15 @@ async function exampleReport() {
   const report = await readFile(path.join(folder, "report.html"), "utf8");
   await writeFile(path.join(content, "public", "report.html"), withNavigation(report, "./"));
   await rm(folder, { recursive: true });
+}
+
+/** The page that asks for a line has an address of its own. */
+async function adviceForALine() {
+  const old = path.join(content, "public", "playground", "advise.html");
+  await mkdir(path.join(content, "public", "advise"));
+  await writeFile(path.join(content, "public", "advise", "index.html"), advisePage(await readFile(old, "utf8")));
+  await writeFile(path.join(content, "public", "playground", "moved.js"), MOVED);
+  await writeFile(old, movedPage("moved.js"));
 }
 
 /** Copies a folder that another target of the Makefile builds. */

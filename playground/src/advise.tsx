@@ -24,6 +24,9 @@ interface State {
   asked: Asked | null;
 }
 
+/** Returns the address of a file beside this script. The page itself may be in another folder. */
+const beside = (file: string): string => new URL(file, import.meta.url).href;
+
 const IDLE: State = { first: null, answered: null, fraction: 0, error: null, asked: null };
 
 function Page() {
@@ -36,7 +39,7 @@ function Page() {
   /** A search cannot be interrupted, so a new question gets a new worker. */
   const start = () => {
     worker.current?.terminate();
-    const fresh = new Worker("adviser.js", { type: "module" });
+    const fresh = new Worker(beside("adviser.js"), { type: "module" });
     fresh.onmessage = ({ data }: MessageEvent<FromAdviser>) => {
       if (data.type === "ready") setLinks(data.links);
       if (data.type === "first") setState((old) => ({ ...old, first: data.first }));
@@ -164,7 +167,7 @@ function Details({ answered, asked, file }: { answered: Answered; asked: Asked; 
       <section class="advice">
         <h2>Watch the queues</h2>
         {watched
-          ? <iframe class="show" title="The queue of the modem today, and with the setting" src={`./index.html?embed${show(answered.advice)}`} />
+          ? <iframe class="show" title="The queue of the modem today, and with the setting" src={`${beside("index.html")}?embed${show(answered.advice)}`} />
           : <p><button type="button" onClick={() => watch(true)}>Show the packets of both</button></p>}
         <p>The same at the command line: <code>{command(asked, file?.name ?? null)}</code></p>
       </section>

@@ -1,10 +1,11 @@
 // The page of advice, as a person on a phone uses it.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { MOVED, advisePage, movedPage } from "../../site/advise.mjs";
 import { browserPath, launch, serve } from "./site.mjs";
 
 const skip = browserPath() === null ? "Chromium is not installed" : false;
@@ -99,4 +100,27 @@ test("what is missing is said in words, and hostile links change nothing", { ski
   assert.match(await page.$eval("[role=alert]", (one) => one.textContent), /Choose the kind of your line/);
   assert.equal(await page.$("img"), null);
   await page.close();
+});
+
+test("on the site the page is at /advise/, and a link to its old address brings the question along", { skip, timeout: 300_000 }, async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "goodqueue-site-"));
+  const old = path.join(folder, "playground", "advise.html");
+  await cp(path.join(import.meta.dirname, "../dist"), path.join(folder, "playground"), { recursive: true });
+  await mkdir(path.join(folder, "advise"));
+  await writeFile(path.join(folder, "advise", "index.html"), advisePage(await readFile(old, "utf8")));
+  await writeFile(path.join(folder, "playground", "moved.js"), MOVED);
+  await writeFile(old, movedPage("moved.js"));
+  const whole = await serve(folder);
+  const page = await browser.newPage();
+  page.setDefaultTimeout(120_000);
+  await page.goto(`${whole.address}playground/advise.html#down=2&up=1&link=cable`);
+  await page.waitForFunction(() => location.pathname === "/advise/");
+  await page.waitForSelector("section[data-router]:not([hidden]) .setting pre");
+  assert.match(await page.evaluate(() => location.href), /\/advise\/#down=2&up=1&link=cable/);
+  await page.evaluate(() => [...document.querySelectorAll("button")].find((one) => one.textContent === "Show the packets of both").click());
+  const frame = await (await page.waitForSelector("iframe.show")).contentFrame();
+  await frame.waitForSelector(".column:nth-child(2) .scene");
+  await page.close();
+  whole.close();
+  await rm(folder, { recursive: true });
 });

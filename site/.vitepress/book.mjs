@@ -4,7 +4,7 @@ export const book = [
   {
     text: "Start",
     items: [
-      { text: "Advice for your line", link: "/advise" },
+      { text: "Advice for your line", link: "/advice" },
       { text: "Tutorial", link: "/tutorial" },
       { text: "Concepts", link: "/concepts" },
       { text: "Playground", link: "/playground" },

@@ -14,7 +14,7 @@ export default {
   base: process.env.SITE_BASE ?? "/",
   cleanUrls: false,
   // What other tools build is not in the list of pages.
-  ignoreDeadLinks: [/^\/(playground|rustdoc|papers)\//, /^\/report\.html$/],
+  ignoreDeadLinks: [/^\/(advise|playground|rustdoc|papers)\//, /^\/report\.html$/],
   markdown: {
     languageAlias: { wat: "wasm" },
     // Words in angle brackets are placeholders, not elements.
@@ -30,7 +30,7 @@ export default {
     search: { provider: "local" },
     nav: [
       { text: "Playground", link: "/playground/index.html", target: "_self" },
-      { text: "Your line", link: "/playground/advise.html", target: "_self" },
+      { text: "Your line", link: "/advise/index.html", target: "_self" },
       { text: "Book", link: "/book" },
       { text: "Disciplines", link: "/disciplines/" },
       { text: "Papers", link: "/papers" },

@@ -7,14 +7,16 @@ import path from "node:path";
 import { test } from "node:test";
 
 import { book } from "../.vitepress/book.mjs";
+import { MOVED, advisePage, movedPage } from "../advise.mjs";
 import { withOutputs } from "../blocks.mjs";
-import { REPOSITORY, wide, withSiteLinks, withoutItemLinks } from "../links.mjs";
+import { REPOSITORY, bookPage, wide, withSiteLinks, withoutItemLinks } from "../links.mjs";
 import { withNavigation } from "../navigation.mjs";
 
 test("links between pages stay on the site, others lead to the repository", () => {
   const links = (text) => withSiteLinks(text, "docs");
   assert.equal(links("[a](concepts.md#grade)"), "[a](/concepts#grade)");
   assert.equal(links("[a](README.md)"), "[a](/book)");
+  assert.equal(links("[a](advise.md#wifi)"), "[a](/advice#wifi)");
   assert.equal(links("[a](../crates/goodqueue)"), `[a](${REPOSITORY}/blob/main/crates/goodqueue)`);
   assert.equal(links("![a](images/gallery-1.png)"), "![a](./images/gallery-1.png)");
   assert.equal(links("[a](https://example.org/) [b](#here)"), "[a](https://example.org/) [b](#here)");
@@ -42,6 +44,20 @@ test("a report leads back to the site, by links that also work in a folder of th
   assert.throws(() => withNavigation("<p>", "./"), /no <body>/);
 });
 
+test("the page that asks for a line has the address /advise/, and its old address leads there with the question", () => {
+  const read = (file) => readFileSync(path.join(import.meta.dirname, "../..", file), "utf8");
+  const page = advisePage(read("playground/advise.html"));
+  assert.deepEqual(page.match(/"[^"]*(style\.css|advise\.js)"/g), ['"../playground/style.css"', '"../playground/advise.js"']);
+  assert.throws(() => advisePage('<script src="advise.js"></script>'), /other files/);
+  const to = [];
+  new Function("location", MOVED)({ search: "", hash: "#down=100&up=10&link=cable", replace: (address) => to.push(address) });
+  assert.deepEqual(to, ["../advise/#down=100&up=10&link=cable"]);
+  assert.match(movedPage("moved.js"), /<script src="moved\.js">[^]*<a href="\.\.\/advise\/">/, "with a link for those without scripts");
+  for (const file of ["site/home.md", "site/.vitepress/config.mjs"]) {
+    assert.ok(read(file).includes("/advise/index.html") && !read(file).includes("playground/advise.html"), file);
+  }
+});
+
 test("pages with diagrams and wide tables take the whole width", () => {
   assert.equal(wide("# pie\n"), "---\npageClass: wide\naside: false\n---\n\n# pie\n");
 });
@@ -57,7 +73,7 @@ test("the front page begins with one sentence on what goodqueue is, and the play
 test("every page of the book is in the menu", () => {
   const pages = readdirSync(path.join(import.meta.dirname, "../../docs"))
     .filter((name) => name.endsWith(".md"))
-    .map((name) => (name === "README.md" ? "/book" : `/${path.basename(name, ".md").toLowerCase()}`));
+    .map((name) => bookPage(path.basename(name, ".md")));
   const menu = new Set(book.flatMap((part) => part.items.map((item) => item.link)));
   assert.deepEqual(pages.filter((page) => !menu.has(page)), []);
   assert.ok(readFileSync(path.join(import.meta.dirname, "../home.md"), "utf8").includes("/playground/index.html"));

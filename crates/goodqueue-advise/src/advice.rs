@@ -1,7 +1,7 @@
 //! The answer.
 
 use goodqueue_scenario::choice::starves;
-use goodqueue_scenario::measure::{STARVED_CAP, grade, worse_of};
+use goodqueue_scenario::measure::{STARVED_CAP, grade, voice_cap_of_most, worse_of};
 use goodqueue_scenario::results::{Results, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -63,9 +63,13 @@ pub struct Measured {
     pub latency_s: Spread,
     /// Goodput of TCP with the searched mix, towards the home and the Internet.
     pub goodput_bps: [f64; 2],
-    /// Grade for the mean latency of the worst mix that fills both directions. It is C at best if
-    /// the setting takes more than half of the goodput from a direction.
+    /// Grade for the mean latency of the worst mix that fills both directions, lowered where calls
+    /// fail in a mix. It is C at best if the setting takes more than half of the goodput from a
+    /// direction.
     pub grade: String,
+    /// Mean opinion score of calls (ITU-T G.107) in the mix where it is lowest; `null` if no call
+    /// was judged.
+    pub call_mos: Option<f64>,
     /// Mean ping under load of the searched mix.
     pub ping_s: f64,
     /// Ping beyond the idle ping in the first ten seconds of that load, when its flows search for
@@ -147,15 +151,17 @@ impl Spread {
 
 impl Measured {
     /// Summarises runs: `full` with each mix that fills the line, and `all` with every mix.
-    pub(crate) fn of(full: &[&[Run]], all: &[&Run], first_s: Option<f64>) -> Self {
+    pub(crate) fn of(full: &[&[Run]], all: &[&[Run]], first_s: Option<f64>) -> Self {
         let latency = |runs: &[Run]| Spread::of(runs.iter().map(added)).mean;
         let worst = full.iter().map(|runs| latency(runs)).fold(0.0, f64::max);
         let searched = full.first().copied().unwrap_or_default();
         let ping = |run: &Run| run.probes.ping_s.mean.unwrap_or(f64::INFINITY);
+        let voice = all.iter().filter_map(|runs| voice_cap_of_most(*runs));
         Self {
-            latency_s: Spread::of(all.iter().map(|run| added(run))),
+            latency_s: Spread::of(all.iter().flat_map(|runs| runs.iter()).map(added)),
             goodput_bps: goodput(searched),
-            grade: grade(worst).to_owned(),
+            grade: voice.fold(grade(worst), worse_of).to_owned(),
+            call_mos: all.iter().filter_map(|runs| call_mos(runs)).reduce(f64::min),
             ping_s: Spread::of(searched.iter().map(ping)).mean,
             first_s,
             worst_s: worst,
@@ -169,6 +175,12 @@ impl Measured {
             self.grade = worse_of(&self.grade, STARVED_CAP).to_owned();
         }
     }
+}
+
+/// Returns the mean opinion score of the calls of these runs.
+fn call_mos(runs: &[Run]) -> Option<f64> {
+    let scores: Vec<f64> = runs.iter().filter_map(|run| run.probes.voip.as_ref()?.mos).collect();
+    (!scores.is_empty()).then(|| Spread::of(scores).mean)
 }
 
 /// Returns the mean goodput of TCP, towards the home and the Internet.

@@ -14,8 +14,8 @@ use crate::words;
 
 pub(crate) fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tried: Vec<Tried>) -> Advice {
     let question = model.question;
-    let today = measured(&checked.mixes, |of| &of.runs[0], Some(checked.first_s[0]));
-    let mut advised = measured(&checked.mixes, |of| &of.runs[1], Some(checked.first_s[1]));
+    let today = measured(&checked.mixes, |of| &of.runs[0], checked.first_s[0]);
+    let mut advised = measured(&checked.mixes, |of| &of.runs[1], checked.first_s[1]);
     advised.cap(today.goodput_bps);
     let without = Spread::of(checked.without.iter().map(added)).mean;
     let instead = checked.equipment.map(|equipment| Instead {
@@ -60,7 +60,7 @@ pub(crate) fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tri
 /// Summarises some of the runs of each mix, with the added latency in the first seconds.
 fn measured(mixes: &[OfMix], runs: impl Fn(&OfMix) -> &[Run] + Copy, first_s: Option<f64>) -> Measured {
     let full: Vec<&[Run]> = mixes.iter().filter(|of| of.mix.is_full).map(runs).collect();
-    let all: Vec<&Run> = mixes.iter().flat_map(runs).collect();
+    let all: Vec<&[Run]> = mixes.iter().map(runs).collect();
     Measured::of(&full, &all, first_s)
 }
 

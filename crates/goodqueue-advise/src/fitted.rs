@@ -32,7 +32,7 @@ pub(crate) fn fitted<'q>(
             .iter()
             .map(|factor| compared.scaled(*factor).scenario(&SPEED_TEST, &[Router::unmanaged()], 1))
             .collect::<Result<Vec<_>, _>>()?;
-        let Some(runs) = simulator.runs(&documents, None, [0.0, 0.0])? else { return Ok(None) };
+        let Some(runs) = simulator.runs(&documents, [0.0, 0.0])? else { return Ok(None) };
         let latencies: Vec<f64> = runs.iter().map(added).collect();
         let Some(first_above) = latencies.iter().position(|latency| *latency >= wanted) else {
             return Err(Diagnostic::new(format!(

@@ -1,55 +1,14 @@
-//! When the values of runs are known well enough.
+//! When the values of a load are known well enough.
 
-use goodqueue_scenario::results::Run;
+use goodqueue_scenario::summary::Estimate;
 
-/// Values of a run in blocks of [`BLOCK_S`] seconds, without the warm-up.
+/// Values of one run in blocks of [`BLOCK_S`] seconds, without the warm-up.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Blocks {
-    /// Mean ping, of the blocks in which one was answered.
-    ping_s: Vec<f64>,
+    /// Mean ping beyond the idle ping, of the blocks in which one was answered.
+    pub(crate) added_s: Vec<f64>,
     /// Goodput of TCP in bit/s, towards the home and the Internet.
-    goodput_bps: [Vec<f64>; 2],
-}
-
-impl Blocks {
-    /// Adds the blocks of a run that has series.
-    pub(crate) fn add(&mut self, run: &Run, warmup_s: f64) {
-        let Some(series) = &run.series else { return };
-        let end_of_run = warmup_s + run.duration_s;
-        let starts = (0_u32..).map(|number| warmup_s + f64::from(number) * BLOCK_S);
-        for start in starts.take_while(|start| start + BLOCK_S <= end_of_run) {
-            let end = start + BLOCK_S;
-            let inside = |at: f64| at >= start && at < end;
-            let pings = series.pings.iter().filter(|(at, _)| inside(*at)).filter_map(|(_, time)| *time);
-            self.ping_s.extend(mean(pings));
-            for (side, direction) in ["down", "up"].into_iter().enumerate() {
-                let flows = series.goodput_bps.iter().filter(|flow| {
-                    run.flows.get(flow.id as usize).is_some_and(|of| of.direction == direction)
-                });
-                let sum: f64 = flows
-                    .filter_map(|flow| {
-                        let steps = (0_u32..).zip(&flow.values);
-                        mean(
-                            steps
-                                .filter(|(step, _)| inside(f64::from(*step) * series.step_s))
-                                .map(|(_, bps)| *bps),
-                        )
-                    })
-                    .sum();
-                self.goodput_bps[side].push(sum);
-            }
-        }
-    }
-
-    /// True if the mean ping is known well enough, with a confidence of 95 %.
-    pub(crate) fn knows_latency(&self, added_s: f64, wanted: Known) -> bool {
-        uncertainty(&self.ping_s) <= (added_s * wanted.latency_share).max(wanted.latency_s)
-    }
-
-    /// True if the goodput is known well enough, with a confidence of 95 %.
-    pub(crate) fn knows_goodput(&self, rates_bps: [f64; 2], wanted: Known) -> bool {
-        (0..2).all(|side| uncertainty(&self.goodput_bps[side]) <= rates_bps[side] * wanted.goodput_share)
-    }
+    pub(crate) goodput_bps: [Vec<f64>; 2],
 }
 
 /// How well values have to be known.
@@ -68,44 +27,70 @@ impl Known {
     pub(crate) const PROMISED: Self = Self { latency_share: 0.1, latency_s: 0.002, goodput_share: 0.03 };
     /// For the values of today, which people know themselves.
     pub(crate) const COMPARED: Self = Self { latency_share: 0.2, latency_s: 0.005, goodput_share: 0.1 };
+
+    /// True if the mean added latency of these runs is known well enough.
+    pub(crate) fn has_latency(self, runs: &[&Blocks]) -> bool {
+        let of_runs: Vec<&[f64]> = runs.iter().map(|run| &*run.added_s).collect();
+        let all = of_runs.concat();
+        let added_s = Estimate::of(&all).map_or(0.0, |of| of.mean);
+        uncertainty(&of_runs) <= (added_s * self.latency_share).max(self.latency_s)
+    }
+
+    /// True if the mean goodput of these runs is known well enough on a line of these rates.
+    pub(crate) fn has_goodput(self, runs: &[&Blocks], rates_bps: [f64; 2]) -> bool {
+        (0..2).all(|side| {
+            let of_runs: Vec<&[f64]> = runs.iter().map(|run| &*run.goodput_bps[side]).collect();
+            uncertainty(&of_runs) <= rates_bps[side] * self.goodput_share
+        })
+    }
 }
 
-/// Returns half of the interval in which the mean of these values is with a confidence of 95 %. It
-/// is infinite for fewer than two values.
-fn uncertainty(values: &[f64]) -> f64 {
-    let (Some(mean), true) = (mean(values.iter().copied()), values.len() > 1) else { return f64::INFINITY };
-    #[expect(clippy::cast_precision_loss, reason = "a few values")]
-    let count = values.len() as f64;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    NORMAL_95 * (variance / count).sqrt()
+/// Returns half of the interval in which the mean is with a confidence of 95 %: the wider one of
+/// two estimates. One takes each block by itself. The other one takes each run as one value,
+/// because what happens at the start of a run may last for all of its blocks. It is infinite for
+/// fewer than two blocks.
+fn uncertainty(runs: &[&[f64]]) -> f64 {
+    let of_blocks = Estimate::of(&runs.concat()).and_then(|of| of.ci95).unwrap_or(f64::INFINITY);
+    let means: Vec<f64> = runs.iter().filter_map(|run| Some(Estimate::of(run)?.mean)).collect();
+    of_blocks.max(two_standard_errors(&means))
 }
 
-/// Returns the mean; `None` without values.
-pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (count, sum) = values.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
-    (count > 0.0).then(|| sum / count)
+/// Returns two standard errors of the mean of these values; 0 for a single one. Student's factor
+/// for two runs, 12.7, would call nothing known.
+fn two_standard_errors(means: &[f64]) -> f64 {
+    let (Some(of), true) = (Estimate::of(means), means.len() > 1) else { return 0.0 };
+    #[expect(clippy::cast_precision_loss, reason = "a few runs")]
+    let count = means.len() as f64;
+    let squares: f64 = means.iter().map(|mean| (mean - of.mean).powi(2)).sum();
+    2.0 * (squares / (count - 1.0) / count).sqrt()
 }
 
 /// Length of a block: longer than the round trips of a path, so that blocks hardly depend on each
 /// other.
-const BLOCK_S: f64 = 5.0;
-/// Quantile of the normal distribution.
-const NORMAL_95: f64 = 1.96;
+pub(crate) const BLOCK_S: f64 = 5.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn pings(added_ms: &[f64]) -> Blocks {
+        Blocks { added_s: added_ms.iter().map(|ms| ms / 1e3).collect(), ..Blocks::default() }
+    }
+
     #[test]
     fn equal_blocks_are_known_and_few_or_scattered_ones_are_not() {
-        let of = |ping_s: &[f64]| Blocks { ping_s: ping_s.to_vec(), ..Blocks::default() };
-        assert!(of(&[0.050; 6]).knows_latency(0.020, Known::PROMISED));
-        assert!(!of(&[0.050]).knows_latency(0.020, Known::PROMISED));
-        assert!(!of(&[0.020, 0.120, 0.040, 0.190]).knows_latency(0.070, Known::PROMISED));
-        let many: Vec<f64> = [0.045, 0.055].repeat(60);
-        assert!(
-            of(&many).knows_latency(0.020, Known::PROMISED)
-                && !of(&many[..4]).knows_latency(0.020, Known::PROMISED)
-        );
+        let is_known = |added_ms: &[f64]| Known::PROMISED.has_latency(&[&pings(added_ms)]);
+        assert!(is_known(&[20.0; 3]));
+        assert!(!is_known(&[20.0]));
+        assert!(!is_known(&[20.0, 120.0, 40.0, 190.0]));
+        let many = [15.0, 25.0].repeat(60);
+        assert!(is_known(&many) && !is_known(&many[..4]));
+    }
+
+    #[test]
+    fn runs_that_contradict_each_other_are_not_known_however_steady_each_of_them_is() {
+        let [one, other] = [600.0, 800.0].map(|ms| pings(&[ms; 12]));
+        assert!(Known::COMPARED.has_latency(&[&one]) && Known::COMPARED.has_latency(&[&one, &one]));
+        assert!(!Known::COMPARED.has_latency(&[&one, &other]));
     }
 }

@@ -14,10 +14,10 @@ pub fn html(advice: &Advice) -> String {
     let added = |ping_s: f64| ping_s - idle(advice);
     let page = html! {
         section.advice {
-            h2 { "What happens today, and with the setting" }
+            h2 { @if advice.keep { "What happens today" } @else { "What happens today, and with the setting" } }
             div.numbers {
                 p {
-                    b.ms data-grade="bad" { (milliseconds(added(advice.today.ping_s))) }
+                    b.ms data-grade=(if advice.keep { "good" } else { "bad" }) { (milliseconds(added(advice.today.ping_s))) }
                     " added today to each click, word and move while the line is busy (grade " (advice.today.grade) ")"
                 }
                 @if !advice.keep {
@@ -30,7 +30,7 @@ pub fn html(advice: &Advice) -> String {
             @if let Some(reason) = worst(&advice.advised, added(advice.advised.ping_s)).filter(|_| !advice.keep) {
                 p { (reason) }
             }
-            (pings(&advice.results))
+            (pings(&advice.results, advice.keep))
             @if advice.keep {
                 p { b { "Leave your router as it is:" } " no setting makes pings clearly shorter." }
             } @else {
@@ -96,14 +96,14 @@ fn router(setting: &Setting) -> Markup {
 
 fn changes(advice: &Advice) -> Markup {
     html! {
-        h2 { "What changes" }
+        h2 { @if advice.keep { "What was tried" } @else { "What changes" } }
         div.wide {
             table {
                 thead {
                     tr {
                         th scope="col" { "While this goes on" }
                         th scope="col" { "today" }
-                        th scope="col" { "with the setting" }
+                        th scope="col" { @if advice.keep { "with the best setting" } @else { "with the setting" } }
                         @if let Some(other) = &advice.instead { th scope="col" { (other.equipment) } }
                     }
                 }
@@ -147,12 +147,15 @@ fn confidence(advice: &Advice) -> Markup {
         h2 { "How sure is this?" }
         p {
             (advice.line) ". The buffers hold " (down) " down and " (up) " up (" (from) "). Each load was simulated with "
-            (seeds(advice)) " that the search had not seen. Your line is not a model: measure before and after, for example \
-            with the Waveform bufferbloat test, and lower the rates by 5 % if the ping still grows."
+            (seeds(advice)) " that the search had not seen. Your line is not a model: measure "
+            @if advice.keep { "it" } @else { "before and after" }
+            ", for example with the Waveform bufferbloat test"
+            @if !advice.keep { ", and lower the rates by 5 % if the ping still grows" }
+            "."
         }
         p { (words(&advice.sources)) }
         details {
-            summary { "What else was tried" }
+            summary { @if advice.keep { "All settings that were tried" } @else { "What else was tried" } }
             div.wide {
                 table {
                     thead {

@@ -7,21 +7,32 @@ use crate::model::TODAY;
 use crate::verification::ADVICE;
 use crate::words::milliseconds;
 
-/// Draws each ping of one run today, and of one with the advice. Empty without series.
-pub(crate) fn pings(results: &Results) -> Markup {
+/// Draws each ping of one run today, and of one with the advice unless there is nothing to set.
+/// Empty without series.
+pub(crate) fn pings(results: &Results, keep: bool) -> Markup {
     let pings_of =
         |router: &str| results.runs.iter().find(|run| run.qdisc == router).map(points).unwrap_or_default();
-    let today = pings_of(TODAY);
-    let advised = pings_of(ADVICE);
+    let mut today = pings_of(TODAY);
+    let mut advised = if keep { Vec::new() } else { pings_of(ADVICE) };
+    // A run ends when its values are known, so one may be shorter than the other.
+    let ends = [&today, &advised].map(|points| points.iter().map(|(at, _)| *at).reduce(f64::max));
+    let end = ends.into_iter().flatten().reduce(f64::min);
+    for points in [&mut today, &mut advised] {
+        points.retain(|(at, _)| end.is_some_and(|end| *at <= end));
+    }
     let all = || today.iter().chain(&advised);
     let start = all().map(|(at, _)| *at).reduce(f64::min);
-    let end = all().map(|(at, _)| *at).reduce(f64::max);
     let longest = all().map(|(_, ms)| *ms).reduce(f64::max);
     let (Some(start_s), Some(end_s), Some(longest_ms)) = (start, end, longest) else { return html! {} };
+    let label = if keep {
+        "Round-trip time of each ping over time, today"
+    } else {
+        "Round-trip time of each ping over time, today and with the setting"
+    };
     let axis = Axis { start_s, length_s: (end_s - start_s).max(1.0), longest_ms };
     html! {
         svg.pings viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img"
-            aria-label="Round-trip time of each ping over time, today and with the setting" {
+            aria-label=(label) {
             @for ms in axis.ticks() {
                 line.grid x1=(LEFT) x2=(WIDTH) y1=(axis.y(ms)) y2=(axis.y(ms)) {}
                 text x=(LEFT - 6.0) y=(axis.y(ms) + 4.0) text-anchor="end" { (milliseconds(ms / 1e3)) }
@@ -33,7 +44,7 @@ pub(crate) fn pings(results: &Results) -> Markup {
                 }
             }
             text.today x=(LEFT + 6.0) y="14" { "today" }
-            text.with x=(LEFT + 56.0) y="14" { "with the setting" }
+            @if !keep { text.with x=(LEFT + 56.0) y="14" { "with the setting" } }
         }
         p { "Each dot is a ping: how long an answer takes while downloads and uploads fill the line." }
     }

@@ -58,6 +58,11 @@ pub struct Effort {
 }
 
 impl Question {
+    /// True if the rate of the line changes while it is in use.
+    pub(crate) fn varies(&self) -> bool {
+        self.kind.varies() || self.traces.is_some()
+    }
+
     /// Returns the base round-trip time in seconds.
     #[expect(clippy::cast_precision_loss, reason = "a round-trip time")]
     pub(crate) fn rtt_s(&self) -> f64 {

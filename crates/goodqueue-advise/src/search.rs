@@ -7,10 +7,11 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::advice::{Advice, Spread, Tried, added};
 use crate::answer::answer;
+use crate::decided::decided;
 use crate::fitted::fitted;
 use crate::manager::Manager;
 use crate::managers::managers;
-use crate::mix::{NEAR_AND_FAR, SEARCHED};
+use crate::mix::{Mix, NEAR_AND_FAR, SEARCHED};
 use crate::model::{Model, Router, SEARCH_SEED};
 use crate::observe::{First, Observe};
 use crate::question::Question;
@@ -48,17 +49,17 @@ pub fn advise(
     // The rates must also hold on a line that is a hundredth slower than the model.
     let compared = model.slower(Span::compared(question));
     let mut search = Search { model: &compared, simulator, tried: Vec::new() };
-    let Some(all) = search.tried(pairs.into_iter().map(with).collect(), [0.05, 0.3])? else {
-        return Ok(None);
+    let with_pairs = pairs.into_iter().map(with).collect();
+    let rates = match question.kind.shares {
+        Shares::Apart { .. } => search.fastest(with_pairs)?,
+        Shares::Together(_) => search.best_together(with_pairs)?,
     };
-    let Some(rates) = search.rates(&all) else { return Ok(None) };
+    let Some(rates) = rates else { return Ok(None) };
     let variants: Vec<Box<dyn Manager>> =
         managers.iter().flat_map(|manager| manager.variants(question)).collect();
-    let usual = managers[1..].iter().chain(&variants).map(|manager| Setup { manager: &**manager, ..rates });
-    let Some(all) = search.tried(std::iter::once(rates).chain(usual).collect(), [0.3, 0.5])? else {
-        return Ok(None);
-    };
-    let Some(chosen) = search.preferred(&all) else { return Ok(None) };
+    let others =
+        managers[1..].iter().chain(&variants).map(|manager| Setup { manager: &**manager, ..rates.setup });
+    let Some(chosen) = search.preferred(rates, others.collect())? else { return Ok(None) };
 
     let Some(checked) = verified(&model, &chosen, &simulator)? else { return Ok(None) };
     let mut tried = search.tried;
@@ -74,8 +75,8 @@ fn first(
 ) -> Result<Option<First>, Diagnostic> {
     let routers = [Router::unmanaged(), router(0, guess, model.question)];
     let documents = [model.scenario(&NEAR_AND_FAR, &routers, SEARCH_SEED)?];
-    let Some(runs) = simulator.runs(&documents, None, [0.0, 0.05])? else { return Ok(None) };
-    let of = |router: usize| candidate(&[&runs[router]]);
+    let Some(runs) = simulator.runs(&documents, [0.0, 0.05])? else { return Ok(None) };
+    let of = |router: usize| candidate(std::slice::from_ref(&runs[router]));
     Ok(Some(First {
         discipline: guess.manager.name(),
         shaped_bps: guess.rates(model.question).map(|rate| rate.as_bps()),
@@ -91,75 +92,160 @@ struct Search<'s> {
     tried: Vec<Tried>,
 }
 
+/// A setting, and what it does with each load of the search.
+type Found<'m> = (Setup<'m>, Vec<Run>);
+
+/// A setting that was tried.
+#[derive(Clone, Copy)]
+struct Rated<'m> {
+    setup: Setup<'m>,
+    /// With the first load.
+    first: Candidate,
+    /// With all loads, as means.
+    all: Candidate,
+}
+
 impl Search<'_> {
-    /// Simulates settings. `None` if the observer cancels.
-    fn tried<'m>(
-        &mut self,
+    /// Simulates settings with some of the loads. `None` if the observer cancels.
+    fn runs<'m>(
+        &self,
         setups: Vec<Setup<'m>>,
+        mixes: &[Mix],
         part: [f64; 2],
-    ) -> Result<Option<Vec<(Setup<'m>, Candidate)>>, Diagnostic> {
+    ) -> Result<Option<Vec<Found<'m>>>, Diagnostic> {
+        // A scenario has at least one router.
+        if setups.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
         let question = self.model.question;
         let routers: Vec<Router> =
             setups.iter().enumerate().map(|(number, setup)| router(number, setup, question)).collect();
-        let documents = SEARCHED.iter().map(|mix| self.model.scenario(mix, &routers, SEARCH_SEED));
+        let documents = mixes.iter().map(|mix| self.model.scenario(mix, &routers, SEARCH_SEED));
         let documents = documents.collect::<Result<Vec<_>, _>>()?;
-        let Some(runs) = self.simulator.runs(&documents, None, part)? else { return Ok(None) };
-        let count = routers.len();
-        let of_router = |number: usize| runs.iter().skip(number).step_by(count).collect::<Vec<&Run>>();
-        let found: Vec<(Setup<'m>, Candidate)> = setups
-            .into_iter()
-            .enumerate()
-            .map(|(number, setup)| (setup, candidate(&of_router(number))))
-            .collect();
-        for (router, (_, candidate)) in routers.into_iter().zip(&found) {
-            // The best rates are tried twice: with other rates, and with other disciplines.
-            let is_known = self.tried.iter().any(|tried| tried.lines == router.lines);
-            if !is_known {
-                self.tried.push(Tried {
-                    lines: router.lines,
-                    latency_s: candidate.latency_s,
-                    goodput_bps: candidate.goodput_bps,
-                });
-            }
+        let Some(runs) = self.simulator.runs(&documents, part)? else { return Ok(None) };
+        let mut found: Vec<Found<'m>> = setups.into_iter().map(|setup| (setup, Vec::new())).collect();
+        let count = found.len();
+        for (number, run) in runs.into_iter().enumerate() {
+            found[number % count].1.push(run);
         }
         Ok(Some(found))
     }
 
-    /// Returns the best rates of the shapers. Where each direction has its own shaper, a faster one
-    /// carries more. The candidates are then compared by these rates, because the goodput of a
-    /// short run varies more between seeds than between neighbouring rates.
-    fn rates<'m>(&self, all: &[(Setup<'m>, Candidate)]) -> Option<Setup<'m>> {
-        let question = self.model.question;
-        let carried = |(setup, measured): &(Setup<'m>, Candidate)| match question.kind.shares {
-            #[expect(clippy::cast_precision_loss, reason = "rates of shapers")]
-            Shares::Apart { .. } => {
-                let goodput_bps = setup.rates(question).map(|rate| rate.as_bps() as f64);
-                Candidate { goodput_bps, ..*measured }
-            }
-            Shares::Together(_) => *measured,
-        };
-        let candidates: Vec<Candidate> = all.iter().map(carried).collect();
-        best(&candidates, question.rtt_s()).map(|number| all[number].0)
+    /// Simulates settings with all loads, and notes that they were tried.
+    fn tried<'m>(
+        &mut self,
+        setups: Vec<Setup<'m>>,
+        part: [f64; 2],
+    ) -> Result<Option<Vec<Rated<'m>>>, Diagnostic> {
+        let Some(found) = self.runs(setups, SEARCHED, part)? else { return Ok(None) };
+        Ok(Some(found.into_iter().map(|found| self.noted(found)).collect()))
     }
 
-    /// Returns the best setting, but the first one unless another is clearly better: it is the
-    /// usual one, and a real line has other traffic than this load.
-    fn preferred<'m>(&self, all: &[(Setup<'m>, Candidate)]) -> Option<Setup<'m>> {
-        let candidates: Vec<Candidate> = all.iter().map(|(_, candidate)| *candidate).collect();
+    /// Notes that a setting was tried.
+    fn noted<'m>(&mut self, found: Found<'m>) -> Rated<'m> {
+        let (setup, runs) = found;
+        let rated = Rated { setup, first: candidate(&runs[..1]), all: candidate(&runs) };
+        self.tried.push(Tried {
+            lines: setup.lines(self.model.question),
+            latency_s: rated.all.latency_s,
+            goodput_bps: rated.all.goodput_bps,
+        });
+        rated
+    }
+
+    /// Returns the best rates of the shapers where each direction has its own shaper: a faster one
+    /// carries more. The candidates are then compared by these rates, because the goodput of a
+    /// short run varies more between seeds than between neighbouring rates. The fastest ones are
+    /// tried first, and slower ones only as long as one of them could be better.
+    fn fastest<'m>(&mut self, mut setups: Vec<Setup<'m>>) -> Result<Option<Rated<'m>>, Diagnostic> {
+        let question = self.model.question;
+        let rates_bps = |setup: &Setup<'_>| {
+            #[expect(clippy::cast_precision_loss, reason = "rates of shapers")]
+            setup.rates(question).map(|rate| rate.as_bps() as f64)
+        };
+        let of_rates = |setup: &Setup<'_>| Candidate { latency_s: 0.0, goodput_bps: rates_bps(setup) };
+        let most = most(&setups.iter().map(of_rates).collect::<Vec<_>>());
+        let share = |setup: &Setup<'_>| of_rates(setup).share_of(most);
+        setups.sort_by(|one, other| share(other).total_cmp(&share(one)));
+        let (mut all, mut by_rates) = (Vec::new(), Vec::new());
+        let count = setups.len();
+        let mut setups = setups.into_iter().peekable();
+        // Twice as many each time: few if the first ones decide, and many side by side otherwise.
+        for batch in (0..).map(|round| 1 << round) {
+            let next: Vec<Setup<'m>> = setups.by_ref().take(batch).collect();
+            #[expect(clippy::cast_precision_loss, reason = "a few settings")]
+            let part =
+                [all.len(), all.len() + next.len()].map(|done| 0.05 + 0.25 * done as f64 / count as f64);
+            let Some(found) = self.tried(next, part)? else { return Ok(None) };
+            for rated in found {
+                by_rates.push(Candidate { goodput_bps: rates_bps(&rated.setup), ..rated.all });
+                all.push(rated);
+            }
+            let next = setups.peek().map(rates_bps);
+            let best = decided(&by_rates, next, question.rtt_s());
+            if best.is_some() || next.is_none() {
+                return Ok(best.map(|number| all[number]));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the best rates of shapers that share a medium.
+    fn best_together<'m>(&mut self, setups: Vec<Setup<'m>>) -> Result<Option<Rated<'m>>, Diagnostic> {
+        let Some(all) = self.tried(setups, [0.05, 0.3])? else { return Ok(None) };
+        let candidates: Vec<Candidate> = all.iter().map(|rated| rated.all).collect();
+        Ok(best(&candidates, self.model.question.rtt_s()).map(|number| all[number]))
+    }
+
+    /// Returns the best setting, but the usual one unless another is clearly better: a real line
+    /// has other traffic than this load. The other settings see the second load only if the first
+    /// one leaves them a chance.
+    fn preferred<'m>(
+        &mut self,
+        usual: Rated<'m>,
+        others: Vec<Setup<'m>>,
+    ) -> Result<Option<Setup<'m>>, Diagnostic> {
+        let Some(found) = self.runs(others, &SEARCHED[..1], [0.3, 0.4])? else { return Ok(None) };
         let rtt_s = self.model.question.rtt_s();
-        let number = best(&candidates, rtt_s)?;
-        let usual = candidates[0];
-        let other = candidates[number];
-        let most = most(&candidates);
-        let carries_more = other.share_of(most) > usual.share_of(most) * (1.0 + CLEAR);
-        let is_clearly_better = carries_more || !usual.is_hardly_slower_than(other.latency_s, rtt_s);
-        Some(all[if is_clearly_better { number } else { 0 }].0)
+        let (promising, rest): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|(_, runs)| may_be_better(&candidate(runs), &usual, rtt_s));
+        for found in rest {
+            self.noted(found);
+        }
+        let setups = promising.iter().map(|(setup, _)| *setup).collect();
+        let Some(second) = self.runs(setups, &SEARCHED[1..], [0.4, 0.5])? else { return Ok(None) };
+        let mut all = vec![usual];
+        for ((setup, mut runs), (_, others)) in promising.into_iter().zip(second) {
+            runs.extend(others);
+            all.push(self.noted((setup, runs)));
+        }
+        let candidates: Vec<Candidate> = all.iter().map(|rated| rated.all).collect();
+        let Some(number) = best(&candidates, rtt_s) else { return Ok(None) };
+        let is_clearly_better = clearly_better(&candidates[number], &usual.all, most(&candidates), rtt_s);
+        Ok(Some(all[if is_clearly_better { number } else { 0 }].setup))
     }
 }
 
+/// True if a setting carries clearly more than the usual one, or adds clearly less latency.
+fn clearly_better(other: &Candidate, usual: &Candidate, most: [f64; 2], rtt_s: f64) -> bool {
+    let carries_more = other.share_of(most) > usual.share_of(most) * (1.0 + CLEAR);
+    carries_more || !usual.is_hardly_slower_than(other.latency_s, rtt_s)
+}
+
+/// True if a setting may be clearly better than the usual one with all loads, after the first one:
+/// it carries half as much more as it has to, or could add clearly less latency even if the other
+/// loads add none.
+fn may_be_better(first: &Candidate, usual: &Rated<'_>, rtt_s: f64) -> bool {
+    let most = most(&[*first, usual.first]);
+    let carries_more = first.share_of(most) > usual.first.share_of(most) * (1.0 + CLEAR / 2.0);
+    #[expect(clippy::cast_precision_loss, reason = "a few loads")]
+    let least_s = first.latency_s / SEARCHED.len() as f64;
+    carries_more || !usual.all.is_hardly_slower_than(least_s, rtt_s)
+}
+
 /// Returns the means of runs with the same setting.
-fn candidate(runs: &[&Run]) -> Candidate {
-    let mean = |of: &dyn Fn(&Run) -> f64| Spread::of(runs.iter().map(|run| of(run))).mean;
+fn candidate(runs: &[Run]) -> Candidate {
+    let mean = |of: &dyn Fn(&Run) -> f64| Spread::of(runs.iter().map(of)).mean;
     Candidate {
         latency_s: mean(&added),
         goodput_bps: [mean(&|run| run.goodput.down), mean(&|run| run.goodput.up)],

@@ -1,5 +1,6 @@
 //! Simulated time of a run.
 
+use crate::known::BLOCK_S;
 use crate::question::Question;
 
 /// Simulated time of a run in seconds.
@@ -15,12 +16,7 @@ impl Span {
     /// Returns the time of runs whose values are promised: what lasts, not the start of the load.
     pub(crate) fn promised(question: &Question) -> Self {
         let warmup_s = (ROUND_TRIPS * question.rtt_s()).max(WARMUP_S).round();
-        Self { warmup_s, measured_s: if varies(question) { VARYING_S } else { MEASURED_S } }
-    }
-
-    /// Returns the time in which the flows of a load search for their rate.
-    pub(crate) const fn beginning() -> Self {
-        Self { warmup_s: 0.0, measured_s: 10.0 }
+        Self { warmup_s, measured_s: if question.varies() { VARYING_S } else { MEASURED_S } }
     }
 
     /// Returns the time of runs that compare settings: as many packets on each line.
@@ -34,7 +30,7 @@ impl Span {
     }
 
     fn of_bits(question: &Question, bits: f64, [least, most]: [f64; 2]) -> Self {
-        if varies(question) {
+        if question.varies() {
             return Self { warmup_s: 0.0, measured_s: VARYING_S / 2.0 };
         }
         #[expect(clippy::cast_precision_loss, reason = "rates of a line")]
@@ -45,14 +41,16 @@ impl Span {
         Self { warmup_s: tenths((measured_s / 2.0).max(ROUND_TRIPS * question.rtt_s())), measured_s }
     }
 
+    /// Returns the number of blocks of the values.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few blocks")]
+    pub(crate) fn blocks(self) -> usize {
+        (self.measured_s / BLOCK_S) as usize
+    }
+
     /// Returns the whole time in seconds.
     pub(crate) fn total(self) -> f64 {
         self.warmup_s + self.measured_s
     }
-}
-
-fn varies(question: &Question) -> bool {
-    question.kind.varies() || question.traces.is_some()
 }
 
 /// Slow start is over by then. An eighth of 1 Gbit/s needs 2,700 segments at 250 ms, which are nine

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use goodqueue::Rate;
-use goodqueue_scenario::measure::grade;
+use goodqueue_scenario::measure::{VOICE_CAPS, grade};
 use goodqueue_tc::units;
 
 use crate::advice::{Advice, Measured, Spread};
@@ -95,8 +95,11 @@ pub(crate) fn worst(advised: &Measured, added_s: f64) -> Option<String> {
     if grade(added_s) == advised.grade {
         return None;
     }
+    let call_mos = advised.call_mos.filter(|score| VOICE_CAPS.iter().any(|(bound, _)| score < bound));
     let reason = if grade(advised.worst_s) == advised.grade {
         format!("The grade is that of BBR senders, which add {}.", milliseconds(advised.worst_s))
+    } else if let Some(score) = call_mos {
+        format!("The grade is low because calls suffer: they score {score:.1} of 4.5.")
     } else {
         "The grade is low because a direction loses more than half of its goodput.".to_owned()
     };

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use goodqueue::Duration;
-use goodqueue_advise::{Advice, Measurement, Question, advise, kind, read_flent, words};
+use goodqueue_advise::{Advice, Measurement, Question, advise, html, kind, read_flent, words};
 use goodqueue_scenario::export::{Contents, Format};
 use goodqueue_scenario::run::Unwatched;
 use goodqueue_scenario::runs::Runs;
@@ -65,9 +65,15 @@ fn the_buffers_follow_from_measured_pings() {
 #[test]
 fn a_line_without_bufferbloat_is_left_alone() {
     let measured = Measurement { idle: Duration::from_millis(20), loaded: Duration::from_millis(24) };
-    let advice = advised(&asked("8mbit/8mbit", "fibre").with_measurement(measured).unwrap());
+    let mut question = asked("8mbit/8mbit", "fibre").with_measurement(measured).unwrap();
+    question.effort.series = true;
+    let advice = advised(&question);
     assert!(advice.keep);
     assert!(words(&advice).contains("Leave the router as it is"));
+    // The picture does not show a setting that nobody is to set.
+    let page = html(&advice);
+    assert!(page.contains("<circle class=\"today\"") && !page.contains("<circle class=\"with\""), "{page}");
+    assert!(page.contains("What happens today</h2>") && !page.contains("What to set"), "{page}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use goodqueue_scenario::measure::CONVERSATION_RTT_S;
 use goodqueue_scenario::results::Run;
 
 use crate::escape::{clip, html};
@@ -108,7 +109,7 @@ fn table(grouped: &Grouped<'_>, point: &Point<'_>) -> String {
 
 /// Pings stand for both directions of a conversation: a round trip has twice the one-way bound.
 fn conversation(runs: &[&Run], loss: f64) -> Option<bool> {
-    let in_time = at_most(runs, |run| run.probes.ping_s.p95, 0.300)?;
+    let in_time = at_most(runs, |run| run.probes.ping_s.p95, CONVERSATION_RTT_S)?;
     let lost = at_most(runs, lost_pings, loss)?;
     Some(in_time && lost)
 }

@@ -4,11 +4,11 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_scenario::measure::grade;
 use goodqueue_scenario::metrics::catalogue;
 use goodqueue_scenario::results::{Results, Run};
 
 use crate::escape::{clip, html};
+use crate::grade::of_mean;
 use crate::group::Grouped;
 use crate::headline::headline;
 use crate::terminal::line::{Line, lines};
@@ -62,7 +62,7 @@ fn table(results: &Results, points: &[(&str, Vec<Line<'_>>)]) -> String {
                 html(point)
             );
         }
-        let grade = line.mean(|run| run.induced_latency_s.mean).map_or("–", grade);
+        let grade = of_mean(&line.runs).unwrap_or("–");
         let name = html(&clip(&line.label(), LONGEST_NAME));
         let _ = write!(out, "<tr><th style=\"text-align:left\">{name}</th><td>{grade}</td>");
         for column in &columns {

@@ -39,8 +39,8 @@ impl Grades {
     }
 }
 
-/// Returns the grade of the mean induced latency of several runs, lowered if loss or starvation
-/// lowered that of at least half of them; `None` if a run has no pings.
+/// Returns the grade of the mean induced latency of several runs, lowered if loss, failing calls or
+/// starvation lowered that of at least half of them; `None` if a run has no pings.
 pub(crate) fn of_mean<'r>(runs: &[&'r Run]) -> Option<&'r str> {
     let latencies: Option<Vec<f64>> = runs.iter().map(|run| run.induced_latency_s.mean).collect();
     let latencies = latencies.filter(|all| !all.is_empty())?;

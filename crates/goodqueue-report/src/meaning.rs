@@ -1,6 +1,6 @@
 //! What metrics mean, in the words of their catalogue.
 
-use goodqueue_scenario::measure::{GRADES, LOSS_CAPS, STARVED_CAP};
+use goodqueue_scenario::measure::{CONVERSATION_RTT_S, GRADES, LATE_CAP, LOSS_CAPS, STARVED_CAP, VOICE_CAPS};
 
 /// Returns the text without the links of the book.
 pub(crate) fn plain(doc: &str) -> String {
@@ -26,11 +26,15 @@ pub(crate) fn grades() -> String {
     let lost = LOSS_CAPS
         .iter()
         .map(|(share, cap)| format!("{cap} if more than {:.0} % of the pings are lost", share * 100.0));
+    let voice = VOICE_CAPS.iter().map(|(score, cap)| format!("{cap} if calls score below {score:.2}"));
     format!(
-        "by the mean induced latency: {}; at best {}, and {STARVED_CAP} if the queue drops packets while its link is used \
+        "by the mean induced latency: {}; at best {}, {}, {LATE_CAP} if more than 5 % of the pings take longer than {:.0} ms \
+         (unless the line alone is as bad for calls), and {STARVED_CAP} if the queue drops packets while its link is used \
          less than half of the time",
         bounds.collect::<Vec<_>>().join(", "),
-        lost.collect::<Vec<_>>().join(", ")
+        lost.collect::<Vec<_>>().join(", "),
+        voice.collect::<Vec<_>>().join(", "),
+        CONVERSATION_RTT_S * 1e3
     )
 }
 

@@ -77,7 +77,7 @@ const RTT_SHARE: f64 = 0.1;
 /// Share of the largest goodput that a direction needs.
 const LEAST_SHARE: f64 = 0.5;
 /// Difference in the use of the line that is no difference.
-const SAME_USE: f64 = 0.002;
+pub const SAME_USE: f64 = 0.002;
 
 #[cfg(test)]
 mod tests {

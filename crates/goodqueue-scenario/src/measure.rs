@@ -13,8 +13,10 @@ mod video;
 mod voice;
 mod wifi;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use goodqueue::Instant;
 use goodqueue_sim::{Config, Direction, Outcome};
 
 use self::fairness::{fairness, group_fairness};
@@ -24,7 +26,10 @@ use self::ping::{induced, responsiveness, round_trips, sent_and_lost};
 use self::series::series_result;
 use self::transfers::{completion, groups, web};
 pub use crate::statistics::{exact_summary, float, histogram_summary, jain};
-pub use grade::{GRADES, LOSS_CAPS, STARVED_CAP, grade, worse_of};
+pub use grade::{
+    CONVERSATION_RTT_S, GRADES, LATE_CAP, LOSS_CAPS, STARVED_CAP, VOICE_CAPS, grade, voice_cap,
+    voice_cap_of_most, worse_of,
+};
 pub use labels::{FlowLabels, Labels};
 
 use crate::results::{
@@ -35,6 +40,7 @@ use crate::statistics::{per_second, seconds};
 /// Returns the metrics of one run.
 #[must_use]
 pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
+    let config = &*as_it_ended(config, outcome);
     let measured_s = seconds(outcome.measured);
     let flows = flows(&labels, config, outcome);
     let (induced_latency_s, probes) = probes(&flows, config, outcome);
@@ -56,7 +62,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         groups: groups(&labels.flows, config, outcome),
         grade: induced_latency_s
             .mean
-            .map(|mean| grade::of_run(mean, &probes, config, [&down, &up]).to_owned()),
+            .map(|mean| grade::of_run(mean, &probes, &flows, config, [&down, &up]).to_owned()),
         induced_latency_s,
         probes,
         fairness: Fairness { groups: group_fairness(&labels.flows, &flows), ..fairness(&flows) },
@@ -83,6 +89,15 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
             .map(|(channel, seen)| Box::new(wifi::result(channel, seen, outcome.measured))),
         flows,
     }
+}
+
+/// Returns the configuration with the duration that the run had. What was on its way at the end of
+/// a run is not lost, also if the run was stopped early.
+fn as_it_ended<'c>(config: &'c Config, outcome: &Outcome) -> Cow<'c, Config> {
+    if outcome.end == Instant::ZERO + config.duration {
+        return Cow::Borrowed(config);
+    }
+    Cow::Owned(Config { duration: outcome.end.since(Instant::ZERO), ..config.clone() })
 }
 
 fn flows(labels: &Labels, config: &Config, outcome: &Outcome) -> Vec<FlowResult> {

@@ -7,7 +7,6 @@ pub mod series;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use goodqueue::Instant;
 use goodqueue_sim as sim;
 use goodqueue_tc::diagnostic::Diagnostic;
 use rayon::prelude::*;
@@ -77,6 +76,14 @@ pub trait Watch: Sync {
         let _ = (job, file);
     }
 
+    /// Returns true if a job, by its number, may end now, because its values are known well enough.
+    /// Its result is that of the time until then. Jobs whose results are stored always run to their
+    /// end.
+    fn knows_enough(&self, job: usize, so_far: sim::SoFar<'_>) -> bool {
+        let _ = (job, so_far);
+        false
+    }
+
     /// Returns true to stop: running jobs are abandoned, and no further job starts.
     fn is_cancelled(&self) -> bool {
         false
@@ -124,7 +131,7 @@ pub fn execute<M: Measured>(
                 Found::Absent => {}
             }
         }
-        let mut run: Option<M> = simulate(number, job, watch)?;
+        let mut run: Option<M> = simulate(number, job, store.is_none(), watch)?;
         if let (Some(store), Some(run)) = (store, &mut run) {
             keep(job, run, store)?;
         }
@@ -226,7 +233,12 @@ pub fn results(scenario: serde_json::Value, runs: Vec<Run>) -> Results {
     Results { goodqueue: env!("CARGO_PKG_VERSION").to_owned(), scenario, runs, summary }
 }
 
-fn simulate<M: Measured>(number: usize, job: &Job, watch: &dyn Watch) -> Result<Option<M>, Diagnostic> {
+fn simulate<M: Measured>(
+    number: usize,
+    job: &Job,
+    may_end_early: bool,
+    watch: &dyn Watch,
+) -> Result<Option<M>, Diagnostic> {
     watch.started(number);
     // Before the first event, nothing else looks whether the user has interrupted the command.
     for flow in &job.config.flows {
@@ -238,10 +250,11 @@ fn simulate<M: Measured>(number: usize, job: &Job, watch: &dyn Watch) -> Result<
     let begun = watch.cpu_time();
     let total = job.config.duration.as_nanos().max(1);
     let mut cancelled = false;
-    let mut watched = |now: Instant| {
+    let mut watched = |so_far: sim::SoFar<'_>| {
         cancelled = watch.is_cancelled();
-        watch.advanced(number, fraction(now.as_nanos(), total));
-        !cancelled
+        watch.advanced(number, fraction(so_far.now().as_nanos(), total));
+        let is_known = may_end_early && watch.knows_enough(number, so_far);
+        !(cancelled || is_known)
     };
     let outcome = if job.packets.is_empty() {
         sim::run_watched(&job.config, watched)

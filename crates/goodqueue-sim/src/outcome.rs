@@ -16,6 +16,8 @@ use crate::wifi::WifiOutcome;
 pub struct Outcome {
     /// Measured time: without the warm-up, and up to the time at which the run was stopped.
     pub measured: Duration,
+    /// Time at which the run ended: the configured one, or an earlier one at which it was stopped.
+    pub end: Instant,
     /// The two queues of the bottleneck: down, up.
     pub links: [LinkOutcome; 2],
     /// The queues of the other hops; those before the bottleneck come first.

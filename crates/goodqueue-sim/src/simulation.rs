@@ -19,6 +19,7 @@ use crate::observer::{Elsewhere, Notes, Observer, Place, Register, Visits};
 use crate::outcome::{FlowOutcome, MAX_PACKETS, Outcome, RunError, Series, SharedQueue};
 use crate::packet::{Ends, Packet};
 use crate::room;
+use crate::so_far::SoFar;
 use crate::traffic::{AnySource, Source, Tally, Traffic};
 use crate::wifi::{MediumConfig, WifiHop};
 
@@ -33,12 +34,13 @@ pub fn run(config: &Config) -> Result<Outcome, RunError> {
     run_watched(config, |_| true)
 }
 
-/// Runs `config` and calls `watch` with the simulated time, some hundred times per run. The run
-/// ends when `watch` returns false.
+/// Runs `config` and calls `watch` with what the run has counted, some hundred times per run and
+/// at its end. The run ends when `watch` returns false, and its outcome is that of the time until
+/// then.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_watched(config: &Config, watch: impl FnMut(Instant) -> bool) -> Result<Outcome, RunError> {
+pub fn run_watched(config: &Config, watch: impl FnMut(SoFar<'_>) -> bool) -> Result<Outcome, RunError> {
     let mut simulation = Simulation::new(Cow::Borrowed(config))?;
     simulation.run(watch, None)?;
     Ok(simulation.finish())
@@ -51,7 +53,7 @@ pub fn run_watched(config: &Config, watch: impl FnMut(Instant) -> bool) -> Resul
 /// As [`run`].
 pub fn run_observed(
     config: &Config,
-    watch: impl FnMut(Instant) -> bool,
+    watch: impl FnMut(SoFar<'_>) -> bool,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     let mut simulation = Simulation::new(Cow::Borrowed(config))?;
@@ -208,7 +210,7 @@ impl<'a> Simulation<'a> {
 
     fn run(
         &mut self,
-        mut watch: impl FnMut(Instant) -> bool,
+        mut watch: impl FnMut(SoFar<'_>) -> bool,
         mut register: Option<&mut Register<'_>>,
     ) -> Result<(), RunError> {
         let room = room::of(&self.config.flows, self.config.duration)?;
@@ -218,11 +220,8 @@ impl<'a> Simulation<'a> {
         while self.now < self.end {
             let watch_at = self.now + watch_step;
             self.run_along(&mut course, watch_at, register.as_deref_mut())?;
-            if self.now >= self.end {
-                break;
-            }
             let has_seen_enough = register.as_ref().is_some_and(|register| !register.goes_on());
-            if !watch(self.now) || has_seen_enough {
+            if !watch(SoFar::new(self.now, &self.sources)) || has_seen_enough {
                 self.end = self.now;
             }
         }
@@ -370,6 +369,7 @@ impl<'a> Simulation<'a> {
         let shared_queues = shared_queues.collect();
         Outcome {
             measured: end.since(baseline.at),
+            end,
             links,
             hops,
             wifi: wifi.map(|wifi| wifi.finish(end)),

@@ -36,7 +36,7 @@ impl Place for Modem {
 
     fn reason(&self, question: &Question, advice: &Advice, without_s: f64) -> String {
         let (today, advised) = (&advice.today, &advice.advised);
-        if question.kind.varies() || question.traces.is_some() {
+        if question.varies() {
             return "The rate of this line changes, so a fixed shaper is too slow most of the time. A shaper that \
                     follows the line, such as cake-autorate, wastes less."
                 .to_owned();

@@ -310,6 +310,7 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
     });
     let outcome = sim::Outcome {
         measured,
+        end: Instant::ZERO + config.duration,
         links,
         hops: Vec::new(),
         wifi: None,

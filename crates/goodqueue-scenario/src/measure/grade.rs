@@ -3,7 +3,8 @@
 use goodqueue_sim::{Config, Direction, Traffic};
 
 use crate::choice::starves;
-use crate::results::{LinkResult, Probes};
+use crate::emodel::{CONCEALED, mos, rating};
+use crate::results::{FlowResult, LinkResult, Probes, Run};
 use crate::statistics::float;
 
 /// The grades known from speed tests, each with the mean induced latency in seconds below which it
@@ -14,6 +15,16 @@ pub const GRADES: &[(&str, f64)] =
 /// The best grade above each share of lost pings: a video meeting works up to 1 % of lost packets,
 /// and a call up to 3 % (ITU-T G.1010, table I.1).
 pub const LOSS_CAPS: &[(f64, &str)] = &[(0.03, "C"), (0.01, "B")];
+
+/// The best grade below each mean opinion score of calls. From the highest of these scores down,
+/// some users, many and nearly all of them are dissatisfied (ITU-T G.107, table B.1).
+pub const VOICE_CAPS: &[(f64, &str)] = &[(3.10, "D"), (3.60, "C"), (4.03, "B")];
+
+/// The round-trip time of a conversation that works: 150 ms one way (ITU-T G.114).
+pub const CONVERSATION_RTT_S: f64 = 0.300;
+
+/// The best grade if more than one of twenty pings takes longer than [`CONVERSATION_RTT_S`].
+pub const LATE_CAP: &str = "C";
 
 /// The best grade of a run in which a queue leaves a direction less than half of its rate.
 pub const STARVED_CAP: &str = "C";
@@ -31,11 +42,41 @@ pub fn worse_of<'g>(one: &'g str, other: &'g str) -> &'g str {
     if rank(one) >= rank(other) { one } else { other }
 }
 
-/// Returns the grade of a run: that of its latency, lowered where packets are lost or a direction
-/// starves. Short pings are no cure for a line that carries nothing.
+/// Returns the best grade that the conversations of a run allow; `None` if they work, or if the
+/// delay of the line alone spoils them as much. `flows`: those of the run, for their base
+/// round-trip times.
+#[must_use]
+pub fn voice_cap(probes: &Probes, flows: &[FlowResult]) -> Option<&'static str> {
+    let longest_s =
+        |kind: &str| flows.iter().filter(|flow| flow.kind == kind).map(|flow| flow.rtt_s).fold(0.0, f64::max);
+    let score = probes.voip.as_ref().and_then(|call| call.mos);
+    let of_calls = score.and_then(|score| {
+        let idle = mos(rating(longest_s("voip") / 2.0, 0.0, CONCEALED));
+        VOICE_CAPS.iter().find(|(bound, _)| score < *bound && idle >= *bound).map(|(_, cap)| *cap)
+    });
+    let is_late = probes.ping_s.p95.is_some_and(|ping| ping > CONVERSATION_RTT_S);
+    let of_pings = (is_late && longest_s("ping") <= CONVERSATION_RTT_S).then_some(LATE_CAP);
+    match (of_calls, of_pings) {
+        (Some(calls), Some(pings)) => Some(worse_of(calls, pings)),
+        (calls, pings) => calls.or(pings),
+    }
+}
+
+/// Returns the best grade that the conversations of at least half of these runs allow.
+pub fn voice_cap_of_most<'r>(runs: impl IntoIterator<Item = &'r Run>) -> Option<&'static str> {
+    let mut caps: Vec<Option<&'static str>> =
+        runs.into_iter().map(|run| voice_cap(&run.probes, &run.flows)).collect();
+    let rank = |cap: &Option<&str>| cap.and_then(|cap| GRADES.iter().position(|(name, _)| *name == cap));
+    caps.sort_by_key(rank);
+    caps.get(caps.len() / 2).copied().flatten()
+}
+
+/// Returns the grade of a run: that of its latency, lowered where packets are lost, conversations
+/// fail or a direction starves. Short pings are no cure for a line that carries nothing.
 pub(super) fn of_run(
     induced_s: f64,
     probes: &Probes,
+    flows: &[FlowResult],
     config: &Config,
     links: [&LinkResult; 2],
 ) -> &'static str {
@@ -45,6 +86,9 @@ pub(super) fn of_run(
         if let Some((_, cap)) = LOSS_CAPS.iter().find(|(share, _)| lost > *share) {
             letter = worse_of(letter, cap);
         }
+    }
+    if let Some(cap) = voice_cap(probes, flows) {
+        letter = worse_of(letter, cap);
     }
     if has_own_bottleneck(config) && Direction::BOTH.iter().any(|side| is_starved(*side, config, links)) {
         letter = worse_of(letter, STARVED_CAP);
@@ -71,6 +115,7 @@ fn is_starved(direction: Direction, config: &Config, links: [&LinkResult; 2]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::VoipResult;
 
     #[test]
     fn grades_change_at_their_bounds() {
@@ -83,5 +128,57 @@ mod tests {
         assert_eq!(worse_of("A+", "A"), "A");
         assert_eq!(worse_of("D", "C"), "D");
         assert_eq!(worse_of("B", "B"), "B");
+    }
+    /// A run with a ping and a call to a server this far away.
+    fn conversation(rtt_s: f64, ping_p95_s: f64, score: Option<f64>) -> Run {
+        let flow = |kind: &str| FlowResult { kind: kind.to_owned(), rtt_s, ..FlowResult::default() };
+        let mut run = Run { flows: vec![flow("ping"), flow("voip")], ..Run::default() };
+        run.probes.ping_s.p95 = Some(ping_p95_s);
+        run.probes.voip = score.map(|mos| Box::new(VoipResult { mos: Some(mos), ..VoipResult::default() }));
+        run
+    }
+
+    #[test]
+    fn calls_that_dissatisfy_their_users_lower_the_grade() {
+        let cap = |score| {
+            let run = conversation(0.03, 0.05, Some(score));
+            voice_cap(&run.probes, &run.flows)
+        };
+        assert_eq!(
+            [4.4, 4.03, 4.0, 3.5, 3.0, 1.2].map(cap),
+            [None, None, Some("B"), Some("C"), Some("D"), Some("D")]
+        );
+    }
+
+    #[test]
+    fn pings_that_a_conversation_cannot_wait_for_lower_the_grade() {
+        let cap = |rtt_s, p95_s| {
+            let run = conversation(rtt_s, p95_s, None);
+            voice_cap(&run.probes, &run.flows)
+        };
+        assert_eq!(cap(0.03, 0.29), None);
+        assert_eq!(cap(0.03, 0.31), Some("C"));
+        assert_eq!(cap(0.6, 0.62), None, "the way to a satellite is not the fault of a queue");
+    }
+
+    #[test]
+    fn a_call_over_a_satellite_is_compared_with_one_on_the_idle_line() {
+        let cap = |score| {
+            let run = conversation(0.6, 0.62, Some(score));
+            voice_cap(&run.probes, &run.flows)
+        };
+        assert_eq!(cap(3.7), None, "300 ms one way without any load");
+        assert_eq!(cap(3.5), Some("C"));
+    }
+
+    #[test]
+    fn one_unlucky_seed_of_three_does_not_lower_the_grade() {
+        let runs = |scores: &[f64]| {
+            let all: Vec<Run> = scores.iter().map(|score| conversation(0.03, 0.05, Some(*score))).collect();
+            voice_cap_of_most(&all)
+        };
+        assert_eq!(runs(&[4.4, 4.4, 3.0]), None);
+        assert_eq!(runs(&[4.4, 3.5, 3.0]), Some("C"));
+        assert_eq!(runs(&[]), None);
     }
 }

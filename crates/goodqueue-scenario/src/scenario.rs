@@ -160,6 +160,14 @@
 //! another packet while it holds fewer bytes than this), `driver = "bql"` (byte queue limits).
 //! Without `driver` the device takes a packet when it can send it.
 //!
+//! `pause = { high = "3028b", low = "1514b", time = 65535 }` in the same table is Ethernet flow
+//! control (IEEE 802.3, Annex 31B; `ethtool -A DEVICE tx on`): when the link's queue holds `high`
+//! bytes, its device sends PAUSE frames (XOFF), and the link before it stops after the packet in
+//! transmission. At `low` bytes (default: half of `high`) the link may resume (XON). Without
+//! another frame it resumes after `time` quanta of 512 bit times, 1 to 65535; the device renews
+//! a pause when half of it has passed. The queue's limit must leave room above `high` for the
+//! packets on their way. All flows through the paused link wait. Hosts are never paused.
+//!
 //! With `[wifi]` the air is usually slower than `[link]`, which is then the wire behind the access
 //! point. `goodqueue_sim::wifi` describes the model and its limits. Flows select their station with
 //! `client`.

@@ -1,6 +1,8 @@
 //! One direction of a hop: a queue discipline in front of a rate, a schedule of rates, or a
 //! recorded trace.
 
+mod flow_control;
+
 use std::slice::from_ref;
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use crate::driver::{Driver, Ring};
 use crate::monitor::LinkMonitor;
 use crate::observer::{Fate, Note, Notes};
 use crate::packet::Packet;
+use crate::pause::{Pause, Receiver};
 use crate::wire::Wire;
 use crate::work::{Progress, Work};
 
@@ -28,6 +31,8 @@ pub struct LinkConfig {
     /// Ring of the device between discipline and link; `None`: the device takes a packet only when
     /// it can send it.
     pub driver: Option<Driver>,
+    /// PAUSE frames that the device in front of this link sends when the queue fills; `None`: none.
+    pub pause: Option<Pause>,
     /// Change to the salt of the discipline's hash, in addition to the run's seed. Another key
     /// makes other flows collide.
     pub hash_key: u32,
@@ -37,7 +42,7 @@ impl LinkConfig {
     /// Returns a link whose device has no ring.
     #[must_use]
     pub const fn new(capacity: Capacity, qdisc: AnyConfig) -> Self {
-        Self { capacity, qdisc, driver: None, hash_key: 0 }
+        Self { capacity, qdisc, driver: None, pause: None, hash_key: 0 }
     }
 }
 
@@ -52,6 +57,8 @@ pub(crate) struct Link {
     free_at: Option<Instant>,
     framing: u32,
     ring: Option<Box<Ring>>,
+    /// Pauses that the link obeyed; `None` if no device pauses the link.
+    paused: Option<Box<Receiver>>,
     /// Packets given to the discipline.
     entered: Count,
     /// Reason of the last drop that an arrival caused.
@@ -114,6 +121,7 @@ impl Link {
             free_at: None,
             framing,
             ring,
+            paused: None,
             entered: Count::default(),
             last_drop: None,
             monitor,
@@ -184,7 +192,7 @@ impl Link {
         monitor.length_is(self.qdisc.len());
         monitor.backlog_is(now, || self.qdisc.backlog());
         if self.ring.is_some() {
-            self.fill_ring(now, self.free_at.is_none_or(|free| free <= now), dropped);
+            self.fill_ring(now, self.has_sent(now), dropped);
         }
         // A link that waits for a shaper or a delay is free, so the packet that arrived may be sent
         // now.
@@ -270,6 +278,15 @@ impl Link {
         match &mut self.server {
             Server::Rate { wire, .. } => wire.end_of(now, bytes),
             Server::Trace { .. } => now,
+        }
+    }
+
+    /// Returns true if no packet is in transmission at `now`. A link that has sent its packet may
+    /// still not be free: a PAUSE frame stops the next one.
+    fn has_sent(&self, now: Instant) -> bool {
+        match &self.server {
+            Server::Rate { wire, .. } => wire.ended() <= now,
+            Server::Trace { .. } => self.free_at.is_none_or(|free| free <= now),
         }
     }
 

@@ -6,6 +6,7 @@ use goodqueue::{DropReason, Duration, Instant, Stats};
 use hdrhistogram::Histogram;
 
 use crate::backlog::{BacklogWatch, Spike};
+use crate::pause::PauseOutcome;
 use crate::work::{Progress, Work};
 
 /// The measurements of one queue.
@@ -81,6 +82,8 @@ pub struct LinkOutcome {
     pub backlog_mean: Option<f64>,
     /// Time above each level of [`crate::Config::spikes`].
     pub spikes: Vec<Spike>,
+    /// Pauses that the link obeyed; `None` if no device pauses the link.
+    pub pauses: Option<PauseOutcome>,
 }
 
 /// Bounds of a histogram of delays in nanoseconds.
@@ -243,6 +246,7 @@ impl LinkMonitor {
             queue_max: self.length_max as u64,
             backlog_mean,
             spikes,
+            pauses: None,
         }
     }
 }

@@ -18,6 +18,7 @@ mod books;
 mod delay_line;
 mod due;
 mod fates;
+mod flow_control;
 mod host_queues;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -39,6 +40,7 @@ use crate::packet::{Ends, Packet, Payload};
 use crate::wifi::WifiHop;
 use books::Books;
 use delay_line::{DelayLine, End};
+use flow_control::FlowControl;
 
 /// The queues, links and delays of a run. Traffic sources send packets into the network and ask it
 /// to wake them.
@@ -70,6 +72,8 @@ pub struct Network {
     books: Books,
     host_queues: HostQueues,
     wifi: Option<Box<Wifi>>,
+    /// `None` if no device of the path sends PAUSE frames.
+    flow_control: Option<Box<FlowControl>>,
 }
 
 /// The state of a flow that the network keeps.
@@ -144,6 +148,7 @@ impl Network {
             books: Books::default(),
             host_queues: HostQueues::default(),
             wifi: None,
+            flow_control: None,
         };
         if let Some((hop, small_queue)) = wifi {
             let line = network.add_line(Duration::ZERO, End::Host(Direction::Down));
@@ -404,6 +409,9 @@ impl Network {
                 self.events.push(when, Event::Serve(link).encode());
             }
         }
+        if self.flow_control.is_some() {
+            self.control_flow(now, link);
+        }
     }
 
     /// Puts a packet on a delay line from `from` on.
@@ -463,6 +471,9 @@ impl Network {
         }
         if let Some(when) = progress.call_at {
             self.events.push(when, Event::Serve(link).encode());
+        }
+        if self.flow_control.is_some() {
+            self.control_flow(now, link);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::backlog::BacklogWatch;
 use crate::config::Config;
 use crate::link::{Link, LinkConfig};
 use crate::losses::Watched;
-use crate::monitor::LinkMonitor;
+use crate::monitor::{LinkMonitor, LinkOutcome};
 use crate::network::{Event, Fates, Hosts, MAX_FLOWS, Network, Ticks};
 use crate::observer::{Elsewhere, Notes, Observer, Place, Register, Visits};
 use crate::outcome::{FlowOutcome, MAX_PACKETS, Outcome, RunError, Series, SharedQueue};
@@ -163,6 +163,8 @@ impl<'a> Simulation<'a> {
             Ticks { every, first: Duration::from_nanos(draw % every.as_nanos()) }
         });
         let mut network = Network::new(hops(&config), wifi, &hosts, ticks, config.framing);
+        let pauses: Vec<_> = links(&config).map(|link| link.pause).collect();
+        network.control_flows(&pauses);
         let mut sources = Vec::with_capacity(flows.len());
         for (number, flow) in (0_u32..).zip(flows) {
             // The random streams of flows begin at 2^32, those of links at 0.
@@ -295,6 +297,7 @@ impl<'a> Simulation<'a> {
                 }
                 Event::RateChange(link) => network.change_rate(now, link),
                 Event::Wifi => network.serve_wifi(now),
+                Event::Pause(link) => network.pause(now, link),
             }
             if let Some(register) = &mut register {
                 hand_on(now, network, *bottleneck, register);
@@ -324,6 +327,7 @@ impl<'a> Simulation<'a> {
         for link in self.network.links_mut() {
             let progress = link.progress(now);
             link.monitor.restart(now, progress);
+            link.restart_pauses(now);
         }
         self.network.losses.restart();
         self.network.neighbours.restart();
@@ -350,7 +354,8 @@ impl<'a> Simulation<'a> {
         let (all_links, wifi, neighbours) = network.into_parts();
         let mut outcomes = all_links.into_iter().zip(&baseline.links).map(|(link, before)| {
             let (seen, progress) = (Observation::of(link.qdisc(), end), link.progress(end));
-            link.monitor.finish(end, progress, before, seen)
+            let pauses = link.pauses(end);
+            LinkOutcome { pauses, ..link.monitor.finish(end, progress, before, seen) }
         });
         let mut hops = Vec::new();
         while let (Some(down), Some(up)) = (outcomes.next(), outcomes.next()) {
@@ -448,6 +453,13 @@ fn hand_on(now: Instant, network: &mut Network, bottleneck: usize, register: &mu
     for (direction, note) in network.wifi_mut().into_iter().flat_map(WifiHop::take_notes) {
         register.take(now, Some(Place::Wifi), direction, core::iter::once(note));
     }
+}
+
+/// Returns the links from the servers to the clients, each hop's down link before its up link.
+fn links(config: &Config) -> impl Iterator<Item = &LinkConfig> {
+    let before = config.before.iter().map(|hop| &hop.links);
+    let after = config.after.iter().map(|hop| &hop.links);
+    before.chain([&config.links]).chain(after).flatten()
 }
 
 /// Returns the hops from the servers to the clients, each with the delay to the next one.

@@ -39,6 +39,12 @@ impl Wire {
         self.rate
     }
 
+    /// Returns the end of the last packet.
+    #[inline]
+    pub(crate) const fn ended(&self) -> Instant {
+        self.ended
+    }
+
     /// Returns the end of a packet whose transmission begins now. A 64-byte packet at 400 Gbit/s
     /// takes 1.28 ns; the fraction is carried over to the next packet if it follows without a gap.
     #[inline]

@@ -300,6 +300,7 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
             // Not measured in a live run.
             backlog_mean: None,
             spikes: Vec::new(),
+            pauses: None,
         }
     });
     let bottleneck_packets = links.iter().map(|link| link.seen.stats.dequeued.packets).sum();

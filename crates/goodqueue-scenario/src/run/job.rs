@@ -254,6 +254,7 @@ fn config(
             capacity: capacities[direction].clone(),
             qdisc: qdiscs[direction].config.clone(),
             driver: ends[direction].driver,
+            pause: ends[direction].pause,
             hash_key: hash_key::of(&tc::to_tc(&qdiscs[direction].config), sweep),
         })
     };

@@ -84,7 +84,7 @@ fn read_hop(
     duration: Duration,
 ) -> Result<Hop, Diagnostic> {
     table.only(&["name", "side", "down", "up", "delay", "qdisc"])?;
-    let unlimited = || LinkEnd { rate: LinkRate::Unlimited, driver: None };
+    let unlimited = || LinkEnd { rate: LinkRate::Unlimited, driver: None, pause: None };
     let down =
         read_link_end(table, "down", duration, link.line_rate(Direction::Down))?.unwrap_or_else(unlimited);
     let up =

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use goodqueue::{Direction, Duration, Link, Rate};
-use goodqueue_sim::Driver;
+use goodqueue_sim::{Driver, Pause};
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use goodqueue_tc::units;
 use serde_json::{Value, json};
@@ -41,6 +41,8 @@ pub struct LinkEnd {
     /// The queue of the device below the discipline; `None`: the device takes a packet when it can
     /// send it.
     pub driver: Option<Driver>,
+    /// PAUSE frames to the link before this one; `None`: none.
+    pub pause: Option<Pause>,
 }
 
 /// How fast one direction of a link is.
@@ -96,6 +98,15 @@ impl LinkRate {
         }
     }
 
+    /// Returns true if the link has a rate above 0 at all times.
+    pub(super) fn always_sends(&self) -> bool {
+        match self {
+            Self::Fixed(rate) => rate.as_bps() > 0,
+            Self::Schedule(steps) => steps.iter().all(|step| step.1.as_bps() > 0),
+            Self::Unlimited | Self::Trace { .. } => false,
+        }
+    }
+
     pub(super) fn to_json(&self) -> Value {
         match self {
             Self::Unlimited => json!("unlimited"),
@@ -113,16 +124,23 @@ impl LinkRate {
 impl LinkEnd {
     pub(super) fn to_json(&self) -> Value {
         let rate = self.rate.to_json();
-        let Some(driver) = self.driver else { return rate };
+        if self.driver.is_none() && self.pause.is_none() {
+            return rate;
+        }
         let mut table = match rate {
             Value::Object(_) => rate,
             rate => json!({ "rate": rate }),
         };
-        table["driver"] = json!(match driver {
-            Driver::Packets(packets) => format!("{packets}p"),
-            Driver::Bytes(bytes) => format!("{bytes}b"),
-            Driver::Bql => "bql".to_owned(),
-        });
+        if let Some(driver) = self.driver {
+            table["driver"] = json!(match driver {
+                Driver::Packets(packets) => format!("{packets}p"),
+                Driver::Bytes(bytes) => format!("{bytes}b"),
+                Driver::Bql => "bql".to_owned(),
+            });
+        }
+        if let Some(Pause { high, low, time }) = self.pause {
+            table["pause"] = json!({ "high": high, "low": low, "time": time });
+        }
         table
     }
 }
@@ -141,7 +159,7 @@ pub(super) fn read_link(root: &Reader<'_>, duration: Duration) -> Result<Bottlen
             return Err(table.error(key, message.help("only links in [[hops]] may be \"unlimited\"")));
         }
     }
-    let fixed = |rate| LinkEnd { rate: LinkRate::Fixed(rate), driver: None };
+    let fixed = |rate| LinkEnd { rate: LinkRate::Fixed(rate), driver: None, pause: None };
     // A line with one given rate is symmetric. Without any rate it is the 10/1 line of `compare`.
     let default_up = down.clone().unwrap_or_else(|| fixed(DEFAULT_UP));
     Ok(BottleneckLink {
@@ -186,24 +204,25 @@ pub(super) fn read_link_end(
     let Some(node) = table.node(key) else { return Ok(None) };
     let Raw::Table(_) = node.raw else {
         let rate = read_rate_or_unlimited(table, key, line)?;
-        return Ok(rate.map(|rate| LinkEnd { rate, driver: None }));
+        return Ok(rate.map(|rate| LinkEnd { rate, driver: None, pause: None }));
     };
     let name = format!("`{key}`");
     let inner = Reader::of(table.document(), node, &name)?;
-    inner.only(&["rate", "trace", "schedule", "repeat", "driver"])?;
-    let driver = read_driver(&inner)?;
+    inner.only(&["rate", "trace", "schedule", "repeat", "driver", "pause"])?;
+    let (driver, pause) = (read_driver(&inner)?, read_pause(&inner)?);
+    let end = |rate| LinkEnd { rate, driver, pause };
     let forms = ["rate", "trace", "schedule"].into_iter().filter(|form| inner.node(form).is_some());
     let forms = forms.collect::<Vec<_>>();
     if inner.node("repeat").is_some() && forms != ["schedule"] {
         return Err(inner.error("repeat", Diagnostic::new("only a schedule can repeat")));
     }
     match forms.as_slice() {
-        ["rate"] => Ok(read_rate_or_unlimited(&inner, "rate", line)?.map(|rate| LinkEnd { rate, driver })),
-        ["trace"] => Ok(Some(LinkEnd { rate: read_trace(&inner)?, driver })),
+        ["rate"] => Ok(read_rate_or_unlimited(&inner, "rate", line)?.map(end)),
+        ["trace"] => Ok(Some(end(read_trace(&inner)?))),
         ["schedule"] => {
             let mut steps = read_schedule(&inner)?;
             repeat(&inner, &mut steps, duration)?;
-            Ok(Some(LinkEnd { rate: LinkRate::Schedule(steps), driver }))
+            Ok(Some(end(LinkRate::Schedule(steps))))
         }
         given => {
             let message =
@@ -248,6 +267,26 @@ fn read_driver(table: &Reader<'_>) -> Result<Option<Driver>, Diagnostic> {
         return Err(table.error("driver", message.allowed(forms)));
     }
     Ok(driver)
+}
+
+/// Reads the water marks and the time of PAUSE frames.
+fn read_pause(table: &Reader<'_>) -> Result<Option<Pause>, Diagnostic> {
+    if table.node("pause").is_none() {
+        return Ok(None);
+    }
+    let table = table.table("pause", "`pause`")?;
+    table.only(&["high", "low", "time"])?;
+    let Some(high) = table.size("high")? else {
+        let message = Diagnostic::new("the high water mark is missing");
+        return Err(table.error("high", message.allowed("a size, such as \"3028b\"")));
+    };
+    let low = table.size("low")?.unwrap_or(high / 2);
+    if low >= high {
+        let message = Diagnostic::new(format!("the low water mark of {low} bytes is not below the high one"));
+        return Err(table.error("low", message.allowed(format!("less than {high} bytes"))));
+    }
+    let time = table.integer("time", u64::from(u16::MAX), 1, u64::from(u16::MAX))?;
+    Ok(Some(Pause { high, low, time: u16::try_from(time).unwrap_or(u16::MAX) }))
 }
 
 pub(super) fn read_rate_above_0(table: &Reader<'_>, key: &str) -> Result<Option<Rate>, Diagnostic> {

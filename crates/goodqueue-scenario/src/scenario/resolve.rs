@@ -9,8 +9,8 @@ use goodqueue_tc::units;
 use super::discipline::read_qdiscs;
 use super::document::{Document, Node, Raw};
 use super::flows::{FlowGroup, read_traffic};
-use super::hops::{Hop, read_hops};
-use super::link::read_link;
+use super::hops::{Hop, Side, read_hops};
+use super::link::{BottleneckLink, LinkEnd, read_link};
 use super::names::Names;
 use super::reader::{Reader, measured};
 use super::resolved::{Output, Scenario};
@@ -48,6 +48,7 @@ impl Document {
         let tcp = read_tcp(&tcp_table, &default_tcp(&link, names), &link, names)?;
         let flows = read_traffic(&root, (&link, &hops), &tcp, duration, names)?;
         check_distances(&root, &hops, &flows)?;
+        check_pauses(&root, &link, &hops)?;
         Ok(Scenario {
             name: read_name(&root)?,
             title: read_words(&root, "title")?,
@@ -86,6 +87,34 @@ fn check_distances(root: &Reader<'_>, hops: &[Hop], flows: &[FlowGroup]) -> Resu
         "hops",
         message.allowed("delays within the shortest `rtt`").help("lower a `delay`, or raise `rtt`"),
     ))
+}
+
+/// A device can pause only a link before its buffer, and a pause has a length only at a rate that
+/// is never 0. The PAUSE frames take the other direction of that link.
+fn check_pauses(root: &Reader<'_>, link: &BottleneckLink, hops: &[Hop]) -> Result<(), Diagnostic> {
+    let on = |side| hops.iter().filter(move |hop| hop.side == side).map(|hop| [&hop.down, &hop.up]);
+    let path: Vec<[&LinkEnd; 2]> =
+        on(Side::Server).chain([[&link.down, &link.up]]).chain(on(Side::Client)).collect();
+    for (position, ends) in path.iter().enumerate() {
+        let before = [position.checked_sub(1), Some(position + 1)];
+        for (end, before) in ends.iter().zip(before).filter(|(end, _)| end.pause.is_some()) {
+            let Some(paused) = before.and_then(|before| path.get(before)) else {
+                let message = Diagnostic::new("no link is before this one, so `pause` stops nothing");
+                return Err(root.error("link", message.help("remove `pause`, or add a hop before the link")));
+            };
+            if !paused.iter().all(|end| end.rate.always_sends()) {
+                let message = Diagnostic::new(format!(
+                    "the pause of a link ({}) needs a rate above 0 in both directions",
+                    end.to_json()
+                ));
+                let message = message.allowed("a rate, or a schedule of rates above 0");
+                return Err(
+                    root.error("link", message.help("give the link before the one with `pause` a rate"))
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Names go into paths: nothing that a file system or a shell gives a meaning to.

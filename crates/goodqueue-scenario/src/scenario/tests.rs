@@ -9,7 +9,7 @@ mod wifi;
 use std::path::Path;
 
 use goodqueue::{Duration, Rate};
-use goodqueue_sim::Driver;
+use goodqueue_sim::{Driver, Pause};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::congestion::parameter::Value as ParameterValue;
 use proptest::prelude::*;

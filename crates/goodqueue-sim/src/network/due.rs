@@ -17,6 +17,8 @@ pub(crate) enum Event {
     Stop(u32),
     /// The WiFi channel has something to do.
     Wifi,
+    /// A PAUSE frame for a link arrives.
+    Pause(u32),
 }
 
 /// Largest number of flows. An event has 21 bits for an index, and a flow has up to four delay
@@ -33,6 +35,7 @@ impl Event {
             Self::Start(flow) => 4 | flow << 3,
             Self::Stop(flow) => 5 | flow << 3,
             Self::Wifi => 6,
+            Self::Pause(link) => 7 | link << 3,
         }
     }
 
@@ -45,7 +48,8 @@ impl Event {
             3 => Self::Wake(index),
             4 => Self::Start(index),
             5 => Self::Stop(index),
-            _ => Self::Wifi,
+            6 => Self::Wifi,
+            _ => Self::Pause(index),
         }
     }
 }
@@ -67,6 +71,8 @@ mod tests {
             Event::Start(0),
             Event::Stop(last),
             Event::Wifi,
+            Event::Pause(0),
+            Event::Pause(last),
         ];
         for event in events {
             assert!(event.encode() <= EventQueue::MAX_WHAT);

@@ -103,6 +103,44 @@ fn servers_join_in_front_of_the_hop_that_is_named() {
     assert!(error.contains("there is no hop `frist`") && error.contains("did you mean `first`"), "{error}");
 }
 
+/// A modem on the server side whose buffer for uploads pauses the Ethernet of `[link]`.
+fn modem(ethernet: &str, pause: &str) -> String {
+    format!(
+        "link = {ethernet}\n[[hops]]\nside = \"server\"\nup = {{ rate = \"2mbit\", pause = {pause} }}\ndown = \"20mbit\""
+    )
+}
+
+#[test]
+fn a_buffer_that_pauses_the_link_before_it_is_read_and_written_back() {
+    let text = modem("{ down = \"100mbit\" }", "{ high = \"3028b\" }");
+    let scenario = read(&text).expect("valid");
+    assert_eq!(scenario.hops[0].up.pause, Some(Pause { high: 3028, low: 1514, time: 65_535 }));
+    let told = Document::from_json(&scenario.to_json()).expect("json");
+    assert_eq!(told.resolve(&Names::default()).expect("valid").hops[0].up, scenario.hops[0].up);
+    let points = [(std::collections::BTreeMap::new(), scenario)];
+    let jobs = crate::run::jobs(&points, None).expect("valid");
+    assert!(jobs[0].config.before[0].links[1].pause.is_some());
+}
+
+#[test]
+fn impossible_pauses_are_refused_with_the_reason() {
+    let line = "{ down = \"100mbit\" }";
+    for (text, expected) in [
+        (modem(line, "{}"), "the high water mark is missing"),
+        (modem(line, "{ high = 1000, low = 1000 }"), "not below the high one"),
+        (modem(line, "{ high = 1000, time = 65536 }"), "from 1 to 65535"),
+        (modem(line, "{ hihg = 1000 }"), "has no key `hihg`"),
+        (
+            modem("{ down = { schedule = [[\"0s\", \"1mbit\"], [\"1s\", \"0bit\"]] } }", "{ high = 1000 }"),
+            "above 0",
+        ),
+        ("link.up = { rate = \"1mbit\", pause = { high = 1000 } }".to_owned(), "stops nothing"),
+    ] {
+        let error = read(&text).expect_err(&text).to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
 #[test]
 fn impossible_hops_are_refused_with_their_place() {
     for (text, expected) in [

@@ -51,8 +51,8 @@ pub(crate) struct Sender {
     renews_at: Option<Instant>,
 }
 
-/// Shortest time between two XOFF frames, so that a pause of a few bit times does not fill the link
-/// with frames.
+/// Shortest time between two XOFF frames: our choice, so that a pause of a few bit times does not
+/// fill the link with frames.
 const LEAST_RENEWAL: Duration = Duration::from_micros(10);
 
 impl Sender {

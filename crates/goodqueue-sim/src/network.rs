@@ -20,6 +20,7 @@ mod due;
 mod fates;
 mod flow_control;
 mod host_queues;
+mod pausing;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::slice::from_ref;
@@ -40,7 +41,7 @@ use crate::packet::{Ends, Packet, Payload};
 use crate::wifi::WifiHop;
 use books::Books;
 use delay_line::{DelayLine, End};
-use flow_control::FlowControl;
+use pausing::FlowControl;
 
 /// The queues, links and delays of a run. Traffic sources send packets into the network and ask it
 /// to wake them.

@@ -5,26 +5,9 @@ use std::collections::VecDeque;
 
 use goodqueue::{Direction, Duration, Instant};
 
+use super::pausing::{Device, FlowControl};
 use super::{Event, Network};
 use crate::pause::{Pause, Sender};
-
-/// The devices of a path that send PAUSE frames.
-#[derive(Clone, Debug)]
-pub(super) struct FlowControl {
-    /// By link: the device in front of the link whose buffer is the link's queue.
-    devices: Vec<Option<Device>>,
-    /// By link: the `pause_time` of each frame on its way to the link. All frames to a link take
-    /// the same way, so they arrive in order.
-    frames: Vec<VecDeque<u16>>,
-}
-
-/// A device that sends PAUSE frames.
-#[derive(Clone, Debug)]
-struct Device {
-    sender: Sender,
-    /// The link that the device pauses.
-    before: u32,
-}
 
 impl Network {
     /// Lets devices send PAUSE frames: `pauses` by link. A link into which hosts send directly has

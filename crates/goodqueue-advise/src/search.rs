@@ -207,10 +207,13 @@ impl Search<'_> {
     ) -> Result<Option<Setup<'m>>, Diagnostic> {
         let Some(found) = self.runs(others, &SEARCHED[..1], [0.3, 0.4])? else { return Ok(None) };
         let rtt_s = self.model.question.rtt_s();
-        let (promising, rest): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|(_, runs)| may_be_better(&candidate(runs), &usual, rtt_s));
-        for found in rest {
-            self.noted(found);
+        let mut promising = Vec::new();
+        for found in found {
+            if may_be_better(&candidate(&found.1), &usual, rtt_s) {
+                promising.push(found);
+            } else {
+                self.noted(found);
+            }
         }
         let setups = promising.iter().map(|(setup, _)| *setup).collect();
         let Some(second) = self.runs(setups, &SEARCHED[1..], [0.4, 0.5])? else { return Ok(None) };

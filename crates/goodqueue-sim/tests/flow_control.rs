@@ -194,7 +194,8 @@ fn a_pause_of_a_link_that_no_link_precedes_changes_nothing() {
         config.links[1].pause = pause;
         run(&config).expect("valid")
     };
-    let (with, without) = (outcome(Some(PAUSE)), outcome(None));
+    let with = outcome(Some(PAUSE));
+    let without = outcome(None);
     assert_eq!(with.flows[0].tally.delivered, without.flows[0].tally.delivered);
     assert!(with.links.iter().chain(&with.hops[0]).all(|link| link.pauses.is_none()));
 }

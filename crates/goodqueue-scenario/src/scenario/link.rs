@@ -209,7 +209,8 @@ pub(super) fn read_link_end(
     let name = format!("`{key}`");
     let inner = Reader::of(table.document(), node, &name)?;
     inner.only(&["rate", "trace", "schedule", "repeat", "driver", "pause"])?;
-    let (driver, pause) = (read_driver(&inner)?, read_pause(&inner)?);
+    let driver = read_driver(&inner)?;
+    let pause = read_pause(&inner)?;
     let end = |rate| LinkEnd { rate, driver, pause };
     let forms = ["rate", "trace", "schedule"].into_iter().filter(|form| inner.node(form).is_some());
     let forms = forms.collect::<Vec<_>>();

@@ -98,9 +98,10 @@ impl File {
         for table in &self.tables {
             let cell = Cell { label: table.label.clone(), experiment: table.experiment.clone() };
             for Row(load, seed, figures) in &table.rows {
-                if figures.len() != table.columns.len() {
-                    let (columns, figures) = (table.columns.len(), figures.len());
-                    return Err(format!("a row of `{cell}` has {figures} figures for {columns} columns"));
+                let columns = table.columns.len();
+                if figures.len() != columns {
+                    let found = figures.len();
+                    return Err(format!("a row of `{cell}` has {found} figures for {columns} columns"));
                 }
                 let mut found = Value::Object(Map::new());
                 for (path, figure) in table.columns.iter().zip(figures) {

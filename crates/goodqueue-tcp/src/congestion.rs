@@ -263,6 +263,8 @@ pub struct Feedback {
     /// The timestamps of the ACK in microseconds modulo 2^32 (RFC 7323 §3.2): the receiver's own,
     /// and the returned one of the sender.
     pub stamps: Option<(u32, u32)>,
+    /// The clock of the real system at the time 0 of the timestamps, in milliseconds modulo 2^32.
+    pub clock_start_ms: u32,
     /// It carried ECE on a connection that uses ECN.
     pub ecn_echo: bool,
     /// The sender is in fast recovery.

@@ -40,6 +40,9 @@ pub struct StackInfo {
     pub sack_option: SackOption,
     /// The options that only a SYN carries count in its length: segment size, window scale, SACK.
     pub counts_syn_options: bool,
+    /// Its timestamps clock at the start of the simulation, in milliseconds modulo 2^32. TCP-LP's
+    /// wrong estimates depend on it, nothing else does.
+    pub clock_start_ms: u32,
 }
 
 /// How the length of a SACK option is counted.
@@ -69,6 +72,9 @@ impl StackInfo {
         carries_acks: false,
         sack_option: SackOption::Padded,
         counts_syn_options: false,
+        // Linux since 4.13 counts from the start of the host. The first SYN of the recordings of
+        // Linux 6.1 carries 3.
+        clock_start_ms: 3,
     };
 }
 

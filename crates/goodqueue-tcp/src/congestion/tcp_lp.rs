@@ -6,8 +6,9 @@
 //! the timestamps of successive ACKs. The estimate is a whole number that falls easily and rarely
 //! rises. Above 1000 ticks per second, integer division turns the other clock's scale into 0, and
 //! the delay becomes a number near 2^32 that falls with time. TCP-LP then behaves as Reno for long
-//! times, and backs off without reason at other times. This file keeps that behaviour with its
-//! 32-bit arithmetic.
+//! times, and backs off without reason at other times. How often depends on the clock at the start:
+//! 0 in today's Linux, five minutes before its overflow in Linux 3.x. This file keeps that behaviour
+//! with its 32-bit arithmetic.
 //!
 //! On a 64-bit machine ns-2 runs the same code with 64-bit arithmetic. The wrong delay then grows
 //! with time, and TCP-LP backs off much more often. The parameter `word` selects the width.
@@ -24,9 +25,6 @@ use crate::congestion::{
 /// Ticks of the timestamps clock per second (`TCP_TS_HZ`), and units of delay per second
 /// (`LP_RESOL`).
 const HZ: u64 = 1000;
-/// Clocks of both hosts at the start of the simulation, in ticks. The first SYN of the recordings
-/// carries 3.
-const CLOCK_AT_START: u64 = 3;
 
 /// TCP Low Priority. Delays are in milliseconds, as in Linux.
 #[derive(Clone, Debug)]
@@ -167,12 +165,12 @@ impl TcpLp {
 }
 
 /// Returns the timestamps clock in milliseconds at the time of `stamp`, at most 71 minutes before
-/// `now`.
+/// `now`. `start_ms`: the clock at time 0.
 #[expect(clippy::cast_possible_truncation, reason = "both clocks wrap")]
-const fn ticks(now: Instant, stamp: u32) -> u32 {
+const fn ticks(now: Instant, stamp: u32, start_ms: u32) -> u32 {
     let micros = now.as_nanos() / 1000;
     let age = (micros as u32).wrapping_sub(stamp) as u64;
-    (micros.saturating_sub(age) / 1000 + CLOCK_AT_START) as u32
+    ((micros.saturating_sub(age) / 1000) as u32).wrapping_add(start_ms)
 }
 
 impl CongestionControl for TcpLp {
@@ -190,8 +188,9 @@ impl CongestionControl for TcpLp {
 
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         let Some((theirs, ours)) = feedback.stamps else { return };
-        let [theirs, ours] = [theirs, ours].map(|stamp| ticks(feedback.now, stamp));
-        let now = ticks(feedback.now, timestamp(feedback.now));
+        let ticks = |stamp| ticks(feedback.now, stamp, feedback.clock_start_ms);
+        let [theirs, ours] = [theirs, ours].map(ticks);
+        let now = ticks(timestamp(feedback.now));
         if feedback.rtt.is_some() {
             let [theirs, ours] = [theirs, ours].map(u64::from);
             self.estimate_clock(theirs, ours);
@@ -258,6 +257,14 @@ mod tests {
         assert_eq!(lp.delay(5025, 5000), (1 << 32) - 5000);
         let lp = TcpLp { remote_hz: 1000, ..TcpLp::default() };
         assert_eq!(lp.delay(5025, 5000), 25);
+    }
+
+    /// 2^32 ms less five minutes is small enough for a threshold that a queue can reach.
+    #[test]
+    fn a_clock_taken_for_fast_shows_five_minutes_just_after_the_start_of_linux_3() {
+        let ours = ticks(Instant::from_nanos(7_000_000), 5_000, u32::MAX - 300_000 + 1);
+        let lp = TcpLp { remote_hz: 1001, ..TcpLp::default() };
+        assert_eq!(lp.delay(u64::from(ours) + 25, u64::from(ours)), 300_000 - 5);
     }
 
     #[test]

@@ -172,6 +172,7 @@ impl<C: CongestionControl> Core<C> {
             min_rtt: if min_rtt == Duration::MAX { Duration::ZERO } else { min_rtt },
             one_way_delay: stamps.then(|| segment.ts_val.wrapping_sub(segment.ts_ecr)),
             stamps: stamps.then_some((segment.ts_val, segment.ts_ecr)),
+            clock_start_ms: self.config.stack.clock_start_ms,
             ecn_echo: news.echo,
             in_recovery: matches!(self.phase, Phase::Recovery | Phase::Loss),
             own_slow_start: self.config.hystart == HyStart::Own,

@@ -66,6 +66,9 @@ static INFO: StackInfo = StackInfo {
     adapts_acks: true,
     can_undo: true,
     counts_syn_options: true,
+    // The clock of these kernels is five minutes before its overflow when the host starts
+    // (INITIAL_JIFFIES, include/linux/jiffies.h).
+    clock_start_ms: u32::MAX - 300_000 + 1,
     ..StackInfo::PLAIN
 };
 

@@ -43,6 +43,7 @@ fn feedback(until_departure: Duration) -> Feedback {
         min_rtt: Duration::ZERO,
         one_way_delay: None,
         stamps: None,
+        clock_start_ms: 0,
         ecn_echo: false,
         in_recovery: false,
         own_slow_start: true,

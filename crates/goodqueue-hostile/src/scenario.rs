@@ -7,8 +7,8 @@ use goodqueue::{Duration, Instant};
 use goodqueue_scenario::scenario::{Document, Names, Scenario};
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_scenario::{measure, run};
+use goodqueue_sim::Run;
 use goodqueue_sim::observer::{Fate, Observer, Visit};
-use goodqueue_sim::{SoFar, run_observed};
 
 /// Reads a scenario file. Either an error explains what is wrong, or its JSON form reads back as
 /// the same scenario, and the scenario runs.
@@ -58,7 +58,8 @@ fn run_a_little(mut scenario: Scenario) {
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
     for job in jobs {
-        match run_observed(&job.config, |_: SoFar<'_>| true, &mut Patience::default()) {
+        let mut patience = Patience::default();
+        match Run::new(&job.config).and_then(|run| run.to_end(|_| true, Some(&mut patience))) {
             Ok(outcome) => drop(measure::run(job.labels.clone(), &job.config, &outcome)),
             Err(error) => assert!(!error.to_string().is_empty()),
         }

@@ -256,11 +256,12 @@ fn simulate<M: Measured>(
         let is_known = may_end_early && watch.knows_enough(number, so_far);
         !(cancelled || is_known)
     };
+    let simulated = sim::Run::new(&job.config);
     let outcome = if job.packets.is_empty() {
-        sim::run_watched(&job.config, watched)
+        simulated.and_then(|run| run.to_end(watched, None))
     } else {
         let mut packets = PacketLog::create(job)?;
-        let outcome = sim::run_observed(&job.config, &mut watched, &mut packets);
+        let outcome = simulated.and_then(|run| run.to_end(&mut watched, Some(&mut packets)));
         if !cancelled {
             packets.finish()?;
         }

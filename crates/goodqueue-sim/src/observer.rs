@@ -1,5 +1,4 @@
-//! Observation of single packets at the bottleneck, and in a [`Playback`](crate::Playback) at all
-//! queues of the path.
+//! Observation of single packets at the bottleneck, and on request at all queues of the path.
 //!
 //! A link notes its events, and the run reports them to the observer after each event. A run
 //! without an observer pays one comparison per event. The observer's register identifies a packet
@@ -23,8 +22,8 @@ pub trait Observer {
     /// packet as it left.
     fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate);
 
-    /// Reports that a packet has arrived at a queue beside the bottleneck. Only a
-    /// [`Playback`](crate::Playback) reports these queues. [`Visit::number`] counts the packets of
+    /// Reports that a packet has arrived at a queue beside the bottleneck. Only a run that is
+    /// [observed everywhere](crate::Run::observed_everywhere) reports these queues. [`Visit::number`] counts the packets of
     /// this place.
     fn arrived_at(&mut self, place: Place, visit: &Visit) {
         let _ = (place, visit);

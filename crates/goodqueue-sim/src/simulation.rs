@@ -1,11 +1,10 @@
-//! A simulation run: flows that cross a path with one bottleneck for a given time.
+//! The loop of a run: flows that cross a path with one bottleneck for a given time.
 
 use std::borrow::Cow;
 
 use goodqueue::config::Value;
 use goodqueue::gauge::Observation;
 use goodqueue::random::{Random, Source as Randomness, Xoshiro256PlusPlus};
-use goodqueue::story::Witness;
 use goodqueue::{AnyQdisc, ConfigError, Direction, Duration, Instant};
 
 use crate::ahead::{Ahead, fetch_line};
@@ -15,9 +14,9 @@ use crate::link::{Link, LinkConfig};
 use crate::losses::Watched;
 use crate::monitor::{LinkMonitor, LinkOutcome};
 use crate::network::{Event, Fates, Hosts, MAX_FLOWS, Network, Ticks};
-use crate::observer::{Elsewhere, Notes, Observer, Place, Register, Visits};
+use crate::observer::{Place, Register};
 use crate::outcome::{FlowOutcome, MAX_PACKETS, Outcome, RunError, Series, SharedQueue};
-use crate::packet::{Ends, Packet};
+use crate::packet::Ends;
 use crate::room;
 use crate::so_far::SoFar;
 use crate::traffic::{AnySource, Source, Tally, Traffic};
@@ -25,66 +24,6 @@ use crate::wifi::{MediumConfig, WifiHop};
 
 /// Number of events between two checks of [`MAX_PACKETS`]. Few events add more than one packet.
 const COUNT_EVERY: u64 = 1 << 16;
-
-/// Runs `config` to its end.
-///
-/// # Errors
-/// A TCP configuration is invalid, or the run holds more than [`MAX_PACKETS`].
-pub fn run(config: &Config) -> Result<Outcome, RunError> {
-    run_watched(config, |_| true)
-}
-
-/// Runs `config` and calls `watch` with what the run has counted, some hundred times per run and
-/// at its end. The run ends when `watch` returns false, and its outcome is that of the time until
-/// then.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_watched(config: &Config, watch: impl FnMut(SoFar<'_>) -> bool) -> Result<Outcome, RunError> {
-    let mut simulation = Simulation::new(Cow::Borrowed(config))?;
-    simulation.run(watch, None)?;
-    Ok(simulation.finish())
-}
-
-/// Runs `config` as [`run_watched`] does, and reports every packet of the bottleneck to `observer`,
-/// warm-up included. The outcome is the same as without an observer.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_observed(
-    config: &Config,
-    watch: impl FnMut(SoFar<'_>) -> bool,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, RunError> {
-    let mut simulation = Simulation::new(Cow::Borrowed(config))?;
-    for link in simulation.bottleneck() {
-        link.notes = Some(Box::default());
-    }
-    let (mut visits, mut elsewhere) = (Visits::default(), Elsewhere::default());
-    simulation.run(watch, Some(&mut Register::new(observer, &mut visits, &mut elsewhere)))?;
-    visits.finish(simulation.end, observer);
-    Ok(simulation.finish())
-}
-
-/// Runs `config` as [`run_observed`] does, with a witness beside the queue of `direction`. Returns
-/// the witness.
-pub(crate) fn run_with_witness(
-    config: &Config,
-    direction: Direction,
-    witness: Witness<Packet>,
-    observer: &mut dyn Observer,
-) -> Result<Option<Witness<Packet>>, RunError> {
-    let mut simulation = Simulation::new(Cow::Borrowed(config))?;
-    let mut witness = Some(witness);
-    for (of, link) in Direction::BOTH.into_iter().zip(simulation.bottleneck()) {
-        let witness = if of == direction { witness.take() } else { None };
-        link.notes = Some(Box::new(Notes { witness, ..Notes::default() }));
-    }
-    let (mut visits, mut elsewhere) = (Visits::default(), Elsewhere::default());
-    simulation.run(|_| true, Some(&mut Register::new(observer, &mut visits, &mut elsewhere)))?;
-    let links = simulation.bottleneck();
-    Ok(links[direction.index()].notes.take().and_then(|notes| notes.witness))
-}
 
 pub(crate) struct Simulation<'a> {
     config: Cow<'a, Config>,
@@ -210,18 +149,19 @@ impl<'a> Simulation<'a> {
         u32::try_from(self.bottleneck + direction.index()).unwrap_or(u32::MAX)
     }
 
-    fn run(
+    /// Runs to the end, or until `watch` returns false or the observer wants no more.
+    pub(crate) fn run(
         &mut self,
+        course: &mut Course,
         mut watch: impl FnMut(SoFar<'_>) -> bool,
         mut register: Option<&mut Register<'_>>,
     ) -> Result<(), RunError> {
         let room = room::of(&self.config.flows, self.config.duration)?;
         self.sources.iter_mut().for_each(|source| source.set_room(room));
-        let mut course = Course::of(&self.config);
         let watch_step = Duration::from_nanos(self.config.duration.as_nanos() / WATCHES + 1);
         while self.now < self.end {
             let watch_at = self.now + watch_step;
-            self.run_along(&mut course, watch_at, register.as_deref_mut())?;
+            self.run_along(course, watch_at, register.as_deref_mut())?;
             let has_seen_enough = register.as_ref().is_some_and(|register| !register.goes_on());
             if !watch(SoFar::new(self.now, &self.sources)) || has_seen_enough {
                 self.end = self.now;
@@ -256,11 +196,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Handles every event before `pause`. Runs and steps of a series do not include their end.
-    pub(crate) fn run_until(
-        &mut self,
-        pause: Instant,
-        mut register: Option<&mut Register<'_>>,
-    ) -> Result<(), RunError> {
+    fn run_until(&mut self, pause: Instant, mut register: Option<&mut Register<'_>>) -> Result<(), RunError> {
         let Self { network, sources, events, bottleneck, .. } = self;
         while let Some((now, event)) = network.next_event(pause) {
             *events += 1;

@@ -1,14 +1,33 @@
-//! What a run has counted so far, for those who decide whether it has to continue.
+//! What the flows of a run have counted so far.
 
-use goodqueue::Instant;
+use goodqueue::{Duration, Instant};
 
 use crate::traffic::{AnySource, RoundTrip, Source as _};
 
-/// The counters of a run that is on its way.
+/// The counters of the flows of a run that is on its way. Unknown flows have counted nothing.
 #[derive(Clone, Copy)]
 pub struct SoFar<'s> {
     now: Instant,
     sources: &'s [AnySource],
+}
+
+/// The state of a TCP sender, with counters since the connection began.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SenderView {
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Bytes in flight.
+    pub in_flight: u64,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: Duration,
+    /// Payload bytes that arrived in order.
+    pub delivered: u64,
+    /// Segments sent.
+    pub sent: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
 }
 
 impl<'s> SoFar<'s> {
@@ -22,11 +41,18 @@ impl<'s> SoFar<'s> {
         self.now
     }
 
-    /// Returns the payload bytes that a flow has delivered since the start of the run; 0 for an
-    /// unknown flow.
+    /// Returns the payload bytes that a flow has delivered since the start of the run.
     #[must_use]
     pub fn delivered(&self, flow: usize) -> u64 {
         self.sources.get(flow).map_or(0, AnySource::delivered)
+    }
+
+    /// Returns the payload bytes of a flow that have arrived since the start, each counted once.
+    /// Bytes that wait for an earlier one are included, so no second has more of them than the line
+    /// carries.
+    #[must_use]
+    pub fn received(&self, flow: usize) -> u64 {
+        self.sources.get(flow).map_or(0, |source| source.received())
     }
 
     /// Returns the latest pings of a flow, those of the warm-up included. It is empty for other
@@ -34,5 +60,22 @@ impl<'s> SoFar<'s> {
     #[must_use]
     pub fn round_trips(&self, flow: usize) -> &'s [RoundTrip] {
         self.sources.get(flow).map_or(&[], AnySource::round_trips)
+    }
+
+    /// Returns the state of a flow's sender; `None` if the flow is not a single TCP connection.
+    #[must_use]
+    pub fn sender(&self, flow: usize) -> Option<SenderView> {
+        let Some(AnySource::Tcp(tcp)) = self.sources.get(flow) else { return None };
+        let sender = tcp.sender();
+        let tally = tcp.tally();
+        Some(SenderView {
+            cwnd: sender.cwnd(),
+            in_flight: sender.in_flight(),
+            srtt: sender.srtt().unwrap_or(Duration::ZERO),
+            delivered: tally.delivered,
+            sent: tally.sent,
+            retransmits: tally.retransmits,
+            timeouts: tally.timeouts,
+        })
     }
 }

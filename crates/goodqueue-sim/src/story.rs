@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::observer::{Fate, Observer, Visit, mark};
 use crate::outcome::RunError;
 use crate::packet::Payload;
-use crate::simulation::{run_observed, run_with_witness};
+use crate::run::Run;
 
 /// The packet whose story is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +65,7 @@ impl core::error::Error for NoStory {}
 /// There is no such packet, or the run failed.
 pub fn story(config: &Config, which: Which, qdisc: [&str; 2]) -> Result<Story, NoStory> {
     let mut finder = Finder { which, arrived: 0, found: None };
-    run_observed(config, |_| true, &mut finder).map_err(NoStory::Run)?;
+    Run::new(config).and_then(|run| run.to_end(|_| true, Some(&mut finder))).map_err(NoStory::Run)?;
     let (visit, ended, fate) = match (finder.found, which) {
         (Some(found), _) => found,
         (None, Which::Number(_)) => return Err(NoStory::TooFew(finder.arrived)),
@@ -86,7 +86,9 @@ pub fn story(config: &Config, which: Which, qdisc: [&str; 2]) -> Result<Story, N
     let properties = mark(&packet);
     let witness = Witness::new(known, move |other| mark(other) == properties);
     let mut again = Finder { which: Which::Number(visit.number), arrived: 0, found: None };
-    let witness = run_with_witness(config, visit.direction, witness, &mut again).map_err(NoStory::Run)?;
+    let mut second = Run::new(config).map_err(NoStory::Run)?.witnessed(visit.direction, witness);
+    second.go_to_end(|_| true, Some(&mut again)).map_err(NoStory::Run)?;
+    let witness = second.take_witness(visit.direction);
     let what = format!("{}, {}", towards(visit.direction), contents(&visit));
     let told = witness.and_then(|seen| seen.story(visit.number, qdisc[visit.direction.index()], &what));
     told.ok_or(NoStory::TooFew(finder.arrived))

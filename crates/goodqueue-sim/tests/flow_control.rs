@@ -9,7 +9,7 @@ use goodqueue_sim::observer::{Fate, Visit};
 use goodqueue_sim::traffic::{CbrSettings, PingSettings, TcpSettings};
 use goodqueue_sim::{
     Capacity, Config, Direction, FlowConfig, HopConfig, LinkConfig, LinkOutcome, Observer, Outcome, Pause,
-    Traffic, run, run_observed,
+    Run, Traffic, run,
 };
 use goodqueue_tcp::AnyCongestionControl;
 
@@ -135,7 +135,7 @@ fn departures(time: u16, back: Capacity) -> Vec<u64> {
     config.links[0].capacity = back;
     config.links[1].qdisc = discipline("pfifo", 10_000);
     let mut departures = Departures::default();
-    run_observed(&config, |_| true, &mut departures).expect("valid");
+    Run::new(&config).expect("valid").to_end(|_| true, Some(&mut departures)).expect("runs");
     let Departures(times) = departures;
     times.iter().map(|time| time - times[0]).collect()
 }

@@ -6,9 +6,7 @@ use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
 use goodqueue_sim::observer::{Fate, Visit};
 use goodqueue_sim::traffic::CbrSettings;
-use goodqueue_sim::{
-    Capacity, Config, Direction, FlowConfig, LinkConfig, Observer, Traffic, run, run_observed,
-};
+use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Observer, Run, Traffic, run};
 
 /// Records the number and the time of every report.
 #[derive(Default)]
@@ -53,7 +51,7 @@ fn crowded() -> Config {
 #[test]
 fn every_packet_is_told_of_when_it_comes_and_once_when_it_goes() {
     let mut notes = Notes::default();
-    let outcome = run_observed(&crowded(), |_| true, &mut notes).expect("valid");
+    let outcome = Run::new(&crowded()).expect("valid").to_end(|_| true, Some(&mut notes)).expect("runs");
     let stats = outcome.links[0].stats;
     assert_eq!(notes.arrived.len() as u64, stats.offered.packets);
     assert!(notes.arrived.iter().zip(0..).all(|(arrival, number)| arrival.0 == number), "in this order");
@@ -69,13 +67,14 @@ fn every_packet_is_told_of_when_it_comes_and_once_when_it_goes() {
 #[test]
 fn a_run_is_the_same_whether_somebody_looks_on_or_not() {
     let alone = run(&crowded()).expect("valid");
-    let seen = run_observed(&crowded(), |_| true, &mut Notes::default()).expect("valid");
+    let seen =
+        Run::new(&crowded()).expect("valid").to_end(|_| true, Some(&mut Notes::default())).expect("runs");
     assert_eq!(format!("{alone:?}"), format!("{seen:?}"));
 }
 
 #[test]
 fn an_observer_that_has_seen_enough_ends_the_run() {
     let mut notes = Notes { enough: true, ..Notes::default() };
-    let outcome = run_observed(&crowded(), |_| true, &mut notes).expect("valid");
+    let outcome = Run::new(&crowded()).expect("valid").to_end(|_| true, Some(&mut notes)).expect("runs");
     assert!(outcome.measured < Duration::from_millis(50), "{}", outcome.measured);
 }

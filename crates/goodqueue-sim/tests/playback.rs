@@ -5,8 +5,7 @@ use goodqueue::{AnyConfig, Duration, Instant, Rate};
 use goodqueue_sim::observer::{Fate, Place, Visit};
 use goodqueue_sim::traffic::{CbrSettings, PingSettings};
 use goodqueue_sim::{
-    Capacity, Config, Direction, FlowConfig, HopConfig, LinkConfig, Observer, Playback, Traffic, run,
-    run_observed,
+    Capacity, Config, Direction, FlowConfig, HopConfig, LinkConfig, Observer, Run, Traffic, run,
 };
 
 /// The reports of all packets as text.
@@ -51,14 +50,14 @@ fn crowded() -> Config {
 fn a_run_has_the_same_outcome_and_the_same_packets_however_it_is_played() {
     let whole = run(&crowded()).expect("valid");
     let mut all = Notes::default();
-    run_observed(&crowded(), |_| true, &mut all).expect("valid");
+    Run::new(&crowded()).expect("valid").to_end(|_| true, Some(&mut all)).expect("runs");
     for step in [7, 300, 5000] {
-        let mut played = Playback::new(crowded()).expect("valid");
+        let mut played = Run::owned(crowded()).expect("valid").observed_everywhere();
         let mut notes = Notes::default();
         let mut to = Instant::ZERO;
         while !played.is_over() {
             to += Duration::from_millis(step);
-            played.advance(to, &mut notes).expect("runs");
+            played.advance(to, Some(&mut notes)).expect("runs");
             assert_eq!(played.now(), to.min(Instant::ZERO + Duration::from_secs(2)));
         }
         assert_eq!(notes.0, all.0, "in steps of {step} ms");
@@ -68,12 +67,12 @@ fn a_run_has_the_same_outcome_and_the_same_packets_however_it_is_played() {
 
 #[test]
 fn a_run_shows_its_state_on_its_way() {
-    let mut played = Playback::new(crowded()).expect("valid");
-    played.advance(Instant::ZERO + Duration::from_millis(500), &mut Notes::default()).expect("runs");
+    let mut played = Run::owned(crowded()).expect("valid").observed_everywhere();
+    played.advance(Instant::ZERO + Duration::from_millis(500), Some(&mut Notes::default())).expect("runs");
     assert!(played.observe(Direction::Up).packets >= 4, "the queue is full, or was before the last packet");
-    assert!(played.delivered(0) > 40_000, "{}", played.delivered(0));
-    assert!(played.sender(0).is_none(), "datagrams have no window");
-    assert_eq!(played.round_trips(1).len(), 8);
+    assert!(played.so_far().delivered(0) > 40_000, "{}", played.so_far().delivered(0));
+    assert!(played.so_far().sender(0).is_none(), "datagrams have no window");
+    assert_eq!(played.so_far().round_trips(1).len(), 8);
 }
 
 /// Packets that arrived, were sent and were dropped at each other hop, and at the bottleneck.
@@ -115,10 +114,10 @@ fn a_playback_reports_the_packets_of_other_hops_apart_from_those_of_the_bottlene
     let modem = HopConfig { links: slow.links.clone(), delay: Duration::ZERO };
     let config = Config { links: fast, before: vec![modem], ..slow };
     let whole = run(&config).expect("valid");
-    let mut played = Playback::new(config).expect("valid");
+    let mut played = Run::owned(config).expect("valid").observed_everywhere();
     let mut counts = Counts::default();
     while !played.is_over() {
-        played.advance(played.now() + Duration::from_millis(13), &mut counts).expect("runs");
+        played.advance(played.now() + Duration::from_millis(13), Some(&mut counts)).expect("runs");
     }
     assert_eq!(format!("{:?}", played.finish()), format!("{whole:?}"));
     let [down, up] = counts.hop;

@@ -4,7 +4,7 @@ use goodqueue::Instant;
 use goodqueue::story::Story;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::Job;
-use goodqueue_sim::Playback;
+use goodqueue_sim as sim;
 use goodqueue_sim::story::{NoStory, Which, story};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -19,7 +19,7 @@ pub(crate) const FLOW: usize = 5;
 /// A run with one discipline.
 pub(crate) struct Column {
     job: Job,
-    playback: Playback,
+    played: sim::Run<'static>,
     log: Log,
     probes: Vec<Probe>,
 }
@@ -36,13 +36,14 @@ struct Probe {
 
 impl Column {
     pub(crate) fn new(job: Job, path: &Path) -> Result<Self, Diagnostic> {
-        let playback =
-            Playback::new(job.config.clone()).map_err(|error| Diagnostic::new(error.to_string()))?;
+        let played = sim::Run::owned(job.config.clone())
+            .map_err(|error| Diagnostic::new(error.to_string()))?
+            .observed_everywhere();
         let is_probe: Vec<bool> = job.config.flows.iter().map(|flow| flow.traffic.is_probe()).collect();
         let probes = is_probe.iter().enumerate().filter(|(_, probe)| **probe);
         let probes = probes.map(|(flow, _)| Probe { flow, ..Probe::default() }).collect();
         let log = Log::new(path.capacity.clone(), path.hops.clone(), is_probe);
-        Ok(Self { job, playback, log, probes })
+        Ok(Self { job, played, log, probes })
     }
 
     pub(crate) const fn job(&self) -> &Job {
@@ -50,15 +51,15 @@ impl Column {
     }
 
     pub(crate) fn advance(&mut self, to: Instant) -> Result<(), Diagnostic> {
-        self.playback.advance(to, &mut self.log).map_err(|error| refused(&self.job, &error))
+        self.played.advance(to, Some(&mut self.log)).map_err(|error| refused(&self.job, &error))
     }
 
     pub(crate) fn now(&self) -> Instant {
-        self.playback.now()
+        self.played.now()
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.playback.is_over()
+        self.played.is_over()
     }
 
     /// Returns the records of packets since the last call.
@@ -70,7 +71,7 @@ impl Column {
     pub(crate) fn answers(&mut self) -> Vec<f64> {
         let mut answers = Vec::new();
         for Probe { flow, seen, pending } in &mut self.probes {
-            let all = self.playback.round_trips(*flow);
+            let all = self.played.so_far().round_trips(*flow);
             pending.extend(*seen..all.len());
             *seen = all.len();
             pending.retain(|&index| {
@@ -88,8 +89,8 @@ impl Column {
     pub(crate) fn flows(&self) -> Vec<f64> {
         let mut values = Vec::with_capacity(FLOW * self.job.config.flows.len());
         for flow in 0..self.job.config.flows.len() {
-            values.push(exact(self.playback.received(flow)));
-            values.extend(self.playback.sender(flow).map_or([-1.0; FLOW - 1], |sender| {
+            values.push(exact(self.played.so_far().received(flow)));
+            values.extend(self.played.so_far().sender(flow).map_or([-1.0; FLOW - 1], |sender| {
                 [sender.cwnd, sender.in_flight, sender.srtt.as_nanos(), sender.retransmits].map(exact)
             }));
         }
@@ -104,7 +105,7 @@ impl Column {
 
     /// Ends the run and returns its metrics.
     pub(crate) fn finish(self) -> Run {
-        let outcome = self.playback.finish();
+        let outcome = self.played.finish();
         measure(&self.job, &outcome)
     }
 }

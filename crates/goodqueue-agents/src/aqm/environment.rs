@@ -2,7 +2,7 @@
 
 use goodqueue::config::Value;
 use goodqueue::{AnyConfig, Direction, Disciplines, Duration, Instant, Link, Settings};
-use goodqueue_sim::{Outcome, Stepper};
+use goodqueue_sim::{Outcome, Run};
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::line::{AqmLine, AqmRanges};
@@ -65,7 +65,7 @@ pub struct AqmEnvironment {
 
 struct Episode {
     line: AqmLine,
-    stepper: Stepper,
+    run: Run<'static>,
     /// Probability or target in force.
     setting: f64,
 }
@@ -100,7 +100,7 @@ impl AqmEnvironment {
 
     /// Ends the episode and returns its outcome.
     pub fn finish(&mut self) -> Option<Outcome> {
-        self.episode.take().map(|episode| episode.stepper.finish())
+        self.episode.take().map(|episode| episode.run.finish())
     }
 
     /// Puts a probability or target into force.
@@ -110,7 +110,7 @@ impl AqmEnvironment {
         if setting.to_bits() != episode.setting.to_bits()
             && let Some(config) = controlled(&settings.control, known, setting)?
         {
-            let changed = episode.stepper.reconfigure(Direction::Down, config);
+            let changed = episode.run.reconfigure(Direction::Down, config);
             changed.map_err(|error| Diagnostic::new(error.to_string()))?;
             episode.setting = setting;
         }
@@ -119,9 +119,9 @@ impl AqmEnvironment {
 
     fn simulate(&mut self) -> Result<Step, Diagnostic> {
         let Some(episode) = &mut self.episode else { return Err(not_begun()) };
-        let until = episode.stepper.now() + self.settings.interval;
-        episode.stepper.advance(until).map_err(|error| Diagnostic::new(error.to_string()))?;
-        let step = episode.stepper.queue(Direction::Down);
+        let until = episode.run.now() + self.settings.interval;
+        episode.run.advance(until, None).map_err(|error| Diagnostic::new(error.to_string()))?;
+        let step = episode.run.queue(Direction::Down);
         let interval = seconds(self.settings.interval);
         self.seen = AqmSeen::of(&step, episode.line.rate, interval, episode.setting);
         let is_over = until >= Instant::ZERO + self.settings.duration;
@@ -144,8 +144,8 @@ impl Environment for AqmEnvironment {
             _ => controlled(control, &self.known, setting)?,
         };
         let config = line.config(config.ok_or_else(not_begun)?);
-        let stepper = Stepper::new(config).map_err(|error| Diagnostic::new(error.to_string()))?.coarse();
-        self.episode = Some(Episode { line, stepper, setting });
+        let run = Run::open_ended(config).map_err(|error| Diagnostic::new(error.to_string()))?.coarse();
+        self.episode = Some(Episode { line, run, setting });
         self.seen = AqmSeen { setting, ..AqmSeen::default() };
         self.action = 0.0;
         Ok(())
@@ -168,7 +168,7 @@ impl Environment for AqmEnvironment {
     }
 
     fn packets(&mut self) -> u64 {
-        self.episode.as_mut().map_or(0, |episode| episode.stepper.packets())
+        self.episode.as_mut().map_or(0, |episode| episode.run.packets())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The environment of a congestion control agent.
 
 use goodqueue::{Duration, Instant};
-use goodqueue_sim::{SenderView, Stepper};
+use goodqueue_sim::{Run, SenderView};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::congestion::parameter::Value;
 
@@ -62,7 +62,7 @@ pub struct CongestionEnvironment {
 
 struct Episode {
     line: CongestionLine,
-    stepper: Stepper,
+    run: Run<'static>,
     before: SenderView,
     /// Least smoothed RTT; the maximum before the first sample.
     least: Duration,
@@ -114,7 +114,7 @@ impl Episode {
     }
 
     fn put(&mut self, parameter: &'static str, value: f64) -> Result<(), Diagnostic> {
-        let put = self.stepper.set_parameter(AGENT, parameter, Value::Count(whole(value)));
+        let put = self.run.set_parameter(AGENT, parameter, Value::Count(whole(value)));
         put.map_err(|error| Diagnostic::new(error.to_string()))
     }
 }
@@ -134,10 +134,10 @@ impl Environment for CongestionEnvironment {
             goodqueue_sim::Traffic::Tcp(tcp) => u64::from(tcp.config.payload()),
             _ => 1,
         };
-        let stepper = Stepper::new(config).map_err(|error| Diagnostic::new(error.to_string()))?.coarse();
+        let run = Run::open_ended(config).map_err(|error| Diagnostic::new(error.to_string()))?.coarse();
         let set = if *control == SenderControl::Rate { FIRST_RATE } else { FIRST_WINDOW };
         let before = SenderView::default();
-        let mut episode = Episode { line, stepper, before, least: Duration::MAX, set, mss };
+        let mut episode = Episode { line, run, before, least: Duration::MAX, set, mss };
         if *control == SenderControl::Rate {
             episode.put("window", WINDOWS[1])?;
         }
@@ -151,9 +151,9 @@ impl Environment for CongestionEnvironment {
         let action = checked(action, Self::ACTIONS)?;
         let Self { settings, episode: Some(episode), .. } = self else { return Err(not_begun()) };
         episode.apply(&settings.control, action)?;
-        let until = episode.stepper.now() + settings.interval;
-        episode.stepper.advance(until).map_err(|error| Diagnostic::new(error.to_string()))?;
-        let now = episode.stepper.sender(AGENT).unwrap_or_default();
+        let until = episode.run.now() + settings.interval;
+        episode.run.advance(until, None).map_err(|error| Diagnostic::new(error.to_string()))?;
+        let now = episode.run.so_far().sender(AGENT).unwrap_or_default();
         if !now.srtt.is_zero() {
             episode.least = episode.least.min(now.srtt);
         }
@@ -180,6 +180,6 @@ impl Environment for CongestionEnvironment {
     }
 
     fn packets(&mut self) -> u64 {
-        self.episode.as_mut().map_or(0, |episode| episode.stepper.packets())
+        self.episode.as_mut().map_or(0, |episode| episode.run.packets())
     }
 }

@@ -9,7 +9,7 @@ use goodqueue_scenario::measure::float;
 use goodqueue_scenario::run::Job;
 use goodqueue_sim::observer::{Fate, Observer, Visit};
 use goodqueue_sim::packet::Payload;
-use goodqueue_sim::{Config, Traffic, run_observed};
+use goodqueue_sim::{Config, Run, Traffic};
 
 /// Returns the share of packets that belong to an initial window when the queue down is longest.
 /// Retransmissions do not belong to it. `None` if no packet ever waited.
@@ -20,7 +20,7 @@ pub(super) fn share_at_peak(job: &Job) -> Option<f64> {
     });
     let mut queue = Queue { left: left.collect(), ..Queue::default() };
     let config = Config { series_step: None, ..job.config.clone() };
-    run_observed(&config, |_| true, &mut queue).ok()?;
+    Run::new(&config).ok()?.to_end(|_| true, Some(&mut queue)).ok()?;
     queue.settle();
     let Peak { packets, initial } = queue.peak;
     (packets > 0).then(|| float(initial) / float(packets))

@@ -96,7 +96,8 @@ together = true
 
     fn run(&self, job: &Job) -> Result<Run, Diagnostic> {
         let mut received = Received { last: self.segments() * MSS, ..Received::default() };
-        let outcome = goodqueue_sim::run_observed(&job.config, |_| true, &mut received)
+        let outcome = goodqueue_sim::Run::new(&job.config)
+            .and_then(|run| run.to_end(|_| true, Some(&mut received)))
             .map_err(|error| Diagnostic::new(error.to_string()))?;
         let times = job.config.flows.iter().zip(0_u32..).map(|(flow, number)| {
             received.complete_at.get(&number).map_or(f64::INFINITY, |end| seconds(end.since(flow.start)))

@@ -232,7 +232,8 @@ mod tests {
         let jobs = jobs(&load.scenario()).expect("the scenario is accepted");
         let config = &jobs[0].config;
         let mut first = FirstArrivals::default();
-        goodqueue_sim::run_observed(config, |_| true, &mut first).expect("it runs");
+        let run = goodqueue_sim::Run::new(config).expect("valid");
+        run.to_end(|_| true, Some(&mut first)).expect("it runs");
         let after_start = |flow: u32, down: bool| {
             let start = config.flows[flow as usize].start.since(Instant::ZERO);
             (first.0[&(flow, down)].saturating_sub(start).as_nanos() + 500_000) / 1_000_000

@@ -186,7 +186,8 @@ impl Recording {
                 tcp.config = Arc::new(Config { tick_phase, ..*tcp.config });
             }
         }
-        goodqueue_sim::run_observed(&job.config, |_| true, &mut seen)
+        goodqueue_sim::Run::new(&job.config)
+            .and_then(|run| run.to_end(|_| true, Some(&mut seen)))
             .map_err(|error| Diagnostic::new(error.to_string()))?;
         let ours = seen.sorted(Duration::from_secs(self.about.line.duration));
         let agree = self.packets.iter().zip(&ours).take_while(|(theirs, ours)| theirs.is(ours)).count();

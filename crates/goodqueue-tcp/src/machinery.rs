@@ -14,6 +14,7 @@ use crate::config::{Config, SendTuning};
 use crate::congestion::{Congestion, CongestionControl, Hears, Signal};
 use crate::hystart::{HyStart, HyStartPlusPlus};
 use crate::prr::Prr;
+use crate::registry::AnyCongestionControl;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Record, Scoreboard};
 use crate::segment::{Flags, SackBlocks, Segment};
@@ -78,14 +79,14 @@ pub(crate) enum Purpose {
     Early,
 }
 
-/// The shared part of a sender, with congestion controller `C`.
+/// The shared part of a sender, with its congestion controller.
 ///
 /// The fields that every ACK and every transmission need come first and lie together. With
 /// thousands of connections each one has left the cache when its turn comes, so that its cost is
 /// the number of cache lines that it touches.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Core<C> {
+pub(crate) struct Core {
     pub(crate) state: State,
     pub(crate) phase: Phase,
     pub(crate) purpose: Purpose,
@@ -151,7 +152,7 @@ pub(crate) struct Core<C> {
     pub(crate) rtt: RttEstimator,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) stats: SenderStats,
-    pub(crate) controller: C,
+    pub(crate) controller: AnyCongestionControl,
     /// Sequence number that recovery has to pass to end (RecoveryPoint, RFC 6675 §2; recover, RFC
     /// 6582 §3.1).
     pub(crate) recovery_point: u64,
@@ -180,9 +181,13 @@ pub(crate) struct Core<C> {
     pub(crate) in_host: u64,
 }
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// Of a connection that is not open yet. `config` is valid.
-    pub(crate) fn new(config: Arc<Config>, controller: C, mut scoreboard: Scoreboard) -> Self {
+    pub(crate) fn new(
+        config: Arc<Config>,
+        controller: AnyCongestionControl,
+        mut scoreboard: Scoreboard,
+    ) -> Self {
         let mss = u64::from(config.payload());
         let about = controller.about();
         let pace = controller.pacing().rate;

@@ -9,10 +9,10 @@ use goodqueue::Instant;
 
 use crate::answer::Answer;
 use crate::config::Config;
-use crate::congestion::CongestionControl;
 use crate::intake::Intake;
 use crate::machinery::Core;
 use crate::profile::Profile;
+use crate::registry::AnyCongestionControl;
 use crate::segment::Segment;
 use crate::stack::{Listed, Stack};
 use crate::stack_info::StackInfo;
@@ -43,31 +43,31 @@ macro_rules! stacks {
 
         impl AnyStack {
             /// Returns the stack and the machinery of a new connection. `config` is valid.
-            pub(crate) fn new<C: CongestionControl>(config: Arc<Config>, controller: C) -> (Self, Core<C>) {
+            pub(crate) fn new(config: Arc<Config>, controller: AnyCongestionControl) -> (Self, Core) {
                 $($(#[$condition])* if is::<$stack>(&config) {
-                    let stack = <$stack as Stack<C>>::new(&config);
-                    let scoreboard = <$stack as Stack<C>>::scoreboard(&config);
+                    let stack = <$stack as Stack>::new(&config);
+                    let scoreboard = <$stack as Stack>::scoreboard(&config);
                     return (Self::$name(stack), Core::new(config, controller, scoreboard));
                 })+
                 unreachable!("every description is that of a listed stack")
             }
 
-            pub(crate) fn on_open<C: CongestionControl>(&mut self, core: &mut Core<C>) {
+            pub(crate) fn on_open(&mut self, core: &mut Core) {
                 match self {
                     $($(#[$condition])* Self::$name(stack) => stack.on_open(core)),+
                 }
             }
 
-            pub(crate) fn kept<C: CongestionControl>(&self, core: &Core<C>) -> u64 {
+            pub(crate) fn kept(&self, core: &Core) -> u64 {
                 match self {
                     $($(#[$condition])* Self::$name(stack) => stack.kept(core)),+
                 }
             }
 
             #[cold]
-            pub(crate) fn on_handshake<C: CongestionControl>(
+            pub(crate) fn on_handshake(
                 &mut self,
-                core: &mut Core<C>,
+                core: &mut Core,
                 now: Instant,
                 segment: &Segment,
                 is_syn: bool,
@@ -78,9 +78,9 @@ macro_rules! stacks {
             }
 
             #[inline]
-            pub(crate) fn on_ack<C: CongestionControl>(
+            pub(crate) fn on_ack(
                 &mut self,
-                core: &mut Core<C>,
+                core: &mut Core,
                 now: Instant,
                 segment: &Segment,
             ) {
@@ -90,9 +90,9 @@ macro_rules! stacks {
             }
 
             #[cold]
-            pub(crate) fn on_host_congestion<C: CongestionControl>(
+            pub(crate) fn on_host_congestion(
                 &mut self,
-                core: &mut Core<C>,
+                core: &mut Core,
                 now: Instant,
                 dropped: u64,
             ) {
@@ -102,9 +102,9 @@ macro_rules! stacks {
             }
 
             #[cold]
-            pub(crate) fn on_refused<C: CongestionControl>(
+            pub(crate) fn on_refused(
                 &mut self,
-                core: &mut Core<C>,
+                core: &mut Core,
                 now: Instant,
                 segment: &Segment,
             ) {
@@ -114,9 +114,9 @@ macro_rules! stacks {
             }
 
             #[inline]
-            pub(crate) fn poll_transmit<C: CongestionControl>(
+            pub(crate) fn poll_transmit(
                 &mut self,
-                core: &mut Core<C>,
+                core: &mut Core,
                 now: Instant,
             ) -> Option<Segment> {
                 match self {

@@ -9,7 +9,7 @@ use crate::hystart::HyStart;
 use crate::scoreboard::Acknowledged;
 use crate::segment::{Flags, Segment};
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// An ACK of any kind arrived.
     #[inline]
     pub(crate) fn note_ack(&mut self, segment: &Segment) {

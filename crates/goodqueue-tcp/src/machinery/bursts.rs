@@ -26,7 +26,7 @@ const RTT_SHIFT: u32 = 9;
 const WINDOW_DIVISOR: u64 = 3;
 const RECENT: Duration = Duration::from_millis(1);
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// Decides how many segments follow each other now, with `room` bytes of the congestion window
     /// and `usable` of the receiver's open.
     #[inline]

@@ -8,7 +8,7 @@ use crate::config::Growth;
 use crate::congestion::{Ack, CongestionControl, GrowthRule};
 use crate::hystart::{HyStart, Seen, Verdict};
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// The growth rule of the settings.
     #[inline]
     pub(crate) fn growth_rule(&self) -> GrowthRule {

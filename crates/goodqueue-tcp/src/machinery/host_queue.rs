@@ -3,7 +3,7 @@
 use goodqueue::{Duration, Instant};
 
 use super::{Core, Phase, Purpose, State};
-use crate::congestion::{CongestionControl, Signal};
+use crate::congestion::Signal;
 use crate::prr::Prr;
 use crate::segment::{Flags, Segment};
 
@@ -11,7 +11,7 @@ use crate::segment::{Flags, Segment};
 /// `TCP_RESOURCE_PROBE_INTERVAL`).
 pub(crate) const OFFER_AGAIN: Duration = Duration::from_millis(500);
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// Congestion in the host's own queue: reduces the threshold, once per window of data. Returns
     /// the window before, if this is a new event.
     pub(crate) fn note_host_congestion(&mut self, now: Instant) -> Option<u64> {

@@ -4,10 +4,10 @@ use goodqueue::Instant;
 
 use super::{Core, Phase};
 use crate::config::UndoRule;
-use crate::congestion::{CongestionControl, Signal};
+use crate::congestion::Signal;
 use crate::prr::Progress;
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// True if a timeout is a new sign of congestion for a stack that undoes reductions: not while
     /// an earlier reduction is unanswered, and not when the same segment times out again (Linux).
     /// `first`: it did not time out before.

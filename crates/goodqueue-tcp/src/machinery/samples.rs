@@ -6,7 +6,6 @@ use goodqueue::Instant;
 use super::Core;
 use super::news::News;
 use crate::clock::{TICK, sent_at, ticks, ticks_since};
-use crate::congestion::CongestionControl;
 use crate::scoreboard::Acknowledged;
 use crate::segment::Segment;
 
@@ -19,7 +18,7 @@ pub(crate) struct Taken {
     pub(crate) reported: Option<u64>,
 }
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// Takes an ACK into the scoreboard, the window and the RTT, with all samples that it gives.
     pub(crate) fn take_ack(&mut self, now: Instant, segment: &Segment) -> Taken {
         let ack = segment.ack;

@@ -3,7 +3,7 @@
 use goodqueue::{Duration, Instant};
 
 use super::{Core, Phase, Purpose};
-use crate::congestion::{CongestionControl, Signal};
+use crate::congestion::Signal;
 
 /// Least time that a timer adds to its wait: two ticks of a 1 kHz clock (Linux `TCP_TIMEOUT_MIN`).
 pub(crate) const TIMER_SLACK: Duration = Duration::from_millis(2);
@@ -16,7 +16,7 @@ pub(crate) fn probe_wait(srtt: Duration, alone: bool) -> Duration {
     srtt.saturating_mul(2) + if alone { DELAYED_ACK } else { TIMER_SLACK }
 }
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// Sets the timer for a probe after `wait`, if one is called for (RFC 8985 §7.2). `afresh`: the
     /// timeout counts from now. Returns false if not.
     pub(crate) fn schedule_probe(

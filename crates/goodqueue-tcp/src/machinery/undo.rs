@@ -41,7 +41,7 @@ pub(crate) struct Undoing {
 
 impl Undoing {
     /// Before a reduction that may be wrong.
-    pub(crate) fn remember_window<C: CongestionControl>(&mut self, core: &Core<C>) {
+    pub(crate) fn remember_window(&mut self, core: &Core) {
         if core.config.undo == UndoRule::Never {
             return;
         }
@@ -71,12 +71,7 @@ impl Undoing {
     }
 
     /// A segment was sent again. If it is the oldest, the timeout counts from now.
-    pub(crate) fn note_resent<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        record: Record,
-    ) {
+    pub(crate) fn note_resent(&mut self, core: &mut Core, now: Instant, record: Record) {
         self.resent_since.get_or_insert(now);
         if let Some(undo) = &mut self.undo {
             undo.retransmissions = Some(undo.retransmissions.unwrap_or(0) + 1);
@@ -88,7 +83,7 @@ impl Undoing {
     }
 
     /// In the open phase, with no retransmission out: the next one is the first again.
-    pub(crate) fn forget_resent<C: CongestionControl>(&mut self, core: &Core<C>) {
+    pub(crate) fn forget_resent(&mut self, core: &Core) {
         if core.phase == Phase::Open
             && self.resent_since.is_some()
             && !core.scoreboard.has_resent()
@@ -113,7 +108,7 @@ impl Undoing {
     }
 
     /// Takes the last reduction back (RFC 4015 §3.2). `unmark`: no segment counts as lost any more.
-    pub(crate) fn undo<C: CongestionControl>(&mut self, core: &mut Core<C>, unmark: bool) {
+    pub(crate) fn undo(&mut self, core: &mut Core, unmark: bool) {
         if let Some(undo) = self.undo.take() {
             core.stats.undone += 1;
             core.controller.on_undo();
@@ -135,9 +130,9 @@ impl Undoing {
     /// false if the ACK only shows reordering and no losses. `any_ack_tells`: after a timeout, an
     /// ACK that does not advance can also show that the timeout was wrong.
     #[cold]
-    pub(crate) fn end_phase<C: CongestionControl>(
+    pub(crate) fn end_phase(
         &mut self,
-        core: &mut Core<C>,
+        core: &mut Core,
         ack: u64,
         answered: Option<Instant>,
         news: &News,
@@ -181,9 +176,9 @@ impl Undoing {
 
     /// An ACK after a timeout. F-RTO (RFC 5682 §3.1): the first ACK that advances asks for new data
     /// (step 2b); SACKs of that data show the loss to be real (step 3a).
-    fn doubt_timeout<C: CongestionControl>(
+    fn doubt_timeout(
         &mut self,
-        core: &mut Core<C>,
+        core: &mut Core,
         answered: Option<Instant>,
         news: &News,
         is_over: bool,
@@ -209,7 +204,7 @@ impl Undoing {
     /// Whether new data goes before a lost segment (RFC 5682 §3.1 step 2b). Ends the test if no new
     /// data may be sent.
     #[cold]
-    pub(crate) fn next_step<C: CongestionControl>(&mut self, core: &Core<C>, pipe: u64) -> NextStep {
+    pub(crate) fn next_step(&mut self, core: &Core, pipe: u64) -> NextStep {
         let usable = core.window_edge.saturating_sub(core.snd_nxt);
         let payload = core.next_payload();
         if payload > 0 && payload <= usable && pipe + payload <= core.cwnd {

@@ -14,7 +14,7 @@ use goodqueue::{Duration, Instant};
 
 use super::linux;
 use crate::config::{BufferGrowth, BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule};
-use crate::congestion::{CongestionControl, GrowthRule, Signal};
+use crate::congestion::{GrowthRule, Signal};
 use crate::machinery::news::News;
 use crate::machinery::samples::Taken;
 use crate::machinery::tail_probe::{DELAYED_ACK, TIMER_SLACK};
@@ -216,7 +216,7 @@ fn probe_wait(srtt: Duration, alone: bool) -> Duration {
     srtt.saturating_mul(2).max(most).max(LEAST_PROBE_WAIT)
 }
 
-impl<C: CongestionControl> Stack<C> for Linux3 {
+impl Stack for Linux3 {
     const PROBES_ONE_AT_A_TIME: bool = false;
 
     fn new(_config: &Config) -> Self {
@@ -231,7 +231,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         scoreboard
     }
 
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let lost_before = core.scoreboard.lost();
         core.count_timeout_from_front(now);
         let set_timer = core.timer;
@@ -270,7 +270,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         self.change_window(core, &turn.news, was_plain);
     }
 
-    fn on_other_timer(&mut self, core: &mut Core<C>, now: Instant, purpose: Purpose) -> bool {
+    fn on_other_timer(&mut self, core: &mut Core, now: Instant, purpose: Purpose) -> bool {
         match purpose {
             Purpose::Probe => core.probe_tail(now, false),
             Purpose::Early => self.retransmit_early(core, now),
@@ -279,7 +279,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         true
     }
 
-    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
+    fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, first: bool) {
         if core.config.undo == UndoRule::Halved {
             self.begin_test(core, now, first);
             return;
@@ -297,7 +297,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
     }
 
     #[cold]
-    fn on_host_congestion(&mut self, core: &mut Core<C>, now: Instant, dropped: u64) {
+    fn on_host_congestion(&mut self, core: &mut Core, now: Instant, dropped: u64) {
         let Some(cwnd) = core.note_host_congestion(now) else { return };
         self.undoing.undo = None;
         if !core.config.prr {
@@ -313,7 +313,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
     }
 
     #[cold]
-    fn on_refused(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_refused(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         // Segments of the handshake and bare ACKs are not offered again.
         if !core.config.offers_again || segment.len == 0 || core.state != State::Established {
             self.on_host_congestion(core, now, u64::from(segment.len));
@@ -330,7 +330,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         self.on_host_congestion(core, now, 0);
     }
 
-    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         if let Some(new) = core.tail_due {
             return self.send_tail_probe(core, now, new);
         }
@@ -352,7 +352,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         self.transmit_new(core, now, pipe)
     }
 
-    fn fill_hole(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
+    fn fill_hole(&mut self, core: &mut Core, now: Instant, pipe: u64) -> Option<Segment> {
         if core.phase != Phase::Recovery || pipe + core.mss > core.cwnd || !core.may_resend() {
             return None;
         }
@@ -365,7 +365,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         Some(&mut self.undoing)
     }
 
-    fn on_sent(&mut self, core: &mut Core<C>, now: Instant) {
+    fn on_sent(&mut self, core: &mut Core, now: Instant) {
         if core.config.tail_loss_probe && !self.schedule_probe(core, now, false) {
             core.count_timeout_from_front(now);
         }
@@ -373,7 +373,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
 
     /// A probe may help if nothing is SACKed or sent again, and the window or the application
     /// prevents sending.
-    fn schedule_probe(&mut self, core: &mut Core<C>, now: Instant, afresh: bool) -> bool {
+    fn schedule_probe(&mut self, core: &mut Core, now: Instant, afresh: bool) -> bool {
         let is_quiet = core.phase == Phase::Open
             && !core.scoreboard.has_resent()
             && (core.scoreboard.pipe() + core.mss > core.cwnd || core.snd_nxt >= core.data_end);
@@ -383,7 +383,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
 
 impl Linux3 {
     /// Takes an ACK into the scoreboard, the window and the RTT.
-    fn take<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) -> Turn {
+    fn take(&mut self, core: &mut Core, now: Instant, segment: &Segment) -> Turn {
         let was_reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
         let Taken { news, answered, reported } = core.take_ack(now, segment);
         if let Some(start) = reported {
@@ -394,7 +394,7 @@ impl Linux3 {
     }
 
     /// Gives the controller feedback and lets it grow the window.
-    fn grow<C: CongestionControl>(&self, core: &mut Core<C>, segment: &Segment, turn: &Turn) {
+    fn grow(&self, core: &mut Core, segment: &Segment, turn: &Turn) {
         let news = &turn.news;
         if core.feedback {
             core.tell(turn.now, segment, news);
@@ -409,7 +409,7 @@ impl Linux3 {
 
     /// Ends a recovery or reduction that the ACK completes. Returns false if the ACK shows no
     /// losses.
-    fn end_phase<C: CongestionControl>(&mut self, core: &mut Core<C>, ack: u64, turn: &Turn) -> bool {
+    fn end_phase(&mut self, core: &mut Core, ack: u64, turn: &Turn) -> bool {
         let news = &turn.news;
         if core.phase == Phase::Open {
             if turn.duplicate_reported && self.undoing.were_all_duplicates() {
@@ -435,7 +435,7 @@ impl Linux3 {
 
     /// Marks the segments that the SACKs of this ACK show to be lost in a recovery. `looks`: the
     /// ACK may show losses.
-    fn detect_forward<C: CongestionControl>(&mut self, core: &mut Core<C>, news: &News, looks: bool) {
+    fn detect_forward(&mut self, core: &mut Core, news: &News, looks: bool) {
         self.note_reordering(core.scoreboard.arrivals().displaced);
         if core.phase != Phase::Recovery || !looks {
             return;
@@ -450,7 +450,7 @@ impl Linux3 {
     }
 
     /// True if more than three segments are between the oldest one and the highest SACKed one.
-    fn is_loss_likely<C: CongestionControl>(&self, core: &Core<C>) -> bool {
+    fn is_loss_likely(&self, core: &Core) -> bool {
         if core.scoreboard.lost() > 0 {
             return true;
         }
@@ -467,7 +467,7 @@ impl Linux3 {
 
     /// Marks all but the last three segments below the highest SACK; with `first` the oldest at
     /// least.
-    fn mark_forward<C: CongestionControl>(&self, core: &mut Core<C>, first: bool) {
+    fn mark_forward(&self, core: &mut Core, first: bool) {
         // Segments that a recovery itself sent are looked at in it since Linux 3.7.
         let end = if core.config.rate_halving { core.recovery_point } else { core.snd_nxt };
         if !self.reordered {
@@ -480,7 +480,7 @@ impl Linux3 {
         }
     }
 
-    fn begin_recovery_or_reduction<C: CongestionControl>(&mut self, core: &mut Core<C>, turn: &Turn) {
+    fn begin_recovery_or_reduction(&mut self, core: &mut Core, turn: &Turn) {
         let begins = match core.phase {
             Phase::Recovery | Phase::Loss => false,
             Phase::Open if self.test.is_some() => false,
@@ -498,7 +498,7 @@ impl Linux3 {
     }
 
     /// Enters recovery. `acked`: bytes that this ACK acknowledged.
-    fn begin_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, acked: u64) {
+    fn begin_recovery(&mut self, core: &mut Core, now: Instant, acked: u64) {
         if core.phase != Phase::Reduction {
             self.undoing.remember_window(core);
             let cwnd = core.cwnd;
@@ -511,12 +511,7 @@ impl Linux3 {
         core.enter_recovery();
     }
 
-    fn renew_timer<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        turn: &Turn,
-        set_timer: Option<Instant>,
-    ) {
+    fn renew_timer(&mut self, core: &mut Core, turn: &Turn, set_timer: Option<Instant>) {
         if turn.news.acked > 0 || core.sack_renews_timer() {
             core.purpose = Purpose::Timeout;
             if core.scoreboard.is_empty() {
@@ -532,7 +527,7 @@ impl Linux3 {
 
     /// Sets the window during a recovery or a reduction, and after an ACK that reports a problem.
     /// `was_plain`: there was no problem before.
-    fn change_window<C: CongestionControl>(&mut self, core: &mut Core<C>, news: &News, was_plain: bool) {
+    fn change_window(&mut self, core: &mut Core, news: &News, was_plain: bool) {
         let reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
         if core.phase == Phase::Reduction && core.config.rate_halving {
             if news.delivered > 0 {
@@ -555,7 +550,7 @@ impl Linux3 {
 
     /// The timer ran out: reordering is smaller than assumed. While a retransmission is out, only
     /// F-RTO can show that the timeout was wrong (`tcp_enter_loss`, `tcp_try_undo_loss`).
-    fn doubt_reordering<C: CongestionControl>(&mut self, core: &Core<C>) {
+    fn doubt_reordering(&mut self, core: &Core) {
         if core.phase == Phase::Open && core.scoreboard.sacked() >= DUP_THRESH * core.mss {
             self.reordering = DUP_THRESH;
         }
@@ -568,7 +563,7 @@ impl Linux3 {
     /// Sets the timer for an early retransmit if Linux's conditions hold (after RFC 5827 §3.2):
     /// fewer than four segments are out, some of them were SACKed, none was sent again, and there
     /// is nothing else to send.
-    fn schedule_early_retransmit<C: CongestionControl>(&self, core: &mut Core<C>, now: Instant) {
+    fn schedule_early_retransmit(&self, core: &mut Core, now: Instant) {
         let out = core.scoreboard.outstanding();
         let called_for = out < 4 * core.mss
             && matches!(core.phase, Phase::Open | Phase::Reduction)
@@ -585,7 +580,7 @@ impl Linux3 {
     }
 
     /// The time for an early retransmit has come.
-    fn retransmit_early<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn retransmit_early(&mut self, core: &mut Core, now: Instant) {
         if core.scoreboard.is_empty() {
             return;
         }
@@ -597,7 +592,7 @@ impl Linux3 {
     }
 
     /// The host's queue refused a retransmission, which does not count as sent.
-    fn forget_retransmission<C: CongestionControl>(&mut self, core: &Core<C>, now: Instant) {
+    fn forget_retransmission(&mut self, core: &Core, now: Instant) {
         if let Some(undo) = &mut self.undoing.undo {
             undo.retransmissions = undo.retransmissions.map(|count| count - 1).filter(|&count| count > 0);
         }
@@ -608,7 +603,7 @@ impl Linux3 {
 
     /// F-RTO: the retransmission timer ran out. `first`: the oldest segment did not time out
     /// before.
-    fn begin_test<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
+    fn begin_test(&mut self, core: &mut Core, now: Instant, first: bool) {
         let tested = self.test.is_some();
         let front_resent = core.scoreboard.is_front_resent();
         let reduces = if tested { first } else { core.timeout_reduces(first) };
@@ -635,12 +630,7 @@ impl Linux3 {
 
     /// F-RTO: an ACK arrived while a timeout is in doubt.
     #[cold]
-    fn go_on_testing<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        news: &News,
-        duplicate_reported: bool,
-    ) {
+    fn go_on_testing(&mut self, core: &mut Core, news: &News, duplicate_reported: bool) {
         let Some(test) = self.test else { return };
         let mended = core.scoreboard.arrivals().acknowledged_resent;
         if mended.1 || (test.advanced && mended.0) {
@@ -686,7 +676,7 @@ impl Linux3 {
 
     /// F-RTO: the timeout was right, or the test has no result. Every segment that is not SACKed is
     /// lost.
-    fn end_test<C: CongestionControl>(&mut self, core: &mut Core<C>, test: Test, news: &News) {
+    fn end_test(&mut self, core: &mut Core, test: Test, news: &News) {
         let keeps_front = !test.advanced && news.acked == 0;
         if core.scoreboard.has_resent_beyond_front() || (!keeps_front && core.scoreboard.is_front_resent()) {
             self.undoing.undo = None;

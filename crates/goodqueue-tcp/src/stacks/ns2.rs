@@ -14,7 +14,7 @@ use goodqueue::{Duration, Instant};
 
 use crate::answer::Answer;
 use crate::config::{Config, DelayedAck, Growth, RtoRule};
-use crate::congestion::{CongestionControl, Signal};
+use crate::congestion::Signal;
 use crate::intake::{InOrder, Intake};
 use crate::machinery::news::News;
 use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase};
@@ -107,7 +107,7 @@ pub(super) const SETTINGS: Config = Config {
     ..Config::RFC
 };
 
-impl<C: CongestionControl> Stack<C> for Ns2 {
+impl Stack for Ns2 {
     const WIDENS_FOR_DUPLICATES: bool = false;
     const RESENDS_AT_TIMEOUT: bool = false;
 
@@ -121,7 +121,7 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
 
     /// The handshake is timed by the agent's coarse clock, and data carries the ACK of the SYN/ACK.
     #[cold]
-    fn on_syn_ack(&mut self, core: &mut Core<C>, now: Instant, _segment: &Segment) {
+    fn on_syn_ack(&mut self, core: &mut Core, now: Instant, _segment: &Segment) {
         core.ack_due = core.snd_nxt >= core.data_end;
         if core.stats.syn_retransmits == 0 {
             core.rtt.sample(core.between_ticks(core.last_sent, now));
@@ -137,7 +137,7 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
         }
     }
 
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let ack = segment.ack;
         self.begins = false;
         core.widen_window(segment);
@@ -164,14 +164,14 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
         }
     }
 
-    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, _first: bool) {
+    fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, _first: bool) {
         core.halve(now, Signal::Timeout);
         *self = Self { timed_out: core.config.sack, next: core.scoreboard.first(), ..Self::default() };
         core.lose_all(Instant::MAX);
     }
 
     /// Returns the next segment, if the agent may send one now.
-    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         let whole = core.cwnd - core.cwnd % core.mss;
         if core.phase == Phase::Recovery && core.config.sack {
             if self.begins {
@@ -216,7 +216,7 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
         self.next_segment(core, now)
     }
 
-    fn on_sent(&mut self, core: &mut Core<C>, now: Instant) {
+    fn on_sent(&mut self, core: &mut Core, now: Instant) {
         self.next = core.scoreboard.next_position();
         if self.timed.is_none() {
             self.timed = Some((core.snd_nxt, now));
@@ -225,13 +225,7 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
 }
 
 impl Ns2 {
-    fn on_ack_outside_recovery<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        segment: &Segment,
-        news: &mut News,
-    ) {
+    fn on_ack_outside_recovery(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
         if news.acked > 0 {
             core.duplicate_acks = 0;
             self.timed_out = false;
@@ -266,7 +260,7 @@ impl Ns2 {
         }
     }
 
-    fn start_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn start_recovery(&mut self, core: &mut Core, now: Instant) {
         core.stats.fast_recoveries += 1;
         core.recovery_point = core.snd_nxt;
         let threshold = i64::try_from(DUP_THRESH).unwrap_or(0);
@@ -282,13 +276,7 @@ impl Ns2 {
         core.timer = Some(now + core.rtt.rto());
     }
 
-    fn on_ack_in_recovery<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        segment: &Segment,
-        news: &mut News,
-    ) {
+    fn on_ack_in_recovery(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
         self.pipe -= 1;
         if segment.ack >= core.recovery_point {
             self.end_recovery(core, now, news);
@@ -305,7 +293,7 @@ impl Ns2 {
         news.acked = 0;
     }
 
-    fn end_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, news: &mut News) {
+    fn end_recovery(&mut self, core: &mut Core, now: Instant, news: &mut News) {
         core.phase = Phase::Open;
         core.duplicate_acks = 0;
         core.front_due = false;
@@ -319,12 +307,7 @@ impl Ns2 {
 
     /// Recovery without SACK (RFC 6582 §3.2): each duplicate widens the window by a segment. A
     /// partial ACK narrows it by the segments that it covers less one, and sends the next hole.
-    fn on_ack_in_recovery_without_sack<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        news: &mut News,
-    ) {
+    fn on_ack_in_recovery_without_sack(&mut self, core: &mut Core, now: Instant, news: &mut News) {
         self.burst = BURST_ON_DUPLICATE;
         if news.acked == 0 {
             core.stats.duplicate_acks += 1;
@@ -356,13 +339,13 @@ impl Ns2 {
         news.acked = 0;
     }
 
-    fn take_sacked<C: CongestionControl>(core: &mut Core<C>, segment: &Segment, news: &mut News) {
+    fn take_sacked(core: &mut Core, segment: &Segment, news: &mut News) {
         core.mark_sacked(segment, news);
         news.duplicate = news.sacked > 0;
     }
 
     /// Returns the RTT of the segment that is timed, if it was acknowledged.
-    fn take_timed<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Option<Duration> {
+    fn take_timed(&mut self, core: &mut Core, now: Instant) -> Option<Duration> {
         let (end, sent) = self.timed?;
         if core.snd_una < end {
             return None;
@@ -372,17 +355,17 @@ impl Ns2 {
         Some(now.since(sent))
     }
 
-    fn renew_timer<C: CongestionControl>(core: &mut Core<C>, now: Instant) {
+    fn renew_timer(core: &mut Core, now: Instant) {
         core.timer = (!core.scoreboard.is_empty()).then(|| now + core.rtt.rto());
     }
 
     /// Returns the number of segments of `bytes`. The FIN is a part of the last one.
-    fn segments<C: CongestionControl>(core: &Core<C>, bytes: u64) -> i64 {
+    fn segments(core: &Core, bytes: u64) -> i64 {
         i64::try_from(bytes.saturating_sub(u64::from(core.fin_sent)).div_ceil(core.mss)).unwrap_or(i64::MAX)
     }
 
     /// Sends the next segment in order: one that a timeout went back to, or a new one.
-    fn next_segment<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn next_segment(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         let position = self.next.max(core.scoreboard.first());
         if let Some(record) = core.scoreboard.record(position) {
             self.next = position + 1;

@@ -82,7 +82,7 @@ impl Listed for Ns2Full {
     type Receiver = Ns2FullReceiver;
 }
 
-impl<C: CongestionControl> Stack<C> for Ns2Full {
+impl Stack for Ns2Full {
     const RESENDS_AT_TIMEOUT: bool = false;
 
     fn new(_config: &Config) -> Self {
@@ -96,7 +96,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
     /// Timeouts of the SYN leave a threshold of two segments, and leave losses in the first window
     /// to the timer.
     #[cold]
-    fn on_syn_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_syn_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         if core.stats.syn_retransmits > 0 {
             core.ssthresh = 2 * core.mss;
             core.recovery_point = FIRST_BYTE;
@@ -108,7 +108,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
         }
     }
 
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let ack = segment.ack;
         core.widen_window(segment);
         let mut news = core.news_of(segment);
@@ -157,7 +157,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
         }
     }
 
-    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, _first: bool) {
+    fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, _first: bool) {
         core.halve(now, Signal::Timeout);
         self.next = core.scoreboard.first();
         self.recovers = false;
@@ -166,7 +166,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
         core.lose_all(Instant::MAX);
     }
 
-    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         let forced = core::mem::take(&mut self.forced);
         self.next = self.next.max(core.scoreboard.first());
         let mut position = self.next;
@@ -197,7 +197,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
     }
 
     /// Only a pause before new data counts as one, not a pause before the FIN.
-    fn restart_after_idle(&mut self, core: &mut Core<C>, now: Instant) {
+    fn restart_after_idle(&mut self, core: &mut Core, now: Instant) {
         if core.config.idle_restart
             && core.data_end > core.snd_nxt
             && core.stats.data_segments > 0
@@ -211,20 +211,14 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
 }
 
 impl Ns2Full {
-    fn take_stamp<C: CongestionControl>(core: &mut Core<C>, now: Instant, segment: &Segment) -> Duration {
+    fn take_stamp(core: &mut Core, now: Instant, segment: &Segment) -> Duration {
         let rtt = now.since(sent_at(now, segment.ts_ecr));
         let tick = core.config.tick.as_nanos().max(1);
         core.rtt.sample(Duration::from_nanos((rtt.as_nanos() + tick / 2) / tick * tick));
         rtt
     }
 
-    fn take_rtt<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        segment: &Segment,
-        news: &mut News,
-    ) {
+    fn take_rtt(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
         if core.config.timestamps {
             news.rtt = Some(Self::take_stamp(core, now, segment));
         } else if let Some((_, sent)) = self.timed.filter(|timed| core.snd_una >= timed.0) {
@@ -238,7 +232,7 @@ impl Ns2Full {
 
     /// The third duplicate begins a recovery, unless the missing segment was sent before the last
     /// recovery began.
-    fn start_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn start_recovery(&mut self, core: &mut Core, now: Instant) {
         self.recovers = true;
         let out = core.scoreboard.outstanding() - core.scoreboard.sacked();
         self.pipe = i64::try_from(out).unwrap_or(i64::MAX);
@@ -256,12 +250,7 @@ impl Ns2Full {
     }
 
     /// New data, or the FIN; `edge` is that of the congestion window.
-    fn new_segment<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        edge: u64,
-    ) -> Option<Segment> {
+    fn new_segment(&mut self, core: &mut Core, now: Instant, edge: u64) -> Option<Segment> {
         let left = core.data_end.saturating_sub(core.snd_nxt);
         if !core.has_new() {
             return None;
@@ -279,7 +268,7 @@ impl Ns2Full {
         self.new_data(core, now, 0)
     }
 
-    fn mss_as_i64<C: CongestionControl>(core: &Core<C>) -> i64 {
+    fn mss_as_i64(core: &Core) -> i64 {
         i64::try_from(core.mss).unwrap_or(i64::MAX)
     }
 }

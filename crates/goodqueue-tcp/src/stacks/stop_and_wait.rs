@@ -39,12 +39,12 @@ impl Listed for StopAndWait {
     type Receiver = Standard;
 }
 
-impl<C: CongestionControl> Stack<C> for StopAndWait {
+impl Stack for StopAndWait {
     fn new(_config: &Config) -> Self {
         Self { arrived: 0 }
     }
 
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let mut news = core.news_of(segment);
         if news.acked > 0 {
             let done = core.acknowledge(segment.ack, &mut news);

@@ -27,14 +27,14 @@ impl Sender {
     /// A connection that is not open yet.
     ///
     /// # Errors
-    /// See [`Config::check`].
+    /// See [`Config::check`]; or the description of the stack has no code.
     pub fn new(
         config: impl Into<Arc<Config>>,
         controller: impl Into<AnyCongestionControl>,
     ) -> Result<Self, ConfigError> {
         let config = config.into();
         config.check()?;
-        let (stack, core) = AnyStack::new(config, controller.into());
+        let (stack, core) = AnyStack::new(config, controller.into())?;
         Ok(Self { core, stack })
     }
 

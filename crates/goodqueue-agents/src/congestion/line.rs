@@ -126,7 +126,7 @@ fn linux(control: &str) -> Result<(goodqueue_tcp::Config, AnyCongestionControl),
         let names: Vec<&str> = goodqueue_tcp::registry::names().collect();
         return Err(goodqueue_tc::diagnostic::unknown("congestion control", control, &names));
     };
-    Ok((profile.settings.suited_to(found.about().name), found))
+    Ok((profile.settings.suited_to(found.about().needs), found))
 }
 
 impl CongestionRanges {

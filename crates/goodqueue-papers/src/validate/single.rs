@@ -84,16 +84,16 @@ impl Flows {
         let bottleneck = if self.of_linux() { self.shaped()? } else { self.of_ns2()? };
         let mut flows = Vec::new();
         for flow in &self.flows {
-            let mut config = profile.settings.suited_to(&flow.cc);
+            let controller = profile
+                .controller(&flow.cc)
+                .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", flow.cc)))?;
+            let mut config = profile.settings.suited_to(controller.about().needs);
             config.ecn |= self.ecn;
             match self.profile.as_str() {
                 _ if self.of_linux() => {}
                 AS_LINUX => config.iw = 4,
                 _ => config.iw = 3,
             }
-            let controller = profile
-                .controller(&flow.cc)
-                .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", flow.cc)))?;
             let start = Instant::ZERO + Duration::from_secs(flow.start_s) + self.phase();
             flows.push(Watched { config, controller, start });
         }

@@ -141,7 +141,7 @@ impl Tcp {
             remembered_rttvar: self.remembers.rttvar.or(self.remembers.rtt).unwrap_or_default(),
             ..base
         };
-        let mut config = config.suited_to(&self.cc);
+        let mut config = config.suited_to(goodqueue_tcp::Catalogue::new().needs(&self.cc));
         if let Some(segments) = self.remembers.ssthresh {
             config.initial_ssthresh = u64::from(segments) * u64::from(config.payload());
         }

@@ -80,33 +80,6 @@ impl<const NS2: bool> Default for Nice<NS2> {
 }
 
 impl<const NS2: bool> Nice<NS2> {
-    /// Description for users.
-    pub const ABOUT: About = if NS2 {
-        About {
-            name: "nice_ns2",
-            summary: "Vegas that halves when half of a round's RTTs are long; two segments at least",
-            reference: "Venkataramani, Kokku & Dahlin, OSDI 2002, on ns-2.35 tcp-vegas.cc",
-            parameters: PARAMETERS,
-            constants: &[Constant {
-                name: "min window",
-                value: "2 segments",
-                source: "ns-2.35 tcp-vegas.cc",
-            }],
-            hears: Hears::EveryAck,
-            ..About::PLAIN
-        }
-    } else {
-        About {
-            name: "nice",
-            summary: "Vegas that halves when half of a round's RTTs are long; below one segment it skips rounds",
-            reference: "Venkataramani, Kokku & Dahlin, OSDI 2002",
-            parameters: PARAMETERS,
-            constants: &[Constant { name: "min window", value: "1/48 segment", source: "OSDI 2002" }],
-            hears: Hears::EveryAck,
-            ..About::PLAIN
-        }
-    };
-
     /// Returns the window in segments if it is below one.
     #[must_use]
     pub fn small_window(&self) -> Option<f64> {
@@ -152,10 +125,6 @@ impl<const NS2: bool> Nice<NS2> {
 }
 
 impl<const NS2: bool> CongestionControl for Nice<NS2> {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         if self.rounds.is_over() {
             return self.end_round(ack, cwnd);
@@ -194,6 +163,33 @@ impl<const NS2: bool> CongestionControl for Nice<NS2> {
 }
 
 impl<const NS2: bool> Controller for Nice<NS2> {
+    const ABOUT: About = if NS2 {
+        About {
+            name: "nice_ns2",
+            variant_of: Some("nice"),
+            summary: "Vegas that halves when half of a round's RTTs are long; two segments at least",
+            reference: "Venkataramani, Kokku & Dahlin, OSDI 2002, on ns-2.35 tcp-vegas.cc",
+            parameters: PARAMETERS,
+            constants: &[Constant {
+                name: "min window",
+                value: "2 segments",
+                source: "ns-2.35 tcp-vegas.cc",
+            }],
+            hears: Hears::EveryAck,
+            ..About::PLAIN
+        }
+    } else {
+        About {
+            name: "nice",
+            summary: "Vegas that halves when half of a round's RTTs are long; below one segment it skips rounds",
+            reference: "Venkataramani, Kokku & Dahlin, OSDI 2002",
+            parameters: PARAMETERS,
+            constants: &[Constant { name: "min window", value: "1/48 segment", source: "OSDI 2002" }],
+            hears: Hears::EveryAck,
+            ..About::PLAIN
+        }
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         match parameter {
             "threshold" => self.threshold = value.as_number(),

@@ -135,7 +135,7 @@ impl Stack for Libutp {
     }
 
     /// libutp does not return the packets that it has queued.
-    fn kept(&self, core: &Core) -> u64 {
+    fn kept(&mut self, core: &Core) -> u64 {
         self.queued * core.mss
     }
 

@@ -43,18 +43,26 @@ use goodqueue_tcp::{Catalogue, Profile};
 /// assert_eq!(document.resolve(&Default::default())?.tcp.cc, "ten");
 /// # Ok::<(), goodqueue_tc::diagnostic::Diagnostic>(())
 /// ```
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Extensions {
     disciplines: Disciplines,
     tcp: Catalogue,
     sources: Vec<KnownSource>,
 }
 
+impl Default for Extensions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Extensions {
-    /// Returns everything that comes with goodqueue.
+    /// Returns everything that comes with goodqueue. The historic TCP stacks and controllers are
+    /// added here, as yours are.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        let tcp = goodqueue_tcp_historic::add_to(Catalogue::new());
+        Self { disciplines: Disciplines::new(), tcp, sources: Vec::new() }
     }
 
     /// Returns the same and the AQM `A`. It replaces one of yours with the same name; the name of a

@@ -15,21 +15,17 @@ pub mod bbr;
 pub mod compound;
 pub mod cubic;
 pub mod cubic_linux;
-pub mod cubic_ns2;
 pub mod dctcp;
 pub mod fixed;
 pub mod ledbat;
-pub mod ledbat_ns2;
-pub mod ledbat_utp;
 pub mod new_reno;
-pub mod new_reno_ns2;
 pub mod nice;
 pub mod own;
 pub mod parameter;
 pub mod reno;
 pub mod tcp_lp;
 pub mod vegas;
-mod whole;
+pub mod whole;
 
 use parameter::{Parameter, Value};
 

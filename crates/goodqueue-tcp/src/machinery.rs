@@ -389,6 +389,14 @@ impl Core {
         }
     }
 
+    /// `bytes` more are taken for lost: delivery rate samples report them.
+    #[inline]
+    pub fn note_lost(&mut self, bytes: u64) {
+        if let Some(rates) = &mut self.rates {
+            rates.on_lost(bytes);
+        }
+    }
+
     /// Sends `payload` bytes for the first time.
     #[inline(always)]
     pub fn first_transmission(&mut self, now: Instant, payload: u64) -> Segment {

@@ -191,19 +191,14 @@ impl Eq for Known {}
 
 controllers! {
     NewReno = crate::congestion::new_reno::NewReno;
-    NewRenoNs2 = crate::congestion::new_reno_ns2::NewRenoNs2;
     Cubic = crate::congestion::cubic::Cubic;
     CubicLinux = crate::congestion::cubic_linux::CubicLinux;
-    CubicNs2 = crate::congestion::cubic_ns2::CubicNs2;
     Reno = crate::congestion::reno::Reno;
     Dctcp = crate::congestion::dctcp::Dctcp;
     Vegas = crate::congestion::vegas::Vegas;
     Ledbat = crate::congestion::ledbat::Ledbat;
-    LedbatUtp = crate::congestion::ledbat_utp::LedbatUtp;
-    LedbatNs2 = crate::congestion::ledbat_ns2::LedbatNs2;
     TcpLp = crate::congestion::tcp_lp::TcpLp;
-    Nice = crate::congestion::nice::Nice<false>;
-    NiceNs2 = crate::congestion::nice::Nice<true>;
+    Nice = crate::congestion::nice::Nice;
     Compound = crate::congestion::compound::Compound;
     Bbr = crate::congestion::bbr::Bbr;
     Fixed = crate::congestion::fixed::Fixed;

@@ -19,12 +19,7 @@ use crate::segment::Segment;
 use crate::stack::{Listed, Stack};
 use crate::stack_info::StackInfo;
 
-mod libutp;
-mod linux;
-mod linux3;
-mod ns2;
-mod ns2_full;
-mod ns2_linux;
+pub mod linux;
 mod rfc;
 
 /// Writes the enums over all senders and all receivers, and the dispatch: one branch per event. A
@@ -243,11 +238,6 @@ impl Profile {
 stacks! {
     Rfc = rfc::Rfc;
     Linux = linux::Linux;
-    Linux3 = linux3::Linux3;
-    Libutp = libutp::Libutp;
-    Ns2 = ns2::Ns2;
-    Ns2Linux = ns2_linux::Ns2Linux;
-    Ns2Full = ns2_full::Ns2Full;
 }
 
 #[cfg(test)]

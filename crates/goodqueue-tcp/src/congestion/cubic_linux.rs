@@ -333,13 +333,14 @@ fn ticks(instant: Instant) -> u64 {
     instant.as_nanos() / TICK
 }
 
-/// The cube root, rounded to the nearest whole number.
+/// Returns the cube root, rounded to the nearest whole number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "the root of 64 bits has 22 and no sign"
 )]
-pub(crate) fn cube_root(value: u64) -> u64 {
+#[must_use]
+pub fn cube_root(value: u64) -> u64 {
     libm::round(libm::cbrt(value as f64)) as u64
 }
 

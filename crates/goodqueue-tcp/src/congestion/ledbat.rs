@@ -18,7 +18,7 @@ const ALLOWED_INCREASE: u64 = 1;
 /// One-way delays: the least of each of the last `BASE` minutes, and the last `CURRENT` ones (RFC
 /// 6817 §3.4.2).
 #[derive(Clone, Debug)]
-pub(crate) struct Delays<const BASE: usize, const CURRENT: usize> {
+pub struct Delays<const BASE: usize, const CURRENT: usize> {
     base: [Option<u32>; BASE],
     minute: Option<Instant>,
     current: [Option<u32>; CURRENT],
@@ -34,7 +34,7 @@ impl<const BASE: usize, const CURRENT: usize> Default for Delays<BASE, CURRENT> 
 impl<const BASE: usize, const CURRENT: usize> Delays<BASE, CURRENT> {
     /// Takes a delay and tells the queuing delay now, the least of the last ones above the least of
     /// all, in microseconds.
-    pub(crate) fn take(&mut self, now: Instant, delay: u32) -> u32 {
+    pub fn take(&mut self, now: Instant, delay: u32) -> u32 {
         self.next_sample = (self.next_sample + 1) % CURRENT;
         self.current[self.next_sample] = Some(delay);
         let begins = self.minute.is_none_or(|minute| now.since(minute) >= MINUTE);

@@ -21,7 +21,7 @@ use crate::timers::Timers;
 
 mod receiver;
 
-pub(super) use receiver::LinuxReceiver;
+pub use receiver::LinuxReceiver;
 
 /// Greatest multiple of the reordering window (RFC 8985 §6.2 step 4).
 const MAX_STEPS: u32 = 255;
@@ -75,10 +75,10 @@ impl Listed for Linux {
 }
 
 /// The controllers that Linux has another variant of.
-pub(super) const CONTROLLERS: &[(&str, &str)] = &[("cubic", "cubic_linux")];
+pub const CONTROLLERS: &[(&str, &str)] = &[("cubic", "cubic_linux")];
 
 /// Linux 6.1, without IPv6.
-pub(super) const SETTINGS: Config = Config {
+pub const SETTINGS: Config = Config {
     timestamps: true,
     min_rto: Duration::from_millis(200),
     max_rto: Duration::from_secs(120),
@@ -144,9 +144,7 @@ impl Stack for Linux {
         self.renew_timer(core, &turn, found.next.is_some(), set_timer);
         if core.feedback && !hears_first {
             turn.news.newly_lost = found.lost;
-            if let Some(rates) = &mut core.rates {
-                rates.on_lost(found.lost);
-            }
+            core.note_lost(found.lost);
             core.tell(now, segment, &turn.news);
         }
         if !core.controls_all {
@@ -410,9 +408,7 @@ impl Linux {
         }
         let lost_before = core.scoreboard.lost();
         let found = self.mark_late(core, now);
-        if let Some(rates) = &mut core.rates {
-            rates.on_lost(found.lost);
-        }
+        core.note_lost(found.lost);
         if let Some(wait) = found.next {
             core.set_timer(now, wait + TIMER_SLACK);
             core.purpose = Purpose::Reordering;

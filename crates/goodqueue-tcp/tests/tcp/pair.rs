@@ -80,7 +80,7 @@ pub(crate) fn profile(name: &str) -> &'static Profile {
 
 /// All stacks and controllers.
 pub(crate) fn catalogue() -> Catalogue {
-    Catalogue::new()
+    goodqueue_tcp_historic::add_to(Catalogue::new())
 }
 
 impl Pair {

@@ -1,9 +1,9 @@
 //! CUBIC as ns-2.35 has it, from the Linux of 2007: four fifths of the window on congestion, slow
 //! start without `HyStart`.
 
-use crate::congestion::cubic_linux::cube_root;
-use crate::congestion::parameter::{Parameter, Value};
-use crate::congestion::{
+use goodqueue_tcp::congestion::cubic_linux::cube_root;
+use goodqueue_tcp::congestion::parameter::{Parameter, Value};
+use goodqueue_tcp::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Signal, Window,
 };
 
@@ -271,8 +271,8 @@ impl Controller for CubicNs2 {
 
 #[cfg(test)]
 mod tests {
-    use crate::congestion::GrowthRule;
     use goodqueue::{Duration, Instant};
+    use goodqueue_tcp::congestion::GrowthRule;
 
     use super::*;
 

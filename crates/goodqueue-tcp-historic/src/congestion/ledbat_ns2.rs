@@ -3,9 +3,9 @@
 
 use goodqueue::Duration;
 
-use crate::congestion::ledbat::Delays;
-use crate::congestion::parameter::{Parameter, Value};
-use crate::congestion::{
+use goodqueue_tcp::congestion::ledbat::Delays;
+use goodqueue_tcp::congestion::parameter::{Parameter, Value};
+use goodqueue_tcp::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
 };
 

@@ -12,21 +12,23 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::linux;
-use crate::config::{BufferGrowth, BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule};
-use crate::congestion::{GrowthRule, Signal};
-use crate::machinery::news::News;
-use crate::machinery::samples::Taken;
-use crate::machinery::tail_probe::{DELAYED_ACK, TIMER_SLACK};
-use crate::machinery::undo::{NextStep, Undo, Undoing};
-use crate::machinery::{Core, FIRST_BYTE, Phase, Purpose, State};
-use crate::profile::Profile;
-use crate::prr::Prr;
-use crate::scoreboard::{DUP_THRESH, Scoreboard};
-use crate::segment::Segment;
-use crate::stack::{Listed, Stack};
-use crate::stack_info::StackInfo;
-use crate::timers::Timers;
+use goodqueue_tcp::Profile;
+use goodqueue_tcp::config::{
+    BufferGrowth, BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule,
+};
+use goodqueue_tcp::congestion::{GrowthRule, Signal};
+use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::samples::Taken;
+use goodqueue_tcp::machinery::tail_probe::{DELAYED_ACK, TIMER_SLACK};
+use goodqueue_tcp::machinery::undo::{NextStep, Undo, Undoing};
+use goodqueue_tcp::machinery::{Core, FIRST_BYTE, Phase, Purpose, State};
+use goodqueue_tcp::prr::Prr;
+use goodqueue_tcp::scoreboard::{DUP_THRESH, Scoreboard};
+use goodqueue_tcp::segment::Segment;
+use goodqueue_tcp::stack::{Listed, Stack};
+use goodqueue_tcp::stacks::linux;
+use goodqueue_tcp::timers::Timers;
+use goodqueue_tcp::{Origin, StackInfo};
 
 /// The window counts as used with this number of segments to spare, and is moderated to this number
 /// of segments above the bytes in flight (`tcp_max_burst`).
@@ -66,6 +68,7 @@ static INFO: StackInfo = StackInfo {
     adapts_acks: true,
     can_undo: true,
     counts_syn_options: true,
+    origin: Origin::of::<Linux3>(),
     ..StackInfo::PLAIN
 };
 
@@ -259,9 +262,7 @@ impl Stack for Linux3 {
         if core.controls_all {
             if core.feedback {
                 turn.news.newly_lost = newly_lost;
-                if let Some(rates) = &mut core.rates {
-                    rates.on_lost(newly_lost);
-                }
+                core.note_lost(newly_lost);
                 core.tell(now, segment, &turn.news);
             }
             return;

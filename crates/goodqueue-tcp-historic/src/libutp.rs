@@ -24,18 +24,18 @@ use alloc::vec::Vec;
 
 use goodqueue::{Duration, Instant};
 
-use crate::answer::Answer;
-use crate::clock::ticks;
-use crate::config::{Config, DelayedAck, RtoRule};
-use crate::congestion::{CongestionControl, Signal};
-use crate::intake::{Held, InOrder, Intake};
-use crate::machinery::news::News;
-use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, State};
-use crate::profile::Profile;
-use crate::scoreboard::Scoreboard;
-use crate::segment::{SackBlocks, Segment};
-use crate::stack::{Listed, Stack, run_timer};
-use crate::stack_info::StackInfo;
+use goodqueue_tcp::Profile;
+use goodqueue_tcp::answer::Answer;
+use goodqueue_tcp::clock::ticks;
+use goodqueue_tcp::config::{Config, DelayedAck, RtoRule};
+use goodqueue_tcp::congestion::{CongestionControl, Signal};
+use goodqueue_tcp::intake::{Held, InOrder, Intake};
+use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, State};
+use goodqueue_tcp::scoreboard::Scoreboard;
+use goodqueue_tcp::segment::{SackBlocks, Segment};
+use goodqueue_tcp::stack::{Listed, Stack, run_timer};
+use goodqueue_tcp::{Origin, StackInfo};
 
 /// Longest time that the program's loop waits for a packet.
 const LOOP: Duration = Duration::from_millis(50);
@@ -87,6 +87,7 @@ pub(crate) struct Libutp {
 static INFO: StackInfo = StackInfo {
     name: "libutp",
     summary: "libutp of May 2010: its loop, its quota and its selective acknowledgements",
+    origin: Origin::of::<Libutp>(),
     ..StackInfo::PLAIN
 };
 

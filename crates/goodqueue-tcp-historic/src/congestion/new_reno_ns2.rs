@@ -3,9 +3,9 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::parameter::{Parameter, Value};
-use crate::congestion::whole::whole;
-use crate::congestion::{About, Ack, Congestion, CongestionControl, Controller, Signal};
+use goodqueue_tcp::congestion::parameter::{Parameter, Value};
+use goodqueue_tcp::congestion::whole::whole;
+use goodqueue_tcp::congestion::{About, Ack, Congestion, CongestionControl, Controller, Signal};
 
 /// The window of ns-2's TCP agents (`opencwnd` and `slowdown` of tcp.cc with `windowOption_` 1).
 /// Unlike [`NewReno`](crate::NewReno), the window grows with each ACK, independent of the bytes
@@ -114,7 +114,7 @@ impl Controller for NewRenoNs2 {
 
 #[cfg(test)]
 mod tests {
-    use crate::congestion::GrowthRule;
+    use goodqueue_tcp::congestion::GrowthRule;
 
     use super::*;
 

@@ -15,19 +15,19 @@ use alloc::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 
-use super::ns2::{self, Ns2Sink};
-use crate::answer::Answer;
-use crate::clock::sent_at;
-use crate::config::{Config, DelayedAck, MAX_WINDOW, RtoRule};
-use crate::congestion::Signal;
-use crate::intake::{self, InOrder, Intake};
-use crate::machinery::news::News;
-use crate::machinery::{Core, FIRST_BYTE, Phase, State};
-use crate::profile::Profile;
-use crate::scoreboard::Scoreboard;
-use crate::segment::{MAX_SACK_BLOCKS, Segment};
-use crate::stack::{Listed, Stack};
-use crate::stack_info::{SackOption, StackInfo};
+use crate::ns2::{self, Ns2Sink};
+use goodqueue_tcp::Profile;
+use goodqueue_tcp::answer::Answer;
+use goodqueue_tcp::clock::sent_at;
+use goodqueue_tcp::config::{Config, DelayedAck, MAX_WINDOW, RtoRule};
+use goodqueue_tcp::congestion::Signal;
+use goodqueue_tcp::intake::{self, InOrder, Intake};
+use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::{Core, FIRST_BYTE, Phase, State};
+use goodqueue_tcp::scoreboard::Scoreboard;
+use goodqueue_tcp::segment::{MAX_SACK_BLOCKS, Segment};
+use goodqueue_tcp::stack::{Listed, Stack};
+use goodqueue_tcp::{Origin, SackOption, StackInfo};
 
 mod blocks;
 
@@ -59,6 +59,7 @@ static INFO: StackInfo = StackInfo {
     needs_sack: true,
     can_probe_tails: false,
     sack_option: SackOption::BlocksOnly, // tcp-sink.cc
+    origin: Origin::of::<Ns2Linux>(),
     ..StackInfo::PLAIN
 };
 

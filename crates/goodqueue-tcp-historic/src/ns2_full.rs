@@ -15,20 +15,20 @@ use alloc::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 
-use super::ns2;
-use crate::answer::Answer;
-use crate::clock::sent_at;
-use crate::config::{Config, DelayedAck};
-use crate::congestion::{CongestionControl, Signal};
-use crate::intake::{InOrder, Intake, State};
-use crate::machinery::news::News;
-use crate::machinery::{Core, FIRST_BYTE, Phase};
-use crate::profile::Profile;
-use crate::reassembly::Reassembly;
-use crate::scoreboard::{DUP_THRESH, Scoreboard};
-use crate::segment::Segment;
-use crate::stack::{Listed, Stack};
-use crate::stack_info::{SackOption, StackInfo};
+use crate::ns2;
+use goodqueue_tcp::Profile;
+use goodqueue_tcp::answer::Answer;
+use goodqueue_tcp::clock::sent_at;
+use goodqueue_tcp::config::{Config, DelayedAck};
+use goodqueue_tcp::congestion::{CongestionControl, Signal};
+use goodqueue_tcp::intake::{InOrder, Intake, State};
+use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::{Core, FIRST_BYTE, Phase};
+use goodqueue_tcp::reassembly::Reassembly;
+use goodqueue_tcp::scoreboard::{DUP_THRESH, Scoreboard};
+use goodqueue_tcp::segment::Segment;
+use goodqueue_tcp::stack::{Listed, Stack};
+use goodqueue_tcp::{Origin, SackOption, StackInfo};
 
 /// State of the sender.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,6 +57,7 @@ static INFO: StackInfo = StackInfo {
     can_probe_tails: false,
     carries_acks: true,
     sack_option: SackOption::Unpadded,
+    origin: Origin::of::<Ns2Full>(),
     ..StackInfo::PLAIN
 };
 

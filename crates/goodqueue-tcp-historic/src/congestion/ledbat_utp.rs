@@ -3,10 +3,10 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::ledbat::Delays;
-use crate::congestion::parameter::{Parameter, Value};
-use crate::congestion::whole::whole;
-use crate::congestion::{
+use goodqueue_tcp::congestion::ledbat::Delays;
+use goodqueue_tcp::congestion::parameter::{Parameter, Value};
+use goodqueue_tcp::congestion::whole::whole;
+use goodqueue_tcp::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Pacing, Signal,
     Window,
 };

@@ -12,18 +12,18 @@ use alloc::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 
-use crate::answer::Answer;
-use crate::config::{Config, DelayedAck, Growth, RtoRule};
-use crate::congestion::Signal;
-use crate::intake::{InOrder, Intake};
-use crate::machinery::news::News;
-use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase};
-use crate::profile::Profile;
-use crate::reassembly::Reassembly;
-use crate::scoreboard::{DUP_THRESH, Scoreboard};
-use crate::segment::Segment;
-use crate::stack::{Listed, Stack};
-use crate::stack_info::{SackOption, StackInfo};
+use goodqueue_tcp::Profile;
+use goodqueue_tcp::answer::Answer;
+use goodqueue_tcp::config::{Config, DelayedAck, Growth, RtoRule};
+use goodqueue_tcp::congestion::Signal;
+use goodqueue_tcp::intake::{InOrder, Intake};
+use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase};
+use goodqueue_tcp::reassembly::Reassembly;
+use goodqueue_tcp::scoreboard::{DUP_THRESH, Scoreboard};
+use goodqueue_tcp::segment::Segment;
+use goodqueue_tcp::stack::{Listed, Stack};
+use goodqueue_tcp::{Origin, SackOption, StackInfo};
 
 /// Segments that one duplicate ACK may let out in recovery without SACK.
 const BURST_ON_DUPLICATE: u32 = 2;
@@ -55,6 +55,7 @@ static INFO: StackInfo = StackInfo {
     summary: "ns-2.35's one-way agents Agent/TCP/Sack1 and Agent/TCP/Newreno",
     can_probe_tails: false,
     sack_option: SackOption::BlocksOnly, // tcp-sink.cc
+    origin: Origin::of::<Ns2>(),
     ..StackInfo::PLAIN
 };
 
@@ -88,11 +89,11 @@ impl Listed for Ns2 {
 }
 
 /// The controllers that ns-2's agents have another variant of.
-pub(super) const CONTROLLERS: &[(&str, &str)] =
+pub(crate) const CONTROLLERS: &[(&str, &str)] =
     &[("newreno", "newreno_ns2"), ("reno", "newreno_ns2"), ("ledbat", "ledbat_ns2"), ("nice", "nice_ns2")];
 
 /// The defaults of ns-2.35.
-pub(super) const SETTINGS: Config = Config {
+pub(crate) const SETTINGS: Config = Config {
     iw: 2,
     delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(100) },
     min_rto: Duration::from_millis(200),

@@ -76,10 +76,9 @@ impl Extensions {
         self
     }
 
-    /// Returns the same and the discipline `Q`, which queues
-    /// [`StandIn`](goodqueue::own::StandIn)s here:
-    /// `with_qdisc::<MyScheduler<StandIn>>()`. It replaces one of yours with the same name; the name
-    /// of a built-in discipline does not compile.
+    /// Returns the same and the discipline `Q`, which queues [`StandIn`](goodqueue::own::StandIn)s
+    /// here: `with_qdisc::<MyScheduler<StandIn>>()`. It replaces one of yours with the same name;
+    /// the name of a built-in discipline does not compile.
     #[must_use]
     pub fn with_qdisc<Q: Registrable>(mut self) -> Self {
         self.disciplines = self.disciplines.with_qdisc::<Q>();
@@ -93,8 +92,8 @@ impl Extensions {
         self
     }
 
-    /// Returns the same and the congestion controller `C`, a value of `cc`. It replaces one of yours
-    /// with the same name; the name of a built-in controller does not compile.
+    /// Returns the same and the congestion controller `C`, a value of `cc`. It replaces one of
+    /// yours with the same name; the name of a built-in controller does not compile.
     #[must_use]
     pub fn with_controller<C: Controller>(mut self) -> Self {
         self.tcp = self.tcp.with_controller::<C>();
@@ -109,8 +108,8 @@ impl Extensions {
         self
     }
 
-    /// Returns the same and the traffic source `S`, a value of `kind` in `[[flows]]`. It replaces one
-    /// of yours with the same name. A built-in source with this name is found first.
+    /// Returns the same and the traffic source `S`, a value of `kind` in `[[flows]]`. It replaces
+    /// one of yours with the same name. A built-in source with this name is found first.
     #[must_use]
     pub fn with_source<S: Named>(mut self) -> Self {
         let new = KnownSource::of::<S>();

@@ -67,8 +67,8 @@ impl Catalogue {
         self
     }
 
-    /// Returns the same catalogue with the stack `S` and its profiles. It replaces one of yours with
-    /// the same name; the name of a stack of this crate does not compile.
+    /// Returns the same catalogue with the stack `S` and its profiles. It replaces one of yours
+    /// with the same name; the name of a stack of this crate does not compile.
     #[must_use]
     pub fn with_stack<S: Listed>(mut self) -> Self {
         const { assert!(!is_stack(S::INFO.name), "a stack of goodqueue-tcp has this name") };

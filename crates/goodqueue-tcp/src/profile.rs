@@ -24,8 +24,9 @@ pub struct Profile {
 
 impl Profile {
     /// Returns a fresh congestion controller of this crate with this name, in this profile's
-    /// variant; `None` if there is none. [`Catalogue::controller_in`](crate::Catalogue::controller_in)
-    /// knows those of other crates too.
+    /// variant; `None` if there is none.
+    /// [`Catalogue::controller_in`](crate::Catalogue::controller_in) knows those of other crates
+    /// too.
     #[must_use]
     pub fn controller(&self, name: &str) -> Option<AnyCongestionControl> {
         AnyCongestionControl::by_name(self.variant(name))

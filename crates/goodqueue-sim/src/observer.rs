@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use goodqueue::story::Witness;
 use goodqueue::{AnyQdisc, Direction, DropReason, Instant, Packet as _, Qdisc as _};
 
-use crate::packet::{Packet, Payload};
+use crate::packet::Packet;
 
 /// Receives every arrival at the two queues of the bottleneck and every packet's fate, in the order
 /// in which they happen.
@@ -275,10 +275,7 @@ impl Visits {
 
 /// Returns the properties that identify a packet.
 pub(crate) fn mark(packet: &Packet) -> Mark {
-    let carries = match &packet.payload {
-        Payload::Tcp(segment) => [segment.seq, segment.ack],
-        Payload::Datagram { sent_at, number, .. } => [*number, sent_at.as_nanos()],
-    };
+    let carries = packet.payload.numbers();
     (packet.queued_at, packet.flow, packet.connection, packet.len, packet.ends.is_copy(), carries)
 }
 

@@ -49,6 +49,7 @@ pub use web::WebPage;
 use crate::ahead::Ahead;
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::transport::Transport;
 
 impl From<OwnSettings> for Traffic {
     fn from(settings: OwnSettings) -> Self {
@@ -84,6 +85,15 @@ macro_rules! sources {
                 match self {
                     $(Self::$name(_) => <$settings as Settings>::KIND,)+
                     Self::Own(settings) => settings.kind(),
+                }
+            }
+
+            /// Returns the transport protocol of the flow.
+            #[must_use]
+            pub const fn transport(&self) -> Transport {
+                match self {
+                    $(Self::$name(_) => <$settings as Settings>::TRANSPORT,)+
+                    Self::Own(_) => Transport::Datagrams,
                 }
             }
 

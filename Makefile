@@ -9,8 +9,9 @@ CHROMIUM ?= chromium
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 GOODQUEUE = $(TARGET)/release/goodqueue
 
-# A discipline of its own, outside the workspace.
+# Programs outside the workspace: one with a discipline of its own, one with a controller and a source of its own.
 OWN = examples/own-discipline
+OWN_TRAFFIC = examples/own-traffic
 
 PYTHON ?= python3
 VENV = $(TARGET)/python
@@ -33,7 +34,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv msrv-check counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv msrv-check counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
@@ -72,7 +73,7 @@ demo: announce
 quick: toolchain
 	@.ci/quick $(CRATES)
 
-test: format lint docs msrv-check unit own-discipline python playground-check site-check no-std package demo-check supply-chain
+test: format lint docs msrv-check unit own-discipline own-traffic python playground-check site-check no-std package demo-check supply-chain
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
@@ -209,7 +210,7 @@ msrv: toolchain
 	$(CARGO) +$(MSRV) check --workspace --locked --quiet --target-dir $(TARGET)/msrv
 
 # As `make test` runs it: the crates that programs depend on, if rustup can install that compiler.
-MSRV_CRATES = goodqueue goodqueue-tcp goodqueue-tc goodqueue-sim
+MSRV_CRATES = goodqueue goodqueue-tcp goodqueue-tcp-historic goodqueue-tc goodqueue-sim
 msrv-check: toolchain
 	@if rustup run $(MSRV) cargo --version >/dev/null 2>&1 || \
 	  rustup toolchain install $(MSRV) --profile minimal >/dev/null 2>&1; then \
@@ -253,6 +254,7 @@ announce: toolchain
 format: toolchain
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path $(OWN)/Cargo.toml --check
+	$(CARGO) fmt --manifest-path $(OWN_TRAFFIC)/Cargo.toml --check
 	$(CARGO) fmt --manifest-path playground/bindgen/Cargo.toml --check
 	@LC_ALL=C awk -f .ci/comment-width.awk $$(find crates examples fuzz python -name '*.rs' -not -path '*/target/*')
 
@@ -276,6 +278,12 @@ own-discipline: toolchain
 	$(CARGO) run --package goodqueue-cli --quiet -- new-aqm my_aqm --out $(TARGET)/new-aqm
 	cp Cargo.lock $(TARGET)/new-aqm/Cargo.lock
 	$(CARGO) test --manifest-path $(TARGET)/new-aqm/Cargo.toml --target-dir $(TARGET) --quiet
+
+# A program outside the workspace, with a congestion controller and a traffic source of its own.
+own-traffic: toolchain
+	cp Cargo.lock $(OWN_TRAFFIC)/Cargo.lock
+	$(CARGO) clippy --manifest-path $(OWN_TRAFFIC)/Cargo.toml --target-dir $(TARGET) --all-targets --quiet -- --deny warnings
+	$(CARGO) test --manifest-path $(OWN_TRAFFIC)/Cargo.toml --target-dir $(TARGET) --quiet
 
 # Every published crate as a package: complete metadata, and all files that it embeds. Building each package would
 # compile every dependency once more, so only the lists of files are checked here; `make package-build` builds them.

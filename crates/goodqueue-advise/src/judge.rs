@@ -49,7 +49,7 @@ impl<'j> Judge<'j> {
     fn delivered(&self, so_far: SoFar<'_>) -> [u64; 2] {
         let mut bytes = [0; 2];
         for (number, flow) in self.config.flows.iter().enumerate() {
-            if flow.traffic.congestion_control().is_some() {
+            if flow.traffic.transport().controls_congestion() {
                 bytes[flow.traffic.direction().index()] += so_far.delivered(number);
             }
         }

@@ -1,20 +1,22 @@
 //! The `goodqueue` command, as a library: a program of your own is the same command with your
-//! disciplines among the built-in ones.
+//! disciplines, congestion controllers, TCP stacks and traffic sources among the built-in ones.
 //!
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use goodqueue::Disciplines;
+//! use goodqueue_cli::Extensions;
 //!
 //! fn main() -> ExitCode {
-//!     // .with_aqm::<MyAqm>() and .with_qdisc::<MyScheduler<StandIn>>() add your own.
-//!     goodqueue_cli::main_with(&Disciplines::new())
+//!     // .with_aqm::<MyAqm>() adds your own; see `Extensions` for all that can be added.
+//!     goodqueue_cli::main_with(&Extensions::new())
 //! }
 //! ```
 //!
 //! Every command then takes your disciplines by their names in `tc` lines, also inside other
 //! disciplines, in scenario files and in sweeps: `my-program compare --qdisc my_aqm --qdisc codel`.
-//! `examples/own-discipline` in the repository is such a program.
+//! Your congestion controllers, TCP stacks and traffic sources are values of `cc`, `profile` and
+//! `kind`: `my-program compare --set tcp.cc=my_controller`. `examples/own-discipline` and
+//! `examples/own-traffic` in the repository are such programs.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -38,7 +40,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use goodqueue::Disciplines;
+
+pub use goodqueue_scenario::Extensions;
 
 use crate::commands::{
     Ending, advise, compare, completions, explain, list, man, new_aqm, replay, reproduce, run, schema,
@@ -103,17 +106,17 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Runs the command with the arguments of this process and returns its exit code. Lines may name
-/// all of `disciplines`.
+/// Runs the command with the arguments of this process and returns its exit code. Lines and
+/// scenarios may name all of `extensions`.
 #[must_use]
-pub fn main_with(disciplines: &Disciplines) -> ExitCode {
-    ExitCode::from(run_with(disciplines, std::env::args_os()))
+pub fn main_with(extensions: &Extensions) -> ExitCode {
+    ExitCode::from(run_with(extensions, std::env::args_os()))
 }
 
 /// Runs the command with these arguments, the name of the program first, and returns its exit code:
 /// for programs in which another language has started the process.
 #[must_use]
-pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
+pub fn run_with(extensions: &Extensions, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let command = usage::with_whole_examples(Cli::command());
     let parsed = command.clone().try_get_matches_from(&arguments);
@@ -122,26 +125,27 @@ pub fn run_with(disciplines: &Disciplines, arguments: impl IntoIterator<Item = i
         Err(instead) => return usage::tell(&instead, &command, &arguments),
     };
     typed::keep(arguments);
+    let disciplines = extensions.disciplines();
     let outcome = match &cli.command {
         Command::Advise(args) => advise::main(args),
-        Command::Compare(args) => compare::main(args, disciplines),
-        Command::Run(args) => run::main(args, disciplines),
+        Command::Compare(args) => compare::main(args, extensions),
+        Command::Run(args) => run::main(args, extensions),
         Command::Reproduce(args) => reproduce::main(args, disciplines),
         Command::Replay(args) => replay::main(args, disciplines),
         Command::Validate(args) => validate::main(args),
-        Command::List(args) => list::main(args, disciplines),
+        Command::List(args) => list::main(args, extensions),
         Command::Explain(args) => explain::main(args, disciplines),
         Command::Schema(args) => schema::main(args),
         #[cfg(target_os = "linux")]
-        Command::Shell(args) => shell::main(args, disciplines),
+        Command::Shell(args) => shell::main(args, extensions),
         #[cfg(target_os = "linux")]
-        Command::Shape(args) => shape::main(args, disciplines),
+        Command::Shape(args) => shape::main(args, extensions),
         #[cfg(target_os = "linux")]
         Command::Stats(args) => stats::main(args),
         #[cfg(target_os = "linux")]
         Command::Top(args) => top::main(args),
         Command::NewAqm(args) => new_aqm::main(args, disciplines),
-        Command::Completions(args) => completions::main(args, Cli::command(), disciplines),
+        Command::Completions(args) => completions::main(args, Cli::command(), extensions),
         Command::Man(args) => man::main(args, Cli::command()),
     };
     match outcome {

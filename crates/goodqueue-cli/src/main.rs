@@ -4,8 +4,8 @@
 
 use std::process::ExitCode;
 
-use goodqueue::Disciplines;
+use goodqueue_cli::Extensions;
 
 fn main() -> ExitCode {
-    goodqueue_cli::main_with(&Disciplines::new())
+    goodqueue_cli::main_with(&Extensions::new())
 }

@@ -121,7 +121,11 @@ fn lost_pings(run: &Run) -> Option<f64> {
 
 /// Returns the mean goodput of the TCP flows towards the home.
 fn goodput_of_a_flow(run: &Run) -> Option<f64> {
-    let flows = run.flows.iter().filter(|flow| flow.cc.is_some() && flow.direction == "down").count();
+    let flows = run
+        .flows
+        .iter()
+        .filter(|flow| flow.transport().controls_congestion() && flow.direction == "down")
+        .count();
     let flows = f64::from(u32::try_from(flows).ok()?);
     (flows > 0.0).then(|| run.goodput.down / flows)
 }

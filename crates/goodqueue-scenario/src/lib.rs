@@ -8,6 +8,7 @@ pub mod claim;
 pub mod elsewhere;
 pub mod emodel;
 pub mod export;
+pub mod extensions;
 pub mod files;
 pub mod hash_key;
 pub mod library;
@@ -27,4 +28,5 @@ pub mod summary;
 pub mod sweep;
 pub mod trace;
 
+pub use extensions::Extensions;
 pub use simulate::simulate;

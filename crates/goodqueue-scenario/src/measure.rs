@@ -20,7 +20,7 @@ use goodqueue::Instant;
 use goodqueue_sim::{Config, Direction, Outcome};
 
 use self::fairness::{fairness, group_fairness};
-use self::flow::{calls, flow_result, is_over_tcp, tcp_share};
+use self::flow::{calls, flow_result, takes_the_rest, tcp_share};
 use self::link::{link_result, shared_queue, tc_stats};
 use self::ping::{induced, responsiveness, round_trips, sent_and_lost};
 use self::series::series_result;
@@ -56,7 +56,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         sweep: labels.sweep,
         seed: config.seed,
         duration_s: measured_s,
-        goodput: goodput(&flows, measured_s, is_over_tcp),
+        goodput: goodput(&flows, measured_s, takes_the_rest),
         goodput_by_kind: goodput_by_kind(&flows, measured_s),
         completion: completion(config, outcome),
         groups: groups(&labels.flows, config, outcome),

@@ -347,8 +347,8 @@ pub use quantity::Quantity;
 pub use resolved::{Flow, Output, Scenario};
 pub use tcp::{Tcp, Tuning};
 pub use traffic::{
-    Capture, Cbr, Hearing, OnOff, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic, Transfers,
-    Video, Voip, Web,
+    Capture, Cbr, Hearing, OnOff, Own, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic,
+    Transfers, Video, Voip, Web,
 };
 pub use wifi::{Wifi, WifiMac, WifiStation};
 

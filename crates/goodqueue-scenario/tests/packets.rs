@@ -25,7 +25,7 @@ fn runs_of(set: &[&str]) -> Runs<'static> {
             ..Overrides::default()
         })
         .expect("known");
-    let names = Names { cc: &["cubic", "reno"], ..Names::default() };
+    let names = Names { cc: Some(&["cubic", "reno"]), ..Names::default() };
     Runs::new(Sweep::new(&document, &names).expect("good"), None).expect("good")
 }
 

@@ -42,7 +42,7 @@ fn no_job_waits_for_a_long_one() {
             ..Overrides::default()
         })
         .expect("known");
-    let names = Names { cc: &["cubic"], ..Names::default() };
+    let names = Names { cc: Some(&["cubic"]), ..Names::default() };
     let runs = Runs::new(Sweep::new(&document, &names).expect("good"), None).expect("good");
     let results = execute::<Run>(&runs, 2, None, &LongJob::default()).expect("no error");
     assert_eq!(results.iter().flatten().count(), JOBS);

@@ -12,7 +12,7 @@ use goodqueue::config::{Link, Settings};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
 use goodqueue_sim::traffic::{PackMimeSettings, TcpSettings};
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Traffic, run};
-use goodqueue_tcp::{AnyCongestionControl, Profile, profiles};
+use goodqueue_tcp::{AnyCongestionControl, Catalogue, Profile};
 
 fn main() {
     if std::env::args().any(|argument| argument == "many") {
@@ -32,7 +32,7 @@ fn main() {
             &bulk(qdisc, 4, 10_000_000, rtt, 100_000),
         );
     }
-    for profile in profiles() {
+    for profile in goodqueue_tcp_historic::add_to(Catalogue::new()).profiles() {
         table.measure(
             &format!("S1 with profile {}, codel", profile.name),
             &with_profile(profile, bulk("codel", 4, 10_000_000, rtt, 100_000)),

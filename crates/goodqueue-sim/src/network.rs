@@ -385,7 +385,8 @@ impl Network {
     }
 
     /// Returns the length of a packet at the IP layer, in bytes.
-    pub(crate) const fn ip_bytes(&self, packet: &Packet) -> u32 {
+    #[must_use]
+    pub const fn ip_bytes(&self, packet: &Packet) -> u32 {
         packet.len.saturating_sub(self.framing)
     }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use goodqueue::story::Witness;
 use goodqueue::{AnyQdisc, Direction, DropReason, Instant, Packet as _, Qdisc as _};
 
-use crate::packet::{Packet, Payload};
+use crate::packet::Packet;
 
 /// Receives every arrival at the two queues of the bottleneck and every packet's fate, in the order
 /// in which they happen.
@@ -274,10 +274,7 @@ impl Visits {
 
 /// Returns the properties that identify a packet.
 pub(crate) fn mark(packet: &Packet) -> Mark {
-    let carries = match &packet.payload {
-        Payload::Tcp(segment) => [segment.seq, segment.ack],
-        Payload::Datagram { sent_at, number, .. } => [*number, sent_at.as_nanos()],
-    };
+    let carries = packet.payload.numbers();
     (packet.queued_at, packet.flow, packet.connection, packet.len, packet.ends.is_copy(), carries)
 }
 

@@ -4,6 +4,8 @@ use goodqueue::random::mix_64;
 use goodqueue::{Direction, Ecn, Flow, Instant, TcpAck};
 use goodqueue_tcp::{Flags, Segment};
 
+use crate::transport::Transport;
+
 /// A packet in the network.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
@@ -103,6 +105,36 @@ pub enum Payload {
         /// ECN field.
         ecn: Ecn,
     },
+}
+
+impl Payload {
+    /// Returns the transport protocol of the packet.
+    #[must_use]
+    pub const fn transport(&self) -> Transport {
+        match self {
+            Self::Tcp(_) => Transport::Tcp,
+            Self::Datagram { .. } => Transport::Datagrams,
+        }
+    }
+
+    /// Returns the numbers that tell the packet apart from others of its flow.
+    #[must_use]
+    pub const fn numbers(&self) -> [u64; 2] {
+        match self {
+            Self::Tcp(segment) => [segment.seq, segment.ack],
+            Self::Datagram { sent_at, number, .. } => [*number, sent_at.as_nanos()],
+        }
+    }
+
+    /// Returns what the packet is, in words, if it belongs to flow number `flow`.
+    #[must_use]
+    pub fn words(&self, flow: u32) -> String {
+        match self {
+            Self::Tcp(segment) if segment.len == 0 => format!("ACK of flow {flow}"),
+            Self::Tcp(segment) => format!("TCP segment of flow {flow} from sequence number {}", segment.seq),
+            Self::Datagram { number, .. } => format!("datagram {number} of flow {flow}"),
+        }
+    }
 }
 
 impl goodqueue::Packet for Packet {

@@ -10,7 +10,6 @@ use goodqueue::{Direction, Ecn, Instant, Packet as _};
 use crate::config::Config;
 use crate::observer::{Fate, Observer, Visit, mark};
 use crate::outcome::RunError;
-use crate::packet::Payload;
 use crate::run::Run;
 
 /// The packet whose story is asked for.
@@ -109,13 +108,7 @@ fn contents(visit: &Visit) -> String {
         Ecn::Ect0 => ", ECT(0)",
         Ecn::Ce => ", CE",
     };
-    match &packet.payload {
-        Payload::Tcp(segment) if segment.len == 0 => format!("ACK of flow {}{ecn}", packet.flow),
-        Payload::Tcp(segment) => {
-            format!("TCP segment of flow {} from sequence number {}{ecn}", packet.flow, segment.seq)
-        }
-        Payload::Datagram { number, .. } => format!("datagram {number} of flow {}{ecn}", packet.flow),
-    }
+    format!("{}{ecn}", packet.payload.words(packet.flow))
 }
 
 /// Returns true if the queue set the mark.

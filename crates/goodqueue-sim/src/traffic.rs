@@ -11,6 +11,9 @@
 //!
 //! `cbr.rs` is a complete small example. A scenario file can use the new source once
 //! `goodqueue-scenario` has a file that reads its keys, which is registered in the same way.
+//!
+//! A source of another crate needs no change here: it has the traits [`Source`] and [`Named`], and
+//! becomes a [`KnownSource`]. Its parameters are also the keys of its flows in scenario files.
 
 mod capture;
 mod cbr;
@@ -20,6 +23,7 @@ mod datagrams;
 mod distribution;
 mod farima;
 mod on_off;
+mod own;
 mod packmime;
 mod ping;
 mod poisson;
@@ -35,7 +39,9 @@ mod web;
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Direction, Duration, Instant};
 
+pub use datagrams::{Datagrams, HEADERS};
 pub use distribution::Distribution;
+pub use own::{KnownSource, Named, OwnFlow, OwnSettings, OwnSource};
 pub use samples::{Earlier, Jitter, LossRuns, OneWay, PATIENCE, Room, RoundTrip, Sample};
 pub use source::{Segment, Settings, Showing, Source, Tally, Transfer};
 pub use web::WebPage;
@@ -43,6 +49,13 @@ pub use web::WebPage;
 use crate::ahead::Ahead;
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::transport::Transport;
+
+impl From<OwnSettings> for Traffic {
+    fn from(settings: OwnSettings) -> Self {
+        Self::Own(settings)
+    }
+}
 
 /// Defines the enums over all sources and over their settings, and the dispatch to them.
 macro_rules! sources {
@@ -52,109 +65,189 @@ macro_rules! sources {
         /// What a flow sends.
         #[derive(Clone, Debug)]
         pub enum Traffic {
-            $($(#[$about])* $name($settings)),+
+            $($(#[$about])* $name($settings),)+
+            /// Traffic of a source of another crate.
+            Own(OwnSettings),
         }
 
         impl Traffic {
             /// Creates the source for flow number `flow` with its own random stream.
             pub(crate) fn source(&self, flow: u32, random: Xoshiro256PlusPlus) -> Result<AnySource, ConfigError> {
                 Ok(match self {
-                    $(Self::$name(settings) => AnySource::$name(Box::new($name::new(flow, settings, random)?))),+
+                    $(Self::$name(settings) => AnySource::$name(Box::new($name::new(flow, settings, random)?)),)+
+                    Self::Own(settings) => AnySource::Own(settings.source(flow, random)?),
                 })
             }
 
             /// Returns the word for such a flow in results: `tcp`, `ping`, ...
             #[must_use]
             pub const fn kind(&self) -> &'static str {
-                match self { $(Self::$name(_) => <$settings as Settings>::KIND),+ }
+                match self {
+                    $(Self::$name(_) => <$settings as Settings>::KIND,)+
+                    Self::Own(settings) => settings.kind(),
+                }
+            }
+
+            /// Returns the transport protocol of the flow.
+            #[must_use]
+            pub const fn transport(&self) -> Transport {
+                match self {
+                    $(Self::$name(_) => <$settings as Settings>::TRANSPORT,)+
+                    Self::Own(_) => Transport::Datagrams,
+                }
             }
 
             /// Returns true if the flow measures delays.
             #[must_use]
             pub const fn is_probe(&self) -> bool {
-                match self { $(Self::$name(_) => <$settings as Settings>::IS_PROBE),+ }
+                match self {
+                    $(Self::$name(_) => <$settings as Settings>::IS_PROBE,)+
+                    Self::Own(_) => false,
+                }
             }
 
             /// Returns the direction of the flow's data; for a ping, of its requests.
             #[must_use]
             pub fn direction(&self) -> Direction {
-                match self { $(Self::$name(settings) => settings.direction()),+ }
+                match self {
+                    $(Self::$name(settings) => settings.direction(),)+
+                    Self::Own(settings) => settings.direction(),
+                }
             }
 
             /// Returns the time between two packets whose delay is kept, if the flow keeps delays.
             #[must_use]
             pub fn probe_interval(&self) -> Option<Duration> {
-                match self { $(Self::$name(settings) => settings.probe_interval()),+ }
+                match self {
+                    $(Self::$name(settings) => settings.probe_interval(),)+
+                    Self::Own(_) => None,
+                }
             }
 
             /// Computes now what the flow would compute at its first use, if that takes a while.
             pub fn prepare(&self) {
-                match self { $(Self::$name(settings) => settings.prepare()),+ }
+                match self {
+                    $(Self::$name(settings) => settings.prepare(),)+
+                    Self::Own(_) => {},
+                }
             }
 
             /// Returns the congestion control of the flow's connections, if it has any.
             #[must_use]
             pub fn congestion_control(&self) -> Option<&'static str> {
-                match self { $(Self::$name(settings) => settings.congestion_control()),+ }
+                match self {
+                    $(Self::$name(settings) => settings.congestion_control(),)+
+                    Self::Own(_) => None,
+                }
             }
         }
 
         /// Any traffic source, boxed so that a list of ten thousand sources fits into the cache.
         #[derive(Debug)]
         pub enum AnySource {
-            $($(#[$about])* $name(Box<$name>)),+
+            $($(#[$about])* $name(Box<$name>),)+
+            /// A source of another crate, called through a virtual table.
+            Own(Box<dyn OwnSource>),
         }
 
         impl Source for AnySource {
             fn start(&mut self, now: Instant, network: &mut Network) {
-                match self { $(Self::$name(source) => source.start(now, network)),+ }
+                match self {
+                    $(Self::$name(source) => source.start(now, network),)+
+                    Self::Own(source) => source.start(now, network),
+                }
             }
             fn stop(&mut self, now: Instant) {
-                match self { $(Self::$name(source) => source.stop(now)),+ }
+                match self {
+                    $(Self::$name(source) => source.stop(now),)+
+                    Self::Own(source) => source.stop(now),
+                }
             }
             #[inline]
             fn on_packet(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network) {
-                match self { $(Self::$name(source) => source.on_packet(now, packet, direction, network)),+ }
+                match self {
+                    $(Self::$name(source) => source.on_packet(now, packet, direction, network),)+
+                    Self::Own(source) => source.on_packet(now, packet, direction, network),
+                }
             }
             #[inline]
             fn fetch(&self, direction: Direction, ahead: Ahead) {
-                match self { $(Self::$name(source) => source.fetch(direction, ahead)),+ }
+                match self {
+                    $(Self::$name(source) => source.fetch(direction, ahead),)+
+                    Self::Own(source) => source.fetch(direction, ahead),
+                }
             }
             fn on_wake(&mut self, now: Instant, network: &mut Network) {
-                match self { $(Self::$name(source) => source.on_wake(now, network)),+ }
+                match self {
+                    $(Self::$name(source) => source.on_wake(now, network),)+
+                    Self::Own(source) => source.on_wake(now, network),
+                }
             }
             fn delivered(&self) -> u64 {
-                match self { $(Self::$name(source) => source.delivered()),+ }
+                match self {
+                    $(Self::$name(source) => source.delivered(),)+
+                    Self::Own(source) => source.delivered(),
+                }
             }
             fn received(&self) -> u64 {
-                match self { $(Self::$name(source) => source.received()),+ }
+                match self {
+                    $(Self::$name(source) => source.received(),)+
+                    Self::Own(source) => source.received(),
+                }
             }
             fn tally(&self) -> Tally {
-                match self { $(Self::$name(source) => source.tally()),+ }
+                match self {
+                    $(Self::$name(source) => source.tally(),)+
+                    Self::Own(source) => source.tally(),
+                }
             }
             fn first_delivery(&self) -> Option<Instant> {
-                match self { $(Self::$name(source) => source.first_delivery()),+ }
+                match self {
+                    $(Self::$name(source) => source.first_delivery(),)+
+                    Self::Own(source) => source.first_delivery(),
+                }
             }
             fn round_trips(&self) -> &[RoundTrip] {
-                match self { $(Self::$name(source) => source.round_trips()),+ }
+                match self {
+                    $(Self::$name(source) => source.round_trips(),)+
+                    Self::Own(source) => source.round_trips(),
+                }
             }
             fn earlier(&self) -> Option<&Earlier> {
-                match self { $(Self::$name(source) => source.earlier()),+ }
+                match self {
+                    $(Self::$name(source) => source.earlier(),)+
+                    Self::Own(source) => source.earlier(),
+                }
             }
             fn measure_from(&mut self, now: Instant) {
-                match self { $(Self::$name(source) => source.measure_from(now)),+ }
+                match self {
+                    $(Self::$name(source) => source.measure_from(now),)+
+                    Self::Own(source) => source.measure_from(now),
+                }
             }
             fn set_room(&mut self, room: Room) {
-                match self { $(Self::$name(source) => source.set_room(room)),+ }
+                match self {
+                    $(Self::$name(source) => source.set_room(room),)+
+                    Self::Own(source) => source.set_room(room),
+                }
             }
             fn one_way(&self) -> &[OneWay] {
-                match self { $(Self::$name(source) => source.one_way()),+ }
+                match self {
+                    $(Self::$name(source) => source.one_way(),)+
+                    Self::Own(source) => source.one_way(),
+                }
             }
             fn transfers(&self) -> &[Transfer] {
-                match self { $(Self::$name(source) => Source::transfers(source.as_ref())),+ }
+                match self {
+                    $(Self::$name(source) => Source::transfers(source.as_ref()),)+
+                    Self::Own(source) => Source::transfers(source.as_ref()),
+                }
             }
             fn showing(&self) -> Option<&Showing> {
-                match self { $(Self::$name(source) => Source::showing(source.as_ref())),+ }
+                match self {
+                    $(Self::$name(source) => Source::showing(source.as_ref()),)+
+                    Self::Own(source) => Source::showing(source.as_ref()),
+                }
             }
         }
     };

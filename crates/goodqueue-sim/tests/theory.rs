@@ -26,6 +26,11 @@ fn flow(traffic: Traffic, rtt_ms: u64, start: Instant) -> FlowConfig {
     FlowConfig { start, ..FlowConfig::new(traffic, Duration::from_millis(rtt_ms)) }
 }
 
+fn profile(name: &str) -> &'static goodqueue_tcp::Profile {
+    let catalogue = goodqueue_tcp_historic::add_to(goodqueue_tcp::Catalogue::new());
+    catalogue.profile(name).expect("listed")
+}
+
 fn download(size: Option<u64>, change: impl Fn(&mut goodqueue_tcp::Config)) -> Traffic {
     let mut config = goodqueue_tcp::Config::default();
     change(&mut config);
@@ -358,7 +363,7 @@ fn a_ring_below_the_discipline_hides_its_packets_from_it() {
 fn every_profile_of_linux_fills_a_line_without_flooding_it() {
     // Computing the window from the packets in flight once let it grow with every timeout.
     for name in ["linux", "linux314", "linux32"] {
-        let profile = goodqueue_tcp::Profile::by_name(name).expect("listed");
+        let profile = profile(name);
         let traffic = Traffic::Tcp(TcpSettings {
             direction: Direction::Down,
             size: None,
@@ -394,7 +399,7 @@ fn a_sender_whose_own_host_drops_hears_of_it_at_once_and_loses_next_to_nothing()
 #[test]
 fn linux_offers_again_what_its_own_full_queue_refuses_and_sends_again_what_its_aqm_drops() {
     let retransmits = |discipline: &str, limit: Value, profile: &str| {
-        let profile = goodqueue_tcp::Profile::by_name(profile).expect("listed");
+        let profile = self::profile(profile);
         let traffic = Traffic::Tcp(TcpSettings {
             direction: Direction::Down,
             size: None,

@@ -2,39 +2,25 @@
 //! type with one parameter, compared with the controllers of the crate over a link of 10 Mbit/s
 //! that loses one segment in 200.
 //!
-//! A controller in this crate is the same: a file like the upper half of this one in
-//! `src/congestion`, and one line in `src/registry.rs`.
+//! `Catalogue::with_controller::<Aimd>()` makes the name `aimd` known. A controller in the crate is
+//! the same: a file like the upper half of this one in `src/congestion`, and one line in
+//! `src/registry.rs`.
 //!
 //! `cargo run --release -p goodqueue-tcp --example own_controller`
 
 use std::collections::VecDeque;
 
 use goodqueue::{Duration, Instant};
+use goodqueue_tcp::congestion::own::Own;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value};
 use goodqueue_tcp::congestion::{About, Ack, Congestion, Controller};
 use goodqueue_tcp::{AnyCongestionControl, Config, CongestionControl, Receiver, Segment, Sender};
 
 /// Grows by a segment per round trip, and keeps a share of the window at a loss.
+#[derive(Clone, Debug)]
 struct Aimd {
     /// That share, in per cent.
     percent: u64,
-}
-
-impl Aimd {
-    const ABOUT: About = About {
-        name: "aimd",
-        summary: "one segment more per round trip, a share of the window on congestion",
-        reference: "Chiu & Jain 1989",
-        parameters: &[Parameter::count(
-            "percent",
-            50,
-            (10, 90),
-            "10 to 90",
-            "Chiu & Jain 1989",
-            "share of the window that is left after congestion",
-        )],
-        ..About::PLAIN
-    };
 }
 
 impl Default for Aimd {
@@ -44,10 +30,6 @@ impl Default for Aimd {
 }
 
 impl CongestionControl for Aimd {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         match ack.may_grow {
             false => cwnd,
@@ -62,6 +44,21 @@ impl CongestionControl for Aimd {
 }
 
 impl Controller for Aimd {
+    const ABOUT: About = About {
+        name: "aimd",
+        summary: "one segment more per round trip, a share of the window on congestion",
+        reference: "Chiu & Jain 1989",
+        parameters: &[Parameter::count(
+            "percent",
+            50,
+            (10, 90),
+            "10 to 90",
+            "Chiu & Jain 1989",
+            "share of the window that is left after congestion",
+        )],
+        ..About::PLAIN
+    };
+
     fn set(&mut self, _parameter: &str, value: Value) {
         self.percent = value.as_count();
     }
@@ -76,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let given = Value::Count(percent);
         Aimd::ABOUT.parameters[0].check(given)?;
         aimd.set("percent", given);
-        println!("aimd, {percent} % left: {:.2} Mbit/s", megabits_per_second(aimd)?);
+        println!("aimd, {percent} % left: {:.2} Mbit/s", megabits_per_second(Own::new(aimd).into())?);
     }
     for name in ["newreno", "cubic"] {
         let listed = AnyCongestionControl::by_name(name).ok_or("no such controller")?;
@@ -86,7 +83,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// The goodput through the link.
-fn megabits_per_second<C: CongestionControl>(controller: C) -> Result<f64, goodqueue::ConfigError> {
+fn megabits_per_second(controller: AnyCongestionControl) -> Result<f64, goodqueue::ConfigError> {
     let config = Config::default();
     let mut sender = Sender::new(config, controller)?;
     let mut receiver = Receiver::new(config)?;

@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut tcp = profile.settings;
     tcp.ecn |= ecn;
-    tcp = tcp.suited_to(&cc);
+    tcp = tcp.suited_to(controller.about().needs);
     let mut sender = Sender::new(tcp, controller)?;
     let mut receiver = Receiver::new(tcp)?;
     sender.write(u64::MAX);

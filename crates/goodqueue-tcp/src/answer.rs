@@ -3,6 +3,7 @@
 //! The provided methods do what the RFCs say. A stack overrides those in which its system differs.
 
 use alloc::sync::Arc;
+use core::fmt::Debug;
 
 use goodqueue::Instant;
 
@@ -12,7 +13,7 @@ use crate::reassembly::Reassembly;
 use crate::segment::{Flags, Segment};
 
 /// The receiver of some system.
-pub(crate) trait Answer: Sized {
+pub trait Answer: Clone + Debug + Send + Sync + 'static {
     /// Returns the receiver of a new connection with these settings.
     fn new(config: &Config) -> Self;
 
@@ -149,7 +150,7 @@ pub(crate) trait Answer: Sized {
 
 /// The receiver of the RFCs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standard;
+pub struct Standard;
 
 impl Answer for Standard {
     fn new(_config: &Config) -> Self {

@@ -4,38 +4,38 @@ use goodqueue::{Duration, Instant};
 
 /// Nanoseconds per tick of Linux's timestamps clock. Decisions that Linux makes by timestamps are
 /// made in these ticks.
-pub(crate) const TICK: u64 = 1_000_000;
+pub const TICK: u64 = 1_000_000;
 
 /// The tick of Linux's clock at `instant`.
-pub(crate) const fn ticks(instant: Instant) -> u64 {
+pub const fn ticks(instant: Instant) -> u64 {
     instant.as_nanos() / TICK
 }
 
 /// The number of ticks of Linux's clock that began between two moments, as a time.
-pub(crate) fn ticks_between(earlier: Instant, later: Instant) -> Duration {
+pub fn ticks_between(earlier: Instant, later: Instant) -> Duration {
     Duration::from_nanos((ticks(later) - ticks(earlier)) * TICK)
 }
 
 /// The tick in which, in the last 2^32 microseconds, the timestamps clock showed `stamp`.
-pub(crate) fn tick_of(now: Instant, stamp: u32) -> u64 {
+pub fn tick_of(now: Instant, stamp: u32) -> u64 {
     ticks(sent_at(now, stamp))
 }
 
 /// How long ago, in the last 2^32 microseconds, the timestamps clock showed `stamp`: in whole
 /// ticks, at least one.
-pub(crate) fn ticks_since(now: Instant, stamp: u32) -> Duration {
+pub fn ticks_since(now: Instant, stamp: u32) -> Duration {
     let passed = ticks(now) - tick_of(now, stamp);
     Duration::from_nanos(passed.max(1) * TICK)
 }
 
 /// The time, in the last 2^32 microseconds, at which the timestamps clock showed `stamp`.
-pub(crate) fn sent_at(now: Instant, stamp: u32) -> Instant {
+pub fn sent_at(now: Instant, stamp: u32) -> Instant {
     now - Duration::from_micros(u64::from(timestamp(now).wrapping_sub(stamp)))
 }
 
 /// The clock of the timestamps option: microseconds modulo 2^32. RFC 7323 §5.4 asks for 1 ms to 1
 /// s; controllers that watch delays need a finer clock.
 #[expect(clippy::cast_possible_truncation, reason = "the option's clock wraps")]
-pub(crate) const fn timestamp(now: Instant) -> u32 {
+pub const fn timestamp(now: Instant) -> u32 {
     (now.as_nanos() / 1000) as u32
 }

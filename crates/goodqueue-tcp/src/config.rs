@@ -299,21 +299,24 @@ impl Config {
         if payload == 0 { 1 } else { payload }
     }
 
-    /// Wrong reductions are taken back.
+    /// Returns true if wrong reductions are taken back.
+    #[must_use]
     #[inline]
-    pub(crate) const fn undoes(&self) -> bool {
+    pub const fn undoes(&self) -> bool {
         !matches!(self.undo, UndoRule::Never)
     }
 
-    /// Segments other than new data are ECN-capable too.
+    /// Returns true if segments other than new data are ECN-capable too.
+    #[must_use]
     #[inline]
-    pub(crate) const fn covers_all_by_ecn(&self) -> bool {
+    pub const fn covers_all_by_ecn(&self) -> bool {
         self.ecn && self.accurate_ecn_echo && self.ecn_on_all
     }
 
-    /// The ECN field of ECN-capable segments.
+    /// Returns the ECN field of ECN-capable segments.
+    #[must_use]
     #[inline]
-    pub(crate) const fn capable(&self) -> Ecn {
+    pub const fn capable(&self) -> Ecn {
         if self.l4s { Ecn::Ect1 } else { Ecn::Ect0 }
     }
 

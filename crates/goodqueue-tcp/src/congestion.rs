@@ -7,26 +7,25 @@
 //! This file describes what a controller is. Each controller is one file below it;
 //! [`registry`](crate::registry) lists them.
 
+use core::fmt::Debug;
+
 use goodqueue::{Duration, Instant};
 
 pub mod bbr;
 pub mod compound;
 pub mod cubic;
 pub mod cubic_linux;
-pub mod cubic_ns2;
 pub mod dctcp;
 pub mod fixed;
 pub mod ledbat;
-pub mod ledbat_ns2;
-pub mod ledbat_utp;
 pub mod new_reno;
-pub mod new_reno_ns2;
 pub mod nice;
+pub mod own;
 pub mod parameter;
 pub mod reno;
 pub mod tcp_lp;
 pub mod vegas;
-mod whole;
+pub mod whole;
 
 use parameter::{Parameter, Value};
 
@@ -35,6 +34,8 @@ use parameter::{Parameter, Value};
 pub struct About {
     /// Name in scenarios.
     pub name: &'static str,
+    /// Name of the controller of which it is a variant. Lists show it after that one.
+    pub variant_of: Option<&'static str>,
     /// One sentence: what it does.
     pub summary: &'static str,
     /// The document that defines it.
@@ -59,6 +60,7 @@ impl About {
     /// Others state their differences: `About { name: "reno", ..About::PLAIN }`.
     pub const PLAIN: Self = Self {
         name: "",
+        variant_of: None,
         summary: "",
         reference: "",
         parameters: &[],
@@ -121,8 +123,14 @@ impl Pacing {
     pub const UNPACED: Self = Self { rate: None, least_burst: 2, fine_window: None };
 }
 
-/// A controller that can be registered: it starts with its defaults, and then receives parameters.
-pub trait Controller: CongestionControl + Default {
+/// A controller with a name: it starts with its defaults, and then receives parameters.
+///
+/// A controller of another crate implements this trait too.
+/// [`Catalogue::with_controller`](crate::Catalogue::with_controller) makes its name known.
+pub trait Controller: CongestionControl + Default + Clone + Debug + Send + Sync + 'static {
+    /// Description of the controller, and what it needs of its sender.
+    const ABOUT: About;
+
     /// Sets a parameter of its table ([`About::parameters`]) to a value within its range.
     fn set(&mut self, parameter: &str, value: Value) {
         let _ = (parameter, value);
@@ -307,9 +315,6 @@ pub struct Window {
 /// The part of TCP that decides the size of the window. It has no clock and no window: both are
 /// arguments.
 pub trait CongestionControl {
-    /// Returns the description of this controller, and what it needs of its sender.
-    fn about(&self) -> &'static About;
-
     /// Returns the new window in bytes after an ACK of new data; `cwnd` is the window before. Must
     /// not grow it unless [`Ack::may_grow`].
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64;

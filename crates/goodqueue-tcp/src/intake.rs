@@ -34,30 +34,33 @@ pub struct ReceiverStats {
 
 /// State of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub enum State {
+    /// No SYN arrived yet.
     Listen,
+    /// The SYN was answered, and the answer not yet acknowledged.
     SynReceived,
+    /// Data may arrive.
     Established,
 }
 
 /// What became of a segment that came too early.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub struct Held {
     /// Nothing of it is new.
-    pub(crate) is_duplicate: bool,
+    pub is_duplicate: bool,
     /// It is kept, and was not here before.
-    pub(crate) is_new: bool,
+    pub is_new: bool,
 }
 
 /// An in-order segment, as a stack is told of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InOrder {
+pub struct InOrder {
     /// It filled a gap.
-    pub(crate) filled_gap: bool,
+    pub filled_gap: bool,
     /// Sequence number after it.
-    pub(crate) last: u64,
+    pub last: u64,
     /// It completes the number of segments after which an ACK is due.
-    pub(crate) is_enough: bool,
+    pub is_enough: bool,
 }
 
 /// The shared part of a receiver.
@@ -65,54 +68,63 @@ pub(crate) struct InOrder {
 /// The fields that every segment needs come last and lie together.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Intake {
+pub struct Intake {
     /// The ACK that `is_early` announces.
-    pub(crate) early: Segment,
+    pub early: Segment,
     /// Time of the last SYN/ACK.
-    pub(crate) answered: Instant,
+    pub answered: Instant,
     /// Everything below this sequence number was acknowledged.
-    pub(crate) acknowledged: u64,
+    pub acknowledged: u64,
     /// Timeout of the SYN/ACK now.
     syn_rto: Duration,
     /// The duplicate that the next ACK reports (RFC 2883 §4).
-    pub(crate) duplicate: Option<(u64, u64)>,
+    pub duplicate: Option<(u64, u64)>,
     /// Sequence number of the FIN, once it is known.
     fin: Option<u64>,
-    pub(crate) reassembly: Reassembly,
-    pub(crate) stats: ReceiverStats,
-    pub(crate) config: Arc<Config>,
+    /// Data beyond a gap.
+    pub reassembly: Reassembly,
+    /// Counters since the start.
+    pub stats: ReceiverStats,
+    /// The settings.
+    pub config: Arc<Config>,
     /// The next byte expected (RCV.NXT, RFC 9293 §3.3.1).
-    pub(crate) rcv_nxt: u64,
+    pub rcv_nxt: u64,
     /// The right edge of the window; it never moves left (RFC 9293 §3.8.6.2.2).
-    pub(crate) edge: u64,
+    pub edge: u64,
     /// When the delayed ACK must go, or the SYN/ACK again.
-    pub(crate) timer: Option<Instant>,
+    pub timer: Option<Instant>,
     /// An ACK that covers less than the last segment is to be sent.
-    pub(crate) is_early: bool,
+    pub is_early: bool,
     /// Number of segments in order that no ACK has covered yet.
-    pub(crate) unacknowledged: u32,
-    pub(crate) ts_recent: u32,
+    pub unacknowledged: u32,
+    /// Timestamp that the next ACK echoes (TS.Recent, RFC 7323 §4.3).
+    pub ts_recent: u32,
     /// Arrival of the newest segment on the timestamps clock, and the stamp that it carried, if
     /// ACKs report both.
     arrived: Option<(u32, u32)>,
-    pub(crate) window: u32,
-    pub(crate) state: State,
-    pub(crate) ack_due: bool,
+    /// Window in bytes that the application grants.
+    pub window: u32,
+    /// State of the connection.
+    pub state: State,
+    /// An ACK or SYN/ACK is to be sent now.
+    pub ack_due: bool,
     /// Congestion marks are echoed until the sender reports its reduction (RFC 3168 §6.1.3).
-    pub(crate) echo: bool,
-    pub(crate) ecn: bool,
-    pub(crate) fin_received: bool,
+    pub echo: bool,
+    /// Both ends agreed on ECN.
+    pub ecn: bool,
+    /// The FIN arrived in order.
+    pub fin_received: bool,
     /// The last segment carried a mark (RFC 8257 §3.2).
-    pub(crate) marked: bool,
+    pub marked: bool,
     /// The SYN/ACK has a timer of its own.
-    pub(crate) repeats_syn_ack: bool,
+    pub repeats_syn_ack: bool,
     /// ACKs report duplicates (DSACK, RFC 2883).
-    pub(crate) reports_duplicates: bool,
+    pub reports_duplicates: bool,
 }
 
 impl Intake {
     /// Of a connection that waits for a SYN. `config` is valid.
-    pub(crate) fn new(config: Arc<Config>, reassembly: Reassembly) -> Self {
+    pub fn new(config: Arc<Config>, reassembly: Reassembly) -> Self {
         Self {
             early: Segment::default(),
             answered: Instant::ZERO,
@@ -143,7 +155,7 @@ impl Intake {
     }
 
     /// Completes the handshake if the segment acknowledges the SYN/ACK. Returns true if it does.
-    pub(crate) fn is_established_by(&mut self, segment: &Segment) -> bool {
+    pub fn is_established_by(&mut self, segment: &Segment) -> bool {
         let answers = segment.flags.contains(Flags::ACK) && segment.ack >= 1;
         if self.state != State::SynReceived || !answers {
             return false;
@@ -155,7 +167,7 @@ impl Intake {
     }
 
     /// Takes in a SYN, which may be a repeated one.
-    pub(crate) fn on_syn(&mut self, segment: &Segment) {
+    pub fn on_syn(&mut self, segment: &Segment) {
         if self.state == State::Listen {
             self.state = State::SynReceived;
             self.rcv_nxt = segment.seq.saturating_add(1);
@@ -171,7 +183,7 @@ impl Intake {
     /// True if the segment reports a reduction of the window. Its own mark is echoed nevertheless
     /// (RFC 3168 §6.1.3).
     #[inline]
-    pub(crate) fn takes_reduction(&mut self, segment: &Segment) -> bool {
+    pub fn takes_reduction(&mut self, segment: &Segment) -> bool {
         let reduced = self.ecn && segment.flags.contains(Flags::CWR);
         if reduced {
             self.echo &= self.config.accurate_ecn_echo;
@@ -181,14 +193,14 @@ impl Intake {
 
     /// True if the segment has new data that lies within the window.
     #[inline]
-    pub(crate) fn is_acceptable(&self, segment: &Segment) -> bool {
+    pub fn is_acceptable(&self, segment: &Segment) -> bool {
         let end = segment.seq.saturating_add(u64::from(segment.len));
         segment.end() > self.rcv_nxt && segment.seq <= self.edge && end <= self.edge
     }
 
     /// Takes in the header of an acceptable segment: its mark, its FIN and its timestamp.
     #[inline(always)]
-    pub(crate) fn take_header(&mut self, now: Instant, segment: &Segment) {
+    pub fn take_header(&mut self, now: Instant, segment: &Segment) {
         if self.ecn {
             self.take_mark(now, segment);
         }
@@ -202,7 +214,7 @@ impl Intake {
 
     /// Takes in a segment that begins at or before the next byte expected.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, segment: &Segment) -> InOrder {
+    pub fn advance(&mut self, segment: &Segment) -> InOrder {
         let last = segment.end();
         if self.config.timestamps && self.unacknowledged == 0 {
             self.ts_recent = segment.ts_val; // RFC 7323 §4.3: of the first segment that the ACK covers
@@ -220,7 +232,7 @@ impl Intake {
 
     /// The application has read everything in order: the window opens by as much.
     #[inline(always)]
-    pub(crate) fn open_window(&mut self) {
+    pub fn open_window(&mut self) {
         self.edge = self.edge.max(self.rcv_nxt.saturating_add(self.window.into()));
     }
 
@@ -228,7 +240,7 @@ impl Intake {
     /// number of segments that an ACK waits for (RFC 5681 §4.2). `ends`: the end of the data is
     /// acknowledged at once.
     #[inline(always)]
-    pub(crate) fn answer(&mut self, now: Instant, arrival: &InOrder, ends: bool) {
+    pub fn answer(&mut self, now: Instant, arrival: &InOrder, ends: bool) {
         if arrival.filled_gap || arrival.is_enough || ends {
             self.ack_due = true;
         } else {
@@ -238,21 +250,21 @@ impl Intake {
     }
 
     /// A segment outside the window was dropped.
-    pub(crate) fn note_refused(&mut self) {
+    pub fn note_refused(&mut self) {
         self.stats.refused += 1;
         self.ack_due = true;
     }
 
     /// A segment without new data is acknowledged at once and reported (RFC 9293 §3.10.7.4, RFC
     /// 2883).
-    pub(crate) fn answer_duplicate(&mut self, segment: &Segment) {
+    pub fn answer_duplicate(&mut self, segment: &Segment) {
         self.stats.duplicates += 1;
         self.duplicate = Some((segment.seq, segment.end()));
         self.ack_due = true;
     }
 
     /// Keeps a segment that came too early, if there is room.
-    pub(crate) fn hold(&mut self, segment: &Segment) -> Held {
+    pub fn hold(&mut self, segment: &Segment) -> Held {
         self.stats.out_of_order += 1;
         let stored = self.reassembly.insert(segment.seq, segment.end());
         match stored {
@@ -269,14 +281,14 @@ impl Intake {
     }
 
     /// The next ACK reports a segment that came too early, if it is a duplicate.
-    pub(crate) fn report(&mut self, segment: &Segment, held: Held) {
+    pub fn report(&mut self, segment: &Segment, held: Held) {
         if held.is_duplicate {
             self.duplicate = Some((segment.seq, segment.end()));
         }
     }
 
     /// Counts one more segment to acknowledge, not necessarily now.
-    pub(crate) fn delay(&mut self, now: Instant) {
+    pub fn delay(&mut self, now: Instant) {
         self.unacknowledged += 1;
         if self.unacknowledged >= self.config.delayed_ack.every {
             self.ack_due = true;
@@ -307,7 +319,7 @@ impl Intake {
 
     /// Stops the timer if it has run out. Returns true if a SYN/ACK or a delayed ACK is due by it.
     #[inline]
-    pub(crate) fn has_timed_out(&mut self, now: Instant) -> bool {
+    pub fn has_timed_out(&mut self, now: Instant) -> bool {
         if self.timer.is_none_or(|due| now < due) {
             return false;
         }
@@ -320,7 +332,7 @@ impl Intake {
     }
 
     /// An ACK, or SYN/ACK, of what is here.
-    pub(crate) fn acknowledgement(&mut self, now: Instant) -> Segment {
+    pub fn acknowledgement(&mut self, now: Instant) -> Segment {
         self.ack_due = false;
         self.unacknowledged = 0;
         self.stats.sent += 1;
@@ -383,19 +395,19 @@ impl Intake {
 
     /// Returns when an acknowledgement is due if no segment arrives before.
     #[inline]
-    pub(crate) fn next_event(&self) -> Option<Instant> {
+    pub fn next_event(&self) -> Option<Instant> {
         self.timer
     }
 
     /// The application takes data at another pace: the window is `window` bytes from now on, at
     /// most [`MAX_WINDOW`].
-    pub(crate) fn set_window(&mut self, window: u32) {
+    pub fn set_window(&mut self, window: u32) {
         self.window = window.min(MAX_WINDOW);
     }
 
     /// Grants a window of `free` bytes. A window already granted is not taken back; one that opens
     /// by a segment or more is announced at once (RFC 9293 §3.8.6.2.2).
-    pub(crate) fn grant(&mut self, free: u64) {
+    pub fn grant(&mut self, free: u64) {
         let edge = self.rcv_nxt.saturating_add(free);
         let opened = edge.saturating_sub(self.edge);
         if self.state == State::Listen || opened == 0 {
@@ -408,17 +420,18 @@ impl Intake {
 
     /// Payload bytes delivered to the application, in order.
     #[inline]
-    pub(crate) fn delivered(&self) -> u64 {
+    pub fn delivered(&self) -> u64 {
         self.rcv_nxt.saturating_sub(1 + u64::from(self.fin_received))
     }
 
-    pub(crate) fn received(&self) -> u64 {
+    /// Returns the payload bytes that arrived, each counted once.
+    pub fn received(&self) -> u64 {
         self.delivered() + self.reassembly.held()
     }
 
     /// Prefetch hint: the first range that is held out of order, which the next segment will read.
     #[inline]
-    pub(crate) fn held(&self) -> Option<&impl Copy> {
+    pub fn held(&self) -> Option<&impl Copy> {
         self.reassembly.first()
     }
 }

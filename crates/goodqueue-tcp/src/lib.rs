@@ -50,7 +50,8 @@
 //! §3.8.6.1), loss detection by time and tail loss probes (RFC 8985), undo of reductions that
 //! DSACK, timestamps or F-RTO show to be wrong (RFC 3708, RFC 4015, RFC 5682), pacing, HyStart++
 //! ([`hystart`], RFC 9406). [`registry`] lists the congestion controllers, [`stacks()`] the stacks,
-//! and [`profiles()`] the settings of systems that used them.
+//! and [`profiles()`] the settings of systems that used them. A [`Catalogue`] adds those of other
+//! crates: [`congestion`] explains how to write a controller, and [`stack`] how to write a stack.
 //!
 //! # What it does not
 //!
@@ -67,43 +68,42 @@
 
 extern crate alloc;
 
-mod answer;
-mod clock;
+pub mod answer;
+mod catalogue;
+pub mod clock;
 pub mod config;
 pub mod congestion;
 pub mod hystart;
-mod intake;
-mod machinery;
+pub mod intake;
+pub mod machinery;
+mod own_stack;
 pub mod profile;
-mod prr;
-mod reassembly;
+pub mod prr;
+pub mod reassembly;
 mod receive_buffer;
 pub mod receiver;
 pub mod registry;
-mod rtt;
-mod scoreboard;
+pub mod rtt;
+pub mod scoreboard;
 pub mod segment;
 pub mod sender;
-mod stack;
+pub mod stack;
 mod stack_info;
-mod stacks;
+pub mod stacks;
 pub mod timers;
 mod wire;
 
+pub use catalogue::Catalogue;
 pub use config::{Config, DelayedAck};
 pub use congestion::CongestionControl;
 pub use congestion::bbr::Bbr;
 pub use congestion::compound::Compound;
 pub use congestion::cubic::Cubic;
 pub use congestion::cubic_linux::CubicLinux;
-pub use congestion::cubic_ns2::CubicNs2;
 pub use congestion::dctcp::Dctcp;
 pub use congestion::fixed::Fixed;
 pub use congestion::ledbat::Ledbat;
-pub use congestion::ledbat_ns2::LedbatNs2;
-pub use congestion::ledbat_utp::LedbatUtp;
 pub use congestion::new_reno::NewReno;
-pub use congestion::new_reno_ns2::NewRenoNs2;
 pub use congestion::nice::Nice;
 pub use congestion::reno::Reno;
 pub use congestion::tcp_lp::TcpLp;
@@ -114,6 +114,6 @@ pub use receiver::Receiver;
 pub use registry::AnyCongestionControl;
 pub use segment::{Flags, SackBlocks, Segment};
 pub use sender::Sender;
-pub use stack_info::{SackOption, StackInfo};
+pub use stack_info::{Origin, SackOption, StackInfo};
 pub use stacks::{profiles, stacks};
 pub use timers::Timers;

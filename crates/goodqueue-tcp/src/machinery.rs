@@ -14,6 +14,7 @@ use crate::config::{Config, SendTuning};
 use crate::congestion::{Congestion, CongestionControl, Hears, Signal};
 use crate::hystart::{HyStart, HyStartPlusPlus};
 use crate::prr::Prr;
+use crate::registry::AnyCongestionControl;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Record, Scoreboard};
 use crate::segment::{Flags, SackBlocks, Segment};
@@ -22,15 +23,15 @@ mod acks;
 mod bursts;
 mod growth;
 mod host_queue;
-pub(crate) mod news;
-pub(crate) mod plain_buffer;
+pub mod news;
+mod plain_buffer;
 pub(crate) mod rates;
 mod reduction;
-pub(crate) mod samples;
+pub mod samples;
 pub(crate) mod send_buffer;
-pub(crate) mod stats;
-pub(crate) mod tail_probe;
-pub(crate) mod undo;
+pub mod stats;
+pub mod tail_probe;
+pub mod undo;
 
 use plain_buffer::PlainBuffer;
 use rates::Rates;
@@ -38,23 +39,26 @@ use send_buffer::SendBuffer;
 use stats::SenderStats;
 
 /// First sequence number of data: the SYN has number 0.
-pub(crate) const FIRST_BYTE: u64 = 1;
+pub const FIRST_BYTE: u64 = 1;
 /// Number of segments that leave unpaced at first: those of an initial window (Linux).
 const UNPACED: u64 = 9;
 /// After more SYN retransmissions than this, the initial window is one segment (RFC 6928 §2).
-pub(crate) const FORGIVEN_SYN_RETRANSMITS: u64 = 1;
+pub const FORGIVEN_SYN_RETRANSMITS: u64 = 1;
 
 /// State of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub enum State {
+    /// The connection is not open yet.
     Closed,
+    /// The SYN was sent or is due.
     SynSent,
+    /// Data may be sent.
     Established,
 }
 
 /// State of loss recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Phase {
+pub enum Phase {
     /// Nothing is known to be lost.
     Open,
     /// Fast recovery (RFC 6675 §5, RFC 6582 §3.2).
@@ -67,7 +71,7 @@ pub(crate) enum Phase {
 
 /// What the timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// Retransmission, SYN or persist timer.
     Timeout,
     /// Tail loss probe (RFC 8985 §7).
@@ -78,111 +82,130 @@ pub(crate) enum Purpose {
     Early,
 }
 
-/// The shared part of a sender, with congestion controller `C`.
+/// The shared part of a sender, with its congestion controller.
 ///
 /// The fields that every ACK and every transmission need come first and lie together. With
 /// thousands of connections each one has left the cache when its turn comes, so that its cost is
 /// the number of cache lines that it touches.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Core<C> {
-    pub(crate) state: State,
-    pub(crate) phase: Phase,
-    pub(crate) purpose: Purpose,
-    pub(crate) ack_due: bool,
-    pub(crate) syn_due: bool,
+pub struct Core {
+    /// State of the connection.
+    pub state: State,
+    /// State of loss recovery.
+    pub phase: Phase,
+    /// What the timer is for.
+    pub purpose: Purpose,
+    /// The ACK of the SYN/ACK is to be sent.
+    pub ack_due: bool,
+    /// The SYN is to be sent.
+    pub syn_due: bool,
     /// The oldest segment leaves without room in the window (RFC 6675 §5 step 4.3, RFC 6298 §5.4).
-    pub(crate) front_due: bool,
-    pub(crate) closing: bool,
-    pub(crate) fin_sent: bool,
+    pub front_due: bool,
+    /// The application has no more to send.
+    pub closing: bool,
+    /// The FIN was sent.
+    pub fin_sent: bool,
     /// Both ends agreed on ECN.
-    pub(crate) ecn: bool,
+    pub ecn: bool,
     /// The next new segment reports that the window was reduced (RFC 3168 §6.1.2).
-    pub(crate) cwr_due: bool,
+    pub cwr_due: bool,
     /// The timer is the persist timer (RFC 9293 §3.8.6.1).
-    pub(crate) persisting: bool,
-    pub(crate) probe_due: bool,
+    pub persisting: bool,
+    /// A segment that probes a closed window is to be sent.
+    pub probe_due: bool,
     /// A tail loss probe leaves without room in the window: new data (true) or the last segment
     /// again.
-    pub(crate) tail_due: Option<bool>,
+    pub tail_due: Option<bool>,
     /// The rescue retransmission of this recovery is spent (RFC 6675 §4, NextSeg rule 4).
-    pub(crate) rescued: bool,
+    pub rescued: bool,
     /// No partial ACK came yet in this recovery (RFC 6582 §3.2 step 3).
-    pub(crate) first_partial: bool,
+    pub first_partial: bool,
     /// The controller hears of every ACK.
-    pub(crate) feedback: bool,
+    pub feedback: bool,
     /// The controller sets the window in recovery too.
-    pub(crate) controls_all: bool,
+    pub controls_all: bool,
     /// Segments wait for their departure.
     paced_out: bool,
     /// A burst waits for the next ACK; polling does not release it.
-    pub(crate) awaits_ack: bool,
+    pub awaits_ack: bool,
     /// The host's own queue refused a segment: the next ACK or timer is awaited.
-    pub(crate) refused: bool,
+    pub refused: bool,
     /// Nothing is out, and a segment was refused before.
     refused_alone: bool,
     ts_recent: u32,
-    pub(crate) config: Arc<Config>,
+    /// The settings.
+    pub config: Arc<Config>,
     /// SND.UNA (RFC 9293 §3.3.1).
-    pub(crate) snd_una: u64,
+    pub snd_una: u64,
     /// SND.NXT (RFC 9293 §3.3.1).
-    pub(crate) snd_nxt: u64,
-    pub(crate) cwnd: u64,
-    pub(crate) ssthresh: u64,
+    pub snd_nxt: u64,
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Slow-start threshold in bytes.
+    pub ssthresh: u64,
     /// Payload of a full segment in bytes.
-    pub(crate) mss: u64,
-    pub(crate) duplicate_acks: u64,
+    pub mss: u64,
+    /// Number of duplicate ACKs since the last ACK of new data.
+    pub duplicate_acks: u64,
     /// Sequence number after the last byte that the application wrote.
-    pub(crate) data_end: u64,
+    pub data_end: u64,
     /// Right edge of the receiver's window.
-    pub(crate) window_edge: u64,
+    pub window_edge: u64,
     /// Largest window that the receiver ever offered.
-    pub(crate) max_window: u64,
-    pub(crate) timer: Option<Instant>,
-    pub(crate) last_sent: Instant,
+    pub max_window: u64,
+    /// When the timer runs out.
+    pub timer: Option<Instant>,
+    /// When the last segment was sent.
+    pub last_sent: Instant,
     /// Bytes that limited transmit sent (RFC 5681 §3.2 step 2).
-    pub(crate) limited: u64,
+    pub limited: u64,
     /// With pacing: bytes per second.
-    pub(crate) pace: Option<u64>,
+    pub pace: Option<u64>,
     pub(crate) rates: Option<Box<Rates>>,
     /// SND.NXT when a tail loss probe was sent whose answer is awaited; whether it was a
     /// retransmission.
-    pub(crate) probed: Option<(u64, bool)>,
-    pub(crate) rtt: RttEstimator,
-    pub(crate) scoreboard: Scoreboard,
-    pub(crate) stats: SenderStats,
-    pub(crate) controller: C,
+    pub probed: Option<(u64, bool)>,
+    /// Round-trip times and the retransmission timeout.
+    pub rtt: RttEstimator,
+    /// The segments that are out.
+    pub scoreboard: Scoreboard,
+    /// Counters since the start.
+    pub stats: SenderStats,
+    /// The congestion controller.
+    pub controller: AnyCongestionControl,
     /// Sequence number that recovery has to pass to end (RecoveryPoint, RFC 6675 §2; recover, RFC
     /// 6582 §3.1).
-    pub(crate) recovery_point: u64,
+    pub recovery_point: u64,
     /// SND.NXT at the last window reduction: a mark on an older segment is part of the same event
     /// (RFC 3168 §6.1.2).
-    pub(crate) reduction_point: u64,
-    pub(crate) prr: Prr,
+    pub reduction_point: u64,
+    /// Proportional rate reduction of the present recovery.
+    pub prr: Prr,
     /// SND.UNA at the last timeout (RFC 5681 §3.1: a repeated timeout leaves ssthresh).
-    pub(crate) timed_out_at: Option<u64>,
+    pub timed_out_at: Option<u64>,
     /// With pacing: when the next segment may leave.
     next_departure: Instant,
     /// How late the last burst left, compared with its pacing time.
     late_by: Duration,
     /// Segments of this burst that have not left yet.
-    pub(crate) burst: u32,
+    pub burst: u32,
     /// No segment of this burst has left yet.
     burst_begins: bool,
     /// This burst has more than one segment.
     burst_of_several: bool,
     /// The application writes into a buffer of limited size.
-    pub(crate) is_buffered: bool,
+    pub is_buffered: bool,
     send_buffer: Option<Box<SendBuffer>>,
     plain_buffer: Option<Box<PlainBuffer>>,
     hystart: Option<Box<HyStartPlusPlus>>,
     /// Segments in the host's own queue, as far as the host says so.
-    pub(crate) in_host: u64,
+    pub in_host: u64,
 }
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// Of a connection that is not open yet. `config` is valid.
-    pub(crate) fn new(config: Arc<Config>, controller: C, mut scoreboard: Scoreboard) -> Self {
+    pub fn new(config: Arc<Config>, controller: AnyCongestionControl, mut scoreboard: Scoreboard) -> Self {
         let mss = u64::from(config.payload());
         let about = controller.about();
         let pace = controller.pacing().rate;
@@ -257,7 +280,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Opens the connection. Returns false if it was open already.
-    pub(crate) fn open(&mut self, now: Instant) {
+    pub fn open(&mut self, now: Instant) {
         if self.state == State::Closed {
             self.state = State::SynSent;
             self.syn_due = true;
@@ -267,7 +290,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// The application has `bytes` more to send.
-    pub(crate) fn write(&mut self, bytes: u64) {
+    pub fn write(&mut self, bytes: u64) {
         if !self.closing {
             self.data_end = self.data_end.saturating_add(bytes);
             self.awaits_ack = false;
@@ -276,7 +299,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// The application takes back unsent bytes, except `kept` ones that the stack does not return.
-    pub(crate) fn take_back(&mut self, kept: u64) {
+    pub fn take_back(&mut self, kept: u64) {
         self.data_end = self.data_end.min(self.snd_nxt.max(FIRST_BYTE) + kept);
         if let Some(buffer) = &mut self.send_buffer {
             buffer.take_back(self.data_end);
@@ -288,26 +311,26 @@ impl<C: CongestionControl> Core<C> {
 
     /// False while the host's own queue holds so much of the connection that nothing is sent again.
     #[inline]
-    pub(crate) fn may_resend(&self) -> bool {
+    pub fn may_resend(&self) -> bool {
         let is_full = |buffer: &PlainBuffer| buffer.is_full_of(self.in_host, self.snd_una, self.mss);
         self.in_host == 0 || !self.plain_buffer.as_deref().is_some_and(is_full)
     }
 
     /// The application has no more to send.
-    pub(crate) fn close(&mut self) {
+    pub fn close(&mut self) {
         self.closing = true;
         self.awaits_ack = false;
     }
 
     /// True if the timer has run out.
     #[inline]
-    pub(crate) fn is_timer_due(&self, now: Instant) -> bool {
+    pub fn is_timer_due(&self, now: Instant) -> bool {
         self.timer.is_some_and(|due| now >= due)
     }
 
     /// When [`is_timer_due`](Self::is_timer_due) or the pacing changes without an ACK.
     #[inline]
-    pub(crate) fn next_event(&self) -> Option<Instant> {
+    pub fn next_event(&self) -> Option<Instant> {
         if self.pace.is_some() && self.paced_out {
             let departure = self.next_departure;
             return Some(self.timer.map_or(departure, |timer| timer.min(departure)));
@@ -317,7 +340,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// True if pacing holds the next segment back.
     #[inline]
-    pub(crate) fn is_held_by_pacing(&mut self, now: Instant) -> bool {
+    pub fn is_held_by_pacing(&mut self, now: Instant) -> bool {
         if self.pace.is_some() && self.state == State::Established && !self.ack_due && self.burst == 0 {
             let was_paced_out = core::mem::replace(&mut self.paced_out, now < self.next_departure);
             if self.paced_out {
@@ -330,7 +353,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// The ACK of the SYN/ACK, if it is due.
     #[inline]
-    pub(crate) fn due_ack(&mut self, now: Instant) -> Option<Segment> {
+    pub fn due_ack(&mut self, now: Instant) -> Option<Segment> {
         if !self.ack_due {
             return None;
         }
@@ -341,34 +364,42 @@ impl<C: CongestionControl> Core<C> {
 
     /// Sets the timer to run out `wait` from now.
     #[inline]
-    pub(crate) fn set_timer(&mut self, now: Instant, wait: Duration) {
+    pub fn set_timer(&mut self, now: Instant, wait: Duration) {
         self.timer = Some(self.config.timers.expiry(now, wait));
     }
 
     /// Sets the timer to the retransmission timeout from now.
     #[inline]
-    pub(crate) fn set_retransmission_timer(&mut self, now: Instant) {
+    pub fn set_retransmission_timer(&mut self, now: Instant) {
         self.set_timer(now, self.rtt.rto());
     }
 
     /// Data, or the FIN, that was never sent.
     #[inline]
-    pub(crate) fn has_new(&self) -> bool {
+    pub fn has_new(&self) -> bool {
         self.snd_nxt < self.data_end || (self.closing && !self.fin_sent)
     }
 
     /// Notifies the rate estimator that nothing more is sent now. `limited`: because of the window.
     #[inline]
-    pub(crate) fn note_app_limit(&mut self, pipe: u64, limited: bool) {
+    pub fn note_app_limit(&mut self, pipe: u64, limited: bool) {
         if let Some(rates) = &mut self.rates {
             let has_all = self.snd_nxt >= self.data_end;
             rates.note_app_limited(has_all && !limited && pipe < self.cwnd, pipe);
         }
     }
 
+    /// `bytes` more are taken for lost: delivery rate samples report them.
+    #[inline]
+    pub fn note_lost(&mut self, bytes: u64) {
+        if let Some(rates) = &mut self.rates {
+            rates.on_lost(bytes);
+        }
+    }
+
     /// Sends `payload` bytes for the first time.
     #[inline(always)]
-    pub(crate) fn first_transmission(&mut self, now: Instant, payload: u64) -> Segment {
+    pub fn first_transmission(&mut self, now: Instant, payload: u64) -> Segment {
         let seq = self.snd_nxt;
         let mut flags = Flags::ACK;
         let mut len = payload;
@@ -404,7 +435,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Prepares the segment at `position` to be sent again. The scoreboard is updated afterwards.
     #[inline]
-    pub(crate) fn begin_retransmission(&mut self, now: Instant, position: u64) {
+    pub fn begin_retransmission(&mut self, now: Instant, position: u64) {
         if let Some(rates) = &mut self.rates {
             rates.on_resent(now, position);
         }
@@ -414,7 +445,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Sends a segment again that the scoreboard has marked as sent.
-    pub(crate) fn retransmission(&mut self, now: Instant, record: Record) -> Segment {
+    pub fn retransmission(&mut self, now: Instant, record: Record) -> Segment {
         self.stats.retransmits += 1;
         self.note_sent(now, u64::from(record.len));
         if self.config.rearm_in_recovery && self.config.sack && self.phase == Phase::Recovery {
@@ -433,7 +464,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Starts the persist timer, if no timer runs.
-    pub(crate) fn begin_persisting(&mut self, now: Instant) {
+    pub fn begin_persisting(&mut self, now: Instant) {
         if self.timer.is_none() {
             self.persisting = true;
             self.set_retransmission_timer(now);
@@ -442,7 +473,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Returns a segment with a byte that the receiver has already, so that its ACK announces the
     /// window (RFC 9293 §3.8.6.1 allows a retransmission).
-    pub(crate) fn window_probe(&mut self, now: Instant) -> Segment {
+    pub fn window_probe(&mut self, now: Instant) -> Segment {
         self.stats.window_probes += 1;
         self.persisting = true;
         self.set_retransmission_timer(now);
@@ -502,7 +533,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// The SYN, if it is due.
-    pub(crate) fn syn(&mut self, now: Instant) -> Option<Segment> {
+    pub fn syn(&mut self, now: Instant) -> Option<Segment> {
         if !self.syn_due {
             return None;
         }
@@ -516,7 +547,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Everything that is out and not SACKed is lost with the timeout, except segments sent after
     /// `recent`.
-    pub(crate) fn lose_all(&mut self, recent: Instant) {
+    pub fn lose_all(&mut self, recent: Instant) {
         let pipe = self.scoreboard.pipe();
         self.scoreboard.time_out(recent, self.config.forget_on_timeout);
         self.probed = None;
@@ -531,7 +562,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// The retransmission timeout as counted from when the oldest segment was sent.
-    pub(crate) fn timeout_of_front(&self, now: Instant) -> Instant {
+    pub fn timeout_of_front(&self, now: Instant) -> Instant {
         self.config.timers.expiry(now, self.wait_of_front(now))
     }
 
@@ -543,7 +574,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Asks the controller for the slow-start threshold and notes that the window was reduced. The
     /// bytes in flight are those before this ACK, which acknowledged `acked` bytes.
-    pub(crate) fn reduced_window(&mut self, now: Instant, signal: Signal, acked: u64) -> u64 {
+    pub fn reduced_window(&mut self, now: Instant, signal: Signal, acked: u64) -> u64 {
         self.reduction_point = self.snd_nxt;
         self.cwr_due = self.ecn;
         let event = self.congestion(now, signal, acked);
@@ -551,7 +582,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Returns the congestion event for the controller.
-    pub(crate) fn congestion(&self, now: Instant, signal: Signal, acked: u64) -> Congestion {
+    pub fn congestion(&self, now: Instant, signal: Signal, acked: u64) -> Congestion {
         Congestion {
             now,
             signal,
@@ -565,14 +596,14 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Reduces the window at once, and sets the threshold to it in whole segments (ns-2's agents).
-    pub(crate) fn halve(&mut self, now: Instant, signal: Signal) {
+    pub fn halve(&mut self, now: Instant, signal: Signal) {
         self.cwnd = self.reduced_window(now, signal, 0);
         self.ssthresh = (self.cwnd - self.cwnd % self.mss).max(2 * self.mss);
     }
 
     /// The time from the tick before `sent` to the tick before `now`, by the coarse clock of
     /// [`Config::tick`].
-    pub(crate) fn between_ticks(&self, sent: Instant, now: Instant) -> Duration {
+    pub fn between_ticks(&self, sent: Instant, now: Instant) -> Duration {
         let tick = self.config.tick.as_nanos().max(1);
         let ticks = |at: Instant| (at + self.config.tick_phase).as_nanos() / tick;
         Duration::from_nanos((ticks(now) - ticks(sent)) * tick)
@@ -581,6 +612,6 @@ impl<C: CongestionControl> Core<C> {
 
 /// The length of a segment, which [`Config::check`] keeps below 2^16.
 #[inline]
-pub(crate) fn narrow(len: u64) -> u32 {
+pub fn narrow(len: u64) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }

@@ -1,13 +1,13 @@
 //! Profiles: the settings of sender and receiver that a system had, as one table.
 //!
-//! Each stack's file has the profiles of its stack. [`profiles`](crate::profiles()) lists all of
-//! them.
+//! Each stack's file has the profiles of its stack. [`profiles`](crate::profiles()) lists those of
+//! the stacks of this crate, and a [`Catalogue`](crate::Catalogue) those of other crates too.
 
 use crate::config::Config;
 use crate::registry::AnyCongestionControl;
 
 /// The settings of one system.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Profile {
     /// Its name.
     pub name: &'static str,
@@ -23,11 +23,18 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Returns a fresh congestion controller of this name, in this profile's variant; `None` if
-    /// there is none.
+    /// Returns a fresh congestion controller of this crate with this name, in this profile's
+    /// variant; `None` if there is none.
+    /// [`Catalogue::controller_in`](crate::Catalogue::controller_in) knows those of other crates
+    /// too.
     #[must_use]
     pub fn controller(&self, name: &str) -> Option<AnyCongestionControl> {
-        let variant = self.controllers.iter().find(|(plain, _)| *plain == name);
-        AnyCongestionControl::by_name(variant.map_or(name, |(_, variant)| variant))
+        AnyCongestionControl::by_name(self.variant(name))
+    }
+
+    /// Returns the name of the controller that stands for the one called `name` in this profile.
+    #[must_use]
+    pub fn variant<'n>(&self, name: &'n str) -> &'n str {
+        self.controllers.iter().find(|(plain, _)| *plain == name).map_or(name, |(_, variant)| variant)
     }
 }

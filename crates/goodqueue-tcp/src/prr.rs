@@ -2,7 +2,7 @@
 
 /// State of one recovery, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Prr {
+pub struct Prr {
     /// Delivered to the receiver since recovery began.
     delivered: u64,
     /// Sent since recovery began.
@@ -15,21 +15,23 @@ pub(crate) struct Prr {
 
 /// An ACK in recovery, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
+pub struct Progress {
     /// Newly acknowledged, cumulatively or selectively (DeliveredData).
-    pub(crate) delivered: u64,
+    pub delivered: u64,
     /// Estimate of the bytes in the network.
-    pub(crate) pipe: u64,
-    pub(crate) ssthresh: u64,
-    pub(crate) mss: u64,
+    pub pipe: u64,
+    /// Slow-start threshold in bytes, to which the window falls.
+    pub ssthresh: u64,
+    /// Payload of a full segment in bytes.
+    pub mss: u64,
     /// The ACK advanced and showed no further loss (SafeACK).
-    pub(crate) safe: bool,
+    pub safe: bool,
 }
 
 impl Prr {
     /// Recovery begins with `in_flight` bytes sent and not cumulatively acknowledged, of which
     /// `sacked` had been selectively acknowledged before the ACK that began it.
-    pub(crate) fn begin(in_flight: u64, sacked: u64) -> Self {
+    pub fn begin(in_flight: u64, sacked: u64) -> Self {
         Self {
             delivered: 0,
             out: 0,
@@ -39,12 +41,12 @@ impl Prr {
     }
 
     /// Recovery from a window of `cwnd` bytes, in whole segments, as Linux has it.
-    pub(crate) fn begin_whole(cwnd: u64) -> Self {
+    pub fn begin_whole(cwnd: u64) -> Self {
         Self { delivered: 0, out: 0, recover_fs: cwnd.max(1), whole_segments: true }
     }
 
     /// Returns the window in bytes until the next ACK.
-    pub(crate) fn on_ack(&mut self, ack: &Progress) -> u64 {
+    pub fn on_ack(&mut self, ack: &Progress) -> u64 {
         self.delivered += ack.delivered;
         let send = if ack.pipe > ack.ssthresh {
             let share = self.delivered.saturating_mul(ack.ssthresh).div_ceil(self.recover_fs);
@@ -61,13 +63,14 @@ impl Prr {
         ack.pipe.saturating_add(send)
     }
 
+    /// A segment of `len` bytes was sent in recovery.
     #[inline]
-    pub(crate) fn on_sent(&mut self, len: u64) {
+    pub fn on_sent(&mut self, len: u64) {
         self.out += len;
     }
 
     /// It was not sent after all.
-    pub(crate) fn take_back(&mut self, len: u64) {
+    pub fn take_back(&mut self, len: u64) {
         self.out = self.out.saturating_sub(len);
     }
 }

@@ -7,11 +7,11 @@ use crate::segment::{MAX_SACK_BLOCKS, SackBlocks};
 /// Largest number of separate ranges. A segment that would begin another range is dropped. The
 /// limit bounds memory (256 KiB) and work if a sender leaves out every other byte. A window of 90
 /// MB in which every second segment is lost fits.
-pub(crate) const MAX_RANGES: usize = 16_384;
+pub const MAX_RANGES: usize = 16_384;
 
 /// Ranges of sequence numbers beyond the data in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reassembly {
+pub struct Reassembly {
     /// Ranges in order, with gaps between them.
     ranges: Vec<(u64, u64)>,
     /// A sequence number in each of the ranges reported last, the most recent first.
@@ -25,7 +25,7 @@ pub(crate) struct Reassembly {
 
 /// The fate of a segment that did not come in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Stored {
+pub enum Stored {
     /// At least a part is new and was kept.
     New,
     /// All of its data was here already.
@@ -37,34 +37,35 @@ pub(crate) enum Stored {
 impl Reassembly {
     /// Returns a store that reports only the three ranges that received a segment last, as ns-2's
     /// sink does (tcp-sink.cc).
-    pub(crate) fn forgetful() -> Self {
+    pub fn forgetful() -> Self {
         Self { is_forgetful: true, ..Self::default() }
     }
 
     /// Returns a store that reports the ranges that began last, as the reassembly queue of ns-2's
     /// FullTcp does (rq.cc). Where two ranges merge, the beginning of the lower one counts.
-    pub(crate) fn in_order_of_creation() -> Self {
+    pub fn in_order_of_creation() -> Self {
         Self { created: Some(Vec::new()), ..Self::default() }
     }
 
+    /// Returns true if no data is held beyond a gap.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// Returns the first range.
     #[inline]
-    pub(crate) fn first(&self) -> Option<&(u64, u64)> {
+    pub fn first(&self) -> Option<&(u64, u64)> {
         self.ranges.first()
     }
 
     /// Returns the number of bytes in all ranges.
-    pub(crate) fn held(&self) -> u64 {
+    pub fn held(&self) -> u64 {
         self.ranges.iter().map(|range| range.1 - range.0).sum()
     }
 
     /// Keeps `start..end`.
-    pub(crate) fn insert(&mut self, start: u64, end: u64) -> Stored {
+    pub fn insert(&mut self, start: u64, end: u64) -> Stored {
         // Ranges `low..high` overlap or touch the new one.
         let low = self.ranges.partition_point(|range| range.1 < start);
         let touching = self.ranges.iter().skip(low).take_while(|range| range.0 <= end).count();
@@ -92,14 +93,14 @@ impl Reassembly {
 
     /// Returns true if `start..end` overlaps or touches one of the two ranges reported last, or if
     /// there is at most one range.
-    pub(crate) fn is_usual(&self, start: u64, end: u64) -> bool {
+    pub fn is_usual(&self, start: u64, end: u64) -> bool {
         let mut reported = self.recent.iter().flatten().filter_map(|&seq| self.range_of(seq)).take(2);
         self.ranges.len() < 2 || reported.any(|range| start <= range.1 && range.0 <= end)
     }
 
     /// Everything below `next` is in order now. Removes the ranges that it reaches and returns the
     /// end of the data in order.
-    pub(crate) fn advance(&mut self, next: u64) -> u64 {
+    pub fn advance(&mut self, next: u64) -> u64 {
         let reached = self.ranges.iter().take_while(|range| range.0 <= next).count();
         let mut end = next;
         for range in self.ranges.drain(..reached) {
@@ -116,14 +117,14 @@ impl Reassembly {
     }
 
     /// Returns the range that holds `seq`.
-    pub(crate) fn range_of(&self, seq: u64) -> Option<(u64, u64)> {
+    pub fn range_of(&self, seq: u64) -> Option<(u64, u64)> {
         let index = self.ranges.partition_point(|range| range.1 <= seq);
         self.ranges.get(index).copied().filter(|range| range.0 <= seq)
     }
 
     /// Returns the blocks of an ACK: `first` (a DSACK) if given, then the ranges reported last,
     /// then any others (RFC 2018 §4).
-    pub(crate) fn blocks(&self, ack: u64, first: Option<(u64, u64)>) -> SackBlocks {
+    pub fn blocks(&self, ack: u64, first: Option<(u64, u64)>) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         if let Some((start, end)) = first {
             blocks.push(ack, start, end);

@@ -24,11 +24,11 @@ impl Receiver {
     /// A receiver that waits for a SYN.
     ///
     /// # Errors
-    /// See [`Config::check`].
+    /// See [`Config::check`]; or the description of the stack has no code.
     pub fn new(config: impl Into<Arc<Config>>) -> Result<Self, ConfigError> {
         let config = config.into();
         config.check()?;
-        let (answer, intake) = AnyAnswer::new(config);
+        let (answer, intake) = AnyAnswer::new(config)?;
         Ok(Self { answer, intake })
     }
 

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use goodqueue::{ConfigError, Duration, Instant};
 
 use crate::config::Config;
+use crate::congestion::own::Own;
 use crate::congestion::parameter::Value;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Controller, Feedback, Needs, Pacing, Window,
@@ -15,32 +16,32 @@ use crate::congestion::{
 /// Writes the enum over all controllers and the dispatch.
 macro_rules! controllers {
     ($($name:ident = $controller:ty;)+) => {
-        /// All controllers, in the order of the list.
-        pub const CONTROLLERS: &[About] = &[$(<$controller>::ABOUT),+];
+        /// The controllers of this crate, in the order of the list.
+        pub const CONTROLLERS: &[About] = &[$(<$controller as Controller>::ABOUT),+];
 
-        /// Any controller, chosen at run time. One branch per call; no allocation, no virtual
-        /// table.
+        /// The controllers of this crate with the functions that make them.
+        pub(crate) const KNOWN: &[Known] = &[$(Known {
+            about: &<$controller as Controller>::ABOUT,
+            make: || AnyCongestionControl::$name(<$controller>::default()),
+        }),+];
+
+        /// Any controller, chosen at run time. A controller of this crate costs one branch per
+        /// call; it needs no allocation and no virtual table.
         #[derive(Clone, Debug)]
         #[expect(missing_docs, reason = "each arm is the controller of its name")]
         pub enum AnyCongestionControl {
-            $($name($controller)),+
+            $($name($controller),)+
+            /// A controller of another crate, called through a virtual table.
+            Own(Own),
         }
 
         impl AnyCongestionControl {
-            /// A fresh controller of this name; `None` if there is none.
+            /// Returns the description of the controller, and what it needs of its sender.
             #[must_use]
-            pub fn by_name(name: &str) -> Option<Self> {
-                $(if name == <$controller>::ABOUT.name {
-                    return Some(Self::$name(<$controller>::default()));
-                })+
-                None
-            }
-
-            /// What this controller is, and what it asks of its sender.
-            #[must_use]
-            pub const fn about(&self) -> &'static About {
+            pub fn about(&self) -> &'static About {
                 match self {
-                    $(Self::$name(_) => &<$controller>::ABOUT),+
+                    $(Self::$name(_) => &<$controller as Controller>::ABOUT,)+
+                    Self::Own(controller) => controller.about(),
                 }
             }
 
@@ -57,69 +58,75 @@ macro_rules! controllers {
                 };
                 found.check(value)?;
                 match self {
-                    $(Self::$name(controller) => Controller::set(controller, parameter, value)),+
+                    $(Self::$name(controller) => Controller::set(controller, parameter, value),)+
+                    Self::Own(controller) => controller.set(parameter, value),
                 }
                 Ok(())
             }
         }
 
         impl CongestionControl for AnyCongestionControl {
-            fn about(&self) -> &'static About {
-                self.about()
-            }
-
             #[inline]
             fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
                 match self {
-                    $(Self::$name(controller) => controller.on_ack(ack, cwnd)),+
+                    $(Self::$name(controller) => controller.on_ack(ack, cwnd),)+
+                    Self::Own(controller) => controller.on_ack(ack, cwnd),
                 }
             }
 
             fn on_congestion(&mut self, event: &Congestion) -> u64 {
                 match self {
-                    $(Self::$name(controller) => controller.on_congestion(event)),+
+                    $(Self::$name(controller) => controller.on_congestion(event),)+
+                    Self::Own(controller) => controller.on_congestion(event),
                 }
             }
 
             fn on_idle(&mut self, now: Instant, idle: Duration) {
                 match self {
-                    $(Self::$name(controller) => controller.on_idle(now, idle)),+
+                    $(Self::$name(controller) => controller.on_idle(now, idle),)+
+                    Self::Own(controller) => controller.on_idle(now, idle),
                 }
             }
 
             fn on_start(&mut self, now: Instant, pause: Duration) {
                 match self {
-                    $(Self::$name(controller) => controller.on_start(now, pause)),+
+                    $(Self::$name(controller) => controller.on_start(now, pause),)+
+                    Self::Own(controller) => controller.on_start(now, pause),
                 }
             }
 
             fn on_timeout(&mut self, lost: u64) {
                 match self {
-                    $(Self::$name(controller) => controller.on_timeout(lost)),+
+                    $(Self::$name(controller) => controller.on_timeout(lost),)+
+                    Self::Own(controller) => controller.on_timeout(lost),
                 }
             }
 
             fn on_undo(&mut self) {
                 match self {
-                    $(Self::$name(controller) => controller.on_undo()),+
+                    $(Self::$name(controller) => controller.on_undo(),)+
+                    Self::Own(controller) => controller.on_undo(),
                 }
             }
 
             fn pacing(&self) -> Pacing {
                 match self {
-                    $(Self::$name(controller) => controller.pacing()),+
+                    $(Self::$name(controller) => controller.pacing(),)+
+                    Self::Own(controller) => controller.pacing(),
                 }
             }
 
             fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
                 match self {
-                    $(Self::$name(controller) => controller.on_feedback(feedback, window)),+
+                    $(Self::$name(controller) => controller.on_feedback(feedback, window),)+
+                    Self::Own(controller) => controller.on_feedback(feedback, window),
                 }
             }
 
             fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
                 match self {
-                    $(Self::$name(controller) => controller.on_loss_after_mark(event)),+
+                    $(Self::$name(controller) => controller.on_loss_after_mark(event),)+
+                    Self::Own(controller) => controller.on_loss_after_mark(event),
                 }
             }
         }
@@ -132,21 +139,66 @@ macro_rules! controllers {
     };
 }
 
+impl AnyCongestionControl {
+    /// Returns a fresh controller of this crate with this name; `None` if there is none. A
+    /// [`Catalogue`](crate::Catalogue) knows those of other crates too.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        KNOWN.iter().find(|known| known.about.name == name).map(Known::make)
+    }
+}
+
+impl From<Own> for AnyCongestionControl {
+    fn from(controller: Own) -> Self {
+        Self::Own(controller)
+    }
+}
+
+/// A controller with a name.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    about: &'static About,
+    make: fn() -> AnyCongestionControl,
+}
+
+impl Known {
+    /// Returns a controller of another crate.
+    pub(crate) const fn own<C: Controller>() -> Self {
+        Self { about: &C::ABOUT, make: || AnyCongestionControl::Own(Own::new(C::default())) }
+    }
+
+    /// Returns the description of the controller.
+    #[must_use]
+    pub const fn about(&self) -> &'static About {
+        self.about
+    }
+
+    /// Returns a fresh controller.
+    #[must_use]
+    pub fn make(&self) -> AnyCongestionControl {
+        (self.make)()
+    }
+}
+
+/// Two are equal if they have the same name.
+impl PartialEq for Known {
+    fn eq(&self, other: &Self) -> bool {
+        self.about.name == other.about.name
+    }
+}
+
+impl Eq for Known {}
+
 controllers! {
     NewReno = crate::congestion::new_reno::NewReno;
-    NewRenoNs2 = crate::congestion::new_reno_ns2::NewRenoNs2;
     Cubic = crate::congestion::cubic::Cubic;
     CubicLinux = crate::congestion::cubic_linux::CubicLinux;
-    CubicNs2 = crate::congestion::cubic_ns2::CubicNs2;
     Reno = crate::congestion::reno::Reno;
     Dctcp = crate::congestion::dctcp::Dctcp;
     Vegas = crate::congestion::vegas::Vegas;
     Ledbat = crate::congestion::ledbat::Ledbat;
-    LedbatUtp = crate::congestion::ledbat_utp::LedbatUtp;
-    LedbatNs2 = crate::congestion::ledbat_ns2::LedbatNs2;
     TcpLp = crate::congestion::tcp_lp::TcpLp;
-    Nice = crate::congestion::nice::Nice<false>;
-    NiceNs2 = crate::congestion::nice::Nice<true>;
+    Nice = crate::congestion::nice::Nice;
     Compound = crate::congestion::compound::Compound;
     Bbr = crate::congestion::bbr::Bbr;
     Fixed = crate::congestion::fixed::Fixed;
@@ -162,18 +214,17 @@ fn one_of(names: &[&str]) -> String {
 }
 
 impl Config {
-    /// These settings with what the controller called `name` needs beside them: timestamps, or ECN
-    /// with accurate echo.
+    /// Returns these settings with what a controller needs beside them: timestamps, or ECN with
+    /// accurate echo.
     #[must_use]
-    pub fn suited_to(mut self, name: &str) -> Self {
-        let needs = CONTROLLERS.iter().find(|about| about.name == name).map(|about| about.needs);
+    pub const fn suited_to(mut self, needs: Needs) -> Self {
         match needs {
-            Some(Needs::Timestamps) => self.timestamps = true,
-            Some(Needs::AccurateEcn) => {
+            Needs::Timestamps => self.timestamps = true,
+            Needs::AccurateEcn => {
                 self.ecn = true;
                 self.accurate_ecn_echo = true;
             }
-            Some(Needs::Nothing) | None => {}
+            Needs::Nothing => {}
         }
         self
     }

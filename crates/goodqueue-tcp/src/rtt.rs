@@ -13,8 +13,9 @@ const AFTER_SYN_TIMEOUT: Duration = Duration::from_secs(3);
 
 const MILLISECOND: u64 = 1_000_000;
 
+/// Round-trip times of a connection, and its retransmission timeout.
 #[derive(Clone, Debug)]
-pub(crate) struct RttEstimator {
+pub struct RttEstimator {
     /// None before the first sample.
     srtt: Option<Duration>,
     rttvar: Duration,
@@ -72,7 +73,8 @@ struct Deviation {
 }
 
 impl RttEstimator {
-    pub(crate) fn new(config: Arc<Config>) -> Self {
+    /// Returns an estimator without samples.
+    pub fn new(config: Arc<Config>) -> Self {
         Self {
             srtt: None,
             rttvar: Duration::ZERO,
@@ -93,13 +95,13 @@ impl RttEstimator {
     /// Takes a sample from a segment that was sent once (Karn's algorithm, RFC 6298 §3) and undoes
     /// the back-off.
     #[inline]
-    pub(crate) fn sample(&mut self, rtt: Duration) {
+    pub fn sample(&mut self, rtt: Duration) {
         self.take(rtt, 0, 0);
     }
 
     /// After the handshake's sample: earlier connections to the same host had this RTT and this
     /// mean deviation.
-    pub(crate) fn remember(&mut self) {
+    pub fn remember(&mut self) {
         let known = self.config.remembered_rtt;
         let Some(srtt) = self.srtt else { return };
         let Rule::PeakDeviation(deviation) = &mut self.rule else { return };
@@ -114,7 +116,7 @@ impl RttEstimator {
 
     /// The same; `una` and `next` are SND.UNA and SND.NXT, which mark round trips.
     #[inline]
-    pub(crate) fn take(&mut self, rtt: Duration, una: u64, next: u64) {
+    pub fn take(&mut self, rtt: Duration, una: u64, next: u64) {
         self.min_rtt = self.min_rtt.min(rtt);
         let tick = self.config.tick.as_nanos();
         let r = if tick == 0 { rtt.as_nanos() } else { rtt.as_nanos().div_ceil(tick) * tick };
@@ -252,18 +254,18 @@ impl RttEstimator {
     }
 
     /// Least RTT seen; `MAX` before the first sample.
-    pub(crate) fn min_rtt(&self) -> Duration {
+    pub fn min_rtt(&self) -> Duration {
         self.min_rtt
     }
 
     /// A sample that counts for the least RTT only.
     #[inline]
-    pub(crate) fn note_least(&mut self, rtt: Duration) {
+    pub fn note_least(&mut self, rtt: Duration) {
         self.min_rtt = self.min_rtt.min(rtt);
     }
 
     /// Doubles the RTO (RFC 6298 §5.5); it stays so until the next sample.
-    pub(crate) fn back_off(&mut self) {
+    pub fn back_off(&mut self) {
         self.rto = self.rto.saturating_mul(2).min(self.config.max_rto);
         if let Rule::Ticks(ticks) | Rule::StampedTicks(ticks) = &mut self.rule {
             ticks.back_off = ticks.back_off.saturating_mul(2);
@@ -275,19 +277,19 @@ impl RttEstimator {
     }
 
     /// Takes the last doubling back, since its retransmission was not sent.
-    pub(crate) fn take_back_off(&mut self) {
+    pub fn take_back_off(&mut self) {
         self.rto = Duration::from_nanos(self.rto.as_nanos() / 2).max(self.base);
     }
 
     /// Data transmission begins after a SYN that timed out and gave no sample (RFC 6298 §5.7).
-    pub(crate) fn restart_after_syn_timeout(&mut self) {
+    pub fn restart_after_syn_timeout(&mut self) {
         if self.srtt.is_none() {
             self.set_rto(AFTER_SYN_TIMEOUT);
         }
     }
 
     /// Ends the back-off of the persist timer.
-    pub(crate) fn clear_back_off(&mut self) {
+    pub fn clear_back_off(&mut self) {
         self.rto = self.base;
         if let Rule::StampedTicks(ticks) = &mut self.rule {
             ticks.back_off = 1;
@@ -295,18 +297,20 @@ impl RttEstimator {
     }
 
     /// Returns the timeout without bounds and back-off, by ns-2's rule (`t_rtxcur_`).
-    pub(crate) fn unbounded(&self) -> Duration {
+    pub fn unbounded(&self) -> Duration {
         match &self.rule {
             Rule::Ticks(ticks) if self.srtt.is_some() => ticks.unbounded,
             _ => self.base,
         }
     }
 
-    pub(crate) fn srtt(&self) -> Option<Duration> {
+    /// Returns the smoothed RTT; `None` before the first sample.
+    pub fn srtt(&self) -> Option<Duration> {
         self.srtt
     }
 
-    pub(crate) fn rto(&self) -> Duration {
+    /// Returns the retransmission timeout, back-off included.
+    pub fn rto(&self) -> Duration {
         self.rto
     }
 }

@@ -29,63 +29,66 @@ mod tests;
 mod timed;
 mod timeout;
 
-pub(crate) use slot::Record;
+pub use slot::Record;
 use slot::{AMBIGUOUS, APART, LOST, RESENT, SACKED, Slot, low};
 
 /// Duplicate acknowledgements that mean loss (RFC 6675 §2).
-pub(crate) const DUP_THRESH: u64 = 3;
+pub const DUP_THRESH: u64 = 3;
 /// Segments that the ring holds before it first grows.
 const INITIAL_CAPACITY: usize = 16;
 
 /// The segments that a cumulative acknowledgement removed from the scoreboard.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Acknowledged {
+pub struct Acknowledged {
     /// Bytes that had not been selectively acknowledged before.
-    pub(crate) delivered: u64,
+    pub delivered: u64,
     /// When the last of the segments was sent, if it can serve as an RTT sample.
-    pub(crate) sent: Option<Instant>,
+    pub sent: Option<Instant>,
     /// When the first of the segments was sent, if it can serve as an RTT sample.
-    pub(crate) first_sent: Option<Instant>,
+    pub first_sent: Option<Instant>,
 }
 
 /// A delivered segment: the one sent last decides which others are lost (RFC 8985 §6.2 step 2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Delivered {
-    pub(crate) sent: Instant,
+pub struct Delivered {
+    /// When it was sent.
+    pub sent: Instant,
     /// Sequence number after it, which orders segments of the same instant.
-    pub(crate) end: u64,
+    pub end: u64,
 }
 
 /// The segments that an ACK delivered, for time-based loss detection.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Arrivals {
+pub struct Arrivals {
     /// The one of them that was sent last.
-    pub(crate) newest: Option<Delivered>,
+    pub newest: Option<Delivered>,
     /// Place and sending time of the highest of them: of the cumulatively acknowledged segments, if
     /// there are any.
-    pub(crate) highest: (u64, Instant),
-    /// When the first and the last that were newly SACKed, and sent but once, were sent.
-    pub(crate) first_sacked: Option<Instant>,
-    pub(crate) last_sacked: Option<Instant>,
-    /// One that was sent but once came after a later one, and by how many segments at most.
-    pub(crate) reordered: bool,
-    pub(crate) displaced: u64,
+    pub highest: (u64, Instant),
+    /// When the first segment was sent that was newly SACKed, and sent but once.
+    pub first_sacked: Option<Instant>,
+    /// When the last segment was sent that was newly SACKed, and sent but once.
+    pub last_sacked: Option<Instant>,
+    /// One that was sent but once came after a later one.
+    pub reordered: bool,
+    /// Largest number of segments by which one that was sent but once came late.
+    pub displaced: u64,
     /// One that was taken for lost came without having been sent again.
-    pub(crate) was_not_lost: bool,
+    pub was_not_lost: bool,
     /// A segment that had been sent again was cumulatively acknowledged; and one beyond the first
     /// segment was.
-    pub(crate) acknowledged_resent: (bool, bool),
+    pub acknowledged_resent: (bool, bool),
 }
 
 /// The result of time-based detection.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Found {
+pub struct Found {
     /// Bytes that were taken for lost, including retransmissions.
-    pub(crate) lost: u64,
+    pub lost: u64,
     /// A retransmission was lost.
-    pub(crate) retransmission: bool,
+    pub retransmission: bool,
     /// Time until the next segment is lost, unless it arrives.
-    pub(crate) next: Option<Duration>,
+    pub next: Option<Duration>,
 }
 
 /// A block of an earlier ACK and the records within it, all of which are marked.
@@ -101,7 +104,7 @@ struct Known {
 /// scoreboard misses the cache.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Scoreboard {
+pub struct Scoreboard {
     /// A power of two of them, never none; position p is at p modulo their number.
     records: Box<[Slot]>,
     /// Position of the oldest record, and of the next to come.
@@ -156,13 +159,13 @@ pub(crate) struct Scoreboard {
 
 impl Scoreboard {
     /// Without losses of its own: the stack decides what is lost.
-    pub(crate) fn of_deciding_stack(mss: u32, seq: u64) -> Self {
+    pub fn of_deciding_stack(mss: u32, seq: u64) -> Self {
         Self { counts: false, ..Self::new(mss, seq, false) }
     }
 
     /// For segments of `mss` bytes, the first of which begins at `seq`. `rack`: losses are found by
     /// time.
-    pub(crate) fn new(mss: u32, seq: u64, rack: bool) -> Self {
+    pub fn new(mss: u32, seq: u64, rack: bool) -> Self {
         Self {
             records: vec![Slot::default(); INITIAL_CAPACITY].into_boxed_slice(),
             first: 0,
@@ -198,7 +201,7 @@ impl Scoreboard {
     /// acknowledge one sent after `stamped`. (The timestamp of a SACK is older than the segments
     /// that it reports, and therefore no evidence.)
     #[inline]
-    pub(crate) fn begin_ack(&mut self, recent: Instant, stamped: Instant) {
+    pub fn begin_ack(&mut self, recent: Instant, stamped: Instant) {
         self.recent = recent;
         self.stamped = stamped.min(recent);
         self.arrivals = Arrivals::default();
@@ -206,25 +209,25 @@ impl Scoreboard {
 
     /// A segment that was SACKed when the timer ran out shows, once it is acknowledged, that the
     /// timeout was wrong (Linux 3.10 to 4.17, by mistake).
-    pub(crate) fn trust_sacked(&mut self) {
+    pub fn trust_sacked(&mut self) {
         self.trusts_sacked = true;
     }
 
     /// The first position is taken: by a SYN that counts as a segment.
-    pub(crate) fn skip_first(&mut self) {
+    pub fn skip_first(&mut self) {
         let places = [&mut self.first, &mut self.next, &mut self.edge, &mut self.resend];
         let marks = [&mut self.high_sacked, &mut self.undecided, &mut self.doubted];
         places.into_iter().chain(marks).for_each(|place| *place = 1);
     }
 
     /// From now on the positions that an ACK delivers are kept.
-    pub(crate) fn keep_log(&mut self) {
+    pub fn keep_log(&mut self) {
         self.log = Some(Vec::new());
         self.watched = true;
     }
 
     /// The positions delivered since the last call.
-    pub(crate) fn drain_log(&mut self) -> impl Iterator<Item = u64> {
+    pub fn drain_log(&mut self) -> impl Iterator<Item = u64> {
         self.log.as_mut().into_iter().flat_map(|log| log.drain(..))
     }
 
@@ -236,46 +239,49 @@ impl Scoreboard {
 
     /// Returns the deliveries of the ACK.
     #[inline]
-    pub(crate) fn arrivals(&self) -> &Arrivals {
+    pub fn arrivals(&self) -> &Arrivals {
         &self.arrivals
     }
 
     /// Bytes sent and not yet cumulatively acknowledged (FlightSize, RFC 5681 §2).
     #[inline]
-    pub(crate) fn outstanding(&self) -> u64 {
+    pub fn outstanding(&self) -> u64 {
         self.outstanding
     }
 
     /// Estimate of the bytes in the network (pipe, RFC 6675 §4).
     #[inline]
-    pub(crate) fn pipe(&self) -> u64 {
+    pub fn pipe(&self) -> u64 {
         self.outstanding - self.sacked - self.lost + self.resent
     }
 
+    /// Returns the bytes that were selectively acknowledged.
     #[inline]
-    pub(crate) fn sacked(&self) -> u64 {
+    pub fn sacked(&self) -> u64 {
         self.sacked
     }
 
     /// True if a retransmission counts as being in the network.
-    pub(crate) fn has_resent(&self) -> bool {
+    pub fn has_resent(&self) -> bool {
         self.resent > 0
     }
 
+    /// Returns the bytes that are taken for lost.
     #[inline]
-    pub(crate) fn lost(&self) -> u64 {
+    pub fn lost(&self) -> u64 {
         self.lost
     }
 
+    /// Returns true if no segment is out.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.first == self.next
     }
 
     /// The segment was sent for the first time. It follows the one before without a gap; `apart`:
     /// in another burst.
     #[inline]
-    pub(crate) fn push(&mut self, len: u32, now: Instant, apart: bool) {
+    pub fn push(&mut self, len: u32, now: Instant, apart: bool) {
         if self.next - self.first == self.records.len() as u64 {
             self.grow();
         }
@@ -291,7 +297,7 @@ impl Scoreboard {
 
     /// Everything below `ack` arrived. A segment acknowledged in part stays as it is.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, ack: u64) -> Acknowledged {
+    pub fn acknowledge(&mut self, ack: u64) -> Acknowledged {
         let mut delivered = 0;
         let mut sent = None;
         let mut ambiguous = false;
@@ -410,7 +416,7 @@ impl Scoreboard {
     }
 
     /// Pipe counted from the records, as RFC 6675 §4 words it; equals [`pipe`](Self::pipe).
-    pub(crate) fn recount_pipe(&self) -> u64 {
+    pub fn recount_pipe(&self) -> u64 {
         let octets = |record: &Slot| {
             let len = record.len();
             let original = if record.is(LOST) { 0 } else { len };

@@ -14,24 +14,27 @@ use crate::stacks::AnyStack;
 
 pub use crate::machinery::stats::SenderStats;
 
-/// The sending end of a connection, with congestion controller `C`. See the [crate's page](crate)
+/// The sending end of a connection, with any congestion controller. See the [crate's page](crate)
 /// for how to drive it. Timers run in [`poll_transmit`](Self::poll_transmit).
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub struct Sender<C = AnyCongestionControl> {
-    core: Core<C>,
+pub struct Sender {
+    core: Core,
     stack: AnyStack,
 }
 
-impl<C: CongestionControl> Sender<C> {
+impl Sender {
     /// A connection that is not open yet.
     ///
     /// # Errors
-    /// See [`Config::check`].
-    pub fn new(config: impl Into<Arc<Config>>, controller: C) -> Result<Self, ConfigError> {
+    /// See [`Config::check`]; or the description of the stack has no code.
+    pub fn new(
+        config: impl Into<Arc<Config>>,
+        controller: impl Into<AnyCongestionControl>,
+    ) -> Result<Self, ConfigError> {
         let config = config.into();
         config.check()?;
-        let (stack, core) = AnyStack::new(config, controller);
+        let (stack, core) = AnyStack::new(config, controller.into())?;
         Ok(Self { core, stack })
     }
 
@@ -125,7 +128,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 }
 
-impl Sender<AnyCongestionControl> {
+impl Sender {
     /// Changes a parameter of the congestion controller while the connection runs. Other state of
     /// the controller stays, except state that follows from the parameter.
     ///
@@ -139,7 +142,7 @@ impl Sender<AnyCongestionControl> {
     }
 }
 
-impl<C> Sender<C> {
+impl Sender {
     /// True once the handshake is done.
     #[must_use]
     pub fn is_established(&self) -> bool {
@@ -236,7 +239,7 @@ impl<C> Sender<C> {
 
     /// The congestion controller.
     #[must_use]
-    pub const fn controller(&self) -> &C {
+    pub const fn controller(&self) -> &AnyCongestionControl {
         &self.core.controller
     }
 

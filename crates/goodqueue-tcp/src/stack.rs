@@ -1,7 +1,83 @@
 //! What a stack is: the sender of some system, which answers events with the help of the shared
 //! [machinery](crate::machinery).
 //!
-//! The provided methods do what the RFCs say. A stack overrides those in which its system differs.
+//! # How to write a stack
+//!
+//! A stack is a type with its own state, in this crate or in another one:
+//!
+//! 1. Implement [`Stack`], its sender. [`Stack::on_ack`] is the only method that a stack must have.
+//!    The provided methods do what the RFCs say; override those in which the system differs. All
+//!    of them borrow the [`Core`], which has the sequence numbers, the scoreboard, the RTT
+//!    estimate, the timer, the window and the controller.
+//! 2. Choose a receiver: [`Standard`](crate::answer::Standard), or a type with the trait
+//!    [`Answer`], whose methods borrow the [`Intake`](crate::intake::Intake).
+//! 3. Implement [`Listed`]: the description, and a profile for each system that used the stack.
+//!    [`StackInfo::origin`] of a stack of another crate is `Origin::of::<MyStack>()`.
+//! 4. Settings that name the description run the stack: `Config { stack: &INFO, ..Config::RFC }`.
+//!    [`Catalogue::with_stack`](crate::Catalogue::with_stack) makes its profiles known by name.
+//!
+//! A stack of this crate costs one branch per event, and the compiler sees through its calls. A
+//! stack of another crate costs one call through a virtual table per event; the calls within the
+//! stack are direct.
+//!
+//! The machinery follows the needs of the stacks, so its functions may change with each minor
+//! version of this crate.
+//!
+//! ```
+//! use goodqueue::Instant;
+//! use goodqueue_tcp::answer::Standard;
+//! use goodqueue_tcp::machinery::Core;
+//! use goodqueue_tcp::stack::{Listed, Stack};
+//! use goodqueue_tcp::{Catalogue, Config, NewReno, Origin, Profile, Segment, Sender, StackInfo};
+//!
+//! /// Sends one segment per round trip.
+//! #[derive(Clone, Debug)]
+//! struct StopAndWait;
+//!
+//! static INFO: StackInfo = StackInfo {
+//!     name: "stop_and_wait",
+//!     summary: "one segment per round trip",
+//!     origin: Origin::of::<StopAndWait>(),
+//!     ..StackInfo::PLAIN
+//! };
+//!
+//! impl Listed for StopAndWait {
+//!     const INFO: &'static StackInfo = &INFO;
+//!     const PROFILES: &'static [Profile] = &[Profile {
+//!         name: "stop_and_wait",
+//!         summary: "one segment per round trip",
+//!         settings: Config { stack: &INFO, iw: 1, sack: false, ..Config::RFC },
+//!         controllers: &[],
+//!         sources: &["RFC 1350 §2"],
+//!     }];
+//!     type Receiver = Standard;
+//! }
+//!
+//! impl Stack for StopAndWait {
+//!     fn new(_config: &Config) -> Self {
+//!         Self
+//!     }
+//!
+//!     fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
+//!         let mut news = core.news_of(segment);
+//!         if news.acked > 0 {
+//!             core.acknowledge(segment.ack, &mut news);
+//!             core.note_progress();
+//!             core.restart_timer(now);
+//!         }
+//!         core.take_window(segment);
+//!         core.cwnd = core.mss;
+//!     }
+//! }
+//!
+//! let catalogue = Catalogue::new().with_stack::<StopAndWait>();
+//! let profile = catalogue.profile("stop_and_wait").expect("it was added");
+//! let sender = Sender::new(profile.settings, NewReno::default())?;
+//! # let _ = sender;
+//! # Ok::<(), goodqueue::ConfigError>(())
+//! ```
+
+use core::fmt::Debug;
 
 use goodqueue::Instant;
 
@@ -20,8 +96,8 @@ use crate::stack_info::StackInfo;
 /// Segments that limited transmit may send beyond the window (RFC 3042 §2).
 const LIMITED_TRANSMIT: u64 = 2;
 
-/// What [`stacks`](crate::stacks) has to know of a stack. Its sender implements this.
-pub(crate) trait Listed {
+/// What lists have to know of a stack. Its sender implements this.
+pub trait Listed: Stack {
     /// The stack as settings know it.
     const INFO: &'static StackInfo;
     /// The settings that systems with this stack had.
@@ -32,7 +108,7 @@ pub(crate) trait Listed {
 }
 
 /// The sender of some system.
-pub(crate) trait Stack<C: CongestionControl>: Sized {
+pub trait Stack: Clone + Debug + Send + Sync + 'static {
     /// Limited transmit without SACK widens the window by the duplicates (RFC 3042).
     const WIDENS_FOR_DUPLICATES: bool = true;
     /// The oldest segment is sent as soon as the retransmission timer ran out.
@@ -50,18 +126,18 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     }
 
     /// The connection opens.
-    fn on_open(&mut self, core: &mut Core<C>) {
+    fn on_open(&mut self, core: &mut Core) {
         let _ = core;
     }
 
     /// Bytes that the application wrote and that the stack does not give back.
-    fn kept(&self, core: &Core<C>) -> u64 {
+    fn kept(&mut self, core: &Core) -> u64 {
         let _ = core;
         0
     }
 
     /// An ACK arrived while the SYN is out. `is_syn`: it is a SYN/ACK.
-    fn on_handshake(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment, is_syn: bool) {
+    fn on_handshake(&mut self, core: &mut Core, now: Instant, segment: &Segment, is_syn: bool) {
         if !is_syn {
             core.stats.invalid_acks += 1;
         } else if core.establish(segment) {
@@ -71,7 +147,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// The SYN/ACK arrived, and the connection is established.
     #[cold]
-    fn on_syn_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_syn_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let _ = segment;
         if core.stats.syn_retransmits == 0 {
             core.rtt.sample(now.since(core.last_sent));
@@ -85,17 +161,17 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     }
 
     /// An ACK arrived that is neither older than the last one nor beyond what was sent.
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment);
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment);
 
     /// The timer ran out.
     #[cold]
-    fn on_timer(&mut self, core: &mut Core<C>, now: Instant) {
+    fn on_timer(&mut self, core: &mut Core, now: Instant) {
         run_timer(self, core, now);
     }
 
     /// The timer ran out, and its purpose was not a timeout. Returns false if it counts as a
     /// timeout.
-    fn on_other_timer(&mut self, core: &mut Core<C>, now: Instant, purpose: Purpose) -> bool {
+    fn on_other_timer(&mut self, core: &mut Core, now: Instant, purpose: Purpose) -> bool {
         if purpose != Purpose::Probe {
             return false;
         }
@@ -104,7 +180,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     }
 
     /// The SYN was not answered in time.
-    fn on_syn_timeout(&mut self, core: &mut Core<C>, now: Instant) {
+    fn on_syn_timeout(&mut self, core: &mut Core, now: Instant) {
         let _ = now;
         core.stats.syn_retransmits += 1;
         core.rtt.back_off();
@@ -112,7 +188,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     }
 
     /// The retransmission timer ran out (RFC 5681 §3.1, RFC 6298 §5.4 to §5.6, RFC 6675 §5.1).
-    fn time_out(&mut self, core: &mut Core<C>, now: Instant) {
+    fn time_out(&mut self, core: &mut Core, now: Instant) {
         core.stats.timeouts += 1;
         let first = core.timed_out_at != Some(core.snd_una);
         core.timed_out_at = Some(core.snd_una);
@@ -126,7 +202,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// Reduces the window after a timeout, and marks all segments that are out as lost. `first`:
     /// the oldest segment did not time out before.
-    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
+    fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, first: bool) {
         if first {
             core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
         }
@@ -135,7 +211,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// The host's own queue took the last segment and dropped it. `dropped`: its payload in bytes.
     #[cold]
-    fn on_host_congestion(&mut self, core: &mut Core<C>, now: Instant, dropped: u64) {
+    fn on_host_congestion(&mut self, core: &mut Core, now: Instant, dropped: u64) {
         let _ = dropped;
         if let Some(cwnd) = core.note_host_congestion(now) {
             core.cwnd = cwnd.min(core.ssthresh);
@@ -144,13 +220,13 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// The host's own queue refused the last segment.
     #[cold]
-    fn on_refused(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_refused(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         self.on_host_congestion(core, now, u64::from(segment.len));
     }
 
     /// Returns the next segment to send, if there is one, after running the timer if it is due.
     #[inline]
-    fn poll_transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn poll_transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         if core.is_timer_due(now) {
             self.on_timer(core, now);
         }
@@ -182,14 +258,14 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     }
 
     /// Returns a segment that may leave before the SYN is answered, beside the SYN.
-    fn transmit_unanswered(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn transmit_unanswered(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         let _ = (core, now);
         None
     }
 
     /// Returns the next segment that the windows allow (NextSeg, RFC 6675 §4).
     #[inline]
-    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         if let Some(new) = core.tail_due {
             return self.send_tail_probe(core, now, new);
         }
@@ -204,7 +280,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     #[inline]
     fn mend(
         &mut self,
-        core: &mut Core<C>,
+        core: &mut Core,
         now: Instant,
         (position, record): (u64, Record),
         pipe: u64,
@@ -218,7 +294,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// New data, or else a segment that is only suspected to be lost.
     #[inline]
-    fn transmit_new(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
+    fn transmit_new(&mut self, core: &mut Core, now: Instant, pipe: u64) -> Option<Segment> {
         if !core.has_new() {
             self.note_use(core, pipe, false);
             return self.fill_hole(core, now, pipe);
@@ -233,14 +309,14 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// Nothing more is sent now; `limited`: because of the window.
     #[inline]
-    fn note_use(&mut self, core: &mut Core<C>, pipe: u64, limited: bool) {
+    fn note_use(&mut self, core: &mut Core, pipe: u64, limited: bool) {
         core.note_app_limit(pipe, limited);
     }
 
     /// A new segment, if the congestion window and the receiver's window have room (RFC 5681 §3,
     /// NextSeg rule 2 of RFC 6675 §4).
     #[inline(always)]
-    fn new_data(&mut self, core: &mut Core<C>, now: Instant, mut pipe: u64) -> Option<Segment> {
+    fn new_data(&mut self, core: &mut Core, now: Instant, mut pipe: u64) -> Option<Segment> {
         if core.scoreboard.is_empty() && core.snd_nxt > FIRST_BYTE {
             self.restart_after_idle(core, now);
         }
@@ -293,7 +369,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// The receiver's window is too small for the next segment.
     #[cold]
-    fn wait_for_window(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
+    fn wait_for_window(&mut self, core: &mut Core, now: Instant, pipe: u64) -> Option<Segment> {
         self.note_use(core, pipe, false);
         if core.scoreboard.is_empty() {
             core.begin_persisting(now);
@@ -305,7 +381,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     /// With no new data that may be sent, a segment that is only suspected to be lost (NextSeg
     /// rules 3 and 4, RFC 6675 §4).
     #[cold]
-    fn fill_hole(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
+    fn fill_hole(&mut self, core: &mut Core, now: Instant, pipe: u64) -> Option<Segment> {
         if core.phase != Phase::Recovery || !core.config.sack || pipe + core.mss > core.cwnd {
             return None;
         }
@@ -322,7 +398,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// Sends the tail loss probe that is due.
     #[cold]
-    fn send_tail_probe(&mut self, core: &mut Core<C>, now: Instant, new: bool) -> Option<Segment> {
+    fn send_tail_probe(&mut self, core: &mut Core, now: Instant, new: bool) -> Option<Segment> {
         core.tail_due = None;
         let segment = if new {
             let payload = core.next_payload();
@@ -343,7 +419,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// Sends the last segment again as a probe. A probe does not count as a retransmission when a
     /// reduction is to be taken back.
-    fn probe_again(&mut self, core: &mut Core<C>, now: Instant, position: u64, record: Record) -> Segment {
+    fn probe_again(&mut self, core: &mut Core, now: Instant, position: u64, record: Record) -> Segment {
         let before = self.undoing().map(|undoing| undoing.resent_since);
         let segment = self.retransmit(core, now, position, record);
         if let Some((undoing, since)) = self.undoing().zip(before) {
@@ -360,7 +436,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// Sends `payload` bytes for the first time.
     #[inline(always)]
-    fn send_new(&mut self, core: &mut Core<C>, now: Instant, payload: u64) -> Segment {
+    fn send_new(&mut self, core: &mut Core, now: Instant, payload: u64) -> Segment {
         self.before_sending(core, now);
         let segment = core.first_transmission(now, payload);
         self.on_sent(core, now);
@@ -368,7 +444,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
     }
 
     /// Sends the segment at `position` again.
-    fn retransmit(&mut self, core: &mut Core<C>, now: Instant, position: u64, record: Record) -> Segment {
+    fn retransmit(&mut self, core: &mut Core, now: Instant, position: u64, record: Record) -> Segment {
         self.before_sending(core, now);
         core.begin_retransmission(now, position);
         self.mark_resent(core, now, position);
@@ -379,19 +455,19 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// Tells the scoreboard that the segment at `position` is sent again.
     #[inline]
-    fn mark_resent(&mut self, core: &mut Core<C>, now: Instant, position: u64) {
+    fn mark_resent(&mut self, core: &mut Core, now: Instant, position: u64) {
         core.scoreboard.resent(position, now);
     }
 
     /// A segment is about to be sent.
     #[inline]
-    fn before_sending(&mut self, core: &mut Core<C>, now: Instant) {
+    fn before_sending(&mut self, core: &mut Core, now: Instant) {
         let _ = (core, now);
     }
 
     /// A segment was sent for the first time.
     #[inline]
-    fn on_sent(&mut self, core: &mut Core<C>, now: Instant) {
+    fn on_sent(&mut self, core: &mut Core, now: Instant) {
         if core.config.tail_loss_probe {
             self.schedule_probe(core, now, false);
         }
@@ -399,7 +475,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// A segment was sent again.
     #[inline]
-    fn on_resent(&mut self, core: &mut Core<C>, now: Instant, record: Record) {
+    fn on_resent(&mut self, core: &mut Core, now: Instant, record: Record) {
         if let Some(undoing) = self.undoing() {
             undoing.note_resent(core, now, record);
         }
@@ -407,13 +483,13 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 
     /// Sets the timer for a tail loss probe, if one is called for. `afresh`: the timeout counts
     /// from now. Returns false if not.
-    fn schedule_probe(&mut self, core: &mut Core<C>, now: Instant, afresh: bool) -> bool {
+    fn schedule_probe(&mut self, core: &mut Core, now: Instant, afresh: bool) -> bool {
         core.schedule_probe(now, afresh, probe_wait)
     }
 
     /// Nothing is out, and a new segment is about to be sent: the restart window (RFC 5681 §4.1).
     #[cold]
-    fn restart_after_idle(&mut self, core: &mut Core<C>, now: Instant) {
+    fn restart_after_idle(&mut self, core: &mut Core, now: Instant) {
         let idle = now.since(core.last_sent);
         if !core.config.idle_restart || idle <= core.rtt.rto() {
             return;
@@ -428,7 +504,7 @@ pub(crate) trait Stack<C: CongestionControl>: Sized {
 }
 
 /// Does what the timer was set for.
-pub(crate) fn run_timer<C: CongestionControl, S: Stack<C>>(stack: &mut S, core: &mut Core<C>, now: Instant) {
+pub fn run_timer<S: Stack>(stack: &mut S, core: &mut Core, now: Instant) {
     core.timer = None;
     core.awaits_ack = false;
     core.refused = false;

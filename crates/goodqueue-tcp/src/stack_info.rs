@@ -1,17 +1,15 @@
-//! What is known of a TCP stack before a connection runs: the settings that it allows, and the
-//! length of its options.
+//! What is known of a TCP stack before a connection runs: the settings that it allows, the length
+//! of its options, and where its code is.
 //!
 //! Settings refer to a description of this kind ([`Config::stack`](crate::Config::stack)). Shared
 //! code asks the description and never for the name of a stack.
 
+use core::any::Any;
 use core::fmt;
 
-/// A TCP stack: the sender and receiver of one system. Only this crate makes them; [`stacks`] lists
-/// them.
-///
-/// [`stacks`]: crate::stacks()
+/// A TCP stack: the sender and receiver of one system. A [`Catalogue`](crate::Catalogue) lists
+/// them. The module [`stack`](crate::stack) explains how to write one.
 #[derive(PartialEq, Eq)]
-#[non_exhaustive]
 pub struct StackInfo {
     /// Name of the stack.
     pub name: &'static str,
@@ -43,7 +41,37 @@ pub struct StackInfo {
     /// Its timestamps clock at the start of the simulation, in milliseconds modulo 2^32. TCP-LP's
     /// wrong estimates depend on it, nothing else does.
     pub clock_start_ms: u32,
+    /// The crate that has the stack: this one, or another.
+    pub origin: Origin,
 }
+
+/// The crate that has a stack. `Origin::of::<MyStack>()` leads to a stack of another crate.
+#[derive(Clone, Copy)]
+pub struct Origin(Option<&'static (dyn Any + Send + Sync)>);
+
+impl Origin {
+    /// The stack is one of this crate, and found by its name.
+    pub const BUILT_IN: Self = Self(None);
+
+    /// Returns the origin of a stack that `maker` makes.
+    pub(crate) const fn other(maker: &'static (dyn Any + Send + Sync)) -> Self {
+        Self(Some(maker))
+    }
+
+    /// Returns the maker of a stack of another crate.
+    pub(crate) const fn maker(self) -> Option<&'static (dyn Any + Send + Sync)> {
+        self.0
+    }
+}
+
+/// Two are equal if both are this crate, or both another one.
+impl PartialEq for Origin {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.is_some() == other.0.is_some()
+    }
+}
+
+impl Eq for Origin {}
 
 /// How the length of a SACK option is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +88,7 @@ pub enum SackOption {
 impl StackInfo {
     /// A stack without a name that allows what the RFCs recommend. Others state their differences:
     /// `StackInfo { name: "mine", ..StackInfo::PLAIN }`.
-    pub(crate) const PLAIN: Self = Self {
+    pub const PLAIN: Self = Self {
         name: "",
         summary: "",
         needs_sack: false,
@@ -75,6 +103,7 @@ impl StackInfo {
         // Linux since 4.13 counts from the start of the host. The first SYN of the recordings of
         // Linux 6.1 carries 3.
         clock_start_ms: 3,
+        origin: Origin::BUILT_IN,
     };
 }
 

@@ -1,126 +1,134 @@
-//! The list of all stacks, and the one place where an event reaches the stack of its connection.
+//! The list of the stacks of this crate, and the one place where an event reaches the stack of its
+//! connection.
 //!
 //! Each stack is one file below this one. A new stack needs that file, its `mod` line, and one line
-//! in the list at the end. `stop_and_wait` is a small one, which only the tests of this crate have.
+//! in the list at the end. A stack of another crate needs neither ([`stack`](crate::stack)).
 
 use alloc::sync::Arc;
 
-use goodqueue::Instant;
+use goodqueue::{ConfigError, Instant};
 
 use crate::answer::Answer;
 use crate::config::Config;
-use crate::congestion::CongestionControl;
 use crate::intake::Intake;
 use crate::machinery::Core;
+use crate::own_stack::{Maker, OwnAnswer, OwnStack};
 use crate::profile::Profile;
+use crate::registry::AnyCongestionControl;
 use crate::segment::Segment;
 use crate::stack::{Listed, Stack};
 use crate::stack_info::StackInfo;
 
-mod libutp;
-mod linux;
-mod linux3;
-mod ns2;
-mod ns2_full;
-mod ns2_linux;
+pub mod linux;
 mod rfc;
-#[cfg(test)]
-mod stop_and_wait;
 
-/// Writes the enums over all senders and all receivers, and the dispatch: one branch per event.
+/// Writes the enums over all senders and all receivers, and the dispatch: one branch per event. A
+/// stack of another crate has one variant, and is called through a virtual table.
 macro_rules! stacks {
-    ($($(#[$condition:meta])* $name:ident = $stack:ty;)+) => {
+    ($($name:ident = $stack:ty;)+) => {
         /// Every listed stack, with its profiles.
-        const LIST: &[(&StackInfo, &[Profile])] = &[
-            $($(#[$condition])* (<$stack as Listed>::INFO, <$stack as Listed>::PROFILES)),+
+        pub(crate) const LIST: &[(&StackInfo, &[Profile])] = &[
+            $((<$stack as Listed>::INFO, <$stack as Listed>::PROFILES)),+
         ];
 
         /// The stack of a connection, with its own state and no other stack's.
         #[derive(Clone, Debug)]
         pub(crate) enum AnyStack {
-            $($(#[$condition])* $name($stack)),+
+            $($name($stack),)+
+            /// A stack of another crate.
+            Own(OwnStack),
         }
 
         impl AnyStack {
             /// Returns the stack and the machinery of a new connection. `config` is valid.
-            pub(crate) fn new<C: CongestionControl>(config: Arc<Config>, controller: C) -> (Self, Core<C>) {
-                $($(#[$condition])* if is::<$stack>(&config) {
-                    let stack = <$stack as Stack<C>>::new(&config);
-                    let scoreboard = <$stack as Stack<C>>::scoreboard(&config);
-                    return (Self::$name(stack), Core::new(config, controller, scoreboard));
+            pub(crate) fn new(
+                config: Arc<Config>,
+                controller: AnyCongestionControl,
+            ) -> Result<(Self, Core), ConfigError> {
+                $(if is::<$stack>(&config) {
+                    let stack = <$stack as Stack>::new(&config);
+                    let scoreboard = <$stack as Stack>::scoreboard(&config);
+                    return Ok((Self::$name(stack), Core::new(config, controller, scoreboard)));
                 })+
-                unreachable!("every description is that of a listed stack")
+                Self::of_others(config, controller)
             }
 
-            pub(crate) fn on_open<C: CongestionControl>(&mut self, core: &mut Core<C>) {
+            pub(crate) fn on_open(&mut self, core: &mut Core) {
                 match self {
-                    $($(#[$condition])* Self::$name(stack) => stack.on_open(core)),+
+                    $(Self::$name(stack) => stack.on_open(core),)+
+                    Self::Own(stack) => stack.on_open(core),
                 }
             }
 
-            pub(crate) fn kept<C: CongestionControl>(&self, core: &Core<C>) -> u64 {
+            pub(crate) fn kept(&mut self, core: &Core) -> u64 {
                 match self {
-                    $($(#[$condition])* Self::$name(stack) => stack.kept(core)),+
+                    $(Self::$name(stack) => stack.kept(core),)+
+                    Self::Own(stack) => stack.kept(core),
                 }
             }
 
             #[cold]
-            pub(crate) fn on_handshake<C: CongestionControl>(
+            pub(crate) fn on_handshake(
                 &mut self,
-                core: &mut Core<C>,
+                core: &mut Core,
                 now: Instant,
                 segment: &Segment,
                 is_syn: bool,
             ) {
                 match self {
-                    $($(#[$condition])* Self::$name(stack) => stack.on_handshake(core, now, segment, is_syn)),+
+                    $(Self::$name(stack) => stack.on_handshake(core, now, segment, is_syn),)+
+                    Self::Own(stack) => stack.on_handshake(core, now, segment, is_syn),
                 }
             }
 
             #[inline]
-            pub(crate) fn on_ack<C: CongestionControl>(
+            pub(crate) fn on_ack(
                 &mut self,
-                core: &mut Core<C>,
+                core: &mut Core,
                 now: Instant,
                 segment: &Segment,
             ) {
                 match self {
-                    $($(#[$condition])* Self::$name(stack) => stack.on_ack(core, now, segment)),+
+                    $(Self::$name(stack) => stack.on_ack(core, now, segment),)+
+                    Self::Own(stack) => stack.on_ack(core, now, segment),
                 }
             }
 
             #[cold]
-            pub(crate) fn on_host_congestion<C: CongestionControl>(
+            pub(crate) fn on_host_congestion(
                 &mut self,
-                core: &mut Core<C>,
+                core: &mut Core,
                 now: Instant,
                 dropped: u64,
             ) {
                 match self {
-                    $($(#[$condition])* Self::$name(stack) => stack.on_host_congestion(core, now, dropped)),+
+                    $(Self::$name(stack) => stack.on_host_congestion(core, now, dropped),)+
+                    Self::Own(stack) => stack.on_host_congestion(core, now, dropped),
                 }
             }
 
             #[cold]
-            pub(crate) fn on_refused<C: CongestionControl>(
+            pub(crate) fn on_refused(
                 &mut self,
-                core: &mut Core<C>,
+                core: &mut Core,
                 now: Instant,
                 segment: &Segment,
             ) {
                 match self {
-                    $($(#[$condition])* Self::$name(stack) => stack.on_refused(core, now, segment)),+
+                    $(Self::$name(stack) => stack.on_refused(core, now, segment),)+
+                    Self::Own(stack) => stack.on_refused(core, now, segment),
                 }
             }
 
             #[inline]
-            pub(crate) fn poll_transmit<C: CongestionControl>(
+            pub(crate) fn poll_transmit(
                 &mut self,
-                core: &mut Core<C>,
+                core: &mut Core,
                 now: Instant,
             ) -> Option<Segment> {
                 match self {
-                    $($(#[$condition])* Self::$name(stack) => stack.poll_transmit(core, now)),+
+                    $(Self::$name(stack) => stack.poll_transmit(core, now),)+
+                    Self::Own(stack) => stack.poll_transmit(core, now),
                 }
             }
         }
@@ -128,72 +136,99 @@ macro_rules! stacks {
         /// The receiver of a connection, with its own state and no other stack's.
         #[derive(Clone, Debug)]
         pub(crate) enum AnyAnswer {
-            $($(#[$condition])* $name(<$stack as Listed>::Receiver)),+
+            $($name(<$stack as Listed>::Receiver),)+
+            /// The receiver of a stack of another crate.
+            Own(OwnAnswer),
         }
 
         impl AnyAnswer {
             /// Returns the receiver and the shared part of a new connection. `config` is valid.
-            pub(crate) fn new(config: Arc<Config>) -> (Self, Intake) {
-                $($(#[$condition])* if is::<$stack>(&config) {
+            pub(crate) fn new(config: Arc<Config>) -> Result<(Self, Intake), ConfigError> {
+                $(if is::<$stack>(&config) {
                     let receiver = <$stack as Listed>::Receiver::new(&config);
-                    return (Self::$name(receiver), <$stack as Listed>::Receiver::intake(config));
+                    return Ok((Self::$name(receiver), <$stack as Listed>::Receiver::intake(config)));
                 })+
-                unreachable!("every description is that of a listed stack")
+                Self::of_others(config)
             }
 
             #[inline]
             pub(crate) fn on_segment(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
                 match self {
-                    $($(#[$condition])* Self::$name(receiver) => receiver.on_segment(intake, now, segment)),+
+                    $(Self::$name(receiver) => receiver.on_segment(intake, now, segment),)+
+                    Self::Own(receiver) => receiver.on_segment(intake, now, segment),
                 }
             }
 
             #[inline]
             pub(crate) fn poll_transmit(&mut self, intake: &mut Intake, now: Instant) -> Option<Segment> {
                 match self {
-                    $($(#[$condition])* Self::$name(receiver) => receiver.poll_transmit(intake, now)),+
+                    $(Self::$name(receiver) => receiver.poll_transmit(intake, now),)+
+                    Self::Own(receiver) => receiver.poll_transmit(intake, now),
                 }
             }
 
             pub(crate) fn set_window(&mut self, intake: &mut Intake, window: u32) {
                 match self {
-                    $($(#[$condition])* Self::$name(receiver) => receiver.set_window(intake, window)),+
+                    $(Self::$name(receiver) => receiver.set_window(intake, window),)+
+                    Self::Own(receiver) => receiver.set_window(intake, window),
                 }
             }
 
             #[inline]
             pub(crate) fn on_acknowledged(&mut self) {
                 match self {
-                    $($(#[$condition])* Self::$name(receiver) => receiver.on_acknowledged()),+
+                    $(Self::$name(receiver) => receiver.on_acknowledged(),)+
+                    Self::Own(receiver) => receiver.on_acknowledged(),
                 }
             }
 
             pub(crate) fn carry(&mut self, intake: &mut Intake) -> Option<(u64, u32)> {
                 match self {
-                    $($(#[$condition])* Self::$name(receiver) => receiver.carry(intake)),+
+                    $(Self::$name(receiver) => receiver.carry(intake),)+
+                    Self::Own(receiver) => receiver.carry(intake),
                 }
             }
         }
     };
 }
 
-/// True if the settings name the stack `S`.
+/// True if the settings name the stack `S` of this crate.
 fn is<S: Listed>(config: &Config) -> bool {
-    config.stack.name == S::INFO.name
+    config.stack == S::INFO
 }
 
-/// Returns all stacks, the default first.
+impl AnyStack {
+    /// Returns the stack of another crate that the settings name.
+    #[cold]
+    fn of_others(config: Arc<Config>, controller: AnyCongestionControl) -> Result<(Self, Core), ConfigError> {
+        let maker = Maker::of_settings(&config)?;
+        let scoreboard = (maker.scoreboard)(&config);
+        Ok((Self::Own((maker.stack)(&config)), Core::new(config, controller, scoreboard)))
+    }
+}
+
+impl AnyAnswer {
+    /// Returns the receiver of the stack of another crate that the settings name.
+    #[cold]
+    fn of_others(config: Arc<Config>) -> Result<(Self, Intake), ConfigError> {
+        let maker = Maker::of_settings(&config)?;
+        Ok((Self::Own((maker.answer)(&config)), (maker.intake)(config)))
+    }
+}
+
+/// Returns the stacks of this crate, the default first. A [`Catalogue`](crate::Catalogue) lists
+/// those of other crates too.
 pub fn stacks() -> impl Iterator<Item = &'static StackInfo> {
     LIST.iter().map(|(stack, _)| *stack)
 }
 
-/// Returns the profiles of all stacks, the default first.
+/// Returns the profiles of the stacks of this crate, the default first.
 pub fn profiles() -> impl Iterator<Item = &'static Profile> {
     LIST.iter().flat_map(|(_, profiles)| *profiles)
 }
 
 impl Profile {
-    /// Returns the profile of this name; `None` if there is none.
+    /// Returns the profile of a stack of this crate with this name; `None` if there is none.
     #[must_use]
     pub fn by_name(name: &str) -> Option<&'static Self> {
         profiles().find(|profile| profile.name == name)
@@ -203,12 +238,6 @@ impl Profile {
 stacks! {
     Rfc = rfc::Rfc;
     Linux = linux::Linux;
-    Linux3 = linux3::Linux3;
-    Libutp = libutp::Libutp;
-    Ns2 = ns2::Ns2;
-    Ns2Linux = ns2_linux::Ns2Linux;
-    Ns2Full = ns2_full::Ns2Full;
-    #[cfg(test)] StopAndWait = stop_and_wait::StopAndWait;
 }
 
 #[cfg(test)]

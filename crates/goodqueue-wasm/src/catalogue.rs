@@ -2,9 +2,9 @@
 
 use goodqueue::registry;
 use goodqueue_advise::KINDS;
+use goodqueue_scenario::Extensions;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::Names;
-use goodqueue_tcp::registry as tcp;
 use serde::Serialize;
 
 use crate::log;
@@ -65,7 +65,7 @@ impl Catalogue {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             qdiscs: registry::KINDS.iter().map(qdisc).collect(),
-            tcps: (tcp::CONTROLLERS.iter())
+            tcps: (Extensions::new().tcp().controllers())
                 .map(|about| Named { name: about.name, summary: about.summary })
                 .collect(),
             scenarios: library::SCENARIOS.iter().filter_map(scenario).collect(),

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use goodqueue::Disciplines;
+use goodqueue_cli::Extensions;
 use own_discipline::Ramp;
 
 fn main() -> ExitCode {
-    goodqueue_cli::main_with(&Disciplines::new().with_aqm::<Ramp>())
+    goodqueue_cli::main_with(&Extensions::new().with_aqm::<Ramp>())
 }

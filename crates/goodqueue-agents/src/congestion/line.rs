@@ -8,7 +8,7 @@ use goodqueue::{Direction, Duration, Instant, Link, Rate};
 use goodqueue_sim::traffic::{Distribution, OnOffSettings, TcpSettings};
 use goodqueue_sim::{Capacity, Config, FlowConfig, LinkConfig, Traffic};
 use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tcp::{AnyCongestionControl, Profile};
+use goodqueue_tcp::{AnyCongestionControl, Catalogue, Profile};
 
 use crate::draw::{Split, log_uniform, rate, scaled, time, unit, whole};
 
@@ -122,11 +122,12 @@ impl CongestionLine {
 /// Returns the settings of Linux's TCP with a congestion control.
 fn linux(control: &str) -> Result<(goodqueue_tcp::Config, AnyCongestionControl), Diagnostic> {
     let profile = Profile::by_name("linux").ok_or_else(|| Diagnostic::new("there is no profile `linux`"))?;
-    let Some(found) = profile.controller(control) else {
-        let names: Vec<&str> = goodqueue_tcp::registry::names().collect();
+    let catalogue = goodqueue_tcp_historic::add_to(Catalogue::new());
+    let Some(found) = catalogue.controller_in(profile, control) else {
+        let names: Vec<&str> = catalogue.controllers().map(|about| about.name).collect();
         return Err(goodqueue_tc::diagnostic::unknown("congestion control", control, &names));
     };
-    Ok((profile.settings.suited_to(found.about().name), found))
+    Ok((profile.settings.suited_to(found.about().needs), found))
 }
 
 impl CongestionRanges {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use goodqueue::Disciplines;
 use goodqueue_report::terminal;
+use goodqueue_scenario::Extensions;
 use goodqueue_scenario::export::Format;
 use goodqueue_scenario::library;
 #[cfg(target_os = "linux")]
@@ -107,13 +107,13 @@ pub(crate) struct CompareArgs {
     how: How,
 }
 
-pub(crate) fn main(args: &CompareArgs, disciplines: &Disciplines) -> Outcome {
+pub(crate) fn main(args: &CompareArgs, extensions: &Extensions) -> Outcome {
     args.how.begin()?;
     let document = match &args.scenario {
         Some(name) => library::load(name)?,
         None => Document::default(),
     };
-    let mut document = document.with_disciplines(disciplines.clone());
+    let mut document = document.with_extensions(extensions.clone());
     document.apply(&Overrides {
         rate: args.rate.clone(),
         up: args.up.clone(),

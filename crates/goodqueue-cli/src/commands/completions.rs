@@ -5,7 +5,7 @@ mod values;
 
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
-use goodqueue::Disciplines;
+use goodqueue_scenario::Extensions;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::{Ending, Outcome};
@@ -13,7 +13,7 @@ use crate::output;
 
 /// Print the completions of commands, options and values for a shell.
 ///
-/// Values are names of disciplines, scenarios, papers, links, metrics, TCP profiles and congestion
+/// Values are names of extensions, scenarios, papers, links, metrics, TCP profiles and congestion
 /// controls.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -25,13 +25,13 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn main(args: &CompletionsArgs, command: Command, disciplines: &Disciplines) -> Outcome {
-    output::print(&script(args.shell, command, disciplines)?)?;
+pub(crate) fn main(args: &CompletionsArgs, command: Command, extensions: &Extensions) -> Outcome {
+    output::print(&script(args.shell, command, extensions)?)?;
     Ok(Ending::Done)
 }
 
-fn script(shell: Shell, command: Command, disciplines: &Disciplines) -> Result<String, Diagnostic> {
-    let mut command = values::with_values(command, disciplines)?;
+fn script(shell: Shell, command: Command, extensions: &Extensions) -> Result<String, Diagnostic> {
+    let mut command = values::with_values(command, extensions)?;
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     generate(shell, &mut command, &name, &mut script);

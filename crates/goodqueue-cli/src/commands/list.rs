@@ -12,6 +12,7 @@ use goodqueue::Disciplines;
 use goodqueue::config::{Children, Keyword, Kind, Parameter, Unit};
 use goodqueue::registry::{self, Preset};
 use goodqueue_advise::KINDS;
+use goodqueue_scenario::Extensions;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -72,11 +73,11 @@ impl What {
     }
 
     /// Returns all entries, and unless their lists have a form of their own, the text of each.
-    fn entries(self, disciplines: &Disciplines) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
+    fn entries(self, extensions: &Extensions) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
         Ok(match self {
-            Self::Qdiscs => qdiscs(disciplines),
-            Self::Tcps => tcps(),
-            Self::Profiles => profiles()?,
+            Self::Qdiscs => qdiscs(extensions.disciplines()),
+            Self::Tcps => tcps(extensions),
+            Self::Profiles => profiles(extensions)?,
             Self::Scenarios => scenarios(),
             Self::Links => links(),
             Self::Papers => (papers::entries()?, Vec::new()),
@@ -85,21 +86,21 @@ impl What {
     }
 }
 
-pub(crate) fn main(args: &ListArgs, disciplines: &Disciplines) -> Outcome {
+pub(crate) fn main(args: &ListArgs, extensions: &Extensions) -> Outcome {
     if let Some(json) = &args.json {
         Outputs::default().add("--json", json)?;
     }
     let name = args.name.as_deref();
     let (entries, text) = match args.what {
-        None => selected(overview(disciplines)?, name)?,
+        None => selected(overview(extensions)?, name)?,
         Some(What::Papers) => papers::papers(name)?,
         Some(What::Claims) => papers::claims(name)?,
         Some(what) if what.has_details() && name.is_none() => {
-            let (entries, _) = what.entries(disciplines)?;
+            let (entries, _) = what.entries(extensions)?;
             let text = short(what, &entries);
             (entries, text)
         }
-        Some(what) => selected(what.entries(disciplines)?, name)?,
+        Some(what) => selected(what.entries(extensions)?, name)?,
     };
     if let Some(json) = &args.json {
         output::write_json("--json", json, &entries)?;
@@ -143,10 +144,10 @@ fn short(what: What, entries: &[Value]) -> String {
 }
 
 /// Lists all kinds: the number of entries, and the names if they fit.
-fn overview(disciplines: &Disciplines) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
+fn overview(extensions: &Extensions) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
     let mut rows = (Vec::new(), Vec::new());
     for what in What::value_variants() {
-        let (Some(word), (entries, _)) = (what.to_possible_value(), what.entries(disciplines)?) else {
+        let (Some(word), (entries, _)) = (what.to_possible_value(), what.entries(extensions)?) else {
             continue;
         };
         let names: Vec<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
@@ -271,9 +272,9 @@ fn unit(unit: Unit) -> String {
     }
 }
 
-fn tcps() -> (Vec<Value>, Vec<String>) {
-    goodqueue_tcp::registry::CONTROLLERS
-        .iter()
+fn tcps(extensions: &Extensions) -> (Vec<Value>, Vec<String>) {
+    let controllers = extensions.tcp().controllers();
+    controllers
         .map(|about| {
             let mut entry = json!({
                 "name": about.name, "summary": about.summary, "reference": about.reference,
@@ -320,10 +321,10 @@ fn constants_json(constants: &[Constant]) -> Value {
     constants.iter().map(one).collect()
 }
 
-fn profiles() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
+fn profiles(extensions: &Extensions) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
     let mut rows = (Vec::new(), Vec::new());
-    for profile in goodqueue_tcp::profiles() {
-        let settings = settings(profile)?;
+    for profile in extensions.profiles() {
+        let settings = settings(profile, extensions)?;
         let keys: Map<String, Value> =
             settings.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
         let variants: Vec<Value> = profile
@@ -352,8 +353,8 @@ fn profiles() -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
 }
 
 /// Returns the settings of a flow under this profile, first those that `[tcp]` can change.
-fn settings(profile: &Profile) -> Result<Vec<(&'static str, String)>, Diagnostic> {
-    let mut document = Document::default();
+fn settings(profile: &Profile, extensions: &Extensions) -> Result<Vec<(&'static str, String)>, Diagnostic> {
+    let mut document = Document::default().with_extensions(extensions.clone());
     let set = vec![format!("tcp.profile={}", profile.name)];
     document.apply(&Overrides { set, ..Overrides::default() })?;
     let keys = document.resolve(&Names::default())?.tcp;

@@ -6,7 +6,7 @@ mod submit;
 use std::path::PathBuf;
 
 use clap::Args;
-use goodqueue::Disciplines;
+use goodqueue_scenario::Extensions;
 use goodqueue_scenario::claim;
 use goodqueue_scenario::files;
 use goodqueue_scenario::library;
@@ -66,7 +66,7 @@ pub(crate) struct RunArgs {
     how: How,
 }
 
-pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
+pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
     args.how.begin()?;
     if let Some(url) = args.out.to_str().filter(|out| out.contains("://")) {
         return Err(Diagnostic::new("results are written to a folder, not to a URL")
@@ -78,7 +78,7 @@ pub(crate) fn main(args: &RunArgs, disciplines: &Disciplines) -> Outcome {
     let overrides = Overrides { time, seeds, set, beside: args.how.keys(), ..Overrides::default() };
     let mut documents = Vec::new();
     for name in &args.scenarios {
-        let mut document = library::load(name)?.with_disciplines(disciplines.clone());
+        let mut document = library::load(name)?.with_extensions(extensions.clone());
         document.apply(&overrides)?;
         documents.push(document);
     }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use clap::Args;
-use goodqueue::Disciplines;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::orders;
 use goodqueue_live::shape::{Place, Shape, TakeOverOf};
 use goodqueue_live::undo;
+use goodqueue_scenario::Extensions;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -107,7 +107,8 @@ pub(crate) struct ShapeArgs {
     watch: Watching,
 }
 
-pub(crate) fn main(args: &ShapeArgs, disciplines: &Disciplines) -> Outcome {
+pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
+    let disciplines = extensions.disciplines();
     if let Some(file) = &args.undo {
         let lines = undo::undo(file).map_err(diagnostic)?;
         output::print(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
@@ -117,7 +118,7 @@ pub(crate) fn main(args: &ShapeArgs, disciplines: &Disciplines) -> Outcome {
         Some(text) => Some(units::time(text).map_err(|error| error.in_argument("--confirm-within", text))?),
         None => None,
     };
-    let mut document = Document::default().with_disciplines(disciplines.clone());
+    let mut document = Document::default().with_extensions(extensions.clone());
     document.apply(&Overrides {
         rate: args.rate.clone(),
         up: args.up.clone(),

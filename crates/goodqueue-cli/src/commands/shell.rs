@@ -17,6 +17,7 @@ use goodqueue_live::observer::Direction;
 use goodqueue_live::pcap::Capture;
 use goodqueue_live::shell::{Server, Shell, ShellConfig};
 use goodqueue_live::{sink, socket};
+use goodqueue_scenario::Extensions;
 use goodqueue_scenario::library;
 use goodqueue_scenario::metrics::Condition;
 use goodqueue_scenario::results::Run;
@@ -166,7 +167,7 @@ pub(crate) struct Watching {
     pub(crate) quiet: bool,
 }
 
-pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
+pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
     if args.watch.quiet {
         messages::be_quiet();
     }
@@ -174,7 +175,7 @@ pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
         return check::main(args.watch.json.as_deref(), args.nat);
     }
     live::refuse_needless_root(args.allow_root || args.nat, "goodqueue shell")?;
-    let scenario = scenario(args, disciplines)?;
+    let scenario = scenario(args, extensions)?;
     let Some(choice) = scenario.qdiscs.first() else {
         return Err(Diagnostic::new("the scenario has no discipline").help("give one with --qdisc"));
     };
@@ -218,8 +219,13 @@ pub(crate) fn main(args: &ShellArgs, disciplines: &Disciplines) -> Outcome {
     };
     let mut shell = Shell::start(&config).map_err(diagnostic)?;
     let mut desk = Desk::new(args.watch.quiet);
-    let (_control, _) =
-        args.watch.begin(&mut shell.bottleneck, &config.bottleneck.links, metrics, &mut desk, disciplines)?;
+    let (_control, _) = args.watch.begin(
+        &mut shell.bottleneck,
+        &config.bottleneck.links,
+        metrics,
+        &mut desk,
+        extensions.disciplines(),
+    )?;
     let ended = shell.run(&mut desk).map_err(diagnostic);
     // Waits for its messages, which must come before the summary.
     drop(desk);
@@ -269,12 +275,13 @@ fn lossy(option: &str, loss: &str) -> Result<AnyConfig, Diagnostic> {
         .map_err(|error| Diagnostic::new(error.problem()).in_argument(option, loss))
 }
 
-fn scenario(args: &ShellArgs, disciplines: &Disciplines) -> Result<Scenario, Diagnostic> {
+fn scenario(args: &ShellArgs, extensions: &Extensions) -> Result<Scenario, Diagnostic> {
+    let disciplines = extensions.disciplines();
     let document = match &args.scenario {
         Some(name) => library::load(name)?,
         None => Document::default(),
     };
-    let mut document = document.with_disciplines(disciplines.clone());
+    let mut document = document.with_extensions(extensions.clone());
     if args.scenario.is_none() {
         document.set("the default", "link.rtt", "0s")?;
         document.set("the default", "qdiscs", DEFAULT_QDISC)?;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use goodqueue::{Duration, Instant, Link, Rate};
+use goodqueue_scenario::Extensions;
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
-use goodqueue_tcp::Profile;
 use serde::Deserialize;
 
 use super::flow::{Bottleneck, Record, Watched, watch};
@@ -79,21 +79,22 @@ impl Flows {
     }
 
     pub(super) fn measure(&self) -> Result<BTreeMap<String, f64>, Diagnostic> {
-        let profile = Profile::by_name(&self.profile)
+        let extensions = Extensions::new();
+        let profile = (extensions.tcp().profile(&self.profile))
             .ok_or_else(|| Diagnostic::new(format!("there is no profile `{}`", self.profile)))?;
         let bottleneck = if self.of_linux() { self.shaped()? } else { self.of_ns2()? };
         let mut flows = Vec::new();
         for flow in &self.flows {
-            let mut config = profile.settings.suited_to(&flow.cc);
+            let controller = (extensions.tcp())
+                .controller_in(profile, &flow.cc)
+                .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", flow.cc)))?;
+            let mut config = profile.settings.suited_to(controller.about().needs);
             config.ecn |= self.ecn;
             match self.profile.as_str() {
                 _ if self.of_linux() => {}
                 AS_LINUX => config.iw = 4,
                 _ => config.iw = 3,
             }
-            let controller = profile
-                .controller(&flow.cc)
-                .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", flow.cc)))?;
             let start = Instant::ZERO + Duration::from_secs(flow.start_s) + self.phase();
             flows.push(Watched { config, controller, start });
         }

@@ -3,7 +3,7 @@
 use goodqueue::Instant;
 use goodqueue_sim as sim;
 use goodqueue_sim::network::Fates;
-use goodqueue_sim::{Config, FlowConfig, FlowOutcome, Outcome, Traffic};
+use goodqueue_sim::{Config, FlowConfig, FlowOutcome, Outcome, Traffic, Transport};
 
 use super::labels::FlowLabels;
 use super::ping::of_flow;
@@ -76,9 +76,9 @@ pub(super) fn calls(flows: &[FlowResult], outcome: &Outcome) -> Option<VoipResul
     voice::together(&calls, &packets)
 }
 
-/// Flows over TCP have a congestion control, others have none.
-pub(super) const fn is_over_tcp(flow: &FlowResult) -> bool {
-    flow.cc.is_some()
+/// Flows with congestion control take what the bottleneck leaves them: their goodput counts.
+pub(super) const fn takes_the_rest(flow: &FlowResult) -> bool {
+    flow.transport().controls_congestion()
 }
 
 pub(super) fn tcp_share(flows: &[FlowResult]) -> Option<f64> {
@@ -86,5 +86,5 @@ pub(super) fn tcp_share(flows: &[FlowResult]) -> Option<f64> {
         float(flows.iter().filter(|flow| wanted(flow)).map(|flow| flow.bytes_delivered).sum())
     };
     let all = bytes(|_| true);
-    (all > 0.0).then(|| bytes(is_over_tcp) / all)
+    (all > 0.0).then(|| bytes(|flow| flow.transport() == Transport::Tcp) / all)
 }

@@ -24,7 +24,7 @@ pub(super) fn series_result(config: &Config, outcome: &Outcome, series: &goodque
     };
     let goodput_bps = (0_u32..)
         .zip(config.flows.iter().zip(&series.delivered))
-        .filter(|(_, (flow, _))| flow.traffic.congestion_control().is_some())
+        .filter(|(_, (flow, _))| flow.traffic.transport().controls_congestion())
         .map(|(id, (_, delivered))| FlowSeries {
             id,
             values: delivered.iter().map(|bytes| per_second(*bytes, step_s)).collect(),

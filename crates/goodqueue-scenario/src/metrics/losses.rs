@@ -1,5 +1,7 @@
 //! How packets were lost, and shares.
 
+use goodqueue_sim::Transport;
+
 use super::metric::Better::{High, Low, Neither};
 use super::metric::Digits::{AfterPoint, Three};
 use super::metric::{Group, Metric, Sides, Table, link, percent};
@@ -101,6 +103,8 @@ fn shares() -> Vec<Group> {
 
 /// Returns whether a flow other than TCP and pings delivered bytes.
 fn has_rival_of_tcp(run: &Run) -> bool {
-    let is_rival = |flow: &FlowResult| flow.cc.is_none() && flow.kind != "ping" && flow.bytes_delivered > 0;
+    let is_rival = |flow: &FlowResult| {
+        flow.transport() != Transport::Tcp && flow.kind != "ping" && flow.bytes_delivered > 0
+    };
     run.flows.iter().any(is_rival)
 }

@@ -1,5 +1,6 @@
 //! The flows of a run.
 
+use goodqueue_sim::Transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +66,15 @@ pub struct FlowResult {
     /// Adaptive video as its viewer sees it; absent for other kinds of flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub video: Option<Box<VideoResult>>,
+}
+
+impl FlowResult {
+    /// Returns the transport protocol of the flow. Results name the congestion control, which flows
+    /// over TCP alone have.
+    #[must_use]
+    pub const fn transport(&self) -> Transport {
+        if self.cc.is_some() { Transport::Tcp } else { Transport::Datagrams }
+    }
 }
 
 /// Packets of a flow in one direction. Each sent packet has arrived, was dropped, or is on its way.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use goodqueue_sim::Direction;
+use goodqueue_sim::{Direction, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -173,7 +173,9 @@ impl Run {
     }
 
     fn tcp<'r>(&'r self, direction: &'r str) -> impl Iterator<Item = &'r FlowResult> {
-        self.flows.iter().filter(move |flow| flow.cc.is_some() && flow.direction == direction)
+        self.flows
+            .iter()
+            .filter(move |flow| flow.transport() == Transport::Tcp && flow.direction == direction)
     }
 }
 

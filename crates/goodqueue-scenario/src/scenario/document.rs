@@ -13,6 +13,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::files::Files;
+use crate::extensions::Extensions;
 
 /// A scenario file together with the changes from the command line. An empty document is the load
 /// of `goodqueue compare` without arguments.
@@ -22,7 +23,7 @@ pub struct Document {
     folder: PathBuf,
     root: Table,
     files: Files,
-    disciplines: Disciplines,
+    extensions: Arc<Extensions>,
 }
 
 /// A table: its entries in the order in which they were written.
@@ -129,10 +130,11 @@ impl Document {
         }
     }
 
-    /// Returns the same document, in which lines may also name your own disciplines.
+    /// Returns the same document, which may also name your own disciplines, TCP stacks, congestion
+    /// controllers and traffic sources.
     #[must_use]
-    pub fn with_disciplines(mut self, disciplines: Disciplines) -> Self {
-        self.disciplines = disciplines;
+    pub fn with_extensions(mut self, extensions: impl Into<Arc<Extensions>>) -> Self {
+        self.extensions = extensions.into();
         self
     }
 
@@ -256,9 +258,23 @@ impl Document {
         Some(self.root.remove(index).node)
     }
 
+    /// Returns the same document, in which lines may also name your own disciplines.
+    #[must_use]
+    pub fn with_disciplines(mut self, disciplines: Disciplines) -> Self {
+        let extensions = Arc::make_mut(&mut self.extensions);
+        *extensions = std::mem::take(extensions).with_disciplines(disciplines);
+        self
+    }
+
+    /// Returns the extensions that it may name.
+    #[must_use]
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
     /// The disciplines that its lines may name.
-    pub(super) const fn disciplines(&self) -> &Disciplines {
-        &self.disciplines
+    pub(super) fn disciplines(&self) -> &Disciplines {
+        self.extensions.disciplines()
     }
 
     /// The files that it names.

@@ -8,7 +8,7 @@ use super::document::{Node, Raw};
 use super::dscp::{self, read_dscp};
 use super::hops::{BOTTLENECK, Hop};
 use super::link::{BottleneckLink, MAX_RTT, read_rtt};
-use super::names::Names;
+use super::names::Choices;
 use super::reader::Reader;
 use super::tcp::Tcp;
 use super::traffic::{MAX_FLOWS, Ping, Surroundings, TcpTransfer, Traffic, read_count};
@@ -91,7 +91,7 @@ pub(super) fn read_traffic(
     (link, hops): (&BottleneckLink, &[Hop]),
     tcp: &Tcp,
     duration: Duration,
-    names: &Names<'_>,
+    names: &Choices<'_>,
 ) -> Result<Vec<FlowGroup>, Diagnostic> {
     let items = match root.node("flows") {
         None => return Ok(rrul_traffic(RRUL_FLOWS, link, tcp, duration)),

@@ -11,10 +11,10 @@ use super::document::{Document, Node, Raw};
 use super::flows::{FlowGroup, read_traffic};
 use super::hops::{Hop, Side, read_hops};
 use super::link::{BottleneckLink, LinkEnd, read_link};
-use super::names::Names;
+use super::names::{Choices, Names};
 use super::reader::{Reader, measured};
 use super::resolved::{Output, Scenario};
-use super::tcp::{TCP_KEYS, default_tcp, read_tcp};
+use super::tcp::{default_tcp, read_tcp, tcp_keys};
 use super::wifi::read_wifi;
 use crate::series_step;
 
@@ -44,8 +44,9 @@ impl Document {
         let link = read_link(&root, duration)?;
         let hops = read_hops(&root, &link, duration)?;
         let tcp_table = root.table("tcp", "[tcp]")?;
-        tcp_table.only(&TCP_KEYS)?;
-        let tcp = read_tcp(&tcp_table, &default_tcp(&link, names), &link, names)?;
+        tcp_table.only(&tcp_keys(self))?;
+        let names = &Choices::of(self, names);
+        let tcp = read_tcp(&tcp_table, &default_tcp(self, &link, names), &link, names)?;
         let flows = read_traffic(&root, (&link, &hops), &tcp, duration, names)?;
         check_distances(&root, &hops, &flows)?;
         check_pauses(&root, &link, &hops)?;

@@ -1,18 +1,16 @@
 //! `[tcp]`, and the same keys of flows: how the ends of a TCP connection behave.
 
-use std::sync::LazyLock;
-
 use goodqueue::Duration;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value as ParameterValue};
 use goodqueue_tcp::congestion::{About, Needs};
-use goodqueue_tcp::registry::CONTROLLERS;
+use goodqueue_tcp::registry::Known;
 use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Profile};
 use serde_json::{Value, json};
 
-use super::document::Raw;
+use super::document::{Document, Raw};
 use super::link::BottleneckLink;
-use super::names::Names;
+use super::names::Choices;
 use super::reader::Reader;
 
 /// The ends of a TCP connection.
@@ -44,6 +42,41 @@ pub struct Tcp {
     pub tuning: Option<Tuning>,
     /// Name of the rest of its behaviour.
     pub profile: String,
+    /// What the names of its profile and its congestion control stand for.
+    found: Found,
+}
+
+/// A profile and a congestion control, found by their names.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+struct Found {
+    profile: Option<&'static Profile>,
+    /// The congestion control of this name.
+    plain: Option<Known>,
+    /// The congestion control in the variant of the profile.
+    variant: Option<Known>,
+}
+
+impl Found {
+    fn of(document: &Document, profile: &str, cc: &str) -> Self {
+        let known = document.extensions().tcp();
+        let profile = known.profile(profile);
+        let variant = profile.and_then(|profile| known.known(profile.variant(cc)));
+        Self { profile, plain: known.known(cc), variant }
+    }
+
+    /// Returns the description of the congestion control in the variant of the profile.
+    fn about(&self) -> Option<&'static About> {
+        self.variant.map(|known| known.about())
+    }
+
+    fn needs(&self) -> Needs {
+        self.plain.map_or(Needs::Nothing, |known| known.about().needs)
+    }
+
+    /// Returns true if the congestion control reduces by the share of marked bytes.
+    fn is_scalable(&self) -> bool {
+        self.needs() == Needs::AccurateEcn
+    }
 }
 
 /// Parameters of one congestion control.
@@ -82,7 +115,7 @@ impl Tcp {
             "min_rto": self.min_rto.to_string(),
             "profile": self.profile,
         });
-        if is_scalable(&self.cc) {
+        if self.found.is_scalable() {
             table["l4s"] = json!(self.l4s);
         }
         if let Some(rwnd) = self.rwnd {
@@ -121,7 +154,7 @@ impl Tcp {
 
     /// What the simulator is told: the settings of both ends, and the congestion control.
     pub(super) fn to_sim(&self) -> Result<(goodqueue_tcp::Config, AnyCongestionControl), Diagnostic> {
-        let profile = Profile::by_name(&self.profile)
+        let profile = (self.found.profile)
             .ok_or_else(|| Diagnostic::new(format!("there is no TCP profile `{}`", self.profile)))?;
         let base = profile.settings;
         let config = goodqueue_tcp::Config {
@@ -141,13 +174,13 @@ impl Tcp {
             remembered_rttvar: self.remembers.rttvar.or(self.remembers.rtt).unwrap_or_default(),
             ..base
         };
-        let mut config = config.suited_to(&self.cc);
+        let mut config = config.suited_to(self.found.needs());
         if let Some(segments) = self.remembers.ssthresh {
             config.initial_ssthresh = u64::from(segments) * u64::from(config.payload());
         }
         config.check().map_err(|error| Diagnostic::new(error.to_string()))?;
-        let mut controller = profile
-            .controller(&self.cc)
+        let mut controller = (self.found.variant)
+            .map(|known| known.make())
             .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", self.cc)))?;
         for (name, value) in self.tuning.iter().flat_map(|tuning| &tuning.values) {
             controller.set(name, *value).map_err(|error| Diagnostic::new(error.to_string()))?;
@@ -156,13 +189,13 @@ impl Tcp {
     }
 }
 
-pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
+pub(super) fn default_tcp(document: &Document, link: &BottleneckLink, names: &Choices<'_>) -> Tcp {
     let preferred = |wanted: &str, known: &[&str]| {
         let chosen = known.iter().find(|name| **name == wanted).or(known.first());
         chosen.map_or_else(String::new, |name| (*name).to_owned())
     };
     let plain = Tcp {
-        cc: preferred("cubic", names.cc),
+        cc: preferred("cubic", &names.cc),
         iw: 10,
         mss: link.mtu.saturating_sub(TCP_IP_HEADERS).max(1),
         delayed_ack: Some(DelayedAck { every: 2, timeout: Duration::from_millis(40) }),
@@ -175,8 +208,9 @@ pub(super) fn default_tcp(link: &BottleneckLink, names: &Names<'_>) -> Tcp {
         remembers: Remembered::default(),
         tuning: None,
         profile: String::new(),
+        found: Found::default(),
     };
-    of_profile(&plain, &preferred(DEFAULT_PROFILE, names.profiles))
+    of_profile(document, &plain, &preferred(DEFAULT_PROFILE, &names.profiles))
 }
 
 /// Most servers and phones run Linux, and this profile agrees best with recordings of the real
@@ -185,9 +219,9 @@ const DEFAULT_PROFILE: &str = "linux";
 
 /// The defaults under another profile than that of `default`. The 200 ms least timeout that systems
 /// in use have is the scenario's default in the `rfc` profile too.
-fn of_profile(default: &Tcp, profile: &str) -> Tcp {
+fn of_profile(document: &Document, default: &Tcp, profile: &str) -> Tcp {
     let mut tcp = default.clone();
-    if let Some(known) = Profile::by_name(profile)
+    if let Some(known) = document.extensions().tcp().profile(profile)
         && profile != default.profile
     {
         let goodqueue_tcp::Config { iw, delayed_ack, ecn, sack, min_rto, .. } = known.settings;
@@ -207,10 +241,10 @@ pub(super) fn read_tcp(
     table: &Reader<'_>,
     default: &Tcp,
     link: &BottleneckLink,
-    names: &Names<'_>,
+    names: &Choices<'_>,
 ) -> Result<Tcp, Diagnostic> {
-    let profile = table.choice("profile", &default.profile, names.profiles)?;
-    let default = &of_profile(default, profile);
+    let profile = table.choice("profile", &default.profile, &names.profiles)?;
+    let default = &of_profile(table.document(), default, profile);
     let mss = table.small("mss", default.mss, 1, link.mtu)?;
     if mss + TCP_IP_HEADERS > link.mtu {
         let largest = link.mtu.saturating_sub(TCP_IP_HEADERS);
@@ -225,31 +259,33 @@ pub(super) fn read_tcp(
         let message = Diagnostic::new(format!("a minimum timeout of {min_rto} is not possible"));
         return Err(table.error("min_rto", message.allowed("above 0s, at most 60s")));
     }
-    let cc = table.choice("cc", &default.cc, names.cc)?;
+    let cc = table.choice("cc", &default.cc, &names.cc)?;
+    let found = Found::of(table.document(), profile, cc);
     Ok(Tcp {
         cc: cc.to_owned(),
         iw: table.small("iw", default.iw, 1, 10_000)?,
         mss,
         delayed_ack: read_delayed_ack(table, default.delayed_ack)?,
         ecn: table.flag("ecn", default.ecn)?,
-        l4s: read_l4s(table, default.l4s, cc)?,
-        sack: read_sack(table, default.sack, profile)?,
+        l4s: read_l4s(table, default.l4s, cc, found)?,
+        sack: read_sack(table, default.sack, profile, found)?,
         min_rto,
         rwnd: read_rwnd(table, mss)?.or(default.rwnd),
-        hystart: read_hystart(table, default, cc)?,
-        remembers: read_remembered(table, default.remembers, profile)?,
-        tuning: read_tuning(table, default.tuning.as_ref(), cc, profile)?,
+        hystart: read_hystart(table, default.hystart, cc, found)?,
+        remembers: read_remembered(table, default.remembers, profile, found)?,
+        tuning: read_tuning(table, default.tuning.as_ref(), cc, profile, found)?,
         profile: profile.to_owned(),
+        found,
     })
 }
 
 /// The default profile needs SACK, so a scenario may name neither the profile nor the reason.
-fn read_sack(table: &Reader<'_>, default: bool, profile: &str) -> Result<bool, Diagnostic> {
+fn read_sack(table: &Reader<'_>, default: bool, profile: &str, found: Found) -> Result<bool, Diagnostic> {
     let sack = table.flag("sack", default)?;
     let works = |known: &Profile| goodqueue_tcp::Config { sack: false, ..known.settings }.check().is_ok();
-    if !sack && Profile::by_name(profile).is_some_and(|known| !works(known)) {
-        let others: Vec<&str> =
-            goodqueue_tcp::profiles().filter(|known| works(known)).map(|known| known.name).collect();
+    if !sack && found.profile.is_some_and(|known| !works(known)) {
+        let all = table.document().extensions().profiles();
+        let others: Vec<&str> = all.filter(|known| works(known)).map(|known| known.name).collect();
         let message = Diagnostic::new(format!("the profile `{profile}` needs SACK"))
             .allowed(format!("with `profile` = {}", others.join(", ")));
         return Err(table.error("sack", message.help("leave `sack` out, or choose one of these profiles")));
@@ -259,19 +295,15 @@ fn read_sack(table: &Reader<'_>, default: bool, profile: &str) -> Result<bool, D
 
 /// A network gives L4S packets a short queue, and expects their senders to be scalable (RFC 9331
 /// §4.3). Classic flows of the same scenario keep ECT(0).
-fn read_l4s(table: &Reader<'_>, default: bool, cc: &str) -> Result<bool, Diagnostic> {
-    if table.flag("l4s", false)? && !is_scalable(cc) {
-        let scalable = CONTROLLERS.iter().filter(|about| about.needs == Needs::AccurateEcn);
+fn read_l4s(table: &Reader<'_>, default: bool, cc: &str, found: Found) -> Result<bool, Diagnostic> {
+    if table.flag("l4s", false)? && !found.is_scalable() {
+        let all = table.document().extensions().tcp().controllers();
+        let scalable = all.filter(|about| about.needs == Needs::AccurateEcn);
         let names: Vec<&str> = scalable.map(|about| about.name).collect();
         let message = Diagnostic::new(format!("L4S needs a scalable congestion control, and `{cc}` is not"));
         return Err(table.error("l4s", message.allowed(format!("with cc = {}", names.join(", ")))));
     }
-    Ok(table.flag("l4s", default)? && is_scalable(cc))
-}
-
-/// Returns true if a congestion control reduces by the share of marked bytes.
-fn is_scalable(cc: &str) -> bool {
-    CONTROLLERS.iter().any(|about| about.name == cc && about.needs == Needs::AccurateEcn)
+    Ok(table.flag("l4s", default)? && found.is_scalable())
 }
 
 fn read_rwnd(table: &Reader<'_>, mss: u32) -> Result<Option<u32>, Diagnostic> {
@@ -288,9 +320,13 @@ fn read_rwnd(table: &Reader<'_>, mss: u32) -> Result<Option<u32>, Diagnostic> {
 
 /// What the flows of another table have in common need not fit this one's congestion control: then
 /// that has its own.
-fn read_hystart(table: &Reader<'_>, default: &Tcp, cc: &str) -> Result<Option<HyStart>, Diagnostic> {
-    let controller = Profile::by_name(&default.profile).and_then(|profile| profile.controller(cc));
-    let fits = controller.is_some_and(|controller| controller.about().standard_slow_start);
+fn read_hystart(
+    table: &Reader<'_>,
+    default: Option<HyStart>,
+    cc: &str,
+    found: Found,
+) -> Result<Option<HyStart>, Diagnostic> {
+    let fits = found.about().is_some_and(|about| about.standard_slow_start);
     let given = table.choice("hystart", "", &HyStart::ALL.map(HyStart::name))?;
     match HyStart::ALL.into_iter().find(|hystart| hystart.name() == given) {
         Some(HyStart::Rfc9406) if !fits => {
@@ -299,22 +335,26 @@ fn read_hystart(table: &Reader<'_>, default: &Tcp, cc: &str) -> Result<Option<Hy
             Err(table
                 .error("hystart", message.help("leave `hystart` out, or choose another `cc` or `profile`")))
         }
-        None => Ok(default.hystart.filter(|_| fits)),
+        None => Ok(default.filter(|_| fits)),
         chosen => Ok(chosen),
     }
 }
 
 /// Flows whose profile knows no such memory have none, whatever the others do.
-fn read_remembered(table: &Reader<'_>, default: Remembered, profile: &str) -> Result<Remembered, Diagnostic> {
-    let known = Profile::by_name(profile);
-    let remembers = known.is_some_and(|known| known.settings.may_remember());
+fn read_remembered(
+    table: &Reader<'_>,
+    default: Remembered,
+    profile: &str,
+    found: Found,
+) -> Result<Remembered, Diagnostic> {
+    let remembers = found.profile.is_some_and(|known| known.settings.may_remember());
     let Some(node) = table.node("remembers") else {
         return Ok(if remembers { default } else { Remembered::default() });
     };
     if !remembers {
         let message =
             Diagnostic::new(format!("the profile `{profile}` remembers nothing of earlier connections"));
-        let able = goodqueue_tcp::profiles().filter(|known| known.settings.may_remember());
+        let able = table.document().extensions().profiles().filter(|known| known.settings.may_remember());
         let names: Vec<String> = able.map(|known| format!("`{}`", known.name)).collect();
         let message = message.allowed(format!("with {}", names.join(", ")));
         return Err(
@@ -344,11 +384,13 @@ fn read_tuning(
     default: Option<&Tuning>,
     cc: &str,
     profile: &str,
+    found: Found,
 ) -> Result<Option<Tuning>, Diagnostic> {
-    let controller = Profile::by_name(profile).and_then(|profile| profile.controller(cc));
-    let own = controller.map(|controller| controller.about());
+    let own = found.about();
     let own_name = own.map_or("", |own| own.name);
-    if let Some(other) = tuned().find(|about| about.name != own_name && table.node(about.name).is_some()) {
+    if let Some(other) =
+        tuned(table.document()).find(|about| about.name != own_name && table.node(about.name).is_some())
+    {
         let name = other.name;
         let message = Diagnostic::new(format!(
             "the parameters of `{name}` do not apply to `{cc}` of the profile `{profile}`"
@@ -391,8 +433,8 @@ fn read_parameter(table: &Reader<'_>, parameter: &Parameter) -> Result<Parameter
 }
 
 /// The congestion controls that have parameters.
-fn tuned() -> impl Iterator<Item = &'static About> {
-    CONTROLLERS.iter().filter(|about| !about.parameters.is_empty())
+fn tuned(document: &Document) -> impl Iterator<Item = &'static About> + '_ {
+    document.extensions().tcp().controllers().filter(|about| !about.parameters.is_empty())
 }
 
 fn read_delayed_ack(
@@ -432,10 +474,10 @@ fn checked_delayed_ack(
 
 /// Keys of `[tcp]`: those of connections, and a table for each congestion control that has
 /// parameters.
-pub(super) static TCP_KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let tables = tuned().map(|about| about.name);
+pub(super) fn tcp_keys(document: &Document) -> Vec<&'static str> {
+    let tables = tuned(document).map(|about| about.name);
     CONNECTION_KEYS.iter().copied().chain(tables).chain(["profile"]).collect()
-});
+}
 const CONNECTION_KEYS: &[&str] =
     &["cc", "iw", "mss", "delayed_ack", "ecn", "l4s", "sack", "min_rto", "rwnd", "hystart", "remembers"];
 /// 65535 bytes scaled by 2^14 (RFC 7323 §2.2).

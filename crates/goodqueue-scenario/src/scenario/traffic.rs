@@ -1,10 +1,11 @@
 //! The kinds of traffic in `[[flows]]`, one file each. The list at the end of this file registers
-//! them.
+//! them. Sources of other crates have no file here: [`Own`] reads the keys of all of them.
 
 mod capture;
 mod cbr;
 mod kind;
 mod on_off;
+mod own;
 mod packet;
 mod packmime;
 mod ping;
@@ -24,6 +25,7 @@ use serde_json::Value;
 pub use capture::Capture;
 pub use cbr::Cbr;
 pub use on_off::OnOff;
+pub use own::Own;
 pub use packmime::PackMime;
 pub use ping::Ping;
 pub use poisson::Poisson;
@@ -37,7 +39,7 @@ pub use web::{Page, Web};
 use self::kind::Kind;
 pub(crate) use self::kind::{MAX_FLOWS, Surroundings, read_count};
 use super::reader::Reader;
-use super::tcp::{TCP_KEYS, Tcp};
+use super::tcp::{Tcp, tcp_keys};
 
 /// Writes the enum over all kinds, and its dispatch.
 macro_rules! kinds {
@@ -45,19 +47,27 @@ macro_rules! kinds {
         /// Traffic of a flow.
         #[derive(Clone, PartialEq, Debug)]
         pub enum Traffic {
-            $($(#[$about])* $name($settings)),+
+            $($(#[$about])* $name($settings),)+
+            /// Traffic of a source of another crate.
+            Own(Own),
         }
 
         impl Traffic {
             /// The word for `kind`: `tcp`, `ping`, ...
             #[must_use]
             pub const fn kind(&self) -> &'static str {
-                match self { $(Self::$name(_) => $settings::NAME),+ }
+                match self {
+                    $(Self::$name(_) => $settings::NAME,)+
+                    Self::Own(own) => own.source.kind().name,
+                }
             }
 
             /// True if packets go in the direction of the data only.
             pub(super) const fn is_one_way(&self) -> bool {
-                match self { $(Self::$name(_) => $settings::IS_ONE_WAY),+ }
+                match self {
+                    $(Self::$name(_) => $settings::IS_ONE_WAY,)+
+                    Self::Own(own) => own.source.is_one_way(),
+                }
             }
 
             /// Reads the `kind` of a table and its keys; also the direction if nothing else is
@@ -67,29 +77,45 @@ macro_rules! kinds {
                 common: &[&str],
                 around: &Surroundings<'_>,
             ) -> Result<(Self, Direction), Diagnostic> {
-                let kind = table.choice("kind", TcpTransfer::NAME, &[$($settings::NAME),+])?;
+                let others = table.document().extensions().sources();
+                let names: Vec<&str> =
+                    [$($settings::NAME),+].into_iter().chain(others.iter().map(|own| own.kind().name)).collect();
+                let kind = table.choice("kind", TcpTransfer::NAME, &names)?;
                 $(if kind == $settings::NAME {
-                    let of_tcp = if $settings::IS_OVER_TCP { TCP_KEYS.as_slice() } else { &[] };
-                    table.only(&[common, $settings::KEYS, of_tcp].concat())?;
+                    let of_tcp = if $settings::IS_OVER_TCP { tcp_keys(table.document()) } else { Vec::new() };
+                    table.only(&[common, $settings::KEYS, of_tcp.as_slice()].concat())?;
                     return Ok((Self::$name($settings::read(table, around)?), $settings::DIRECTION));
                 })+
+                if let Some(source) = others.iter().find(|own| own.kind().name == kind) {
+                    table.only(&[common, Own::keys(*source).as_slice()].concat())?;
+                    return Ok((Self::Own(Own::read(*source, table)?), Direction::Down));
+                }
                 Err(table.error("kind", Diagnostic::new("there is no such kind")))
             }
 
             /// Writes the keys of the kind.
             pub(super) fn write(&self, flow: &mut Value) {
-                match self { $(Self::$name(settings) => settings.write(flow)),+ }
+                match self {
+                    $(Self::$name(settings) => settings.write(flow),)+
+                    Self::Own(own) => own.write(flow),
+                }
             }
 
             /// Returns how the ends of its connections behave; `None` without TCP.
             #[must_use]
             pub fn tcp(&self) -> Option<&Tcp> {
-                match self { $(Self::$name(settings) => settings.tcp()),+ }
+                match self {
+                    $(Self::$name(settings) => settings.tcp(),)+
+                    Self::Own(_) => None,
+                }
             }
 
             /// Configuration of the simulator.
             pub(crate) fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
-                match self { $(Self::$name(settings) => settings.to_sim(direction)),+ }
+                match self {
+                    $(Self::$name(settings) => settings.to_sim(direction),)+
+                    Self::Own(own) => own.to_sim(direction),
+                }
             }
         }
     };

@@ -6,9 +6,9 @@ use super::source::Tally;
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
 
-/// Both ends of a flow of datagrams in one direction.
+/// Both ends of a flow of unanswered datagrams in one direction: their numbers and counters.
 #[derive(Debug)]
-pub(crate) struct Datagrams {
+pub struct Datagrams {
     flow: u32,
     direction: Direction,
     ecn: Ecn,
@@ -19,23 +19,25 @@ pub(crate) struct Datagrams {
 }
 
 /// Bytes of the IPv4 and UDP headers.
-pub(crate) const HEADERS: u32 = 28;
+pub const HEADERS: u32 = 28;
 
 impl Datagrams {
-    pub(crate) const fn new(flow: u32, direction: Direction, ecn: bool) -> Self {
+    /// Returns both ends of flow number `flow`. With `ecn` the datagrams are ECN-capable, ECT(0).
+    #[must_use]
+    pub const fn new(flow: u32, direction: Direction, ecn: bool) -> Self {
         let ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
         Self { flow, direction, ecn, sent: 0, delivered: 0, arrived: Vec::new() }
     }
 
     /// Sends a datagram. `bytes` is its length at the IP layer.
-    pub(crate) fn send(&mut self, now: Instant, bytes: u32, network: &mut Network) {
+    pub fn send(&mut self, now: Instant, bytes: u32, network: &mut Network) {
         let payload = Payload::Datagram { sent_at: now, number: self.sent, ecn: self.ecn };
         self.sent += 1;
         network.send(now, self.direction, self.flow, bytes, payload);
     }
 
     /// Counts a datagram that arrives. Of several copies made by the path, only the first counts.
-    pub(crate) fn on_packet(&mut self, packet: &Packet, network: &Network) {
+    pub fn on_packet(&mut self, packet: &Packet, network: &Network) {
         if let Payload::Datagram { number, .. } = packet.payload
             && self.is_new(number)
         {
@@ -55,16 +57,20 @@ impl Datagrams {
     }
 
     /// Returns the number of datagrams sent.
-    pub(crate) const fn sent(&self) -> u64 {
+    #[must_use]
+    pub const fn sent(&self) -> u64 {
         self.sent
     }
 
     /// Returns the payload bytes that arrived.
-    pub(crate) const fn delivered(&self) -> u64 {
+    #[must_use]
+    pub const fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    pub(crate) fn tally(&self) -> Tally {
-        Tally { delivered: self.delivered, sent: self.sent, ..Tally::default() }
+    /// Returns the flow's counters.
+    #[must_use]
+    pub const fn tally(&self) -> Tally {
+        Tally { delivered: self.delivered, sent: self.sent, retransmits: 0, timeouts: 0, completed_at: None }
     }
 }

@@ -25,6 +25,7 @@ use super::source::{Settings, Source, Tally, Transfer};
 use crate::events::EventQueue;
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::transport::Transport;
 
 /// The settings of a crowd of web users.
 #[derive(Clone, Debug)]
@@ -46,6 +47,7 @@ pub struct PackMimeSettings {
 
 impl Settings for PackMimeSettings {
     const KIND: &'static str = "packmime";
+    const TRANSPORT: Transport = Transport::Tcp;
 
     fn direction(&self) -> Direction {
         self.direction

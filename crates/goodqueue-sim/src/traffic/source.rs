@@ -6,6 +6,7 @@ use super::samples::{Earlier, OneWay, Room, RoundTrip};
 use crate::ahead::Ahead;
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::transport::Transport;
 
 /// Both end points of a flow. The source receives the packets that arrive and sends through the
 /// network.
@@ -87,6 +88,9 @@ pub trait Source {
 pub trait Settings {
     /// The word for such a flow in results: `tcp`, `ping`, ...
     const KIND: &'static str;
+
+    /// Transport protocol of the flow.
+    const TRANSPORT: Transport = Transport::Datagrams;
 
     /// Returns the direction of the flow's data; for a ping, of its requests.
     fn direction(&self) -> Direction;

@@ -14,6 +14,7 @@ use super::source::{Settings, Source, Tally};
 use crate::ahead::{Ahead, CACHE_LINE, CacheLine, fetch_line};
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
+use crate::transport::Transport;
 
 /// The settings of a TCP connection.
 #[derive(Clone, Debug)]
@@ -33,6 +34,7 @@ pub struct TcpSettings {
 
 impl Settings for TcpSettings {
     const KIND: &'static str = "tcp";
+    const TRANSPORT: Transport = Transport::Tcp;
 
     fn direction(&self) -> Direction {
         self.direction

@@ -13,6 +13,7 @@ use super::distribution::Distribution;
 use super::source::{Settings, Source, Tally};
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::transport::Transport;
 
 /// The settings of an on/off TCP sender.
 #[derive(Clone, Debug)]
@@ -33,6 +34,7 @@ pub struct TcpOnOffSettings {
 
 impl Settings for TcpOnOffSettings {
     const KIND: &'static str = "tcp_onoff";
+    const TRANSPORT: Transport = Transport::Tcp;
 
     fn direction(&self) -> Direction {
         self.direction

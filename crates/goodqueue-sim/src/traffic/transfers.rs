@@ -9,6 +9,7 @@ use super::distribution::Distribution;
 use super::source::{Settings, Source, Tally, Transfer};
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::transport::Transport;
 
 /// The settings of a user.
 #[derive(Clone, Debug)]
@@ -33,6 +34,7 @@ pub struct TransfersSettings {
 
 impl Settings for TransfersSettings {
     const KIND: &'static str = "transfers";
+    const TRANSPORT: Transport = Transport::Tcp;
 
     fn direction(&self) -> Direction {
         self.direction

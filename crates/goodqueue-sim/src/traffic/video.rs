@@ -29,6 +29,7 @@ use super::connections::{Connections, Handle};
 use super::source::{Segment, Settings, Showing, Source, Tally};
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::transport::Transport;
 
 /// The settings of a viewer.
 #[derive(Clone, Debug)]
@@ -54,6 +55,7 @@ pub struct VideoSettings {
 
 impl Settings for VideoSettings {
     const KIND: &'static str = "video";
+    const TRANSPORT: Transport = Transport::Tcp;
 
     fn direction(&self) -> Direction {
         self.direction

@@ -25,6 +25,7 @@ use super::connections::{Connections, Handle};
 use super::source::{Settings, Source, Tally, Transfer};
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
+use crate::transport::Transport;
 
 /// The settings of a browser.
 #[derive(Clone, Debug)]
@@ -49,6 +50,7 @@ pub struct WebSettings {
 
 impl Settings for WebSettings {
     const KIND: &'static str = "web";
+    const TRANSPORT: Transport = Transport::Tcp;
 
     fn direction(&self) -> Direction {
         self.direction

@@ -134,28 +134,6 @@ impl Default for Bbr {
 }
 
 impl Bbr {
-    /// What it is.
-    pub const ABOUT: About = About {
-        name: "bbr",
-        summary: "paces at the bandwidth that it measures; losses change nothing but one round",
-        reference: "Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00 (version 1)",
-        parameters: Params::TABLE,
-        constants: &[
-            Constant { name: "phases of a probe cycle", value: "8", source: "draft-00 §4.3.4" },
-            Constant { name: "bursts above it", value: "3", source: "draft-00 §4.2.3.2" },
-            Constant { name: "aggregation window", value: "5 rounds", source: "Linux 6.1 tcp_bbr" },
-            Constant {
-                name: "policer",
-                value: "20 % lost in each of two intervals of 4 to 16 rounds",
-                source: "Linux 6.1 tcp_bbr",
-            },
-            Constant { name: "pacing margin", value: "1 %", source: "Linux 6.1 tcp_bbr" },
-        ],
-        hears: Hears::EveryAck,
-        controls_all: true,
-        ..About::PLAIN
-    };
-
     fn most_bandwidth(&self) -> f64 {
         self.bandwidth.value()
     }
@@ -416,10 +394,6 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     fn on_ack(&mut self, _ack: &mut Ack, _cwnd: u64) -> u64 {
         self.cwnd
     }
@@ -496,6 +470,27 @@ impl CongestionControl for Bbr {
 }
 
 impl Controller for Bbr {
+    const ABOUT: About = About {
+        name: "bbr",
+        summary: "paces at the bandwidth that it measures; losses change nothing but one round",
+        reference: "Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00 (version 1)",
+        parameters: Params::TABLE,
+        constants: &[
+            Constant { name: "phases of a probe cycle", value: "8", source: "draft-00 §4.3.4" },
+            Constant { name: "bursts above it", value: "3", source: "draft-00 §4.2.3.2" },
+            Constant { name: "aggregation window", value: "5 rounds", source: "Linux 6.1 tcp_bbr" },
+            Constant {
+                name: "policer",
+                value: "20 % lost in each of two intervals of 4 to 16 rounds",
+                source: "Linux 6.1 tcp_bbr",
+            },
+            Constant { name: "pacing margin", value: "1 %", source: "Linux 6.1 tcp_bbr" },
+        ],
+        hears: Hears::EveryAck,
+        controls_all: true,
+        ..About::PLAIN
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         self.params.set(parameter, value);
         self.gain = self.params.startup_gain;

@@ -50,58 +50,6 @@ pub struct Compound {
 }
 
 impl Compound {
-    /// Description for users.
-    pub const ABOUT: About = About {
-        name: "compound",
-        summary: "Reno, and a window on top that grows fast while the queue is short",
-        reference: "Tan, Song, Zhang & Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02",
-        parameters: &[
-            Parameter::number(
-                "alpha",
-                0.125,
-                (0.0, 10.0),
-                "0 to 10",
-                PAPER,
-                "growth is alpha * window^k - 1 segments",
-            ),
-            Parameter::number(
-                "k",
-                0.75,
-                (0.0, 1.0),
-                "0 to 1",
-                PAPER,
-                "growth is alpha * window^k - 1 segments",
-            ),
-            Parameter::number("beta", 0.5, (0.0, 1.0), "0 to 1", PAPER, "share of the window lost to a loss"),
-            Parameter::number(
-                "gamma",
-                30.0,
-                (0.0, 1e6),
-                "0 to 1000000",
-                PAPER,
-                "segments in the queue at which it shrinks",
-            ),
-            Parameter::number(
-                "zeta",
-                1.0,
-                (0.0, 1e3),
-                "0 to 1000",
-                PAPER,
-                "how fast it shrinks per segment in the queue",
-            ),
-            Parameter::number(
-                "low_window",
-                41.0,
-                (0.0, 1e6),
-                "0 to 1000000",
-                "draft-sridharan-tcpm-ctcp-02",
-                "window in segments below which it is Reno",
-            ),
-        ],
-        hears: Hears::EveryAck,
-        ..About::PLAIN
-    };
-
     /// Returns the change of the delay-based window after a round with `queued` segments in the
     /// queue.
     fn change(&self, window: f64, queued: f64) -> f64 {
@@ -114,10 +62,6 @@ impl Compound {
 }
 
 impl CongestionControl for Compound {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         if !ack.may_grow {
             return cwnd;
@@ -171,6 +115,57 @@ impl CongestionControl for Compound {
 }
 
 impl Controller for Compound {
+    const ABOUT: About = About {
+        name: "compound",
+        summary: "Reno, and a window on top that grows fast while the queue is short",
+        reference: "Tan, Song, Zhang & Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02",
+        parameters: &[
+            Parameter::number(
+                "alpha",
+                0.125,
+                (0.0, 10.0),
+                "0 to 10",
+                PAPER,
+                "growth is alpha * window^k - 1 segments",
+            ),
+            Parameter::number(
+                "k",
+                0.75,
+                (0.0, 1.0),
+                "0 to 1",
+                PAPER,
+                "growth is alpha * window^k - 1 segments",
+            ),
+            Parameter::number("beta", 0.5, (0.0, 1.0), "0 to 1", PAPER, "share of the window lost to a loss"),
+            Parameter::number(
+                "gamma",
+                30.0,
+                (0.0, 1e6),
+                "0 to 1000000",
+                PAPER,
+                "segments in the queue at which it shrinks",
+            ),
+            Parameter::number(
+                "zeta",
+                1.0,
+                (0.0, 1e3),
+                "0 to 1000",
+                PAPER,
+                "how fast it shrinks per segment in the queue",
+            ),
+            Parameter::number(
+                "low_window",
+                41.0,
+                (0.0, 1e6),
+                "0 to 1000000",
+                "draft-sridharan-tcpm-ctcp-02",
+                "window in segments below which it is Reno",
+            ),
+        ],
+        hears: Hears::EveryAck,
+        ..About::PLAIN
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         let value = value.as_number();
         match parameter {

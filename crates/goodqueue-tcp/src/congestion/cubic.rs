@@ -65,38 +65,6 @@ pub struct Cubic {
 }
 
 impl Cubic {
-    /// What it is.
-    pub const ABOUT: About = About {
-        name: "cubic",
-        summary: "a cubic function of the time since the last congestion event, 0.7 of the window on congestion",
-        reference: "RFC 9438",
-        parameters: &[
-            Parameter::number(
-                "c",
-                0.4,
-                (1e-6, 1e6),
-                "0.000001 to 1000000",
-                "RFC 9438 §5",
-                "how fast the window grows, in segments per second cubed",
-            ),
-            Parameter::number(
-                "beta",
-                0.7,
-                (0.001, 0.999),
-                "0.001 to 0.999",
-                "RFC 9438 §4.6",
-                "share of the window that is left after congestion",
-            ),
-        ],
-        constants: &[Constant {
-            name: "alpha",
-            value: "3 (1 - beta) / (1 + beta), 0.529 by default",
-            source: "RFC 9438 §4.3",
-        }],
-        standard_slow_start: true,
-        ..About::PLAIN
-    };
-
     /// `W_cubic(t)` in bytes (RFC 9438 §4.2, equation 1), `t` seconds into the epoch.
     #[inline]
     fn window_at(&self, t: f64, mss: f64) -> f64 {
@@ -121,10 +89,6 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     #[inline]
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         let pause = ack.now.since(self.last_ack);
@@ -187,6 +151,37 @@ impl CongestionControl for Cubic {
 }
 
 impl Controller for Cubic {
+    const ABOUT: About = About {
+        name: "cubic",
+        summary: "a cubic function of the time since the last congestion event, 0.7 of the window on congestion",
+        reference: "RFC 9438",
+        parameters: &[
+            Parameter::number(
+                "c",
+                0.4,
+                (1e-6, 1e6),
+                "0.000001 to 1000000",
+                "RFC 9438 §5",
+                "how fast the window grows, in segments per second cubed",
+            ),
+            Parameter::number(
+                "beta",
+                0.7,
+                (0.001, 0.999),
+                "0.001 to 0.999",
+                "RFC 9438 §4.6",
+                "share of the window that is left after congestion",
+            ),
+        ],
+        constants: &[Constant {
+            name: "alpha",
+            value: "3 (1 - beta) / (1 + beta), 0.529 by default",
+            source: "RFC 9438 §4.3",
+        }],
+        standard_slow_start: true,
+        ..About::PLAIN
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         let beta = bytes(self.law.beta) / 1000.0;
         self.law = match parameter {

@@ -95,42 +95,6 @@ pub struct CubicLinux {
 }
 
 impl CubicLinux {
-    /// What it is.
-    pub const ABOUT: About = About {
-        name: "cubic_linux",
-        summary: "CUBIC in Linux's fixed point and whole segments, with HyStart",
-        reference: "Linux 6.1 tcp_cubic, RFC 9438; Ha & Rhee 2011 (HyStart)",
-        parameters: &[
-            Parameter::count(
-                "hystart_low_window",
-                16,
-                (0, 1_000_000),
-                "0 to 1000000",
-                "Linux 6.1, module parameter",
-                "window in segments below which HyStart does not end slow start",
-            ),
-            Parameter::time(
-                "hystart_ack_delta",
-                Duration::from_millis(2),
-                (Duration::ZERO, Duration::from_secs(1)),
-                "0s to 1s",
-                "Linux 6.1, module parameter",
-                "greatest time between two ACKs of a train",
-            ),
-        ],
-        constants: &[
-            Constant {
-                name: "C",
-                value: "410/1024 segments/s^3",
-                source: "Linux 6.1, module parameter bic_scale 41",
-            },
-            Constant { name: "beta", value: "717/1024", source: "Linux 6.1, module parameter beta" },
-        ],
-        hears: Hears::EveryAck,
-        standard_slow_start: true,
-        ..About::PLAIN
-    };
-
     fn hystart(&mut self, feedback: &Feedback, delay: Duration, window: &mut Window) {
         let now = feedback.now;
         if feedback.una > self.round_end {
@@ -245,10 +209,6 @@ impl CubicLinux {
 }
 
 impl CongestionControl for CubicLinux {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     #[inline]
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         let mss = u64::from(ack.mss).max(1);
@@ -325,6 +285,42 @@ impl CongestionControl for CubicLinux {
 }
 
 impl Controller for CubicLinux {
+    const ABOUT: About = About {
+        name: "cubic_linux",
+        variant_of: Some("cubic"),
+        summary: "CUBIC in Linux's fixed point and whole segments, with HyStart",
+        reference: "Linux 6.1 tcp_cubic, RFC 9438; Ha & Rhee 2011 (HyStart)",
+        parameters: &[
+            Parameter::count(
+                "hystart_low_window",
+                16,
+                (0, 1_000_000),
+                "0 to 1000000",
+                "Linux 6.1, module parameter",
+                "window in segments below which HyStart does not end slow start",
+            ),
+            Parameter::time(
+                "hystart_ack_delta",
+                Duration::from_millis(2),
+                (Duration::ZERO, Duration::from_secs(1)),
+                "0s to 1s",
+                "Linux 6.1, module parameter",
+                "greatest time between two ACKs of a train",
+            ),
+        ],
+        constants: &[
+            Constant {
+                name: "C",
+                value: "410/1024 segments/s^3",
+                source: "Linux 6.1, module parameter bic_scale 41",
+            },
+            Constant { name: "beta", value: "717/1024", source: "Linux 6.1, module parameter beta" },
+        ],
+        hears: Hears::EveryAck,
+        standard_slow_start: true,
+        ..About::PLAIN
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         match parameter {
             "hystart_low_window" => self.hystart.low_window = value.as_count(),
@@ -337,13 +333,14 @@ fn ticks(instant: Instant) -> u64 {
     instant.as_nanos() / TICK
 }
 
-/// The cube root, rounded to the nearest whole number.
+/// Returns the cube root, rounded to the nearest whole number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "the root of 64 bits has 22 and no sign"
 )]
-pub(crate) fn cube_root(value: u64) -> u64 {
+#[must_use]
+pub fn cube_root(value: u64) -> u64 {
     libm::round(libm::cbrt(value as f64)) as u64
 }
 

@@ -34,25 +34,6 @@ impl Default for Dctcp {
 }
 
 impl Dctcp {
-    /// What it is.
-    pub const ABOUT: About = About {
-        name: "dctcp",
-        summary: "cut by half of the smoothed share of bytes that were marked",
-        reference: "RFC 8257",
-        parameters: &[Parameter::count(
-            "shift_g",
-            4,
-            (0, 10),
-            "0 to 10",
-            "RFC 8257 §4.2 (g = 1/16)",
-            "weight of the last window in alpha: g is 1 / 2^shift_g",
-        )],
-        constants: &[Constant { name: "initial alpha", value: "1", source: "RFC 8257 §3.3" }],
-        needs: Needs::AccurateEcn,
-        hears: Hears::EveryAckFirst,
-        ..About::PLAIN
-    };
-
     /// DCTCP.Alpha as a fraction.
     #[must_use]
     pub fn alpha(&self) -> f64 {
@@ -61,10 +42,6 @@ impl Dctcp {
 }
 
 impl CongestionControl for Dctcp {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         self.reno.on_ack(ack, cwnd)
     }
@@ -103,6 +80,24 @@ impl CongestionControl for Dctcp {
 }
 
 impl Controller for Dctcp {
+    const ABOUT: About = About {
+        name: "dctcp",
+        summary: "cut by half of the smoothed share of bytes that were marked",
+        reference: "RFC 8257",
+        parameters: &[Parameter::count(
+            "shift_g",
+            4,
+            (0, 10),
+            "0 to 10",
+            "RFC 8257 §4.2 (g = 1/16)",
+            "weight of the last window in alpha: g is 1 / 2^shift_g",
+        )],
+        constants: &[Constant { name: "initial alpha", value: "1", source: "RFC 8257 §3.3" }],
+        needs: Needs::AccurateEcn,
+        hears: Hears::EveryAckFirst,
+        ..About::PLAIN
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         let _ = parameter; // there is one
         self.shift_g = u32::try_from(value.as_count()).unwrap_or(0).min(10);

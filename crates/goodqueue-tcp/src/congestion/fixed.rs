@@ -33,9 +33,26 @@ impl Default for Fixed {
     }
 }
 
-impl Fixed {
-    /// What it is.
-    pub const ABOUT: About = About {
+impl CongestionControl for Fixed {
+    fn on_ack(&mut self, _ack: &mut Ack, cwnd: u64) -> u64 {
+        cwnd
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        event.cwnd
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
+        window.cwnd = self.window.saturating_mul(u64::from(feedback.mss));
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing { rate: (self.rate > 0).then_some(self.rate / 8), ..Pacing::UNPACED }
+    }
+}
+
+impl Controller for Fixed {
+    const ABOUT: About = About {
         name: "fixed",
         summary: "a constant window and pacing rate; an agent may change both",
         reference: "none: the window is the user's or an agent's",
@@ -62,31 +79,7 @@ impl Fixed {
         controls_all: true,
         ..About::PLAIN
     };
-}
 
-impl CongestionControl for Fixed {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
-    fn on_ack(&mut self, _ack: &mut Ack, cwnd: u64) -> u64 {
-        cwnd
-    }
-
-    fn on_congestion(&mut self, event: &Congestion) -> u64 {
-        event.cwnd
-    }
-
-    fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
-        window.cwnd = self.window.saturating_mul(u64::from(feedback.mss));
-    }
-
-    fn pacing(&self) -> Pacing {
-        Pacing { rate: (self.rate > 0).then_some(self.rate / 8), ..Pacing::UNPACED }
-    }
-}
-
-impl Controller for Fixed {
     fn set(&mut self, parameter: &str, value: Value) {
         match parameter {
             "window" => self.window = value.as_count().max(1),

@@ -18,7 +18,7 @@ const ALLOWED_INCREASE: u64 = 1;
 /// One-way delays: the least of each of the last `BASE` minutes, and the last `CURRENT` ones (RFC
 /// 6817 §3.4.2).
 #[derive(Clone, Debug)]
-pub(crate) struct Delays<const BASE: usize, const CURRENT: usize> {
+pub struct Delays<const BASE: usize, const CURRENT: usize> {
     base: [Option<u32>; BASE],
     minute: Option<Instant>,
     current: [Option<u32>; CURRENT],
@@ -34,7 +34,7 @@ impl<const BASE: usize, const CURRENT: usize> Default for Delays<BASE, CURRENT> 
 impl<const BASE: usize, const CURRENT: usize> Delays<BASE, CURRENT> {
     /// Takes a delay and tells the queuing delay now, the least of the last ones above the least of
     /// all, in microseconds.
-    pub(crate) fn take(&mut self, now: Instant, delay: u32) -> u32 {
+    pub fn take(&mut self, now: Instant, delay: u32) -> u32 {
         self.next_sample = (self.next_sample + 1) % CURRENT;
         self.current[self.next_sample] = Some(delay);
         let begins = self.minute.is_none_or(|minute| now.since(minute) >= MINUTE);
@@ -79,8 +79,46 @@ pub struct Ledbat {
 }
 
 impl Ledbat {
-    /// What it is.
-    pub const ABOUT: About = About {
+    /// The window after `acked` bytes, in bytes.
+    fn steer(&mut self, cwnd: u64, acked: u64, mss: u64) -> u64 {
+        let target = self.params.target.as_nanos() as f64 / 1000.0;
+        let off = ((target - self.queuing) / target).clamp(-1.0, 1.0) * self.params.gain;
+        let window = (cwnd as f64).max(1.0);
+        let share = (acked as f64 / window).min(1.0);
+        let wanted = window + self.fraction + mss as f64 * off * share;
+        let least = (MIN_WINDOW * mss) as f64;
+        // Not further than what was in flight allows (RFC 6817 §2.4.2).
+        let allowed = (self.pipe_before.max(cwnd - mss.min(cwnd)) + (ALLOWED_INCREASE + 1) * mss) as f64;
+        let wanted = wanted.min(allowed).max(least);
+        let bytes = whole(wanted);
+        self.fraction = wanted - bytes as f64;
+        bytes
+    }
+}
+
+impl CongestionControl for Ledbat {
+    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        // No slow start: RFC 6817 §2.4.2 does without.
+        ack.ssthresh = ack.ssthresh.min(cwnd);
+        let grown = self.steer(cwnd, ack.acked, u64::from(ack.mss));
+        if ack.may_grow { grown } else { grown.min(cwnd) }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        self.fraction = 0.0;
+        event.rounded(event.cwnd / 2).max(MIN_WINDOW * u64::from(event.mss))
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
+        self.pipe_before = feedback.pipe_before;
+        if let Some(delay) = feedback.one_way_delay {
+            self.queuing = f64::from(self.delays.take(feedback.now, delay));
+        }
+    }
+}
+
+impl Controller for Ledbat {
+    const ABOUT: About = About {
         name: "ledbat",
         summary: "aims at 100 ms of queuing delay, one segment per RTT at most",
         reference: "RFC 6817",
@@ -112,49 +150,6 @@ impl Ledbat {
         ..About::PLAIN
     };
 
-    /// The window after `acked` bytes, in bytes.
-    fn steer(&mut self, cwnd: u64, acked: u64, mss: u64) -> u64 {
-        let target = self.params.target.as_nanos() as f64 / 1000.0;
-        let off = ((target - self.queuing) / target).clamp(-1.0, 1.0) * self.params.gain;
-        let window = (cwnd as f64).max(1.0);
-        let share = (acked as f64 / window).min(1.0);
-        let wanted = window + self.fraction + mss as f64 * off * share;
-        let least = (MIN_WINDOW * mss) as f64;
-        // Not further than what was in flight allows (RFC 6817 §2.4.2).
-        let allowed = (self.pipe_before.max(cwnd - mss.min(cwnd)) + (ALLOWED_INCREASE + 1) * mss) as f64;
-        let wanted = wanted.min(allowed).max(least);
-        let bytes = whole(wanted);
-        self.fraction = wanted - bytes as f64;
-        bytes
-    }
-}
-
-impl CongestionControl for Ledbat {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
-    fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
-        // No slow start: RFC 6817 §2.4.2 does without.
-        ack.ssthresh = ack.ssthresh.min(cwnd);
-        let grown = self.steer(cwnd, ack.acked, u64::from(ack.mss));
-        if ack.may_grow { grown } else { grown.min(cwnd) }
-    }
-
-    fn on_congestion(&mut self, event: &Congestion) -> u64 {
-        self.fraction = 0.0;
-        event.rounded(event.cwnd / 2).max(MIN_WINDOW * u64::from(event.mss))
-    }
-
-    fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
-        self.pipe_before = feedback.pipe_before;
-        if let Some(delay) = feedback.one_way_delay {
-            self.queuing = f64::from(self.delays.take(feedback.now, delay));
-        }
-    }
-}
-
-impl Controller for Ledbat {
     fn set(&mut self, parameter: &str, value: Value) {
         match parameter {
             "target" => self.params.target = value.as_time(),

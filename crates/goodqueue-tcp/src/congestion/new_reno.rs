@@ -14,26 +14,7 @@ pub struct NewReno {
     acked: u64,
 }
 
-impl NewReno {
-    /// What it is.
-    pub const ABOUT: About = About {
-        name: "newreno",
-        summary: "one segment more per round trip, half the window on congestion",
-        reference: "RFC 5681, RFC 6582",
-        constants: &[
-            Constant { name: "increase", value: "1 segment per RTT", source: "RFC 5681 §3.1" },
-            Constant { name: "decrease", value: "0.5", source: "RFC 5681 §3.1" },
-        ],
-        standard_slow_start: true,
-        ..About::PLAIN
-    };
-}
-
 impl CongestionControl for NewReno {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     #[inline]
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         if !ack.may_grow {
@@ -57,4 +38,16 @@ impl CongestionControl for NewReno {
     }
 }
 
-impl Controller for NewReno {}
+impl Controller for NewReno {
+    const ABOUT: About = About {
+        name: "newreno",
+        summary: "one segment more per round trip, half the window on congestion",
+        reference: "RFC 5681, RFC 6582",
+        constants: &[
+            Constant { name: "increase", value: "1 segment per RTT", source: "RFC 5681 §3.1" },
+            Constant { name: "decrease", value: "0.5", source: "RFC 5681 §3.1" },
+        ],
+        standard_slow_start: true,
+        ..About::PLAIN
+    };
+}

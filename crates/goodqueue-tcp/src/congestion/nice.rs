@@ -38,12 +38,9 @@ const BETA: f64 = 3.0;
 /// Queued segments that end slow start (ns-2 `v_gamma_`).
 const GAMMA: f64 = 1.0;
 
-/// Least window of ns-2's Vegas in segments (tcp-vegas.cc).
-const NS2_MIN_WINDOW: f64 = 2.0;
-
-/// TCP Nice. `NS2` is the variant on ns-2's Vegas, whose window is at least two segments.
+/// TCP Nice.
 #[derive(Clone, Debug)]
-pub struct Nice<const NS2: bool = false> {
+pub struct Nice {
     rounds: Rounds,
     /// Greatest RTT.
     most: Duration,
@@ -61,9 +58,11 @@ pub struct Nice<const NS2: bool = false> {
     threshold: f64,
     /// Share of a window whose RTTs must be long for a reduction.
     fraction: f64,
+    /// Least window in segments that an ACK leaves.
+    least: f64,
 }
 
-impl<const NS2: bool> Default for Nice<NS2> {
+impl Default for Nice {
     fn default() -> Self {
         Self {
             rounds: Rounds::default(),
@@ -75,37 +74,17 @@ impl<const NS2: bool> Default for Nice<NS2> {
             mss: 1,
             threshold: 0.1,
             fraction: 0.5,
+            least: 0.0,
         }
     }
 }
 
-impl<const NS2: bool> Nice<NS2> {
-    /// Description for users.
-    pub const ABOUT: About = if NS2 {
-        About {
-            name: "nice_ns2",
-            summary: "Vegas that halves when half of a round's RTTs are long; two segments at least",
-            reference: "Venkataramani, Kokku & Dahlin, OSDI 2002, on ns-2.35 tcp-vegas.cc",
-            parameters: PARAMETERS,
-            constants: &[Constant {
-                name: "min window",
-                value: "2 segments",
-                source: "ns-2.35 tcp-vegas.cc",
-            }],
-            hears: Hears::EveryAck,
-            ..About::PLAIN
-        }
-    } else {
-        About {
-            name: "nice",
-            summary: "Vegas that halves when half of a round's RTTs are long; below one segment it skips rounds",
-            reference: "Venkataramani, Kokku & Dahlin, OSDI 2002",
-            parameters: PARAMETERS,
-            constants: &[Constant { name: "min window", value: "1/48 segment", source: "OSDI 2002" }],
-            hears: Hears::EveryAck,
-            ..About::PLAIN
-        }
-    };
+impl Nice {
+    /// Returns the controller whose ACKs leave a window of at least `segments`.
+    #[must_use]
+    pub fn with_least_window(segments: f64) -> Self {
+        Self { least: segments, ..Self::default() }
+    }
 
     /// Returns the window in segments if it is below one.
     #[must_use]
@@ -139,9 +118,7 @@ impl<const NS2: bool> Nice<NS2> {
         } else if diff > BETA {
             window = if window > 2.0 { window - 1.0 } else { window / 2.0 };
         }
-        if NS2 {
-            window = window.max(NS2_MIN_WINDOW);
-        }
+        window = window.max(self.least);
         if window < 1.0 {
             self.small = Some(window.max(MIN_WINDOW));
             return mss;
@@ -151,11 +128,7 @@ impl<const NS2: bool> Nice<NS2> {
     }
 }
 
-impl<const NS2: bool> CongestionControl for Nice<NS2> {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
+impl CongestionControl for Nice {
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         if self.rounds.is_over() {
             return self.end_round(ack, cwnd);
@@ -193,7 +166,17 @@ impl<const NS2: bool> CongestionControl for Nice<NS2> {
     }
 }
 
-impl<const NS2: bool> Controller for Nice<NS2> {
+impl Controller for Nice {
+    const ABOUT: About = About {
+        name: "nice",
+        summary: "Vegas that halves when half of a round's RTTs are long; below one segment it skips rounds",
+        reference: "Venkataramani, Kokku & Dahlin, OSDI 2002",
+        parameters: PARAMETERS,
+        constants: &[Constant { name: "min window", value: "1/48 segment", source: "OSDI 2002" }],
+        hears: Hears::EveryAck,
+        ..About::PLAIN
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         match parameter {
             "threshold" => self.threshold = value.as_number(),
@@ -224,7 +207,7 @@ mod tests {
     }
 
     fn round(long: u32, cwnd: u64, small: Option<f64>) -> (u64, Option<f64>) {
-        let mut nice = Nice::<false> { long, small, ..Nice::default() };
+        let mut nice = Nice { long, small, ..Nice::default() };
         nice.rounds.base = Some(Duration::from_millis(50));
         nice.rounds.least = Some(Duration::from_millis(62));
         (nice.end_round(&mut ack(), cwnd), nice.small_window())
@@ -237,8 +220,8 @@ mod tests {
     }
 
     #[test]
-    fn on_ns2s_vegas_two_segments_are_left() {
-        let mut nice = Nice::<true> { long: 6, ..Nice::default() };
+    fn a_least_window_of_two_segments_is_left() {
+        let mut nice = Nice { long: 6, ..Nice::with_least_window(2.0) };
         assert_eq!(nice.end_round(&mut ack(), 3000), 2000);
         assert_eq!(nice.small_window(), None);
     }
@@ -246,12 +229,8 @@ mod tests {
     #[test]
     fn below_one_segment_the_window_is_a_rate() {
         assert_eq!(round(1, 1000, None), (1000, Some(0.5)));
-        let mut nice = Nice::<false> {
-            small: Some(0.5),
-            srtt: Duration::from_millis(100),
-            mss: 1000,
-            ..Nice::default()
-        };
+        let mut nice =
+            Nice { small: Some(0.5), srtt: Duration::from_millis(100), mss: 1000, ..Nice::default() };
         // one segment per two round trips
         assert_eq!(nice.pacing().rate, Some(5000));
         for _ in 0..20 {

@@ -17,19 +17,6 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// What it is.
-    pub const ABOUT: About = About {
-        name: "reno",
-        summary: "one segment more per window of segments acknowledged, half the window on congestion",
-        reference: "RFC 5681; Linux 6.1 tcp_cong",
-        constants: &[
-            Constant { name: "increase", value: "1 segment per window", source: "RFC 5681 §3.1" },
-            Constant { name: "decrease", value: "0.5", source: "RFC 5681 §3.1" },
-        ],
-        standard_slow_start: true,
-        ..About::PLAIN
-    };
-
     /// Growth by one segment for each `per` acknowledged; all in segments.
     pub(crate) fn additive(&mut self, segments: u64, per: u64, acked: u64) -> u64 {
         let mut grown = segments;
@@ -84,10 +71,6 @@ impl Reno {
 }
 
 impl CongestionControl for Reno {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     #[inline]
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         if ack.may_grow { self.grow(ack, cwnd) } else { cwnd }
@@ -99,7 +82,19 @@ impl CongestionControl for Reno {
     }
 }
 
-impl Controller for Reno {}
+impl Controller for Reno {
+    const ABOUT: About = About {
+        name: "reno",
+        summary: "one segment more per window of segments acknowledged, half the window on congestion",
+        reference: "RFC 5681; Linux 6.1 tcp_cong",
+        constants: &[
+            Constant { name: "increase", value: "1 segment per window", source: "RFC 5681 §3.1" },
+            Constant { name: "decrease", value: "0.5", source: "RFC 5681 §3.1" },
+        ],
+        standard_slow_start: true,
+        ..About::PLAIN
+    };
+}
 
 #[cfg(test)]
 mod tests {

@@ -78,43 +78,6 @@ impl Default for TcpLp {
 }
 
 impl TcpLp {
-    /// Description for users.
-    pub const ABOUT: About = About {
-        name: "tcp_lp",
-        summary: "Reno that halves when the one-way delay rises, and then waits",
-        reference: "Kuzmanovic & Knightly, INFOCOM 2003; Linux 6.1 tcp_lp",
-        parameters: &[
-            Parameter::count(
-                "delta",
-                15,
-                (0, 100),
-                "0 to 100",
-                "INFOCOM 2003",
-                "per cent of the way from the least to the greatest delay beyond which congestion is near",
-            ),
-            Parameter::count(
-                "inference",
-                3,
-                (0, 1000),
-                "0 to 1000",
-                "Linux 6.1 tcp_lp",
-                "round trips for which an early sign of congestion is remembered",
-            ),
-            Parameter::count(
-                "word",
-                32,
-                (32, 64),
-                "32 to 64",
-                "Linux 6.1 tcp_lp",
-                "width of the delay arithmetic in bits; 64 as in ns-2 on a 64-bit machine",
-            ),
-        ],
-        constants: &[Constant { name: "gamma", value: "1/8", source: "INFOCOM 2003" }],
-        needs: Needs::Timestamps,
-        hears: Hears::EveryAckFirst,
-        ..About::PLAIN
-    };
-
     /// Updates the estimate of the other host's clock after an ACK with these timestamps. The old
     /// estimate has a weight of 63/64, and the result is rounded down.
     fn estimate_clock(&mut self, theirs: u64, ours: u64) {
@@ -174,10 +137,6 @@ const fn ticks(now: Instant, stamp: u32, start_ms: u32) -> u32 {
 }
 
 impl CongestionControl for TcpLp {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         if self.infers { cwnd } else { self.reno.on_ack(ack, cwnd) }
     }
@@ -219,6 +178,42 @@ impl CongestionControl for TcpLp {
 }
 
 impl Controller for TcpLp {
+    const ABOUT: About = About {
+        name: "tcp_lp",
+        summary: "Reno that halves when the one-way delay rises, and then waits",
+        reference: "Kuzmanovic & Knightly, INFOCOM 2003; Linux 6.1 tcp_lp",
+        parameters: &[
+            Parameter::count(
+                "delta",
+                15,
+                (0, 100),
+                "0 to 100",
+                "INFOCOM 2003",
+                "per cent of the way from the least to the greatest delay beyond which congestion is near",
+            ),
+            Parameter::count(
+                "inference",
+                3,
+                (0, 1000),
+                "0 to 1000",
+                "Linux 6.1 tcp_lp",
+                "round trips for which an early sign of congestion is remembered",
+            ),
+            Parameter::count(
+                "word",
+                32,
+                (32, 64),
+                "32 to 64",
+                "Linux 6.1 tcp_lp",
+                "width of the delay arithmetic in bits; 64 as in ns-2 on a 64-bit machine",
+            ),
+        ],
+        constants: &[Constant { name: "gamma", value: "1/8", source: "INFOCOM 2003" }],
+        needs: Needs::Timestamps,
+        hears: Hears::EveryAckFirst,
+        ..About::PLAIN
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         let value = value.as_count();
         match parameter {

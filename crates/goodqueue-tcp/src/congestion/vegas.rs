@@ -83,41 +83,7 @@ impl Default for Vegas {
     }
 }
 
-impl Vegas {
-    /// What it is.
-    pub const ABOUT: About = About {
-        name: "vegas",
-        summary: "keeps two to four segments in the queue",
-        reference: "Brakmo & Peterson 1995; Linux 6.1 tcp_vegas",
-        parameters: &[
-            Parameter::count(
-                "alpha",
-                2,
-                (0, 1000),
-                "0 to 1000",
-                LINUX,
-                "least segments to keep in the queue",
-            ),
-            Parameter::count("beta", 4, (0, 1000), "0 to 1000", LINUX, "most segments to keep in the queue"),
-            Parameter::count(
-                "gamma",
-                1,
-                (0, 1000),
-                "0 to 1000",
-                LINUX,
-                "segments in the queue at which slow start ends",
-            ),
-        ],
-        hears: Hears::EveryAck,
-        ..About::PLAIN
-    };
-}
-
 impl CongestionControl for Vegas {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         if self.rounds.paused {
             return self.reno.on_ack(ack, cwnd); // after a timeout
@@ -171,6 +137,33 @@ impl CongestionControl for Vegas {
 }
 
 impl Controller for Vegas {
+    const ABOUT: About = About {
+        name: "vegas",
+        summary: "keeps two to four segments in the queue",
+        reference: "Brakmo & Peterson 1995; Linux 6.1 tcp_vegas",
+        parameters: &[
+            Parameter::count(
+                "alpha",
+                2,
+                (0, 1000),
+                "0 to 1000",
+                LINUX,
+                "least segments to keep in the queue",
+            ),
+            Parameter::count("beta", 4, (0, 1000), "0 to 1000", LINUX, "most segments to keep in the queue"),
+            Parameter::count(
+                "gamma",
+                1,
+                (0, 1000),
+                "0 to 1000",
+                LINUX,
+                "segments in the queue at which slow start ends",
+            ),
+        ],
+        hears: Hears::EveryAck,
+        ..About::PLAIN
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         match parameter {
             "alpha" => self.alpha = value.as_count(),

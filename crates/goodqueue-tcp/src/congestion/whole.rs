@@ -7,6 +7,7 @@
     clippy::cast_sign_loss,
     reason = "the cast saturates at 0 and u64::MAX"
 )]
-pub(crate) fn whole(value: f64) -> u64 {
+#[must_use]
+pub fn whole(value: f64) -> u64 {
     value as u64
 }

@@ -9,10 +9,10 @@ use crate::hystart::HyStart;
 use crate::scoreboard::Acknowledged;
 use crate::segment::{Flags, Segment};
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// An ACK of any kind arrived.
     #[inline]
-    pub(crate) fn note_ack(&mut self, segment: &Segment) {
+    pub fn note_ack(&mut self, segment: &Segment) {
         self.stats.acks += 1;
         self.awaits_ack = false;
         self.refused = false;
@@ -21,7 +21,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Takes in a SYN/ACK. Returns false if it does not answer the SYN.
-    pub(crate) fn establish(&mut self, segment: &Segment) -> bool {
+    pub fn establish(&mut self, segment: &Segment) -> bool {
         if segment.ack != FIRST_BYTE {
             self.stats.invalid_acks += 1;
             return false;
@@ -40,7 +40,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Returns the changes of an ACK that its header shows.
     #[inline]
-    pub(crate) fn news_of(&self, segment: &Segment) -> News {
+    pub fn news_of(&self, segment: &Segment) -> News {
         News {
             acked: segment.ack - self.snd_una,
             pipe_before: self.scoreboard.pipe(),
@@ -51,7 +51,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Takes the acknowledged segments off the scoreboard.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, ack: u64, news: &mut News) -> Acknowledged {
+    pub fn acknowledge(&mut self, ack: u64, news: &mut News) -> Acknowledged {
         let done = self.scoreboard.acknowledge(ack);
         self.snd_una = ack;
         news.delivered = done.delivered;
@@ -61,7 +61,7 @@ impl<C: CongestionControl> Core<C> {
     /// After [`acknowledge`](Self::acknowledge): there is room in the send buffer, and another
     /// segment is the oldest.
     #[inline]
-    pub(crate) fn note_progress(&mut self) {
+    pub fn note_progress(&mut self) {
         if let Some(buffer) = &mut self.plain_buffer {
             buffer.on_acknowledged();
         }
@@ -72,7 +72,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Takes the receiver's window from an ACK. Returns true if it is as before.
     #[inline]
-    pub(crate) fn take_window(&mut self, segment: &Segment) -> bool {
+    pub fn take_window(&mut self, segment: &Segment) -> bool {
         let edge = segment.ack + u64::from(segment.window);
         let same_window = edge == self.window_edge;
         if !same_window {
@@ -86,7 +86,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Lets the receiver's window grow, never shrink (ns-2's agents).
-    pub(crate) fn widen_window(&mut self, segment: &Segment) {
+    pub fn widen_window(&mut self, segment: &Segment) {
         self.window_edge = self.window_edge.max(segment.ack + u64::from(segment.window));
         self.max_window = self.max_window.max(u64::from(segment.window));
     }
@@ -105,7 +105,7 @@ impl<C: CongestionControl> Core<C> {
     /// Marks the SACKed segments. Returns where the duplicate begins that the ACK reports, if it
     /// reports one.
     #[inline]
-    pub(crate) fn take_sacks(&mut self, segment: &Segment, news: &mut News) -> Option<u64> {
+    pub fn take_sacks(&mut self, segment: &Segment, news: &mut News) -> Option<u64> {
         if segment.sack.is_empty() {
             return None;
         }
@@ -120,7 +120,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Marks the SACKed segments, and counts their bytes.
     #[inline]
-    pub(crate) fn mark_sacked(&mut self, segment: &Segment, news: &mut News) {
+    pub fn mark_sacked(&mut self, segment: &Segment, news: &mut News) {
         let (sacked, invalid) = self.scoreboard.sack(segment.ack, &segment.sack);
         self.stats.invalid_sack_blocks += invalid;
         news.sacked = sacked;
@@ -139,7 +139,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Counts a duplicate ACK, if it is one.
     #[inline]
-    pub(crate) fn count_duplicate(&mut self, news: &News) {
+    pub fn count_duplicate(&mut self, news: &News) {
         if news.duplicate {
             self.stats.duplicate_acks += 1;
             self.duplicate_acks += 1;
@@ -147,7 +147,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Gives the controller feedback on an ACK.
-    pub(crate) fn tell(&mut self, now: Instant, segment: &Segment, news: &News) {
+    pub fn tell(&mut self, now: Instant, segment: &Segment, news: &News) {
         let stamps = self.config.timestamps && segment.ts_ecr != 0;
         let min_rtt = self.rtt.min_rtt();
         let rate = self.rates.as_mut().and_then(|rates| {
@@ -189,7 +189,7 @@ impl<C: CongestionControl> Core<C> {
     /// RFC 6298 §5.2 and §5.3; in recovery without SACK the first partial ACK only (RFC 6582 §3.2
     /// step 3).
     #[inline]
-    pub(crate) fn restart_timer(&mut self, now: Instant) {
+    pub fn restart_timer(&mut self, now: Instant) {
         if self.scoreboard.is_empty() {
             self.timer = None;
         } else if self.config.sack || self.phase != Phase::Recovery || self.first_partial {
@@ -199,7 +199,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// The timer of a probe, or of an early retransmit, becomes that of the timeout, which counts
     /// from when the oldest segment was sent.
-    pub(crate) fn count_timeout_from_front(&mut self, now: Instant) {
+    pub fn count_timeout_from_front(&mut self, now: Instant) {
         if matches!(self.purpose, Purpose::Early | Purpose::Probe) && !self.scoreboard.is_empty() {
             self.purpose = Purpose::Timeout;
             self.timer = Some(self.timeout_of_front(now));

@@ -26,7 +26,7 @@ const RTT_SHIFT: u32 = 9;
 const WINDOW_DIVISOR: u64 = 3;
 const RECENT: Duration = Duration::from_millis(1);
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// Decides how many segments follow each other now, with `room` bytes of the congestion window
     /// and `usable` of the receiver's open.
     #[inline]
@@ -63,7 +63,7 @@ impl<C: CongestionControl> Core<C> {
     /// Whether the segment that was just sent, of which the burst has one less to go now, is to be
     /// handed over at once.
     #[inline]
-    pub(crate) fn ends_burst(&mut self) -> bool {
+    pub fn ends_burst(&mut self) -> bool {
         self.burst = self.burst.saturating_sub(1);
         let last = self.burst == 0;
         let pushed = self.send_buffer.as_mut().is_some_and(|buffer| buffer.on_sent(self.snd_nxt));
@@ -75,7 +75,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// The segment at `position` is sent again, with what follows it in its burst as far as the
     /// window allows.
-    pub(crate) fn cut_burst(&mut self, position: u64) {
+    pub fn cut_burst(&mut self, position: u64) {
         if self.scoreboard.begins_piece(position) {
             let room = self.cwnd.saturating_sub(self.scoreboard.pipe()) / self.mss;
             self.scoreboard.cut(position, room.clamp(1, self.most_of_burst().into()));
@@ -98,7 +98,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// The application writes what the send buffer has room for, as far as it gets before something
     /// is to be sent. Returns true if that may be.
-    pub(crate) fn write_more(&mut self) -> bool {
+    pub fn write_more(&mut self) -> bool {
         let flight = self.flight();
         if let Some(buffer) = &mut self.plain_buffer {
             return buffer.write(flight.una, flight.next.max(FIRST_BYTE), self.data_end, self.mss, self.cwnd);
@@ -116,7 +116,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Up to here there is something to send.
     #[inline]
-    pub(crate) fn sendable(&self) -> u64 {
+    pub fn sendable(&self) -> u64 {
         match (&self.send_buffer, &self.plain_buffer) {
             (Some(buffer), _) => buffer.written(),
             (None, Some(buffer)) => buffer.written(),

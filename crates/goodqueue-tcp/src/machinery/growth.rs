@@ -8,10 +8,10 @@ use crate::config::Growth;
 use crate::congestion::{Ack, CongestionControl, GrowthRule};
 use crate::hystart::{HyStart, Seen, Verdict};
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// The growth rule of the settings.
     #[inline]
-    pub(crate) fn growth_rule(&self) -> GrowthRule {
+    pub fn growth_rule(&self) -> GrowthRule {
         GrowthRule {
             whole: matches!(self.config.growth, Growth::Delivered | Growth::SlowStart),
             per_ack: matches!(self.config.growth, Growth::PerAck | Growth::SlowStart),
@@ -21,7 +21,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// The bytes that an ACK counts for growth.
     #[inline]
-    pub(crate) fn counted(&self, news: &News) -> u64 {
+    pub fn counted(&self, news: &News) -> u64 {
         match self.config.growth {
             Growth::Abc | Growth::Delivered => news.acked,
             Growth::PerAck => self.mss,
@@ -34,7 +34,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Lets the controller grow the window on an ACK that counts `acked` bytes.
     #[inline]
-    pub(crate) fn grow(&mut self, now: Instant, news: &News, rule: GrowthRule, acked: u64, may_grow: bool) {
+    pub fn grow(&mut self, now: Instant, news: &News, rule: GrowthRule, acked: u64, may_grow: bool) {
         // Stacks that grow late also continue slow start at the threshold itself (Linux up to
         // 3.19).
         let threshold = if rule.late { self.ssthresh.saturating_add(self.mss) } else { self.ssthresh };

@@ -3,18 +3,18 @@
 use goodqueue::{Duration, Instant};
 
 use super::{Core, Phase, Purpose, State};
-use crate::congestion::{CongestionControl, Signal};
+use crate::congestion::Signal;
 use crate::prr::Prr;
 use crate::segment::{Flags, Segment};
 
 /// Longest wait before a refused segment is offered again, when nothing is out (Linux
 /// `TCP_RESOURCE_PROBE_INTERVAL`).
-pub(crate) const OFFER_AGAIN: Duration = Duration::from_millis(500);
+const OFFER_AGAIN: Duration = Duration::from_millis(500);
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// Congestion in the host's own queue: reduces the threshold, once per window of data. Returns
     /// the window before, if this is a new event.
-    pub(crate) fn note_host_congestion(&mut self, now: Instant) -> Option<u64> {
+    pub fn note_host_congestion(&mut self, now: Instant) -> Option<u64> {
         let is_new = self.phase == Phase::Open && self.snd_una >= self.reduction_point;
         if self.state != State::Established || !is_new || self.controls_all {
             return None;
@@ -26,14 +26,14 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Begins to reduce the window `cwnd` over a round trip.
-    pub(crate) fn begin_reduction(&mut self, cwnd: u64) {
+    pub fn begin_reduction(&mut self, cwnd: u64) {
         self.prr = Prr::begin_whole(cwnd);
         self.phase = Phase::Reduction;
         self.recovery_point = self.snd_nxt;
     }
 
     /// Forgets that `segment` was sent for the first time, since the host's queue refused it.
-    pub(crate) fn take_new_data_back(&mut self, now: Instant, segment: &Segment) {
+    pub fn take_new_data_back(&mut self, now: Instant, segment: &Segment) {
         let has_fin = segment.flags.contains(Flags::FIN);
         let len = u64::from(segment.len) + u64::from(has_fin);
         self.scoreboard.pop();
@@ -56,7 +56,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// Forgets that `segment` was sent again. A timeout that sent it does not count as one: it
     /// comes again.
-    pub(crate) fn take_retransmission_back(&mut self, now: Instant, segment: &Segment) {
+    pub fn take_retransmission_back(&mut self, now: Instant, segment: &Segment) {
         self.scoreboard.take_resent_back(segment.seq);
         self.stats.retransmits -= 1;
         self.prr.take_back(u64::from(segment.len));

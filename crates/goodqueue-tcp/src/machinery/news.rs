@@ -4,23 +4,23 @@ use goodqueue::Duration;
 
 /// The changes that one ACK makes, in bytes.
 #[derive(Default)]
-pub(crate) struct News {
+pub struct News {
     /// Cumulatively acknowledged for the first time.
-    pub(crate) acked: u64,
+    pub acked: u64,
     /// Cumulatively or selectively acknowledged for the first time.
-    pub(crate) delivered: u64,
+    pub delivered: u64,
     /// Selectively acknowledged for the first time.
-    pub(crate) sacked: u64,
+    pub sacked: u64,
     /// A segment was taken for lost because of this ACK.
-    pub(crate) lost: bool,
+    pub lost: bool,
     /// It is a duplicate (RFC 6675 §2; without SACK RFC 5681 §2).
-    pub(crate) duplicate: bool,
+    pub duplicate: bool,
     /// RTT of the newest segment that it acknowledged, if that was sent once.
-    pub(crate) rtt: Option<Duration>,
+    pub rtt: Option<Duration>,
     /// Bytes newly taken for lost, if the controller asks.
-    pub(crate) newly_lost: u64,
+    pub newly_lost: u64,
     /// Bytes in the network before it.
-    pub(crate) pipe_before: u64,
+    pub pipe_before: u64,
     /// It carried ECE on a connection that uses ECN.
-    pub(crate) echo: bool,
+    pub echo: bool,
 }

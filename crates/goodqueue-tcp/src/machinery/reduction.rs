@@ -4,14 +4,14 @@ use goodqueue::Instant;
 
 use super::{Core, Phase};
 use crate::config::UndoRule;
-use crate::congestion::{CongestionControl, Signal};
+use crate::congestion::Signal;
 use crate::prr::Progress;
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// True if a timeout is a new sign of congestion for a stack that undoes reductions: not while
     /// an earlier reduction is unanswered, and not when the same segment times out again (Linux).
     /// `first`: it did not time out before.
-    pub(crate) fn timeout_reduces(&self, first: bool) -> bool {
+    pub fn timeout_reduces(&self, first: bool) -> bool {
         if self.config.undo == UndoRule::Never {
             return first;
         }
@@ -23,7 +23,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Applies Proportional Rate Reduction to an ACK that delivered `delivered` bytes.
-    pub(crate) fn reduce_rate(&mut self, delivered: u64, safe: bool) {
+    pub fn reduce_rate(&mut self, delivered: u64, safe: bool) {
         let progress = Progress {
             delivered,
             pipe: self.scoreboard.pipe(),
@@ -35,7 +35,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Begins a reduction of the window over a round trip because of a mark.
-    pub(crate) fn reduce_for_mark(&mut self, now: Instant, acked: u64) {
+    pub fn reduce_for_mark(&mut self, now: Instant, acked: u64) {
         self.stats.ecn_reductions += 1;
         let cwnd = self.cwnd;
         self.ssthresh = self.reduced_window(now, Signal::Ecn, acked);
@@ -43,7 +43,7 @@ impl<C: CongestionControl> Core<C> {
     }
 
     /// Enters recovery, in which losses are marked already.
-    pub(crate) fn enter_recovery(&mut self) {
+    pub fn enter_recovery(&mut self) {
         self.stats.fast_recoveries += 1;
         self.phase = Phase::Recovery;
         self.recovery_point = self.snd_nxt;

@@ -6,22 +6,22 @@ use goodqueue::Instant;
 use super::Core;
 use super::news::News;
 use crate::clock::{TICK, sent_at, ticks, ticks_since};
-use crate::congestion::CongestionControl;
 use crate::scoreboard::Acknowledged;
 use crate::segment::Segment;
 
 /// An ACK that was taken into the scoreboard, the window and the RTT.
-pub(crate) struct Taken {
-    pub(crate) news: News,
+pub struct Taken {
+    /// The content of the ACK.
+    pub news: News,
     /// When the segment was sent that the ACK answers, by its timestamp.
-    pub(crate) answered: Option<Instant>,
+    pub answered: Option<Instant>,
     /// Where the duplicate begins that the ACK reports, if it reports one.
-    pub(crate) reported: Option<u64>,
+    pub reported: Option<u64>,
 }
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// Takes an ACK into the scoreboard, the window and the RTT, with all samples that it gives.
-    pub(crate) fn take_ack(&mut self, now: Instant, segment: &Segment) -> Taken {
+    pub fn take_ack(&mut self, now: Instant, segment: &Segment) -> Taken {
         let ack = segment.ack;
         let stamped = self.config.timestamps && segment.ts_ecr != 0;
         let answered = stamped.then(|| sent_at(now, segment.ts_ecr));
@@ -45,7 +45,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// True if the SACKs of this ACK renew the timeout: if the segment that they acknowledge was
     /// sent before the last transmission of the oldest segment.
-    pub(crate) fn sack_renews_timer(&self) -> bool {
+    pub fn sack_renews_timer(&self) -> bool {
         if self.config.timed_by_stamps {
             return false;
         }

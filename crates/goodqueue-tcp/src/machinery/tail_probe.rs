@@ -3,23 +3,23 @@
 use goodqueue::{Duration, Instant};
 
 use super::{Core, Phase, Purpose};
-use crate::congestion::{CongestionControl, Signal};
+use crate::congestion::Signal;
 
 /// Least time that a timer adds to its wait: two ticks of a 1 kHz clock (Linux `TCP_TIMEOUT_MIN`).
-pub(crate) const TIMER_SLACK: Duration = Duration::from_millis(2);
+pub const TIMER_SLACK: Duration = Duration::from_millis(2);
 /// Additional wait of a probe if a single segment is out, since its ACK may be delayed: Linux
 /// `TCP_RTO_MIN`, RFC 8985 §7.2 `WCDelAckT`.
-pub(crate) const DELAYED_ACK: Duration = Duration::from_millis(200);
+pub const DELAYED_ACK: Duration = Duration::from_millis(200);
 
 /// How long a probe waits (RFC 8985 §7.2). `alone`: a single segment is out.
-pub(crate) fn probe_wait(srtt: Duration, alone: bool) -> Duration {
+pub fn probe_wait(srtt: Duration, alone: bool) -> Duration {
     srtt.saturating_mul(2) + if alone { DELAYED_ACK } else { TIMER_SLACK }
 }
 
-impl<C: CongestionControl> Core<C> {
+impl Core {
     /// Sets the timer for a probe after `wait`, if one is called for (RFC 8985 §7.2). `afresh`: the
     /// timeout counts from now. Returns false if not.
-    pub(crate) fn schedule_probe(
+    pub fn schedule_probe(
         &mut self,
         now: Instant,
         afresh: bool,
@@ -46,7 +46,7 @@ impl<C: CongestionControl> Core<C> {
 
     /// The probe timer ran out (RFC 8985 §7.3). `one_at_a_time`: no probe while the answer to
     /// another is awaited.
-    pub(crate) fn probe_tail(&mut self, now: Instant, one_at_a_time: bool) {
+    pub fn probe_tail(&mut self, now: Instant, one_at_a_time: bool) {
         if self.scoreboard.is_empty() {
             return;
         }
@@ -65,12 +65,12 @@ impl<C: CongestionControl> Core<C> {
 
     /// Payload of the next new segment, as far as the application has written.
     #[inline]
-    pub(crate) fn next_payload(&self) -> u64 {
+    pub fn next_payload(&self) -> u64 {
         self.mss.min(self.sendable().saturating_sub(self.snd_nxt))
     }
 
     /// An ACK while the answer to a probe is awaited (RFC 8985 §7.4).
-    pub(crate) fn on_probe_answer(&mut self, ack: u64, is_plain_duplicate: bool, duplicate_reported: bool) {
+    pub fn on_probe_answer(&mut self, ack: u64, is_plain_duplicate: bool, duplicate_reported: bool) {
         let Some((high, again)) = self.probed else { return };
         if ack < high {
             return;

@@ -14,34 +14,36 @@ use crate::scoreboard::Record;
 
 /// The window before a reduction that may be taken back.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Undo {
-    pub(crate) cwnd: u64,
-    pub(crate) ssthresh: u64,
+pub struct Undo {
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Slow-start threshold in bytes.
+    pub ssthresh: u64,
     /// SND.UNA at the reduction.
-    pub(crate) since: u64,
+    pub since: u64,
     /// Retransmissions minus reported duplicates; `None` before the first retransmission. At 0
     /// nothing was lost.
-    pub(crate) retransmissions: Option<u64>,
+    pub retransmissions: Option<u64>,
     /// Neither duplicates nor timestamps are evidence, since a segment had been sent again before.
-    pub(crate) needs_test: bool,
+    pub needs_test: bool,
 }
 
 /// State of undoing.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Undoing {
+pub struct Undoing {
     /// F-RTO: the timeout may have been spurious.
-    pub(crate) timeout_in_doubt: bool,
+    pub timeout_in_doubt: bool,
     /// F-RTO: new data leaves before lost segments, after the first ACK (RFC 5682 §3.1 step 2b).
-    pub(crate) new_data_first: bool,
+    pub new_data_first: bool,
     /// The last reduction may yet be taken back.
-    pub(crate) undo: Option<Undo>,
+    pub undo: Option<Undo>,
     /// When a segment was first sent again, since the last time at which no such segment was out.
-    pub(crate) resent_since: Option<Instant>,
+    pub resent_since: Option<Instant>,
 }
 
 impl Undoing {
     /// Before a reduction that may be wrong.
-    pub(crate) fn remember_window<C: CongestionControl>(&mut self, core: &Core<C>) {
+    pub fn remember_window(&mut self, core: &Core) {
         if core.config.undo == UndoRule::Never {
             return;
         }
@@ -55,14 +57,14 @@ impl Undoing {
     }
 
     /// After a mark the window is not restored, even if nothing was lost.
-    pub(crate) fn forgo_window(&mut self) {
+    pub fn forgo_window(&mut self) {
         if let Some(undo) = &mut self.undo {
             (undo.cwnd, undo.ssthresh) = (0, 0);
         }
     }
 
     /// The receiver reported a duplicate that begins at `start`.
-    pub(crate) fn on_duplicate_report(&mut self, start: u64) {
+    pub fn on_duplicate_report(&mut self, start: u64) {
         if let Some(undo) = &mut self.undo
             && start >= undo.since
         {
@@ -71,12 +73,7 @@ impl Undoing {
     }
 
     /// A segment was sent again. If it is the oldest, the timeout counts from now.
-    pub(crate) fn note_resent<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        record: Record,
-    ) {
+    pub fn note_resent(&mut self, core: &mut Core, now: Instant, record: Record) {
         self.resent_since.get_or_insert(now);
         if let Some(undo) = &mut self.undo {
             undo.retransmissions = Some(undo.retransmissions.unwrap_or(0) + 1);
@@ -88,7 +85,7 @@ impl Undoing {
     }
 
     /// In the open phase, with no retransmission out: the next one is the first again.
-    pub(crate) fn forget_resent<C: CongestionControl>(&mut self, core: &Core<C>) {
+    pub fn forget_resent(&mut self, core: &Core) {
         if core.phase == Phase::Open
             && self.resent_since.is_some()
             && !core.scoreboard.has_resent()
@@ -99,13 +96,13 @@ impl Undoing {
     }
 
     /// True if every segment that was sent again was reported as a duplicate (RFC 3708).
-    pub(crate) fn were_all_duplicates(&self) -> bool {
+    pub fn were_all_duplicates(&self) -> bool {
         self.undo.is_some_and(|undo| undo.retransmissions == Some(0) && !undo.needs_test)
     }
 
     /// True if the segment that the ACK answers was sent before any segment was sent again (Eifel,
     /// RFC 3522 §3.2), or none was.
-    pub(crate) fn answers_original(&self, answered: Option<Instant>) -> bool {
+    pub fn answers_original(&self, answered: Option<Instant>) -> bool {
         self.undo.is_some_and(|undo| !undo.needs_test) && {
             let first = self.resent_since;
             first.is_none_or(|first| answered.is_some_and(|sent| ticks(sent) < ticks(first)))
@@ -113,7 +110,7 @@ impl Undoing {
     }
 
     /// Takes the last reduction back (RFC 4015 §3.2). `unmark`: no segment counts as lost any more.
-    pub(crate) fn undo<C: CongestionControl>(&mut self, core: &mut Core<C>, unmark: bool) {
+    pub fn undo(&mut self, core: &mut Core, unmark: bool) {
         if let Some(undo) = self.undo.take() {
             core.stats.undone += 1;
             core.controller.on_undo();
@@ -135,9 +132,9 @@ impl Undoing {
     /// false if the ACK only shows reordering and no losses. `any_ack_tells`: after a timeout, an
     /// ACK that does not advance can also show that the timeout was wrong.
     #[cold]
-    pub(crate) fn end_phase<C: CongestionControl>(
+    pub fn end_phase(
         &mut self,
-        core: &mut Core<C>,
+        core: &mut Core,
         ack: u64,
         answered: Option<Instant>,
         news: &News,
@@ -181,9 +178,9 @@ impl Undoing {
 
     /// An ACK after a timeout. F-RTO (RFC 5682 §3.1): the first ACK that advances asks for new data
     /// (step 2b); SACKs of that data show the loss to be real (step 3a).
-    fn doubt_timeout<C: CongestionControl>(
+    fn doubt_timeout(
         &mut self,
-        core: &mut Core<C>,
+        core: &mut Core,
         answered: Option<Instant>,
         news: &News,
         is_over: bool,
@@ -209,7 +206,7 @@ impl Undoing {
     /// Whether new data goes before a lost segment (RFC 5682 §3.1 step 2b). Ends the test if no new
     /// data may be sent.
     #[cold]
-    pub(crate) fn next_step<C: CongestionControl>(&mut self, core: &Core<C>, pipe: u64) -> NextStep {
+    pub fn next_step(&mut self, core: &Core, pipe: u64) -> NextStep {
         let usable = core.window_edge.saturating_sub(core.snd_nxt);
         let payload = core.next_payload();
         if payload > 0 && payload <= usable && pipe + payload <= core.cwnd {
@@ -226,7 +223,7 @@ impl Undoing {
 
 /// The next step of F-RTO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum NextStep {
+pub enum NextStep {
     /// Send this number of bytes of new data.
     Send(u64),
     /// Nothing before the next ACK.

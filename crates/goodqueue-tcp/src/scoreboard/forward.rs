@@ -5,12 +5,12 @@ use super::{LOST, RESENT, SACKED, Scoreboard, Slot};
 impl Scoreboard {
     /// Segments from the oldest to the highest that is SACKed, both of them counted; 0 if none is.
     #[inline]
-    pub(crate) fn forward(&self) -> u64 {
+    pub fn forward(&self) -> u64 {
         self.high_sacked.saturating_sub(self.first)
     }
 
     /// Marks as lost the un-SACKed of the first `count` segments that begin below `end`.
-    pub(crate) fn mark_first(&mut self, count: u64, end: u64) {
+    pub fn mark_first(&mut self, count: u64, end: u64) {
         let end = (self.first + count).min(self.position(end));
         let mut position = self.undecided.max(self.first);
         while position < end {
@@ -22,7 +22,7 @@ impl Scoreboard {
 
     /// Marks as lost each segment with more than `above` SACKed segments above it that begins below
     /// `end`.
-    pub(crate) fn mark_with_sacked_above(&mut self, above: u64, end: u64) {
+    pub fn mark_with_sacked_above(&mut self, above: u64, end: u64) {
         let end = self.high_sacked.min(self.position(end));
         let mut ahead = self.sacked / u64::from(self.mss);
         for position in self.first..end {
@@ -48,7 +48,7 @@ impl Scoreboard {
 
     /// Retransmissions are lost when something was SACKed that was sent for the first time after
     /// them. Returns whether one is.
-    pub(crate) fn detect_passed_resent(&mut self) -> bool {
+    pub fn detect_passed_resent(&mut self) -> bool {
         let mut found = false;
         while let Some(&(position, sent, next)) = self.resends.front() {
             let known = position >= self.first && position < self.next;
@@ -68,7 +68,7 @@ impl Scoreboard {
 
     /// The first segment below the highest SACKed one that is neither SACKed nor sent again, lost
     /// or not.
-    pub(crate) fn first_hole(&mut self) -> Option<(u64, super::Record)> {
+    pub fn first_hole(&mut self) -> Option<(u64, super::Record)> {
         let hole = (self.first..self.high_sacked).find(|&at| self.at(at).marks & (SACKED | RESENT) == 0)?;
         Some((hole, self.unpacked(hole)))
     }

@@ -5,7 +5,7 @@ use super::{AMBIGUOUS, APART, LOST, RESENT, SACKED, Scoreboard};
 
 impl Scoreboard {
     /// The retransmission of the oldest segment is not in the network any more.
-    pub(crate) fn take_front_resent_back(&mut self) {
+    pub fn take_front_resent_back(&mut self) {
         if self.is_empty() {
             return;
         }
@@ -19,13 +19,13 @@ impl Scoreboard {
 
     /// Something beyond the oldest segment was sent more than once, and is not cumulatively
     /// acknowledged.
-    pub(crate) fn has_resent_beyond_front(&self) -> bool {
+    pub fn has_resent_beyond_front(&self) -> bool {
         (self.first + 1..self.next).any(|position| self.at(position).is(AMBIGUOUS))
     }
 
     /// Everything not SACKED is lost, and no retransmission is in the network but, with
     /// `keeps_front`, that of the oldest segment.
-    pub(crate) fn lose_all(&mut self, keeps_front: bool) {
+    pub fn lose_all(&mut self, keeps_front: bool) {
         self.lost = 0;
         self.resent = 0;
         for position in self.first..self.next {

@@ -7,12 +7,12 @@ use super::{APART, SACKED, Scoreboard};
 impl Scoreboard {
     /// How many.
     #[inline]
-    pub(crate) fn pieces(&self) -> u64 {
+    pub fn pieces(&self) -> u64 {
         self.pieces
     }
 
     /// True if the record at `position` begins one.
-    pub(crate) fn begins_piece(&self, position: u64) -> bool {
+    pub fn begins_piece(&self, position: u64) -> bool {
         self.at(position).is(APART)
     }
 
@@ -50,7 +50,7 @@ impl Scoreboard {
 
     /// The record at `position` is about to be sent again, with those that follow it in its piece,
     /// of which `most` may leave together. The rest is cut off.
-    pub(crate) fn cut(&mut self, position: u64, most: u64) {
+    pub fn cut(&mut self, position: u64, most: u64) {
         let ends = (position + 1..self.next).find(|&next| self.at(next).is(APART)).unwrap_or(self.next);
         if position + most < ends {
             self.part(position + most);
@@ -58,7 +58,7 @@ impl Scoreboard {
     }
 
     /// The record at `position` is sent again alone.
-    pub(crate) fn cut_out(&mut self, position: u64) {
+    pub fn cut_out(&mut self, position: u64) {
         self.part(position);
         self.cut(position, 1);
     }

@@ -7,17 +7,17 @@ use super::{Record, SACKED, Scoreboard, Slot};
 
 impl Scoreboard {
     /// Position of the oldest segment.
-    pub(crate) fn first(&self) -> u64 {
+    pub fn first(&self) -> u64 {
         self.first
     }
 
     /// Position of the segment to come next.
-    pub(crate) fn next_position(&self) -> u64 {
+    pub fn next_position(&self) -> u64 {
         self.next
     }
 
     /// The segment at `position`, if it is out.
-    pub(crate) fn record(&self, position: u64) -> Option<Record> {
+    pub fn record(&self, position: u64) -> Option<Record> {
         (position >= self.first && position < self.next).then(|| self.unpacked(position))
     }
 
@@ -26,7 +26,7 @@ impl Scoreboard {
     }
 
     /// Positions of the records that lie within a block, the second after the last.
-    pub(crate) fn positions(&self, start: u64, end: u64) -> (u64, u64) {
+    pub fn positions(&self, start: u64, end: u64) -> (u64, u64) {
         (self.position(start), self.position_before(end.min(self.end_seq)))
     }
 
@@ -64,8 +64,9 @@ impl Scoreboard {
         if start == seq { position } else { position.saturating_sub(1).max(self.first) }
     }
 
+    /// Returns true if the segment at `position` is out and was selectively acknowledged.
     #[inline]
-    pub(crate) fn is_sacked(&self, position: u64) -> bool {
+    pub fn is_sacked(&self, position: u64) -> bool {
         position < self.next && position >= self.first && self.at(position).is(SACKED)
     }
 
@@ -88,7 +89,7 @@ impl Scoreboard {
     /// Places from the oldest record on, a cache line from each other, and that of the next record
     /// to come.
     #[inline]
-    pub(crate) fn sample(&self) -> impl Iterator<Item = &Slot> {
+    pub fn sample(&self) -> impl Iterator<Item = &Slot> {
         let from_oldest = (self.first..self.next).step_by(4).take(3);
         from_oldest.chain([self.next]).map(|position| self.at(position))
     }

@@ -4,7 +4,7 @@ use super::{AMBIGUOUS, APART, RESENT, SACKED, Scoreboard};
 
 impl Scoreboard {
     /// The last new segment does not count as sent.
-    pub(crate) fn pop(&mut self) {
+    pub fn pop(&mut self) {
         if self.is_empty() {
             return;
         }
@@ -20,7 +20,7 @@ impl Scoreboard {
     }
 
     /// The last retransmission, of the segment that begins at `seq`, does not count as sent.
-    pub(crate) fn take_resent_back(&mut self, seq: u64) {
+    pub fn take_resent_back(&mut self, seq: u64) {
         let position = self.position(seq);
         if position >= self.next || !self.at(position).is(RESENT) {
             return;
@@ -36,7 +36,7 @@ impl Scoreboard {
     }
 
     /// True if the segment that begins at `seq` was sent more than once.
-    pub(crate) fn was_resent(&self, seq: u64) -> bool {
+    pub fn was_resent(&self, seq: u64) -> bool {
         let position = self.position(seq);
         position < self.next && self.at(position).is(AMBIGUOUS)
     }

@@ -7,17 +7,17 @@ use super::{AMBIGUOUS, LOST, RESENT, Record, SACKED, Scoreboard};
 
 impl Scoreboard {
     /// True if the oldest segment is taken for lost.
-    pub(crate) fn is_front_lost(&self) -> bool {
+    pub fn is_front_lost(&self) -> bool {
         !self.is_empty() && self.at(self.first).marks & (LOST | SACKED) == LOST
     }
 
     /// True if the oldest segment was sent again.
-    pub(crate) fn is_front_resent(&self) -> bool {
+    pub fn is_front_resent(&self) -> bool {
         !self.is_empty() && self.at(self.first).is(AMBIGUOUS)
     }
 
     /// Marks the oldest segment as lost, without regard to SACKs above it.
-    pub(crate) fn mark_front_lost(&mut self) {
+    pub fn mark_front_lost(&mut self) {
         if self.is_empty() {
             return;
         }
@@ -30,7 +30,7 @@ impl Scoreboard {
 
     /// The first segment that is lost and not yet resent (NextSeg rule 1, RFC 6675 §4).
     #[inline]
-    pub(crate) fn next_lost(&mut self) -> Option<(u64, Record)> {
+    pub fn next_lost(&mut self) -> Option<(u64, Record)> {
         if self.lost == 0 {
             return None;
         }
@@ -50,29 +50,29 @@ impl Scoreboard {
 
     /// The first segment that is neither SACKED nor resent, below one that is SACKED (NextSeg rule
     /// 3).
-    pub(crate) fn next_hole(&mut self) -> Option<(u64, Record)> {
+    pub fn next_hole(&mut self) -> Option<(u64, Record)> {
         let hole = self.next_to_resend()?;
         (hole < self.high_sacked).then(|| (hole, self.unpacked(hole)))
     }
 
     /// Position of the first segment from `position` on that is not SACKED, below one that is.
-    pub(crate) fn hole_from(&self, position: u64) -> Option<u64> {
+    pub fn hole_from(&self, position: u64) -> Option<u64> {
         (position.max(self.first)..self.high_sacked).find(|&hole| !self.at(hole).is(SACKED))
     }
 
     /// The last segment that is not SACKED (NextSeg rule 4, the rescue retransmission).
-    pub(crate) fn rescue(&self) -> Option<(u64, Record)> {
+    pub fn rescue(&self) -> Option<(u64, Record)> {
         let last = (self.first..self.next).rev().find(|&position| !self.at(position).is(SACKED))?;
         Some((last, self.unpacked(last)))
     }
 
     /// The oldest segment.
-    pub(crate) fn front(&self) -> Option<(u64, Record)> {
+    pub fn front(&self) -> Option<(u64, Record)> {
         (!self.is_empty()).then(|| (self.first, self.unpacked(self.first)))
     }
 
     /// The segment at `position` was sent again.
-    pub(crate) fn resent(&mut self, position: u64, now: Instant) {
+    pub fn resent(&mut self, position: u64, now: Instant) {
         let record = self.at_mut(position);
         let before = *record;
         record.marks |= RESENT | AMBIGUOUS;
@@ -87,7 +87,7 @@ impl Scoreboard {
 
     /// The segment at `position` was sent again, and takes the place of what was sent before, if
     /// that is not taken for lost.
-    pub(crate) fn resent_in_place(&mut self, position: u64, now: Instant) {
+    pub fn resent_in_place(&mut self, position: u64, now: Instant) {
         let lost = self.at(position).is(LOST);
         if lost {
             self.resent(position, now);
@@ -99,7 +99,7 @@ impl Scoreboard {
     }
 
     /// When the segment at `position` was last sent; whether it was sent once.
-    pub(crate) fn last_sent(&self, position: u64) -> (Instant, bool) {
+    pub fn last_sent(&self, position: u64) -> (Instant, bool) {
         let record = self.at(position);
         (record.sent, !record.is(AMBIGUOUS))
     }

@@ -9,7 +9,7 @@ impl Scoreboard {
     /// Marks the records of the blocks, then the records that are thereby lost (Update and IsLost,
     /// RFC 6675 §4). Returns the bytes newly marked, and how many blocks make no sense and were
     /// ignored.
-    pub(crate) fn sack(&mut self, ack: u64, blocks: &SackBlocks) -> (u64, u64) {
+    pub fn sack(&mut self, ack: u64, blocks: &SackBlocks) -> (u64, u64) {
         let mut bytes = 0;
         let mut invalid = 0;
         let known = self.known;

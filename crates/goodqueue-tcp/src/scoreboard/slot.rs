@@ -15,15 +15,16 @@ pub(super) const APART: u8 = 16;
 
 /// A segment that is out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Record {
-    pub(crate) seq: u64,
+pub struct Record {
+    /// Its first sequence number.
+    pub seq: u64,
     /// Sequence numbers that it takes: payload, and one for FIN.
-    pub(crate) len: u32,
+    pub len: u32,
 }
 
 /// The same as it stands in the ring, four to a cache line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Slot {
+pub struct Slot {
     pub(super) sent: Instant,
     /// The lower half of its sequence number: all that are out lie within a window, which is less
     /// than 2^31.

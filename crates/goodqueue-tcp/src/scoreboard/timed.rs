@@ -22,7 +22,7 @@ impl Scoreboard {
     /// §6.2 step 5). Segments that were sent once stand in the order of their times, as do the
     /// retransmissions in theirs: both are walked from the oldest undecided one, so that the cost
     /// of an ACK does not depend on the window unless it must wait.
-    pub(crate) fn detect(&mut self, now: Instant, newest: Delivered, wait: Duration) -> Found {
+    pub fn detect(&mut self, now: Instant, newest: Delivered, wait: Duration) -> Found {
         let mut found = Found::default();
         let end_seq = self.end_seq;
         let remaining = |record: &Slot| {
@@ -94,12 +94,12 @@ impl Scoreboard {
     }
 
     /// When the oldest segment was last sent.
-    pub(crate) fn front_sent(&self) -> Option<Instant> {
+    pub fn front_sent(&self) -> Option<Instant> {
         (!self.is_empty()).then(|| self.at(self.first).sent)
     }
 
     /// Removes all loss marks. Retransmissions stay marked.
-    pub(crate) fn unmark_lost(&mut self) {
+    pub fn unmark_lost(&mut self) {
         for position in self.first..self.next {
             self.at_mut(position).marks &= !LOST;
         }

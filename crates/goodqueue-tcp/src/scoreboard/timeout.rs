@@ -12,7 +12,7 @@ impl Scoreboard {
     ///
     /// What was sent after `recent`, except the oldest segment, may still arrive and is kept (RFC
     /// 8985 §6.3).
-    pub(crate) fn time_out(&mut self, recent: Instant, forget: bool) {
+    pub fn time_out(&mut self, recent: Instant, forget: bool) {
         let reneged = forget || (!self.is_empty() && self.at(self.first).is(SACKED));
         if reneged {
             self.known = [Known::default(); MAX_SACK_BLOCKS];
@@ -46,7 +46,7 @@ impl Scoreboard {
     }
 
     /// Discards all SACKs, and the retransmission marks of segments that are not lost.
-    pub(crate) fn forget_sacked(&mut self) {
+    pub fn forget_sacked(&mut self) {
         for position in self.first..self.next {
             let record = self.at_mut(position);
             let before = *record;
@@ -70,7 +70,7 @@ impl Scoreboard {
     }
 
     /// Removes all marks of losses and retransmissions.
-    pub(crate) fn forget_lost(&mut self) {
+    pub fn forget_lost(&mut self) {
         for position in self.first..self.next {
             self.at_mut(position).marks &= SACKED | AMBIGUOUS | APART;
         }

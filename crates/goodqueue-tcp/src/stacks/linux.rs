@@ -21,7 +21,7 @@ use crate::timers::Timers;
 
 mod receiver;
 
-pub(super) use receiver::LinuxReceiver;
+pub use receiver::LinuxReceiver;
 
 /// Greatest multiple of the reordering window (RFC 8985 §6.2 step 4).
 const MAX_STEPS: u32 = 255;
@@ -75,10 +75,10 @@ impl Listed for Linux {
 }
 
 /// The controllers that Linux has another variant of.
-pub(super) const CONTROLLERS: &[(&str, &str)] = &[("cubic", "cubic_linux")];
+pub const CONTROLLERS: &[(&str, &str)] = &[("cubic", "cubic_linux")];
 
 /// Linux 6.1, without IPv6.
-pub(super) const SETTINGS: Config = Config {
+pub const SETTINGS: Config = Config {
     timestamps: true,
     min_rto: Duration::from_millis(200),
     max_rto: Duration::from_secs(120),
@@ -109,7 +109,7 @@ struct Turn<'s> {
     duplicate_reported: bool,
 }
 
-impl<C: CongestionControl> Stack<C> for Linux {
+impl Stack for Linux {
     fn new(_config: &Config) -> Self {
         Self {
             undoing: Undoing::default(),
@@ -127,7 +127,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
         Scoreboard::new(config.payload(), FIRST_BYTE, true)
     }
 
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let set_timer = core.timer;
         let mut turn = self.take(core, now, segment);
         self.undoing.new_data_first = false;
@@ -144,9 +144,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
         self.renew_timer(core, &turn, found.next.is_some(), set_timer);
         if core.feedback && !hears_first {
             turn.news.newly_lost = found.lost;
-            if let Some(rates) = &mut core.rates {
-                rates.on_lost(found.lost);
-            }
+            core.note_lost(found.lost);
             core.tell(now, segment, &turn.news);
         }
         if !core.controls_all {
@@ -154,7 +152,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
         }
     }
 
-    fn on_other_timer(&mut self, core: &mut Core<C>, now: Instant, purpose: Purpose) -> bool {
+    fn on_other_timer(&mut self, core: &mut Core, now: Instant, purpose: Purpose) -> bool {
         match purpose {
             Purpose::Probe => core.probe_tail(now, true),
             Purpose::Reordering => self.on_reordering_timer(core, now),
@@ -163,7 +161,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
         true
     }
 
-    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
+    fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, first: bool) {
         if core.timeout_reduces(first) {
             self.undoing.remember_window(core);
             core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
@@ -180,7 +178,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
     }
 
     #[cold]
-    fn on_host_congestion(&mut self, core: &mut Core<C>, now: Instant, _dropped: u64) {
+    fn on_host_congestion(&mut self, core: &mut Core, now: Instant, _dropped: u64) {
         let Some(cwnd) = core.note_host_congestion(now) else { return };
         self.undoing.undo = None;
         if core.config.prr {
@@ -194,7 +192,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
     #[inline]
     fn mend(
         &mut self,
-        core: &mut Core<C>,
+        core: &mut Core,
         now: Instant,
         (position, record): (u64, Record),
         pipe: u64,
@@ -214,7 +212,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
     }
 
     #[inline]
-    fn note_use(&mut self, core: &mut Core<C>, pipe: u64, limited: bool) {
+    fn note_use(&mut self, core: &mut Core, pipe: u64, limited: bool) {
         if core.config.whole_segments {
             let out = core.snd_nxt - core.snd_una;
             let limited = limited || pipe + core.mss > core.cwnd;
@@ -228,7 +226,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
     }
 
     /// Suspected segments are not sent: RACK decides what is lost.
-    fn fill_hole(&mut self, _core: &mut Core<C>, _now: Instant, _pipe: u64) -> Option<Segment> {
+    fn fill_hole(&mut self, _core: &mut Core, _now: Instant, _pipe: u64) -> Option<Segment> {
         None
     }
 
@@ -239,7 +237,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
 
     /// Notifies the controller if nothing is in flight.
     #[inline]
-    fn before_sending(&mut self, core: &mut Core<C>, now: Instant) {
+    fn before_sending(&mut self, core: &mut Core, now: Instant) {
         if core.scoreboard.pipe() == 0 {
             core.controller.on_start(now, ticks_between(core.last_sent, now));
         }
@@ -248,12 +246,7 @@ impl<C: CongestionControl> Stack<C> for Linux {
 
 impl Linux {
     /// Takes an ACK into the scoreboard, the window and the RTT.
-    fn take<'s, C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        segment: &'s Segment,
-    ) -> Turn<'s> {
+    fn take<'s>(&mut self, core: &mut Core, now: Instant, segment: &'s Segment) -> Turn<'s> {
         let Taken { news, answered, reported } = core.take_ack(now, segment);
         if let Some(start) = reported {
             // Reordering was larger than assumed, or a reduction was wrong.
@@ -267,7 +260,7 @@ impl Linux {
 
     /// Ends a recovery or reduction that the ACK completes, and marks the segments that it shows to
     /// be lost.
-    fn look_for_losses<C: CongestionControl>(&mut self, core: &mut Core<C>, turn: &mut Turn<'_>) -> Found {
+    fn look_for_losses(&mut self, core: &mut Core, turn: &mut Turn<'_>) -> Found {
         let mut looks = true;
         if core.phase != Phase::Open {
             looks = self.undoing.end_phase(core, turn.segment.ack, turn.answered, &turn.news, false);
@@ -281,7 +274,7 @@ impl Linux {
 
     /// Takes the arrivals of this ACK and marks the segments that they show to be lost (RFC 8985
     /// §6.2).
-    fn detect_losses<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Found {
+    fn detect_losses(&mut self, core: &mut Core, now: Instant) -> Found {
         let arrivals = *core.scoreboard.arrivals();
         self.reordered |= arrivals.reordered;
         let Some(newest) = arrivals.newest else { return Found::default() };
@@ -297,14 +290,14 @@ impl Linux {
         found
     }
 
-    fn mark_late<C: CongestionControl>(&self, core: &mut Core<C>, now: Instant) -> Found {
+    fn mark_late(&self, core: &mut Core, now: Instant) -> Found {
         let Some(newest) = self.newest else { return Found::default() };
         let wait = self.rtt + self.reordering_window(core);
         core.scoreboard.detect(now, newest, wait)
     }
 
     /// RFC 8985 §6.2 step 4: nothing if no reordering was ever seen and the evidence is good.
-    fn reordering_window<C: CongestionControl>(&self, core: &Core<C>) -> Duration {
+    fn reordering_window(&self, core: &Core) -> Duration {
         let evident = matches!(core.phase, Phase::Recovery | Phase::Loss)
             || core.scoreboard.sacked() >= DUP_THRESH * core.mss;
         if !self.reordered && evident {
@@ -317,12 +310,7 @@ impl Linux {
 
     /// Begins a recovery if something is lost, or else a reduction if the ACK echoes a mark.
     /// Returns whether a recovery begins.
-    fn begin_recovery_or_reduction<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        turn: &Turn<'_>,
-        found: &Found,
-    ) -> bool {
+    fn begin_recovery_or_reduction(&mut self, core: &mut Core, turn: &Turn<'_>, found: &Found) -> bool {
         let begins = match core.phase {
             Phase::Recovery => false,
             Phase::Loss => found.retransmission,
@@ -342,7 +330,7 @@ impl Linux {
     }
 
     /// Enters recovery; losses are marked already. `acked`: bytes that this ACK acknowledged.
-    fn begin_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, acked: u64) {
+    fn begin_recovery(&mut self, core: &mut Core, now: Instant, acked: u64) {
         if core.phase == Phase::Reduction {
             let event = core.congestion(now, Signal::Loss, acked);
             if let Some(threshold) = core.controller.on_loss_after_mark(&event) {
@@ -366,9 +354,9 @@ impl Linux {
 
     /// Sets the timer after an ACK. `awaits_reordered`: it waits for a reordered segment now.
     /// `set_timer`: the timer before the ACK.
-    fn renew_timer<C: CongestionControl>(
+    fn renew_timer(
         &mut self,
-        core: &mut Core<C>,
+        core: &mut Core,
         turn: &Turn<'_>,
         awaits_reordered: bool,
         set_timer: Option<Instant>,
@@ -393,13 +381,7 @@ impl Linux {
     }
 
     /// Reduces the window in recovery, or lets it grow.
-    fn change_window<C: CongestionControl>(
-        &self,
-        core: &mut Core<C>,
-        now: Instant,
-        news: &News,
-        begins: bool,
-    ) {
+    fn change_window(&self, core: &mut Core, now: Instant, news: &News, begins: bool) {
         let reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
         if reducing && core.config.prr {
             if news.delivered > 0 || begins {
@@ -420,15 +402,13 @@ impl Linux {
     }
 
     /// The timer for a reordered segment ran out (RFC 8985 §6.3).
-    fn on_reordering_timer<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn on_reordering_timer(&mut self, core: &mut Core, now: Instant) {
         if core.scoreboard.is_empty() {
             return;
         }
         let lost_before = core.scoreboard.lost();
         let found = self.mark_late(core, now);
-        if let Some(rates) = &mut core.rates {
-            rates.on_lost(found.lost);
-        }
+        core.note_lost(found.lost);
         if let Some(wait) = found.next {
             core.set_timer(now, wait + TIMER_SLACK);
             core.purpose = Purpose::Reordering;

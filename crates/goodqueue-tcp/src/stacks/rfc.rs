@@ -5,7 +5,7 @@ use goodqueue::{Duration, Instant};
 
 use crate::answer::Standard;
 use crate::config::{BufferTuning, Config, DelayedAck, Growth, MAX_WINDOW, RtoRule, SendTuning, UndoRule};
-use crate::congestion::{CongestionControl, Signal};
+use crate::congestion::Signal;
 use crate::hystart::HyStart;
 use crate::machinery::news::News;
 use crate::machinery::{Core, Phase, Purpose};
@@ -96,13 +96,13 @@ impl Config {
     };
 }
 
-impl<C: CongestionControl> Stack<C> for Rfc {
+impl Stack for Rfc {
     fn new(_config: &Config) -> Self {
         Self
     }
 
     #[inline]
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let ack = segment.ack;
         let spurious_before = core.stats.spurious;
         let mut news = core.news_of(segment);
@@ -140,7 +140,7 @@ impl<C: CongestionControl> Stack<C> for Rfc {
 
 /// Takes an ACK into the scoreboard, the window, the RTT and the timer.
 #[inline]
-fn take<C: CongestionControl>(core: &mut Core<C>, now: Instant, segment: &Segment, news: &mut News) {
+fn take(core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
     let ack = segment.ack;
     if news.acked > 0 {
         let done = core.acknowledge(ack, news);
@@ -164,7 +164,7 @@ fn take<C: CongestionControl>(core: &mut Core<C>, now: Instant, segment: &Segmen
 /// True after three duplicates, or with enough SACKed above the oldest segment (RFC 6675 §5 steps 1
 /// and 2). Without SACK the ACK must also go beyond the data sent before the last recovery (RFC
 /// 6582 §3.2 step 1).
-fn is_loss_evident<C: CongestionControl>(core: &Core<C>) -> bool {
+fn is_loss_evident(core: &Core) -> bool {
     if core.config.sack {
         core.duplicate_acks >= DUP_THRESH || core.scoreboard.is_front_lost()
     } else {
@@ -173,7 +173,7 @@ fn is_loss_evident<C: CongestionControl>(core: &Core<C>) -> bool {
 }
 
 #[cold]
-fn enter_recovery<C: CongestionControl>(core: &mut Core<C>, now: Instant, news: &News) {
+fn enter_recovery(core: &mut Core, now: Instant, news: &News) {
     core.stats.fast_recoveries += 1;
     // One reduction per window of data, for all signals together (RFC 3168 §6.1.2).
     if core.snd_una >= core.reduction_point {
@@ -198,7 +198,7 @@ fn enter_recovery<C: CongestionControl>(core: &mut Core<C>, now: Instant, news: 
 }
 
 /// An ACK while in recovery or after a timeout.
-fn recover<C: CongestionControl>(core: &mut Core<C>, ack: u64, news: &News) {
+fn recover(core: &mut Core, ack: u64, news: &News) {
     let is_over = ack >= core.recovery_point;
     match core.phase {
         Phase::Loss if is_over => core.phase = Phase::Open,
@@ -219,7 +219,7 @@ fn recover<C: CongestionControl>(core: &mut Core<C>, ack: u64, news: &News) {
 }
 
 /// Recovery without SACK (RFC 6582 §3.2 steps 3 and 4).
-fn inflate_or_deflate<C: CongestionControl>(core: &mut Core<C>, news: &News) {
+fn inflate_or_deflate(core: &mut Core, news: &News) {
     if news.acked > 0 {
         core.cwnd = core.cwnd.saturating_sub(news.acked);
         if news.acked >= core.mss {
@@ -234,7 +234,7 @@ fn inflate_or_deflate<C: CongestionControl>(core: &mut Core<C>, news: &News) {
 }
 
 /// Proportional rate reduction.
-fn reduce_rate<C: CongestionControl>(core: &mut Core<C>, news: &News, is_entry: bool) {
+fn reduce_rate(core: &mut Core, news: &News, is_entry: bool) {
     if news.delivered == 0 {
         return;
     }

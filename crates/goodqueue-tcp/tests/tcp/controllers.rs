@@ -1,13 +1,14 @@
 //! Controllers that look at more than losses: what they do to the window, and when.
 
 use goodqueue::Instant;
-use goodqueue_tcp::{AnyCongestionControl, Config, Profile};
+use goodqueue_tcp::congestion::Needs;
+use goodqueue_tcp::{AnyCongestionControl, Config};
 
-use crate::pair::{Fate, MSS, Pair, at, quick};
+use crate::pair::{Fate, MSS, Pair, at, controller, profile, quick};
 
 fn linux(name: &str) -> Config {
-    let settings = Profile::by_name("linux").expect("listed").settings;
-    Config { delayed_ack: quick().delayed_ack, ..settings.suited_to(name) }
+    let settings = profile("linux").settings;
+    Config { delayed_ack: quick().delayed_ack, ..settings.suited_to(controller(name).about().needs) }
 }
 
 fn bulk(name: &str, config: Config) -> Pair {
@@ -119,8 +120,8 @@ fn bbr_sends_pairs_at_most_and_spreads_them_over_the_round_trip() {
 
 #[test]
 fn bbr_sends_single_segments_below_1200_kbit_per_second() {
-    let settings = Profile::by_name("linux").expect("listed").settings;
-    let mut pair = bulk("bbr", Config { rwnd: 6 * 1460, ..settings.suited_to("bbr") });
+    let settings = profile("linux").settings;
+    let mut pair = bulk("bbr", Config { rwnd: 6 * 1460, ..settings.suited_to(Needs::Nothing) });
     // Slow enough for six segments in a round trip.
     pair.data_fates = vec![Fate::Delay(200); 8000];
     pair.run_until(at(8000));

@@ -1,9 +1,10 @@
 //! Congestion marks (RFC 3168).
 
 use goodqueue::{Ecn, Instant};
-use goodqueue_tcp::{Config, Flags, Profile, Receiver, Segment};
+use goodqueue_tcp::congestion::Needs;
+use goodqueue_tcp::{Config, Flags, Receiver, Segment};
 
-use crate::pair::{Fate, MSS, Pair, at, quick};
+use crate::pair::{Fate, MSS, Pair, at, profile, quick};
 use crate::profiles::{adaptive, data};
 
 fn marked(window: u32, name: &str) -> Pair {
@@ -103,18 +104,19 @@ fn a_segment_without_ecn_after_others_with_it_is_answered_quickly_by_linux() {
 
 #[test]
 fn with_dctcp_linux_sends_everything_as_ecn_capable() {
-    let linux = Profile::by_name("linux").expect("listed").settings.suited_to("dctcp");
+    let linux = profile("linux").settings.suited_to(Needs::AccurateEcn);
     let mut pair = Pair::bulk_with(linux, "dctcp").lose([3]);
     pair.run_until(at(400));
     assert!(pair.sender.stats().retransmits > 0);
     assert!(pair.data.iter().chain(&pair.acks).all(|sent| sent.1.ecn == Ecn::Ect0));
-    let older = Profile::by_name("linux314").expect("listed").settings.suited_to("dctcp");
+    let older = profile("linux314").settings.suited_to(Needs::AccurateEcn);
     assert!(linux.ecn_on_all && !older.ecn_on_all);
 }
 
 #[test]
 fn l4s_data_carries_ect_1_and_its_marks_are_heard() {
-    let config = Config { l4s: true, iw: 20, initial_ssthresh: 20 * MSS, ..quick() }.suited_to("dctcp");
+    let config =
+        Config { l4s: true, iw: 20, initial_ssthresh: 20 * MSS, ..quick() }.suited_to(Needs::AccurateEcn);
     let mut pair = Pair::bulk_with(config, "dctcp");
     for segment in [3, 4, 9] {
         pair.fates.insert((segment, 1), Fate::Mark);
@@ -131,5 +133,5 @@ fn l4s_data_carries_ect_1_and_its_marks_are_heard() {
 fn l4s_needs_an_accurate_echo() {
     let config = Config { l4s: true, ecn: true, ..quick() };
     assert!(config.check().expect_err("refused").to_string().contains("accurate echo"));
-    assert!(config.suited_to("dctcp").check().is_ok());
+    assert!(config.suited_to(Needs::AccurateEcn).check().is_ok());
 }

@@ -4,9 +4,9 @@
 //! the ACKs of the first ten; what is out when the tenth comes, 28 segments, is round 2; its eighth
 //! sample is the ACK of number 18.
 
-use goodqueue_tcp::{Config, HyStart, Profile};
+use goodqueue_tcp::{Config, HyStart};
 
-use crate::pair::{Fate, MSS, Pair, at, quick};
+use crate::pair::{Fate, MSS, Pair, at, profile, quick};
 
 const ENDLESS: u64 = u64::MAX;
 
@@ -152,7 +152,7 @@ fn an_ack_of_more_than_eight_segments_counts_for_eight() {
 #[test]
 fn linux_cubic_has_its_own_unless_another_or_none_is_asked_for() {
     let windows = |hystart: HyStart| {
-        let linux = Profile::by_name("linux").expect("listed").settings;
+        let linux = profile("linux").settings;
         let config = Config { hystart, delayed_ack: quick().delayed_ack, ..linux };
         let mut pair = later(Pair::bulk_with(config, "cubic_linux"), 11, &[20]);
         pair.run_until(at(1200));

@@ -1,9 +1,9 @@
 //! libutp as it sends itself: its `utp_send` and `utp_recv` of 27 May 2010, driven through the same
 //! network.
 
-use goodqueue_tcp::{Config, CongestionControl, Profile};
+use goodqueue_tcp::{Config, CongestionControl};
 
-use crate::pair::{Fate, Pair, at, ms};
+use crate::pair::{Fate, Pair, at, ms, profile};
 
 /// What libutp's own program sent, packet by packet: `5@400` is packet 5 after 400 ms, `5x@400` was
 /// lost.
@@ -24,7 +24,7 @@ const WITH_DELAY: &str = "0@100 1@253 2@253 3@253 4@359 5@359 6@359 7@362 8@465 
 const MSS: u32 = 1430;
 
 fn sends_what_libutp_does(recorded: &str, fate: impl Fn(usize, bool) -> Fate, until: u64) {
-    let config = Config { mss: MSS, ..Profile::by_name("libutp").expect("listed").settings };
+    let config = Config { mss: MSS, ..profile("libutp").settings };
     let mut pair = Pair::bulk_with(config, "ledbat_utp");
     let fates = recorded.split(' ').enumerate().map(|(index, packet)| fate(index, packet.contains('x')));
     pair.data_fates = [Fate::Deliver].into_iter().chain(fates).collect(); // the SYN is first
@@ -54,7 +54,7 @@ fn it_sends_what_libutp_does_when_a_queue_grows() {
 
 #[test]
 fn it_gives_up_after_six_timeouts() {
-    let mut pair = Pair::bulk_with(Profile::by_name("libutp").expect("listed").settings, "ledbat_utp");
+    let mut pair = Pair::bulk_with(profile("libutp").settings, "ledbat_utp");
     pair.data_fates = [Fate::Deliver].into_iter().chain([Fate::Lose; 20]).collect();
     pair.run_until(at(120_000));
     let times = pair.times_of(1);
@@ -69,7 +69,7 @@ fn it_gives_up_after_six_timeouts() {
 
 #[test]
 fn what_is_queued_is_not_taken_back() {
-    let mut pair = Pair::bulk_with(Profile::by_name("libutp").expect("listed").settings, "ledbat_utp");
+    let mut pair = Pair::bulk_with(profile("libutp").settings, "ledbat_utp");
     pair.data_fates = [Fate::Deliver; 12].into_iter().chain([Fate::Delay(400); 20]).collect();
     // The window is ten bytes, nothing is out, and one packet waits for the timeout.
     pair.run_while(|pair| {
@@ -86,7 +86,7 @@ fn what_is_queued_is_not_taken_back() {
 
 #[test]
 fn an_ack_tells_the_delay_of_the_last_packet_however_long_it_waited() {
-    let mut pair = Pair::bulk(Profile::by_name("libutp").expect("listed").settings);
+    let mut pair = Pair::bulk(profile("libutp").settings);
     pair.run_until(at(400));
     // The first packet is alone: its ACK waits 50 ms.
     let (sent, ack) = pair.acks.iter().find(|(_, ack)| ack.ack > 1).expect("acknowledged");

@@ -14,6 +14,7 @@ mod linux;
 mod linux_receiver;
 mod local;
 mod ns2;
+mod own_stack;
 mod pair;
 mod profiles;
 mod random;

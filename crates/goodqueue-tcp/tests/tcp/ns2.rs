@@ -1,12 +1,12 @@
 //! ns-2's one-way agents, where they differ from the RFCs.
 
 use goodqueue::Duration;
-use goodqueue_tcp::{Config, DelayedAck, Profile};
+use goodqueue_tcp::{Config, DelayedAck};
 
-use crate::pair::{MSS, Pair, at};
+use crate::pair::{MSS, Pair, at, profile};
 
 fn agent(name: &str) -> Config {
-    Profile::by_name(name).expect("listed").settings
+    profile(name).settings
 }
 
 /// An ACK for each segment, a window of `segments` that does not grow much, and no timer for a

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use goodqueue::{Duration, Ecn, Instant};
-use goodqueue_tcp::{AnyCongestionControl, Config, DelayedAck, Flags, Receiver, Segment, Sender};
+use goodqueue_tcp::{
+    AnyCongestionControl, Catalogue, Config, DelayedAck, Flags, Profile, Receiver, Segment, Sender,
+};
 
 pub(crate) const MSS: u64 = 1460;
 /// Latency one way, in milliseconds; the RTT is 100 ms.
@@ -69,7 +71,16 @@ pub(crate) fn quick() -> Config {
 }
 
 pub(crate) fn controller(name: &str) -> AnyCongestionControl {
-    AnyCongestionControl::by_name(name).expect("listed")
+    catalogue().controller(name).expect("listed")
+}
+
+pub(crate) fn profile(name: &str) -> &'static Profile {
+    catalogue().profile(name).expect("listed")
+}
+
+/// All stacks and controllers.
+pub(crate) fn catalogue() -> Catalogue {
+    goodqueue_tcp_historic::add_to(Catalogue::new())
 }
 
 impl Pair {

@@ -1,14 +1,14 @@
 //! Stack profiles: what Linux's sender and receiver do that the RFCs' do not.
 
 use goodqueue::{Duration, Instant};
+use goodqueue_tcp::Flags;
 use goodqueue_tcp::config::SendTuning;
-use goodqueue_tcp::{Config, Profile, Receiver, SackBlocks, Segment, Sender, Timers};
-use goodqueue_tcp::{Flags, registry};
+use goodqueue_tcp::{Config, Receiver, SackBlocks, Segment, Sender, Timers};
 
-use crate::pair::{Fate, Pair, at, controller, ms, quick};
+use crate::pair::{Fate, Pair, at, catalogue, controller, ms, profile, quick};
 
 pub(crate) fn settings(name: &str) -> Config {
-    Profile::by_name(name).expect("listed").settings
+    profile(name).settings
 }
 
 /// Linux's settings, with segments of 1460 bytes, an ACK for each and exact timers, to count
@@ -36,10 +36,10 @@ pub(crate) fn window_of(segments: u32, config: Config) -> Config {
 
 #[test]
 fn every_profile_delivers_a_transfer_through_losses_with_every_controller() {
-    for profile in goodqueue_tcp::profiles() {
-        for name in registry::names() {
+    for profile in catalogue().profiles() {
+        for name in catalogue().controllers().map(|about| about.name) {
             let config = Config { delayed_ack: profile.settings.delayed_ack, ..profile.settings };
-            let config = config.suited_to(name);
+            let config = config.suited_to(controller(name).about().needs);
             let mut pair = Pair::with(config, config, name);
             pair.sender.write(200_000);
             pair.sender.close();

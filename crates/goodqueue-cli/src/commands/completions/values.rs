@@ -8,9 +8,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use goodqueue::{Disciplines, registry};
 use goodqueue_advise::{ALIASES, KINDS, routers};
 use goodqueue_papers::{reproduce, validate};
+use goodqueue_scenario::Extensions;
 use goodqueue_scenario::library::SCENARIOS;
 use goodqueue_scenario::metrics;
-use goodqueue_scenario::scenario::Names;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 /// What an argument names.
@@ -66,13 +66,13 @@ const ARGUMENTS: &[(&str, &str, Values)] = &[
 pub(super) const FILES: &str = "@files@";
 
 /// Returns the command with the values of its arguments.
-pub(super) fn with_values(mut command: Command, disciplines: &Disciplines) -> Result<Command, Diagnostic> {
+pub(super) fn with_values(mut command: Command, extensions: &Extensions) -> Result<Command, Diagnostic> {
     for &(subcommand, argument, values) in ARGUMENTS {
         // The live commands exist on Linux only.
         if command.find_subcommand(subcommand).is_none() {
             continue;
         }
-        let names = values.names(disciplines)?;
+        let names = values.names(extensions)?;
         let parser = PossibleValuesParser::new(names.into_iter().map(PossibleValue::new));
         command = command.mut_subcommand(subcommand, |command| {
             command.mut_arg(argument, |argument| argument.value_parser(parser))
@@ -82,8 +82,8 @@ pub(super) fn with_values(mut command: Command, disciplines: &Disciplines) -> Re
 }
 
 impl Values {
-    fn names(self, disciplines: &Disciplines) -> Result<Vec<String>, Diagnostic> {
-        let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    fn names(self, extensions: &Extensions) -> Result<Vec<String>, Diagnostic> {
+        let disciplines = extensions.disciplines();
         let scenarios = || SCENARIOS.iter().map(|scenario| scenario.name.to_owned());
         let links = || KINDS.iter().map(|kind| kind.name.to_owned());
         Ok(match self {
@@ -99,11 +99,11 @@ impl Values {
             Self::Conditions => {
                 metrics::Condition::short_names().map(str::to_owned).chain(metrics::keys()).collect()
             }
-            Self::Settings => settings(),
+            Self::Settings => settings(extensions),
             Self::Listed => {
-                let Names { cc, profiles } = Names::default();
-                [qdiscs(disciplines), all(cc), all(profiles), scenarios().collect(), links().collect()]
-                    .concat()
+                let tcps = extensions.controllers().map(str::to_owned).collect();
+                let profiles = extensions.profiles().map(|profile| profile.name.to_owned()).collect();
+                [qdiscs(disciplines), tcps, profiles, scenarios().collect(), links().collect()].concat()
             }
             Self::Pages => [qdiscs(disciplines), vec!["scenario".to_owned()]].concat(),
             Self::SetUps => validate::names()?,
@@ -116,8 +116,7 @@ fn qdiscs(disciplines: &Disciplines) -> Vec<String> {
     disciplines.kinds().map(|kind| kind.name).chain(presets).map(str::to_owned).collect()
 }
 
-fn settings() -> Vec<String> {
-    let Names { cc, profiles } = Names::default();
-    let profiles = profiles.iter().map(|name| format!("tcp.profile={name}"));
-    profiles.chain(cc.iter().map(|name| format!("tcp.cc={name}"))).collect()
+fn settings(extensions: &Extensions) -> Vec<String> {
+    let profiles = extensions.profiles().map(|profile| format!("tcp.profile={}", profile.name));
+    profiles.chain(extensions.controllers().map(|name| format!("tcp.cc={name}"))).collect()
 }

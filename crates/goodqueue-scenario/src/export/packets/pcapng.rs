@@ -149,7 +149,7 @@ fn in_io(error: PcapError) -> io::Error {
 fn write_headers(packet: &Packet, bytes: u32, to: &mut Vec<u8>) {
     to.clear();
     let (source, destination) = endpoints(packet);
-    let protocol = if matches!(packet.payload, Payload::Tcp(_)) { 6 } else { 17 };
+    let protocol = packet.payload.transport().protocol();
     let total = u16::try_from(bytes).unwrap_or(u16::MAX);
     // RFC 791 §3.1: version 4, 20 bytes, DF, TTL 64.
     to.extend([0x45, packet.tos()]);

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn flows_take_hystart_from_their_defaults_where_it_fits_their_congestion_control() {
-    let names = Names { cc: &["cubic", "vegas"], ..Names::default() };
+    let names = Names { cc: Some(&["cubic", "vegas"]), ..Names::default() };
     let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
     let scenario = resolve(
         "tcp.hystart = \"rfc9406\"\n[[flows]]\n[[flows]]\ncc = \"vegas\"\n[[flows]]\nhystart = \"off\"",
@@ -25,7 +25,7 @@ fn flows_take_hystart_from_their_defaults_where_it_fits_their_congestion_control
 
 #[test]
 fn only_flows_with_a_scalable_congestion_control_are_l4s() {
-    let names = Names { cc: &["cubic", "dctcp"], ..Names::default() };
+    let names = Names { cc: Some(&["cubic", "dctcp"]), ..Names::default() };
     let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
     let text = "tcp.cc = \"dctcp\"\ntcp.l4s = true\n[[flows]]\n[[flows]]\ncc = \"cubic\"\n[[flows]]\nl4s = false\n\
                 [[flows]]\nkind = \"ping\"\nl4s = true";
@@ -54,7 +54,7 @@ fn without_sack_another_profile_than_the_default_is_needed() {
 
 #[test]
 fn only_the_flows_of_a_congestion_control_take_its_parameters() {
-    let names = Names { cc: &["cubic", "ledbat"], profiles: &["rfc", "libutp"] };
+    let names = Names { cc: Some(&["cubic", "ledbat"]), profiles: Some(&["rfc", "libutp"]) };
     let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
     let text = "tcp.cc = \"ledbat\"\ntcp.ledbat = { target = \"5ms\", gain = 10 }\n[[flows]]\n[[flows]]\ncc = \"cubic\"\n\
                 [[flows]]\nprofile = \"libutp\"\n[[flows]]\nledbat = { target = \"25ms\" }";
@@ -76,7 +76,7 @@ fn only_the_flows_of_a_congestion_control_take_its_parameters() {
 
 #[test]
 fn every_parameter_of_every_congestion_control_can_be_set_and_reads_back() {
-    for about in goodqueue_tcp::registry::CONTROLLERS {
+    for about in crate::Extensions::new().tcp().controllers() {
         for parameter in about.parameters {
             let most = match parameter.most {
                 ParameterValue::Time(span) => format!("\"{span}\""),
@@ -87,7 +87,7 @@ fn every_parameter_of_every_congestion_control_can_be_set_and_reads_back() {
                 cc = about.name,
                 name = parameter.name
             );
-            let names = Names { cc: &[about.name], profiles: &["rfc"] };
+            let names = Names { cc: Some(&[about.name]), profiles: Some(&["rfc"]) };
             let resolve = |document: Document| document.resolve(&names).unwrap();
             let scenario = resolve(Document::parse("load.toml", &text, Path::new("")).unwrap());
             let set = scenario.tcp.tuning.as_ref().expect("it was set").values.iter();
@@ -100,7 +100,7 @@ fn every_parameter_of_every_congestion_control_can_be_set_and_reads_back() {
 
 #[test]
 fn only_linux_3_2_remembers_earlier_connections() {
-    let names = Names { cc: &["cubic"], profiles: &["rfc", "linux32", "libutp"] };
+    let names = Names { cc: Some(&["cubic"]), profiles: Some(&["rfc", "linux32", "libutp"]) };
     let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
     let text = "tcp.profile = \"linux32\"\ntcp.remembers = { rtt = \"5s\", rttvar = \"2s\", ssthresh = 200 }\n[[flows]]\n[[flows]]\n\
                 profile = \"libutp\"\n[[flows]]\nremembers = { rtt = \"2s\" }\n[[flows]]\nremembers = {}";

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::scenario::hops::Hop;
 use crate::scenario::link::BottleneckLink;
-use crate::scenario::names::Names;
+use crate::scenario::names::Choices;
 use crate::scenario::reader::Reader;
 use crate::scenario::tcp::{Tcp, read_tcp};
 
@@ -50,7 +50,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) tcp: &'a Tcp,
     pub(crate) hops: &'a [Hop],
     pub(crate) duration: Duration,
-    pub(crate) names: &'a Names<'a>,
+    pub(crate) names: &'a Choices<'a>,
 }
 
 impl Surroundings<'_> {

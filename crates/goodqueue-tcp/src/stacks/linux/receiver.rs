@@ -27,7 +27,7 @@ const EAGER_DUPLICATES: u32 = 3;
 
 /// State of the receiver of Linux.
 #[derive(Clone, Debug)]
-pub(crate) struct LinuxReceiver {
+pub struct LinuxReceiver {
     /// The tuned buffer, if timestamps let it be tuned.
     buffer: Option<Box<ReceiveBuffer>>,
     /// The window that an ACK announces if it leaves before the application reads; 0: the

@@ -1,9 +1,9 @@
 //! CUBIC as ns-2.35 has it, from the Linux of 2007: four fifths of the window on congestion, slow
 //! start without `HyStart`.
 
-use crate::congestion::cubic_linux::cube_root;
-use crate::congestion::parameter::{Parameter, Value};
-use crate::congestion::{
+use goodqueue_tcp::congestion::cubic_linux::cube_root;
+use goodqueue_tcp::congestion::parameter::{Parameter, Value};
+use goodqueue_tcp::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Signal, Window,
 };
 
@@ -110,46 +110,6 @@ impl Default for CubicNs2 {
 }
 
 impl CubicNs2 {
-    /// What it is.
-    pub const ABOUT: About = About {
-        name: "cubic_ns2",
-        summary: "CUBIC 2.1 of Linux 2.6.22: four fifths of the window on congestion, no HyStart",
-        reference: "ns-2.35 Agent/TCP/Linux, Rhee & Xu 2005",
-        parameters: &[
-            Parameter::count(
-                "beta",
-                819,
-                (1, 1023),
-                "1 to 1023",
-                "ns-2.35, module parameter",
-                "share of the window that is left after congestion, in 1024ths",
-            ),
-            Parameter::count(
-                "bic_scale",
-                41,
-                (1, 10_000),
-                "1 to 10000",
-                "ns-2.35, module parameter",
-                "how fast the window grows: C is 10 bic_scale / 1024 segments per second cubed",
-            ),
-            Parameter::count(
-                "max_increment",
-                16,
-                (1, 1_000_000),
-                "1 to 1000000",
-                "ns-2.35, module parameter",
-                "most segments in 100 ms by which the window grows beyond the plateau",
-            ),
-        ],
-        constants: &[Constant {
-            name: "growth without a plateau",
-            value: "1 segment per 50 acknowledged",
-            source: "ns-2.35 tcp_cubic.c",
-        }],
-        hears: Hears::EveryAck,
-        ..About::PLAIN
-    };
-
     /// After how many acknowledged segments the window of `cwnd` segments grows by one.
     fn update(&mut self, now: u64, cwnd: u64, acked: u64, ratio: u64) {
         self.acked += acked;
@@ -206,10 +166,6 @@ impl CubicNs2 {
 }
 
 impl CongestionControl for CubicNs2 {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     #[inline]
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         if !ack.may_grow {
@@ -263,6 +219,46 @@ impl CongestionControl for CubicNs2 {
 }
 
 impl Controller for CubicNs2 {
+    const ABOUT: About = About {
+        name: "cubic_ns2",
+        variant_of: Some("cubic"),
+        summary: "CUBIC 2.1 of Linux 2.6.22: four fifths of the window on congestion, no HyStart",
+        reference: "ns-2.35 Agent/TCP/Linux, Rhee & Xu 2005",
+        parameters: &[
+            Parameter::count(
+                "beta",
+                819,
+                (1, 1023),
+                "1 to 1023",
+                "ns-2.35, module parameter",
+                "share of the window that is left after congestion, in 1024ths",
+            ),
+            Parameter::count(
+                "bic_scale",
+                41,
+                (1, 10_000),
+                "1 to 10000",
+                "ns-2.35, module parameter",
+                "how fast the window grows: C is 10 bic_scale / 1024 segments per second cubed",
+            ),
+            Parameter::count(
+                "max_increment",
+                16,
+                (1, 1_000_000),
+                "1 to 1000000",
+                "ns-2.35, module parameter",
+                "most segments in 100 ms by which the window grows beyond the plateau",
+            ),
+        ],
+        constants: &[Constant {
+            name: "growth without a plateau",
+            value: "1 segment per 50 acknowledged",
+            source: "ns-2.35 tcp_cubic.c",
+        }],
+        hears: Hears::EveryAck,
+        ..About::PLAIN
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         match parameter {
             "beta" => self.params.beta = value.as_count(),
@@ -275,8 +271,8 @@ impl Controller for CubicNs2 {
 
 #[cfg(test)]
 mod tests {
-    use crate::congestion::GrowthRule;
     use goodqueue::{Duration, Instant};
+    use goodqueue_tcp::congestion::GrowthRule;
 
     use super::*;
 

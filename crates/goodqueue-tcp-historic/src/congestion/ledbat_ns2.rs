@@ -3,9 +3,9 @@
 
 use goodqueue::Duration;
 
-use crate::congestion::ledbat::Delays;
-use crate::congestion::parameter::{Parameter, Value};
-use crate::congestion::{
+use goodqueue_tcp::congestion::ledbat::Delays;
+use goodqueue_tcp::congestion::parameter::{Parameter, Value};
+use goodqueue_tcp::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
 };
 
@@ -35,28 +35,6 @@ impl Default for LedbatNs2 {
 }
 
 impl LedbatNs2 {
-    /// What it is.
-    pub const ABOUT: About = About {
-        name: "ledbat_ns2",
-        summary: "aims at 100 ms of queuing delay, in whole segments and milliseconds, one segment at least",
-        reference: "TCP-LEDBAT tcp_ledbat.c",
-        parameters: &[Parameter::time(
-            "target",
-            Duration::from_millis(TARGET as u64),
-            (Duration::from_millis(1), Duration::from_secs(10)),
-            "1ms to 10s",
-            "TCP-LEDBAT, module parameter",
-            "queuing delay aimed at, in whole milliseconds",
-        )],
-        constants: &[
-            Constant { name: "base_histo_len", value: "10 minutes", source: "TCP-LEDBAT" },
-            Constant { name: "noise_filter_len", value: "4 samples", source: "TCP-LEDBAT" },
-        ],
-        needs: Needs::Timestamps,
-        hears: Hears::EveryAck,
-        ..About::PLAIN
-    };
-
     /// The window in segments after an ACK.
     fn steer(&mut self, window: u64) -> u64 {
         let Some(queuing) = self.queuing else { return window };
@@ -79,10 +57,6 @@ impl LedbatNs2 {
 }
 
 impl CongestionControl for LedbatNs2 {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         ack.ssthresh = ack.ssthresh.min(cwnd); // do_ss 0: no slow start
         let mss = u64::from(ack.mss).max(1);
@@ -102,6 +76,28 @@ impl CongestionControl for LedbatNs2 {
 }
 
 impl Controller for LedbatNs2 {
+    const ABOUT: About = About {
+        name: "ledbat_ns2",
+        variant_of: Some("ledbat"),
+        summary: "aims at 100 ms of queuing delay, in whole segments and milliseconds, one segment at least",
+        reference: "TCP-LEDBAT tcp_ledbat.c",
+        parameters: &[Parameter::time(
+            "target",
+            Duration::from_millis(TARGET as u64),
+            (Duration::from_millis(1), Duration::from_secs(10)),
+            "1ms to 10s",
+            "TCP-LEDBAT, module parameter",
+            "queuing delay aimed at, in whole milliseconds",
+        )],
+        constants: &[
+            Constant { name: "base_histo_len", value: "10 minutes", source: "TCP-LEDBAT" },
+            Constant { name: "noise_filter_len", value: "4 samples", source: "TCP-LEDBAT" },
+        ],
+        needs: Needs::Timestamps,
+        hears: Hears::EveryAck,
+        ..About::PLAIN
+    };
+
     fn set(&mut self, _parameter: &str, value: Value) {
         self.target = u32::try_from(value.as_time().as_nanos() / MILLISECOND).unwrap_or(u32::MAX);
     }

@@ -24,18 +24,18 @@ use alloc::vec::Vec;
 
 use goodqueue::{Duration, Instant};
 
-use crate::answer::Answer;
-use crate::clock::ticks;
-use crate::config::{Config, DelayedAck, RtoRule};
-use crate::congestion::{CongestionControl, Signal};
-use crate::intake::{Held, InOrder, Intake};
-use crate::machinery::news::News;
-use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, State};
-use crate::profile::Profile;
-use crate::scoreboard::Scoreboard;
-use crate::segment::{SackBlocks, Segment};
-use crate::stack::{Listed, Stack, run_timer};
-use crate::stack_info::StackInfo;
+use goodqueue_tcp::Profile;
+use goodqueue_tcp::answer::Answer;
+use goodqueue_tcp::clock::ticks;
+use goodqueue_tcp::config::{Config, DelayedAck, RtoRule};
+use goodqueue_tcp::congestion::{CongestionControl, Signal};
+use goodqueue_tcp::intake::{Held, InOrder, Intake};
+use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, State};
+use goodqueue_tcp::scoreboard::Scoreboard;
+use goodqueue_tcp::segment::{SackBlocks, Segment};
+use goodqueue_tcp::stack::{Listed, Stack, run_timer};
+use goodqueue_tcp::{Origin, StackInfo};
 
 /// Longest time that the program's loop waits for a packet.
 const LOOP: Duration = Duration::from_millis(50);
@@ -87,6 +87,7 @@ pub(crate) struct Libutp {
 static INFO: StackInfo = StackInfo {
     name: "libutp",
     summary: "libutp of May 2010: its loop, its quota and its selective acknowledgements",
+    origin: Origin::of::<Libutp>(),
     ..StackInfo::PLAIN
 };
 
@@ -125,7 +126,7 @@ const SETTINGS: Config = Config {
     ..Config::RFC
 };
 
-impl<C: CongestionControl> Stack<C> for Libutp {
+impl Stack for Libutp {
     fn new(_config: &Config) -> Self {
         Self::default()
     }
@@ -135,13 +136,13 @@ impl<C: CongestionControl> Stack<C> for Libutp {
     }
 
     /// libutp does not return the packets that it has queued.
-    fn kept(&self, core: &Core<C>) -> u64 {
+    fn kept(&mut self, core: &Core) -> u64 {
         self.queued * core.mss
     }
 
     /// Data carries the ACK of the SYN/ACK.
     #[cold]
-    fn on_syn_ack(&mut self, core: &mut Core<C>, now: Instant, _segment: &Segment) {
+    fn on_syn_ack(&mut self, core: &mut Core, now: Instant, _segment: &Segment) {
         core.ack_due = core.snd_nxt >= core.data_end;
         if core.stats.syn_retransmits == 0 {
             core.rtt.sample(now.since(core.last_sent));
@@ -157,7 +158,7 @@ impl<C: CongestionControl> Stack<C> for Libutp {
         self.look(core, now);
     }
 
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         self.fill_quota(core, now);
         let ack = segment.ack;
         core.window_edge = core.window_edge.max(ack + u64::from(segment.window));
@@ -186,7 +187,7 @@ impl<C: CongestionControl> Stack<C> for Libutp {
 
     /// The program wakes.
     #[cold]
-    fn on_timer(&mut self, core: &mut Core<C>, now: Instant) {
+    fn on_timer(&mut self, core: &mut Core, now: Instant) {
         if core.state != State::Established {
             run_timer(self, core, now);
             return;
@@ -197,7 +198,7 @@ impl<C: CongestionControl> Stack<C> for Libutp {
         self.look(core, now);
     }
 
-    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         if self.out.is_empty() && self.asked != (core.data_end, core.closing) {
             self.fill_quota(core, now);
             self.write(core, now);
@@ -210,7 +211,7 @@ impl<C: CongestionControl> Stack<C> for Libutp {
 
     /// A packet that is sent again replaces the one before in the count of packets that are out,
     /// unless that one is lost.
-    fn mark_resent(&mut self, core: &mut Core<C>, now: Instant, position: u64) {
+    fn mark_resent(&mut self, core: &mut Core, now: Instant, position: u64) {
         core.scoreboard.resent_in_place(position, now);
     }
 }
@@ -218,13 +219,7 @@ impl<C: CongestionControl> Stack<C> for Libutp {
 impl Libutp {
     /// Removes the packets that the ACK reports: the oldest first, then those of the mask from the
     /// highest down.
-    fn take_packets<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        segment: &Segment,
-        news: &mut News,
-    ) {
+    fn take_packets(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
         let ack = segment.ack;
         let first = core.scoreboard.first();
         let below = core.scoreboard.positions(ack, ack).1;
@@ -264,13 +259,13 @@ impl Libutp {
         self.resend_from = self.resend_from.max(core.scoreboard.first());
     }
 
-    fn renew_timeout<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn renew_timeout(&mut self, core: &mut Core, now: Instant) {
         core.rtt.clear_back_off();
         self.timeout = ticks(now + core.rtt.rto());
     }
 
     /// `selective_ack`: it counts all queued packets, not those that arrived.
-    fn send_missing_again<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn send_missing_again(&mut self, core: &mut Core, now: Instant) {
         let first = core.scoreboard.first();
         let end = (first + self.packets(core)).min(first + 1 + MASK_LOOKS);
         let looked_at = end - first - 1;
@@ -294,7 +289,7 @@ impl Libutp {
     }
 
     /// The program wakes (`UTP_CheckTimeouts`).
-    fn look<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn look(&mut self, core: &mut Core, now: Instant) {
         self.fill_quota(core, now);
         self.flush(core, now);
         self.write(core, now);
@@ -313,7 +308,7 @@ impl Libutp {
         core.timer = waits.then(|| now + LOOP);
     }
 
-    fn lose_all<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn lose_all(&mut self, core: &mut Core, now: Instant) {
         core.stats.timeouts += 1;
         self.timeout = ticks(now + core.rtt.rto());
         self.looked_at = 0;
@@ -328,7 +323,7 @@ impl Libutp {
     }
 
     /// The application hands over packets as long as they fit (`UTP_Write`).
-    fn write<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn write(&mut self, core: &mut Core, now: Instant) {
         self.asked = (core.data_end, core.closing);
         while self.has_more(core) && self.is_writable(core, core.mss) {
             if self.packets(core) == 0 {
@@ -340,7 +335,7 @@ impl Libutp {
     }
 
     /// True if the application has something to queue.
-    fn has_more<C: CongestionControl>(&self, core: &Core<C>) -> bool {
+    fn has_more(&self, core: &Core) -> bool {
         let end = core.data_end.min(core.window_edge);
         let ends = core.closing && !core.fin_sent && core.snd_nxt == core.data_end && self.queued == 0;
         ends || end.saturating_sub(core.snd_nxt) > self.queued * core.mss
@@ -348,7 +343,7 @@ impl Libutp {
 
     /// Sends the waiting packets, the oldest first (`flush_packets`). A part of a packet leaves
     /// only if nothing else is out.
-    fn flush<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn flush(&mut self, core: &mut Core, now: Instant) {
         loop {
             if let Some((position, record)) = core.scoreboard.next_lost() {
                 if !self.is_writable(core, record.len.into()) {
@@ -370,7 +365,7 @@ impl Libutp {
     }
 
     /// True if a packet of `len` bytes may be queued, or leave.
-    fn is_writable<C: CongestionControl>(&self, core: &Core<C>, len: u64) -> bool {
+    fn is_writable(&self, core: &Core, len: u64) -> bool {
         let window = Self::fine_window(core);
         let out = core.scoreboard.pipe();
         let fits = out + core.mss <= window || (window < len && out < window && self.packets(core) == 0);
@@ -378,21 +373,21 @@ impl Libutp {
     }
 
     /// Returns the number of packets from the oldest that is out to the last that is queued.
-    fn packets<C: CongestionControl>(&self, core: &Core<C>) -> u64 {
+    fn packets(&self, core: &Core) -> u64 {
         core.scoreboard.next_position() - core.scoreboard.first() + self.queued
     }
 
     /// The window in bytes, which may be less than a packet.
-    fn fine_window<C: CongestionControl>(core: &Core<C>) -> u64 {
+    fn fine_window(core: &Core) -> u64 {
         core.controller.pacing().fine_window.unwrap_or(core.cwnd)
     }
 
     /// Payload of the first packet that never left; that of a FIN alone is empty.
-    fn next_payload<C: CongestionControl>(core: &Core<C>) -> u64 {
+    fn next_payload(core: &Core) -> u64 {
         core.mss.min(core.data_end.saturating_sub(core.snd_nxt))
     }
 
-    fn send_queued<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn send_queued(&mut self, core: &mut Core, now: Instant) {
         let payload = Self::next_payload(core);
         if Self::fine_window(core) < core.mss {
             self.quota = self.quota.saturating_sub(payload * 100);
@@ -402,7 +397,7 @@ impl Libutp {
         self.out.push_back(segment);
     }
 
-    fn send_again<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, position: u64) {
+    fn send_again(&mut self, core: &mut Core, now: Instant, position: u64) {
         if let Some(record) = core.scoreboard.record(position) {
             let segment = self.retransmit(core, now, position, record);
             self.out.push_back(segment);
@@ -412,7 +407,7 @@ impl Libutp {
     /// The quota grows by a window per least round-trip time, in whole milliseconds. It also grows
     /// for large windows, which do not spend it. (libutp by mistake adds a hundredth of a byte for
     /// each byte of the window if that is much.)
-    fn fill_quota<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn fill_quota(&mut self, core: &mut Core, now: Instant) {
         let passed = ticks(now) - self.filled;
         self.filled = ticks(now);
         let hundredfold = Self::fine_window(core).saturating_mul(100);

@@ -12,21 +12,23 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::linux;
-use crate::config::{BufferGrowth, BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule};
-use crate::congestion::{CongestionControl, GrowthRule, Signal};
-use crate::machinery::news::News;
-use crate::machinery::samples::Taken;
-use crate::machinery::tail_probe::{DELAYED_ACK, TIMER_SLACK};
-use crate::machinery::undo::{NextStep, Undo, Undoing};
-use crate::machinery::{Core, FIRST_BYTE, Phase, Purpose, State};
-use crate::profile::Profile;
-use crate::prr::Prr;
-use crate::scoreboard::{DUP_THRESH, Scoreboard};
-use crate::segment::Segment;
-use crate::stack::{Listed, Stack};
-use crate::stack_info::StackInfo;
-use crate::timers::Timers;
+use goodqueue_tcp::Profile;
+use goodqueue_tcp::config::{
+    BufferGrowth, BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule,
+};
+use goodqueue_tcp::congestion::{GrowthRule, Signal};
+use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::samples::Taken;
+use goodqueue_tcp::machinery::tail_probe::{DELAYED_ACK, TIMER_SLACK};
+use goodqueue_tcp::machinery::undo::{NextStep, Undo, Undoing};
+use goodqueue_tcp::machinery::{Core, FIRST_BYTE, Phase, Purpose, State};
+use goodqueue_tcp::prr::Prr;
+use goodqueue_tcp::scoreboard::{DUP_THRESH, Scoreboard};
+use goodqueue_tcp::segment::Segment;
+use goodqueue_tcp::stack::{Listed, Stack};
+use goodqueue_tcp::stacks::linux;
+use goodqueue_tcp::timers::Timers;
+use goodqueue_tcp::{Origin, StackInfo};
 
 /// The window counts as used with this number of segments to spare, and is moderated to this number
 /// of segments above the bytes in flight (`tcp_max_burst`).
@@ -69,6 +71,7 @@ static INFO: StackInfo = StackInfo {
     // The clock of these kernels is five minutes before its overflow when the host starts
     // (INITIAL_JIFFIES, include/linux/jiffies.h).
     clock_start_ms: u32::MAX - 300_000 + 1,
+    origin: Origin::of::<Linux3>(),
     ..StackInfo::PLAIN
 };
 
@@ -219,7 +222,7 @@ fn probe_wait(srtt: Duration, alone: bool) -> Duration {
     srtt.saturating_mul(2).max(most).max(LEAST_PROBE_WAIT)
 }
 
-impl<C: CongestionControl> Stack<C> for Linux3 {
+impl Stack for Linux3 {
     const PROBES_ONE_AT_A_TIME: bool = false;
 
     fn new(_config: &Config) -> Self {
@@ -234,7 +237,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         scoreboard
     }
 
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let lost_before = core.scoreboard.lost();
         core.count_timeout_from_front(now);
         let set_timer = core.timer;
@@ -262,9 +265,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         if core.controls_all {
             if core.feedback {
                 turn.news.newly_lost = newly_lost;
-                if let Some(rates) = &mut core.rates {
-                    rates.on_lost(newly_lost);
-                }
+                core.note_lost(newly_lost);
                 core.tell(now, segment, &turn.news);
             }
             return;
@@ -273,7 +274,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         self.change_window(core, &turn.news, was_plain);
     }
 
-    fn on_other_timer(&mut self, core: &mut Core<C>, now: Instant, purpose: Purpose) -> bool {
+    fn on_other_timer(&mut self, core: &mut Core, now: Instant, purpose: Purpose) -> bool {
         match purpose {
             Purpose::Probe => core.probe_tail(now, false),
             Purpose::Early => self.retransmit_early(core, now),
@@ -282,7 +283,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         true
     }
 
-    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
+    fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, first: bool) {
         if core.config.undo == UndoRule::Halved {
             self.begin_test(core, now, first);
             return;
@@ -300,7 +301,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
     }
 
     #[cold]
-    fn on_host_congestion(&mut self, core: &mut Core<C>, now: Instant, dropped: u64) {
+    fn on_host_congestion(&mut self, core: &mut Core, now: Instant, dropped: u64) {
         let Some(cwnd) = core.note_host_congestion(now) else { return };
         self.undoing.undo = None;
         if !core.config.prr {
@@ -316,7 +317,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
     }
 
     #[cold]
-    fn on_refused(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_refused(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         // Segments of the handshake and bare ACKs are not offered again.
         if !core.config.offers_again || segment.len == 0 || core.state != State::Established {
             self.on_host_congestion(core, now, u64::from(segment.len));
@@ -333,7 +334,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         self.on_host_congestion(core, now, 0);
     }
 
-    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         if let Some(new) = core.tail_due {
             return self.send_tail_probe(core, now, new);
         }
@@ -355,7 +356,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         self.transmit_new(core, now, pipe)
     }
 
-    fn fill_hole(&mut self, core: &mut Core<C>, now: Instant, pipe: u64) -> Option<Segment> {
+    fn fill_hole(&mut self, core: &mut Core, now: Instant, pipe: u64) -> Option<Segment> {
         if core.phase != Phase::Recovery || pipe + core.mss > core.cwnd || !core.may_resend() {
             return None;
         }
@@ -368,7 +369,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
         Some(&mut self.undoing)
     }
 
-    fn on_sent(&mut self, core: &mut Core<C>, now: Instant) {
+    fn on_sent(&mut self, core: &mut Core, now: Instant) {
         if core.config.tail_loss_probe && !self.schedule_probe(core, now, false) {
             core.count_timeout_from_front(now);
         }
@@ -376,7 +377,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
 
     /// A probe may help if nothing is SACKed or sent again, and the window or the application
     /// prevents sending.
-    fn schedule_probe(&mut self, core: &mut Core<C>, now: Instant, afresh: bool) -> bool {
+    fn schedule_probe(&mut self, core: &mut Core, now: Instant, afresh: bool) -> bool {
         let is_quiet = core.phase == Phase::Open
             && !core.scoreboard.has_resent()
             && (core.scoreboard.pipe() + core.mss > core.cwnd || core.snd_nxt >= core.data_end);
@@ -386,7 +387,7 @@ impl<C: CongestionControl> Stack<C> for Linux3 {
 
 impl Linux3 {
     /// Takes an ACK into the scoreboard, the window and the RTT.
-    fn take<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) -> Turn {
+    fn take(&mut self, core: &mut Core, now: Instant, segment: &Segment) -> Turn {
         let was_reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
         let Taken { news, answered, reported } = core.take_ack(now, segment);
         if let Some(start) = reported {
@@ -397,7 +398,7 @@ impl Linux3 {
     }
 
     /// Gives the controller feedback and lets it grow the window.
-    fn grow<C: CongestionControl>(&self, core: &mut Core<C>, segment: &Segment, turn: &Turn) {
+    fn grow(&self, core: &mut Core, segment: &Segment, turn: &Turn) {
         let news = &turn.news;
         if core.feedback {
             core.tell(turn.now, segment, news);
@@ -412,7 +413,7 @@ impl Linux3 {
 
     /// Ends a recovery or reduction that the ACK completes. Returns false if the ACK shows no
     /// losses.
-    fn end_phase<C: CongestionControl>(&mut self, core: &mut Core<C>, ack: u64, turn: &Turn) -> bool {
+    fn end_phase(&mut self, core: &mut Core, ack: u64, turn: &Turn) -> bool {
         let news = &turn.news;
         if core.phase == Phase::Open {
             if turn.duplicate_reported && self.undoing.were_all_duplicates() {
@@ -438,7 +439,7 @@ impl Linux3 {
 
     /// Marks the segments that the SACKs of this ACK show to be lost in a recovery. `looks`: the
     /// ACK may show losses.
-    fn detect_forward<C: CongestionControl>(&mut self, core: &mut Core<C>, news: &News, looks: bool) {
+    fn detect_forward(&mut self, core: &mut Core, news: &News, looks: bool) {
         self.note_reordering(core.scoreboard.arrivals().displaced);
         if core.phase != Phase::Recovery || !looks {
             return;
@@ -453,7 +454,7 @@ impl Linux3 {
     }
 
     /// True if more than three segments are between the oldest one and the highest SACKed one.
-    fn is_loss_likely<C: CongestionControl>(&self, core: &Core<C>) -> bool {
+    fn is_loss_likely(&self, core: &Core) -> bool {
         if core.scoreboard.lost() > 0 {
             return true;
         }
@@ -470,7 +471,7 @@ impl Linux3 {
 
     /// Marks all but the last three segments below the highest SACK; with `first` the oldest at
     /// least.
-    fn mark_forward<C: CongestionControl>(&self, core: &mut Core<C>, first: bool) {
+    fn mark_forward(&self, core: &mut Core, first: bool) {
         // Segments that a recovery itself sent are looked at in it since Linux 3.7.
         let end = if core.config.rate_halving { core.recovery_point } else { core.snd_nxt };
         if !self.reordered {
@@ -483,7 +484,7 @@ impl Linux3 {
         }
     }
 
-    fn begin_recovery_or_reduction<C: CongestionControl>(&mut self, core: &mut Core<C>, turn: &Turn) {
+    fn begin_recovery_or_reduction(&mut self, core: &mut Core, turn: &Turn) {
         let begins = match core.phase {
             Phase::Recovery | Phase::Loss => false,
             Phase::Open if self.test.is_some() => false,
@@ -501,7 +502,7 @@ impl Linux3 {
     }
 
     /// Enters recovery. `acked`: bytes that this ACK acknowledged.
-    fn begin_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, acked: u64) {
+    fn begin_recovery(&mut self, core: &mut Core, now: Instant, acked: u64) {
         if core.phase != Phase::Reduction {
             self.undoing.remember_window(core);
             let cwnd = core.cwnd;
@@ -514,12 +515,7 @@ impl Linux3 {
         core.enter_recovery();
     }
 
-    fn renew_timer<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        turn: &Turn,
-        set_timer: Option<Instant>,
-    ) {
+    fn renew_timer(&mut self, core: &mut Core, turn: &Turn, set_timer: Option<Instant>) {
         if turn.news.acked > 0 || core.sack_renews_timer() {
             core.purpose = Purpose::Timeout;
             if core.scoreboard.is_empty() {
@@ -535,7 +531,7 @@ impl Linux3 {
 
     /// Sets the window during a recovery or a reduction, and after an ACK that reports a problem.
     /// `was_plain`: there was no problem before.
-    fn change_window<C: CongestionControl>(&mut self, core: &mut Core<C>, news: &News, was_plain: bool) {
+    fn change_window(&mut self, core: &mut Core, news: &News, was_plain: bool) {
         let reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
         if core.phase == Phase::Reduction && core.config.rate_halving {
             if news.delivered > 0 {
@@ -558,7 +554,7 @@ impl Linux3 {
 
     /// The timer ran out: reordering is smaller than assumed. While a retransmission is out, only
     /// F-RTO can show that the timeout was wrong (`tcp_enter_loss`, `tcp_try_undo_loss`).
-    fn doubt_reordering<C: CongestionControl>(&mut self, core: &Core<C>) {
+    fn doubt_reordering(&mut self, core: &Core) {
         if core.phase == Phase::Open && core.scoreboard.sacked() >= DUP_THRESH * core.mss {
             self.reordering = DUP_THRESH;
         }
@@ -571,7 +567,7 @@ impl Linux3 {
     /// Sets the timer for an early retransmit if Linux's conditions hold (after RFC 5827 §3.2):
     /// fewer than four segments are out, some of them were SACKed, none was sent again, and there
     /// is nothing else to send.
-    fn schedule_early_retransmit<C: CongestionControl>(&self, core: &mut Core<C>, now: Instant) {
+    fn schedule_early_retransmit(&self, core: &mut Core, now: Instant) {
         let out = core.scoreboard.outstanding();
         let called_for = out < 4 * core.mss
             && matches!(core.phase, Phase::Open | Phase::Reduction)
@@ -588,7 +584,7 @@ impl Linux3 {
     }
 
     /// The time for an early retransmit has come.
-    fn retransmit_early<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn retransmit_early(&mut self, core: &mut Core, now: Instant) {
         if core.scoreboard.is_empty() {
             return;
         }
@@ -600,7 +596,7 @@ impl Linux3 {
     }
 
     /// The host's queue refused a retransmission, which does not count as sent.
-    fn forget_retransmission<C: CongestionControl>(&mut self, core: &Core<C>, now: Instant) {
+    fn forget_retransmission(&mut self, core: &Core, now: Instant) {
         if let Some(undo) = &mut self.undoing.undo {
             undo.retransmissions = undo.retransmissions.map(|count| count - 1).filter(|&count| count > 0);
         }
@@ -611,7 +607,7 @@ impl Linux3 {
 
     /// F-RTO: the retransmission timer ran out. `first`: the oldest segment did not time out
     /// before.
-    fn begin_test<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, first: bool) {
+    fn begin_test(&mut self, core: &mut Core, now: Instant, first: bool) {
         let tested = self.test.is_some();
         let front_resent = core.scoreboard.is_front_resent();
         let reduces = if tested { first } else { core.timeout_reduces(first) };
@@ -638,12 +634,7 @@ impl Linux3 {
 
     /// F-RTO: an ACK arrived while a timeout is in doubt.
     #[cold]
-    fn go_on_testing<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        news: &News,
-        duplicate_reported: bool,
-    ) {
+    fn go_on_testing(&mut self, core: &mut Core, news: &News, duplicate_reported: bool) {
         let Some(test) = self.test else { return };
         let mended = core.scoreboard.arrivals().acknowledged_resent;
         if mended.1 || (test.advanced && mended.0) {
@@ -689,7 +680,7 @@ impl Linux3 {
 
     /// F-RTO: the timeout was right, or the test has no result. Every segment that is not SACKed is
     /// lost.
-    fn end_test<C: CongestionControl>(&mut self, core: &mut Core<C>, test: Test, news: &News) {
+    fn end_test(&mut self, core: &mut Core, test: Test, news: &News) {
         let keeps_front = !test.advanced && news.acked == 0;
         if core.scoreboard.has_resent_beyond_front() || (!keeps_front && core.scoreboard.is_front_resent()) {
             self.undoing.undo = None;

@@ -3,9 +3,9 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::parameter::{Parameter, Value};
-use crate::congestion::whole::whole;
-use crate::congestion::{About, Ack, Congestion, CongestionControl, Controller, Signal};
+use goodqueue_tcp::congestion::parameter::{Parameter, Value};
+use goodqueue_tcp::congestion::whole::whole;
+use goodqueue_tcp::congestion::{About, Ack, Congestion, CongestionControl, Controller, Signal};
 
 /// The window of ns-2's TCP agents (`opencwnd` and `slowdown` of tcp.cc with `windowOption_` 1).
 /// Unlike [`NewReno`](crate::NewReno), the window grows with each ACK, independent of the bytes
@@ -34,34 +34,6 @@ impl Default for NewRenoNs2 {
 }
 
 impl NewRenoNs2 {
-    /// What it is.
-    pub const ABOUT: About = About {
-        name: "newreno_ns2",
-        summary: "a segment per ACK in slow start, 1/window per ACK after it, half the window on congestion",
-        reference: "ns-2.35 tcp.cc",
-        parameters: &[
-            Parameter::number(
-                "increase_num",
-                1.0,
-                (0.001, 1000.0),
-                "0.001 to 1000",
-                "ns-2.35 ns-default.tcl, increase_num_",
-                "segments by which the window grows per window acknowledged, in thousandths",
-            ),
-            Parameter::number(
-                "decrease_num",
-                0.5,
-                (0.001, 0.999),
-                "0.001 to 0.999",
-                "ns-2.35 ns-default.tcl, decrease_num_",
-                "share of the window that is left after congestion, in thousandths",
-            ),
-        ],
-        ..About::PLAIN
-    };
-}
-
-impl NewRenoNs2 {
     /// The window in 2^-32 bytes.
     fn exact(&self, cwnd: u64) -> u128 {
         (u128::from(cwnd) << PLACES) | u128::from(self.remainder)
@@ -75,10 +47,6 @@ impl NewRenoNs2 {
 }
 
 impl CongestionControl for NewRenoNs2 {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     #[inline]
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         if !ack.may_grow {
@@ -108,6 +76,32 @@ impl CongestionControl for NewRenoNs2 {
 }
 
 impl Controller for NewRenoNs2 {
+    const ABOUT: About = About {
+        name: "newreno_ns2",
+        variant_of: Some("newreno"),
+        summary: "a segment per ACK in slow start, 1/window per ACK after it, half the window on congestion",
+        reference: "ns-2.35 tcp.cc",
+        parameters: &[
+            Parameter::number(
+                "increase_num",
+                1.0,
+                (0.001, 1000.0),
+                "0.001 to 1000",
+                "ns-2.35 ns-default.tcl, increase_num_",
+                "segments by which the window grows per window acknowledged, in thousandths",
+            ),
+            Parameter::number(
+                "decrease_num",
+                0.5,
+                (0.001, 0.999),
+                "0.001 to 0.999",
+                "ns-2.35 ns-default.tcl, decrease_num_",
+                "share of the window that is left after congestion, in thousandths",
+            ),
+        ],
+        ..About::PLAIN
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         let thousandths = whole(libm::round(value.as_number() * THOUSAND as f64));
         match parameter {
@@ -120,7 +114,7 @@ impl Controller for NewRenoNs2 {
 
 #[cfg(test)]
 mod tests {
-    use crate::congestion::GrowthRule;
+    use goodqueue_tcp::congestion::GrowthRule;
 
     use super::*;
 

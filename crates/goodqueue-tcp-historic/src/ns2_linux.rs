@@ -15,19 +15,19 @@ use alloc::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 
-use super::ns2::{self, Ns2Sink};
-use crate::answer::Answer;
-use crate::clock::sent_at;
-use crate::config::{Config, DelayedAck, MAX_WINDOW, RtoRule};
-use crate::congestion::{CongestionControl, Signal};
-use crate::intake::{self, InOrder, Intake};
-use crate::machinery::news::News;
-use crate::machinery::{Core, FIRST_BYTE, Phase, State};
-use crate::profile::Profile;
-use crate::scoreboard::Scoreboard;
-use crate::segment::{MAX_SACK_BLOCKS, Segment};
-use crate::stack::{Listed, Stack};
-use crate::stack_info::{SackOption, StackInfo};
+use crate::ns2::{self, Ns2Sink};
+use goodqueue_tcp::Profile;
+use goodqueue_tcp::answer::Answer;
+use goodqueue_tcp::clock::sent_at;
+use goodqueue_tcp::config::{Config, DelayedAck, MAX_WINDOW, RtoRule};
+use goodqueue_tcp::congestion::Signal;
+use goodqueue_tcp::intake::{self, InOrder, Intake};
+use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::{Core, FIRST_BYTE, Phase, State};
+use goodqueue_tcp::scoreboard::Scoreboard;
+use goodqueue_tcp::segment::{MAX_SACK_BLOCKS, Segment};
+use goodqueue_tcp::stack::{Listed, Stack};
+use goodqueue_tcp::{Origin, SackOption, StackInfo};
 
 mod blocks;
 
@@ -59,6 +59,7 @@ static INFO: StackInfo = StackInfo {
     needs_sack: true,
     can_probe_tails: false,
     sack_option: SackOption::BlocksOnly, // tcp-sink.cc
+    origin: Origin::of::<Ns2Linux>(),
     ..StackInfo::PLAIN
 };
 
@@ -92,7 +93,7 @@ const SETTINGS: Config = Config {
     ..ns2::SETTINGS
 };
 
-impl<C: CongestionControl> Stack<C> for Ns2Linux {
+impl Stack for Ns2Linux {
     const WIDENS_FOR_DUPLICATES: bool = false;
     const RESENDS_AT_TIMEOUT: bool = false;
 
@@ -114,12 +115,12 @@ impl<C: CongestionControl> Stack<C> for Ns2Linux {
     }
 
     /// The receiver offers no window.
-    fn on_open(&mut self, core: &mut Core<C>) {
+    fn on_open(&mut self, core: &mut Core) {
         core.window_edge = u64::MAX;
     }
 
     /// The SYN has not been acknowledged yet: it is a segment like any other.
-    fn on_handshake(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment, _is_syn: bool) {
+    fn on_handshake(&mut self, core: &mut Core, now: Instant, segment: &Segment, _is_syn: bool) {
         if segment.ack > core.snd_nxt {
             core.stats.invalid_acks += 1;
             return;
@@ -132,7 +133,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Linux {
         core.cwnd = core.cwnd.max(core.mss);
     }
 
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let ack = segment.ack;
         let limited = self.in_network(core) >= Self::window(core);
         let mut news = core.news_of(segment);
@@ -166,11 +167,11 @@ impl<C: CongestionControl> Stack<C> for Ns2Linux {
     }
 
     /// The SYN times out like any other segment.
-    fn on_syn_timeout(&mut self, core: &mut Core<C>, now: Instant) {
+    fn on_syn_timeout(&mut self, core: &mut Core, now: Instant) {
         self.time_out(core, now);
     }
 
-    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, _first: bool) {
+    fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, _first: bool) {
         core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
         let (first, next) = (self.oldest(core), core.scoreboard.next_position());
         self.blocks.lose_all(first, next);
@@ -181,11 +182,11 @@ impl<C: CongestionControl> Stack<C> for Ns2Linux {
         core.lose_all(Instant::MAX);
     }
 
-    fn transmit_unanswered(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn transmit_unanswered(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         if core.state == State::Closed { None } else { self.transmit(core, now) }
     }
 
-    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         let segment = self.next_segment(core, now);
         if segment.is_some() {
             self.allowed = self.allowed.min((self.in_network(core) - 1).max(1));
@@ -194,23 +195,17 @@ impl<C: CongestionControl> Stack<C> for Ns2Linux {
     }
 
     /// Its own blocks decide which segments are lost, and none is sent on suspicion.
-    fn fill_hole(&mut self, _core: &mut Core<C>, _now: Instant, _pipe: u64) -> Option<Segment> {
+    fn fill_hole(&mut self, _core: &mut Core, _now: Instant, _pipe: u64) -> Option<Segment> {
         None
     }
 
     /// The window restarts earlier, in `next_segment`.
-    fn restart_after_idle(&mut self, _core: &mut Core<C>, _now: Instant) {}
+    fn restart_after_idle(&mut self, _core: &mut Core, _now: Instant) {}
 }
 
 impl Ns2Linux {
     /// Takes the SACK blocks into its own scoreboard, and the shared one.
-    fn take_sacks<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        segment: &Segment,
-        una: u64,
-        news: &mut News,
-    ) -> Shown {
+    fn take_sacks(&mut self, core: &mut Core, segment: &Segment, una: u64, news: &mut News) -> Shown {
         let ack = segment.ack;
         let mut sacks = [(0, 0); MAX_SACK_BLOCKS];
         let mut count = 0;
@@ -235,9 +230,9 @@ impl Ns2Linux {
     }
 
     /// Takes an RTT sample from the timestamp, or from the segment that is timed.
-    fn take_rtt<C: CongestionControl>(
+    fn take_rtt(
         &mut self,
-        core: &mut Core<C>,
+        core: &mut Core,
         now: Instant,
         segment: &Segment,
         una: u64,
@@ -260,22 +255,22 @@ impl Ns2Linux {
     }
 
     /// Segments in the network.
-    fn in_network<C: CongestionControl>(&self, core: &Core<C>) -> i64 {
+    fn in_network(&self, core: &Core) -> i64 {
         let out = core.scoreboard.next_position() - core.scoreboard.first() + u64::from(self.syn);
         i64::try_from(out).unwrap_or(i64::MAX) - i64::try_from(self.blocks.gone()).unwrap_or(0)
     }
 
-    fn window<C: CongestionControl>(core: &Core<C>) -> i64 {
+    fn window(core: &Core) -> i64 {
         i64::try_from(core.cwnd / core.mss).unwrap_or(i64::MAX)
     }
 
     /// Position of the oldest segment; the SYN has 0.
-    fn oldest<C: CongestionControl>(&self, core: &Core<C>) -> u64 {
+    fn oldest(&self, core: &Core) -> u64 {
         if self.syn { 0 } else { core.scoreboard.first() }
     }
 
     /// Ends a recovery, or begins one.
-    fn alert<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, is_congested: bool) {
+    fn alert(&mut self, core: &mut Core, now: Instant, is_congested: bool) {
         if core.phase != Phase::Open && core.snd_una >= core.recovery_point {
             self.blocks.clear();
             if core.cwnd < core.ssthresh {
@@ -294,14 +289,14 @@ impl Ns2Linux {
         }
     }
 
-    fn renew_timer<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn renew_timer(&mut self, core: &mut Core, now: Instant) {
         self.timer_set = now;
         core.timer = (self.syn || !core.scoreboard.is_empty()).then(|| now + core.rtt.rto());
     }
 
     /// The timer also runs while nothing is out. Once it has run out, the window becomes the
     /// initial one, even if that is larger.
-    fn restart<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn restart(&mut self, core: &mut Core, now: Instant) {
         if core.config.idle_restart && now >= self.timer_set + core.rtt.rto() {
             self.timer_set = now;
             core.stats.idle_restarts += 1;
@@ -310,7 +305,7 @@ impl Ns2Linux {
     }
 
     /// The SYN once more; the timer runs on.
-    fn syn_again<C: CongestionControl>(core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn syn_again(core: &mut Core, now: Instant) -> Option<Segment> {
         core.stats.syn_retransmits += 1;
         let timer = core.timer;
         core.syn_due = true;
@@ -320,7 +315,7 @@ impl Ns2Linux {
     }
 
     /// The next segment that the window allows: a lost one, or a new one.
-    fn next_segment<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn next_segment(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         let out = self.in_network(core);
         if core::mem::take(&mut self.is_asked_anew) {
             self.allowed = self.allowed.min(out + 1);

@@ -15,20 +15,20 @@ use alloc::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 
-use super::ns2;
-use crate::answer::Answer;
-use crate::clock::sent_at;
-use crate::config::{Config, DelayedAck};
-use crate::congestion::{CongestionControl, Signal};
-use crate::intake::{InOrder, Intake, State};
-use crate::machinery::news::News;
-use crate::machinery::{Core, FIRST_BYTE, Phase};
-use crate::profile::Profile;
-use crate::reassembly::Reassembly;
-use crate::scoreboard::{DUP_THRESH, Scoreboard};
-use crate::segment::Segment;
-use crate::stack::{Listed, Stack};
-use crate::stack_info::{SackOption, StackInfo};
+use crate::ns2;
+use goodqueue_tcp::Profile;
+use goodqueue_tcp::answer::Answer;
+use goodqueue_tcp::clock::sent_at;
+use goodqueue_tcp::config::{Config, DelayedAck};
+use goodqueue_tcp::congestion::{CongestionControl, Signal};
+use goodqueue_tcp::intake::{InOrder, Intake, State};
+use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::{Core, FIRST_BYTE, Phase};
+use goodqueue_tcp::reassembly::Reassembly;
+use goodqueue_tcp::scoreboard::{DUP_THRESH, Scoreboard};
+use goodqueue_tcp::segment::Segment;
+use goodqueue_tcp::stack::{Listed, Stack};
+use goodqueue_tcp::{Origin, SackOption, StackInfo};
 
 /// State of the sender.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,6 +57,7 @@ static INFO: StackInfo = StackInfo {
     can_probe_tails: false,
     carries_acks: true,
     sack_option: SackOption::Unpadded,
+    origin: Origin::of::<Ns2Full>(),
     ..StackInfo::PLAIN
 };
 
@@ -82,7 +83,7 @@ impl Listed for Ns2Full {
     type Receiver = Ns2FullReceiver;
 }
 
-impl<C: CongestionControl> Stack<C> for Ns2Full {
+impl Stack for Ns2Full {
     const RESENDS_AT_TIMEOUT: bool = false;
 
     fn new(_config: &Config) -> Self {
@@ -96,7 +97,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
     /// Timeouts of the SYN leave a threshold of two segments, and leave losses in the first window
     /// to the timer.
     #[cold]
-    fn on_syn_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_syn_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         if core.stats.syn_retransmits > 0 {
             core.ssthresh = 2 * core.mss;
             core.recovery_point = FIRST_BYTE;
@@ -108,7 +109,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
         }
     }
 
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let ack = segment.ack;
         core.widen_window(segment);
         let mut news = core.news_of(segment);
@@ -157,7 +158,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
         }
     }
 
-    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, _first: bool) {
+    fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, _first: bool) {
         core.halve(now, Signal::Timeout);
         self.next = core.scoreboard.first();
         self.recovers = false;
@@ -166,7 +167,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
         core.lose_all(Instant::MAX);
     }
 
-    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         let forced = core::mem::take(&mut self.forced);
         self.next = self.next.max(core.scoreboard.first());
         let mut position = self.next;
@@ -197,7 +198,7 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
     }
 
     /// Only a pause before new data counts as one, not a pause before the FIN.
-    fn restart_after_idle(&mut self, core: &mut Core<C>, now: Instant) {
+    fn restart_after_idle(&mut self, core: &mut Core, now: Instant) {
         if core.config.idle_restart
             && core.data_end > core.snd_nxt
             && core.stats.data_segments > 0
@@ -211,20 +212,14 @@ impl<C: CongestionControl> Stack<C> for Ns2Full {
 }
 
 impl Ns2Full {
-    fn take_stamp<C: CongestionControl>(core: &mut Core<C>, now: Instant, segment: &Segment) -> Duration {
+    fn take_stamp(core: &mut Core, now: Instant, segment: &Segment) -> Duration {
         let rtt = now.since(sent_at(now, segment.ts_ecr));
         let tick = core.config.tick.as_nanos().max(1);
         core.rtt.sample(Duration::from_nanos((rtt.as_nanos() + tick / 2) / tick * tick));
         rtt
     }
 
-    fn take_rtt<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        segment: &Segment,
-        news: &mut News,
-    ) {
+    fn take_rtt(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
         if core.config.timestamps {
             news.rtt = Some(Self::take_stamp(core, now, segment));
         } else if let Some((_, sent)) = self.timed.filter(|timed| core.snd_una >= timed.0) {
@@ -238,7 +233,7 @@ impl Ns2Full {
 
     /// The third duplicate begins a recovery, unless the missing segment was sent before the last
     /// recovery began.
-    fn start_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn start_recovery(&mut self, core: &mut Core, now: Instant) {
         self.recovers = true;
         let out = core.scoreboard.outstanding() - core.scoreboard.sacked();
         self.pipe = i64::try_from(out).unwrap_or(i64::MAX);
@@ -256,12 +251,7 @@ impl Ns2Full {
     }
 
     /// New data, or the FIN; `edge` is that of the congestion window.
-    fn new_segment<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        edge: u64,
-    ) -> Option<Segment> {
+    fn new_segment(&mut self, core: &mut Core, now: Instant, edge: u64) -> Option<Segment> {
         let left = core.data_end.saturating_sub(core.snd_nxt);
         if !core.has_new() {
             return None;
@@ -279,7 +269,7 @@ impl Ns2Full {
         self.new_data(core, now, 0)
     }
 
-    fn mss_as_i64<C: CongestionControl>(core: &Core<C>) -> i64 {
+    fn mss_as_i64(core: &Core) -> i64 {
         i64::try_from(core.mss).unwrap_or(i64::MAX)
     }
 }

@@ -3,10 +3,10 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::congestion::ledbat::Delays;
-use crate::congestion::parameter::{Parameter, Value};
-use crate::congestion::whole::whole;
-use crate::congestion::{
+use goodqueue_tcp::congestion::ledbat::Delays;
+use goodqueue_tcp::congestion::parameter::{Parameter, Value};
+use goodqueue_tcp::congestion::whole::whole;
+use goodqueue_tcp::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Pacing, Signal,
     Window,
 };
@@ -55,55 +55,6 @@ pub struct LedbatUtp {
 }
 
 impl LedbatUtp {
-    /// What it is.
-    pub const ABOUT: About = About {
-        name: "ledbat_utp",
-        summary: "aims at 100 ms of queuing delay, 3000 bytes per RTT at most, down to 10 bytes per RTT",
-        reference: "libutp of May 2010, utp.cpp",
-        parameters: &[
-            Parameter::time(
-                "target",
-                Duration::from_millis(100),
-                (Duration::from_millis(1), Duration::from_secs(10)),
-                "1ms to 10s",
-                "libutp, CCONTROL_TARGET",
-                "queuing delay aimed at",
-            ),
-            Parameter::count(
-                "max_increase",
-                3000,
-                (1, 1_000_000),
-                "1 to 1000000",
-                "libutp, MAX_CWND_INCREASE_BYTES_PER_RTT",
-                "bytes by which the window grows per round trip without a queue",
-            ),
-            Parameter::number(
-                "decay",
-                0.78,
-                (0.01, 0.99),
-                "0.01 to 0.99",
-                "libutp of May 2010; later versions have 0.5",
-                "share of the window that is left after a loss",
-            ),
-            Parameter::time(
-                "decay_interval",
-                Duration::from_millis(100),
-                (Duration::ZERO, Duration::from_secs(10)),
-                "0s to 10s",
-                "libutp, MAX_WINDOW_DECAY",
-                "least time between two reductions of the window",
-            ),
-        ],
-        constants: &[
-            Constant { name: "CUR_DELAY_SIZE", value: "3 samples", source: "libutp" },
-            Constant { name: "DELAY_BASE_HISTORY", value: "13 minutes", source: "libutp" },
-            Constant { name: "MIN_WINDOW_SIZE", value: "10 bytes", source: "libutp" },
-        ],
-        needs: Needs::Timestamps,
-        hears: Hears::EveryAck,
-        ..About::PLAIN
-    };
-
     /// The window in bytes after `acked` ones. The further the delay is
     /// beyond the target the faster down, without bound.
     fn steer(&self, window: f64, acked: f64, was_full: bool) -> f64 {
@@ -115,10 +66,6 @@ impl LedbatUtp {
 }
 
 impl CongestionControl for LedbatUtp {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
     fn on_ack(&mut self, _ack: &mut Ack, cwnd: u64) -> u64 {
         cwnd // all is done with the feedback, which comes in recovery too
     }
@@ -170,6 +117,55 @@ impl CongestionControl for LedbatUtp {
 }
 
 impl Controller for LedbatUtp {
+    const ABOUT: About = About {
+        name: "ledbat_utp",
+        variant_of: Some("ledbat"),
+        summary: "aims at 100 ms of queuing delay, 3000 bytes per RTT at most, down to 10 bytes per RTT",
+        reference: "libutp of May 2010, utp.cpp",
+        parameters: &[
+            Parameter::time(
+                "target",
+                Duration::from_millis(100),
+                (Duration::from_millis(1), Duration::from_secs(10)),
+                "1ms to 10s",
+                "libutp, CCONTROL_TARGET",
+                "queuing delay aimed at",
+            ),
+            Parameter::count(
+                "max_increase",
+                3000,
+                (1, 1_000_000),
+                "1 to 1000000",
+                "libutp, MAX_CWND_INCREASE_BYTES_PER_RTT",
+                "bytes by which the window grows per round trip without a queue",
+            ),
+            Parameter::number(
+                "decay",
+                0.78,
+                (0.01, 0.99),
+                "0.01 to 0.99",
+                "libutp of May 2010; later versions have 0.5",
+                "share of the window that is left after a loss",
+            ),
+            Parameter::time(
+                "decay_interval",
+                Duration::from_millis(100),
+                (Duration::ZERO, Duration::from_secs(10)),
+                "0s to 10s",
+                "libutp, MAX_WINDOW_DECAY",
+                "least time between two reductions of the window",
+            ),
+        ],
+        constants: &[
+            Constant { name: "CUR_DELAY_SIZE", value: "3 samples", source: "libutp" },
+            Constant { name: "DELAY_BASE_HISTORY", value: "13 minutes", source: "libutp" },
+            Constant { name: "MIN_WINDOW_SIZE", value: "10 bytes", source: "libutp" },
+        ],
+        needs: Needs::Timestamps,
+        hears: Hears::EveryAck,
+        ..About::PLAIN
+    };
+
     fn set(&mut self, parameter: &str, value: Value) {
         match parameter {
             "target" => self.params.target = value.as_time(),

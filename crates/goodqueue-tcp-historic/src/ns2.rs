@@ -12,18 +12,18 @@ use alloc::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 
-use crate::answer::Answer;
-use crate::config::{Config, DelayedAck, Growth, RtoRule};
-use crate::congestion::{CongestionControl, Signal};
-use crate::intake::{InOrder, Intake};
-use crate::machinery::news::News;
-use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase};
-use crate::profile::Profile;
-use crate::reassembly::Reassembly;
-use crate::scoreboard::{DUP_THRESH, Scoreboard};
-use crate::segment::Segment;
-use crate::stack::{Listed, Stack};
-use crate::stack_info::{SackOption, StackInfo};
+use goodqueue_tcp::Profile;
+use goodqueue_tcp::answer::Answer;
+use goodqueue_tcp::config::{Config, DelayedAck, Growth, RtoRule};
+use goodqueue_tcp::congestion::Signal;
+use goodqueue_tcp::intake::{InOrder, Intake};
+use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase};
+use goodqueue_tcp::reassembly::Reassembly;
+use goodqueue_tcp::scoreboard::{DUP_THRESH, Scoreboard};
+use goodqueue_tcp::segment::Segment;
+use goodqueue_tcp::stack::{Listed, Stack};
+use goodqueue_tcp::{Origin, SackOption, StackInfo};
 
 /// Segments that one duplicate ACK may let out in recovery without SACK.
 const BURST_ON_DUPLICATE: u32 = 2;
@@ -55,6 +55,7 @@ static INFO: StackInfo = StackInfo {
     summary: "ns-2.35's one-way agents Agent/TCP/Sack1 and Agent/TCP/Newreno",
     can_probe_tails: false,
     sack_option: SackOption::BlocksOnly, // tcp-sink.cc
+    origin: Origin::of::<Ns2>(),
     ..StackInfo::PLAIN
 };
 
@@ -88,11 +89,11 @@ impl Listed for Ns2 {
 }
 
 /// The controllers that ns-2's agents have another variant of.
-pub(super) const CONTROLLERS: &[(&str, &str)] =
+pub(crate) const CONTROLLERS: &[(&str, &str)] =
     &[("newreno", "newreno_ns2"), ("reno", "newreno_ns2"), ("ledbat", "ledbat_ns2"), ("nice", "nice_ns2")];
 
 /// The defaults of ns-2.35.
-pub(super) const SETTINGS: Config = Config {
+pub(crate) const SETTINGS: Config = Config {
     iw: 2,
     delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(100) },
     min_rto: Duration::from_millis(200),
@@ -107,7 +108,7 @@ pub(super) const SETTINGS: Config = Config {
     ..Config::RFC
 };
 
-impl<C: CongestionControl> Stack<C> for Ns2 {
+impl Stack for Ns2 {
     const WIDENS_FOR_DUPLICATES: bool = false;
     const RESENDS_AT_TIMEOUT: bool = false;
 
@@ -121,7 +122,7 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
 
     /// The handshake is timed by the agent's coarse clock, and data carries the ACK of the SYN/ACK.
     #[cold]
-    fn on_syn_ack(&mut self, core: &mut Core<C>, now: Instant, _segment: &Segment) {
+    fn on_syn_ack(&mut self, core: &mut Core, now: Instant, _segment: &Segment) {
         core.ack_due = core.snd_nxt >= core.data_end;
         if core.stats.syn_retransmits == 0 {
             core.rtt.sample(core.between_ticks(core.last_sent, now));
@@ -137,7 +138,7 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
         }
     }
 
-    fn on_ack(&mut self, core: &mut Core<C>, now: Instant, segment: &Segment) {
+    fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let ack = segment.ack;
         self.begins = false;
         core.widen_window(segment);
@@ -164,14 +165,14 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
         }
     }
 
-    fn reduce_at_timeout(&mut self, core: &mut Core<C>, now: Instant, _first: bool) {
+    fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, _first: bool) {
         core.halve(now, Signal::Timeout);
         *self = Self { timed_out: core.config.sack, next: core.scoreboard.first(), ..Self::default() };
         core.lose_all(Instant::MAX);
     }
 
     /// Returns the next segment, if the agent may send one now.
-    fn transmit(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         let whole = core.cwnd - core.cwnd % core.mss;
         if core.phase == Phase::Recovery && core.config.sack {
             if self.begins {
@@ -216,7 +217,7 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
         self.next_segment(core, now)
     }
 
-    fn on_sent(&mut self, core: &mut Core<C>, now: Instant) {
+    fn on_sent(&mut self, core: &mut Core, now: Instant) {
         self.next = core.scoreboard.next_position();
         if self.timed.is_none() {
             self.timed = Some((core.snd_nxt, now));
@@ -225,13 +226,7 @@ impl<C: CongestionControl> Stack<C> for Ns2 {
 }
 
 impl Ns2 {
-    fn on_ack_outside_recovery<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        segment: &Segment,
-        news: &mut News,
-    ) {
+    fn on_ack_outside_recovery(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
         if news.acked > 0 {
             core.duplicate_acks = 0;
             self.timed_out = false;
@@ -266,7 +261,7 @@ impl Ns2 {
         }
     }
 
-    fn start_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) {
+    fn start_recovery(&mut self, core: &mut Core, now: Instant) {
         core.stats.fast_recoveries += 1;
         core.recovery_point = core.snd_nxt;
         let threshold = i64::try_from(DUP_THRESH).unwrap_or(0);
@@ -282,13 +277,7 @@ impl Ns2 {
         core.timer = Some(now + core.rtt.rto());
     }
 
-    fn on_ack_in_recovery<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        segment: &Segment,
-        news: &mut News,
-    ) {
+    fn on_ack_in_recovery(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
         self.pipe -= 1;
         if segment.ack >= core.recovery_point {
             self.end_recovery(core, now, news);
@@ -305,7 +294,7 @@ impl Ns2 {
         news.acked = 0;
     }
 
-    fn end_recovery<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant, news: &mut News) {
+    fn end_recovery(&mut self, core: &mut Core, now: Instant, news: &mut News) {
         core.phase = Phase::Open;
         core.duplicate_acks = 0;
         core.front_due = false;
@@ -319,12 +308,7 @@ impl Ns2 {
 
     /// Recovery without SACK (RFC 6582 §3.2): each duplicate widens the window by a segment. A
     /// partial ACK narrows it by the segments that it covers less one, and sends the next hole.
-    fn on_ack_in_recovery_without_sack<C: CongestionControl>(
-        &mut self,
-        core: &mut Core<C>,
-        now: Instant,
-        news: &mut News,
-    ) {
+    fn on_ack_in_recovery_without_sack(&mut self, core: &mut Core, now: Instant, news: &mut News) {
         self.burst = BURST_ON_DUPLICATE;
         if news.acked == 0 {
             core.stats.duplicate_acks += 1;
@@ -356,13 +340,13 @@ impl Ns2 {
         news.acked = 0;
     }
 
-    fn take_sacked<C: CongestionControl>(core: &mut Core<C>, segment: &Segment, news: &mut News) {
+    fn take_sacked(core: &mut Core, segment: &Segment, news: &mut News) {
         core.mark_sacked(segment, news);
         news.duplicate = news.sacked > 0;
     }
 
     /// Returns the RTT of the segment that is timed, if it was acknowledged.
-    fn take_timed<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Option<Duration> {
+    fn take_timed(&mut self, core: &mut Core, now: Instant) -> Option<Duration> {
         let (end, sent) = self.timed?;
         if core.snd_una < end {
             return None;
@@ -372,17 +356,17 @@ impl Ns2 {
         Some(now.since(sent))
     }
 
-    fn renew_timer<C: CongestionControl>(core: &mut Core<C>, now: Instant) {
+    fn renew_timer(core: &mut Core, now: Instant) {
         core.timer = (!core.scoreboard.is_empty()).then(|| now + core.rtt.rto());
     }
 
     /// Returns the number of segments of `bytes`. The FIN is a part of the last one.
-    fn segments<C: CongestionControl>(core: &Core<C>, bytes: u64) -> i64 {
+    fn segments(core: &Core, bytes: u64) -> i64 {
         i64::try_from(bytes.saturating_sub(u64::from(core.fin_sent)).div_ceil(core.mss)).unwrap_or(i64::MAX)
     }
 
     /// Sends the next segment in order: one that a timeout went back to, or a new one.
-    fn next_segment<C: CongestionControl>(&mut self, core: &mut Core<C>, now: Instant) -> Option<Segment> {
+    fn next_segment(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         let position = self.next.max(core.scoreboard.first());
         if let Some(record) = core.scoreboard.record(position) {
             self.next = position + 1;

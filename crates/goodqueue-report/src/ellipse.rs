@@ -6,18 +6,18 @@
 
 /// An ellipse in the plane.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Ellipse {
+pub struct Ellipse {
     /// Median of each coordinate.
-    pub(crate) centre: (f64, f64),
+    pub centre: (f64, f64),
     /// Half the long axis, as a vector.
-    pub(crate) major: (f64, f64),
+    pub major: (f64, f64),
     /// Half the short axis, as a vector.
-    pub(crate) minor: (f64, f64),
+    pub minor: (f64, f64),
 }
 
 impl Ellipse {
     /// Computes the ellipse of at least two points; `None` for fewer.
-    pub(crate) fn of(points: &[(f64, f64)]) -> Option<Self> {
+    pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         if points.len() < 2 {
             return None;
         }
@@ -35,7 +35,7 @@ impl Ellipse {
     }
 
     /// Returns the outline as a closed polygon.
-    pub(crate) fn outline(&self, corners: u32) -> Vec<(f64, f64)> {
+    pub fn outline(&self, corners: u32) -> Vec<(f64, f64)> {
         (0..=corners)
             .map(|i| {
                 let angle = f64::from(i % corners) / f64::from(corners) * std::f64::consts::TAU;
@@ -50,7 +50,7 @@ impl Ellipse {
 }
 
 /// Returns the median of each coordinate.
-pub(crate) fn centre(points: &[(f64, f64)]) -> (f64, f64) {
+pub fn centre(points: &[(f64, f64)]) -> (f64, f64) {
     (median(points.iter().map(|p| p.0).collect()), median(points.iter().map(|p| p.1).collect()))
 }
 

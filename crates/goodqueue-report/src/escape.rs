@@ -1,7 +1,8 @@
 //! Escaping of arbitrary text for HTML and of JSON and JavaScript for script elements.
 
 /// Escapes `text` for element content and for attributes in double or single quotes.
-pub(crate) fn html(text: &str) -> String {
+#[must_use]
+pub fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

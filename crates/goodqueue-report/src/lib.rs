@@ -15,7 +15,7 @@
 mod advice;
 mod charts;
 mod differences;
-mod ellipse;
+pub mod ellipse;
 mod escape;
 mod everyday;
 #[cfg(test)]
@@ -29,7 +29,7 @@ mod metric;
 mod number;
 mod options;
 mod page;
-mod papers;
+pub mod page_parts;
 mod policy;
 mod style;
 mod swatch;
@@ -43,7 +43,6 @@ pub use advice::advice_html;
 pub use glance::glance;
 use goodqueue_scenario::results::Results;
 pub use options::Options;
-pub use papers::{PaperResults, papers_html};
 
 /// Returns the report of `results` as one HTML document.
 ///

@@ -7,7 +7,8 @@ use sha2::{Digest as _, Sha256};
 
 /// Returns the policy of a page with these scripts and this style sheet, each exactly as between
 /// its tags.
-pub(crate) fn policy(scripts: &[&str], style: &str) -> String {
+#[must_use]
+pub fn policy(scripts: &[&str], style: &str) -> String {
     let mut policy = String::from("default-src 'none'; ");
     if !scripts.is_empty() {
         let hashes: Vec<String> = scripts.iter().map(|script| hash(script)).collect();

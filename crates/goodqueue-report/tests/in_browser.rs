@@ -2,14 +2,14 @@
 //!
 //! The tests need Chromium or Chrome in `PATH`. Without it they say that they are skipped.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use goodqueue_report::{Options, PaperResults, html, papers_html};
+use goodqueue_report::{Options, html};
 use goodqueue_scenario::results::{PerDirection, Probes, Results, Summary};
 
+mod browser;
 #[path = "../examples/synthetic_report/invented.rs"]
 mod invented;
+
+use browser::{chromium, dump_dom};
 
 #[test]
 fn six_disciplines_and_five_seeds_are_drawn() {
@@ -127,23 +127,6 @@ fn hostile_names_run_nothing() {
     assert_drawn(&root, 6 + 6 + 6);
 }
 
-#[test]
-fn the_page_of_papers_has_its_style() {
-    let papers = PaperResults {
-        title: "A paper".to_owned(),
-        source: String::new(),
-        claims: Vec::new(),
-        pictures: Vec::new(),
-        metrics: Vec::new(),
-    };
-    let Some(chromium) = chromium() else { return };
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let file = dir.path().join("papers.html");
-    std::fs::write(&file, papers_html(&[papers], "goodqueue reproduce")).expect("to write the page");
-    let dom = dump_dom(&chromium, dir.path(), &format!("file://{}", file.display()), 1400);
-    assert!(dom.contains("A paper"), "{dom}");
-}
-
 /// Returns the start tag of the document after the page has settled.
 fn render(results: &Results, hash: &str) -> Option<String> {
     let dom = dom(results, &Options::default(), hash)?;
@@ -162,30 +145,6 @@ fn dom(results: &Results, options: &Options, hash: &str) -> Option<String> {
     let file = dir.path().join("report.html");
     std::fs::write(&file, html(results, options)).expect("to write the page");
     Some(dump_dom(&chromium, dir.path(), &format!("file://{}{hash}", file.display()), 1400))
-}
-
-fn dump_dom(chromium: &Path, profile: &Path, url: &str, width: u32) -> String {
-    let quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"];
-    let output = Command::new(chromium)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-component-update"])
-        .args(quiet)
-        .arg(format!("--user-data-dir={}", profile.join("profile").display()))
-        .args(["--enable-logging=stderr", "--virtual-time-budget=4000"])
-        .arg(format!("--window-size={width},5000"))
-        .args(["--dump-dom", url])
-        .output()
-        .expect("to start the browser");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let refused = said.lines().find(|line| line.contains("Content Security Policy"));
-    assert_eq!(refused, None, "the page's policy refuses a part of the page itself");
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn chromium() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-    std::env::split_paths(&path).flat_map(|dir| names.map(|n| dir.join(n))).find(|p| p.is_file())
 }
 
 #[track_caller]

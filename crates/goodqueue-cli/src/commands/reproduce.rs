@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use goodqueue::Disciplines;
+use goodqueue_papers::report::PaperResults;
 use goodqueue_papers::reproduce::evidence::Evidence;
 use goodqueue_papers::reproduce::{self, Claim, ClaimResult, Effort, Paper, Plan, Verdict, verdicts};
-use goodqueue_report::PaperResults;
 use goodqueue_scenario::store::Store;
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -212,7 +212,7 @@ impl Findings {
     /// Writes the requested outputs.
     fn write(self, args: &ReproduceArgs) -> Outcome {
         if let Some(path) = &args.report {
-            let page = goodqueue_report::papers_html(&self.pages, &typed::command_line());
+            let page = goodqueue_papers::report::papers_html(&self.pages, &typed::command_line());
             output::write_file("--report", path, page.as_bytes())?;
         }
         if !args.is_quiet() {

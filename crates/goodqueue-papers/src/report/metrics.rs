@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_papers::reproduce::{MetricsTable, three_figures};
+use crate::reproduce::{MetricsTable, three_figures};
 
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 pub(super) fn metrics(of: &MetricsTable) -> String {
     let mut table =

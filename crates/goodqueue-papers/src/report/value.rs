@@ -1,8 +1,8 @@
 //! The numbers of claims.
 
-use goodqueue_papers::reproduce::{ClaimResult, figures};
+use crate::reproduce::{ClaimResult, figures};
 
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 /// Formats a number of a claim with the claim's unit, if it has one.
 pub(super) fn with_unit(claim: &ClaimResult, value: f64) -> String {

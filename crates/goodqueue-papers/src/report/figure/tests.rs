@@ -1,6 +1,6 @@
 //! Stories about drawings.
 
-use goodqueue_papers::reproduce::picture::Trace;
+use crate::reproduce::picture::Trace;
 
 use super::plane::Point;
 use super::*;

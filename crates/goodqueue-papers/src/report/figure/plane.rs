@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_papers::reproduce::figures;
+use crate::reproduce::figures;
 
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 pub(super) type Point = (f64, f64);
 

@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_papers::reproduce::figures;
-use goodqueue_papers::reproduce::picture::{Picture, Trace};
+use crate::reproduce::figures;
+use crate::reproduce::picture::{Picture, Trace};
 
 use super::plane::{Axis, HEIGHT, LEFT, LINE, Plane, Point, WIDTH, count, width};
 use super::strokes::{Strokes, opening};
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     let last = (count(picture.names.len()) - 1.0).max(1.0);

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_papers::reproduce::picture::Picture;
+use crate::reproduce::picture::Picture;
 
 use super::plane::{LINE, RIGHT, WIDTH, count, width};
 use super::strokes::opening;
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 pub(super) fn draw(picture: &Picture) -> String {
     let years = || picture.events.iter().flat_map(|row| &row.1).map(|event| f64::from(event.1));

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_papers::reproduce::finding::Outcome;
-use goodqueue_papers::reproduce::{ClaimResult, Number, figures, real_in_words};
+use crate::reproduce::finding::Outcome;
+use crate::reproduce::{ClaimResult, Number, figures, real_in_words};
 
 use super::contents::{Figures, verdict};
 use super::value::with_unit;
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 pub(super) fn claims(claims: &[ClaimResult], figures: &Figures<'_>) -> String {
     let with_reference =

@@ -5,10 +5,10 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_papers::reproduce::paper::FigureForm;
-use goodqueue_papers::reproduce::picture::Picture;
+use crate::reproduce::paper::FigureForm;
+use crate::reproduce::picture::Picture;
 
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 mod columns;
 mod cut;

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_papers::reproduce::figures;
-use goodqueue_papers::reproduce::paper::FigureForm;
-use goodqueue_papers::reproduce::picture::Picture;
+use crate::reproduce::figures;
+use crate::reproduce::paper::FigureForm;
+use crate::reproduce::picture::Picture;
 
 use super::cut::cut;
 use super::plane::{Axis, HEIGHT, LEFT, Plane, Point, RIGHT, diamond};
 use super::strokes::{Strokes, opening};
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     let all = |label: &str| -> Vec<Point> {

@@ -1,8 +1,8 @@
 //! Stories about the page of papers.
 
-use goodqueue_papers::reproduce::paper::FigureForm;
-use goodqueue_papers::reproduce::picture::{Picture, Trace};
-use goodqueue_papers::reproduce::verdicts;
+use crate::reproduce::paper::FigureForm;
+use crate::reproduce::picture::{Picture, Trace};
+use crate::reproduce::verdicts;
 
 use super::*;
 

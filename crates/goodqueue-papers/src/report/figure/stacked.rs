@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_papers::reproduce::picture::{Picture, Trace};
+use crate::reproduce::picture::{Picture, Trace};
 
 use super::plane::{Axis, HEIGHT, LEFT, LINE, Plane, RIGHT, WIDTH, count};
 use super::strokes::{Strokes, opening};
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     let mut panels: Vec<(&str, Vec<&Trace>)> = Vec::new();

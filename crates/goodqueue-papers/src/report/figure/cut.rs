@@ -1,6 +1,6 @@
 //! Ranges that leave the outliers out, so that one of them does not squeeze all the rest.
 
-use goodqueue_papers::reproduce::picture::Picture;
+use crate::reproduce::picture::Picture;
 
 use super::plane::Axis;
 

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_papers::reproduce::picture::{Picture, Trace};
-use goodqueue_papers::reproduce::three_figures;
+use crate::reproduce::picture::{Picture, Trace};
+use crate::reproduce::three_figures;
 
 use super::plane::{Axis, BOTTOM, HEIGHT, LEFT, LINE, Plane, Point, WIDTH, count, width};
 use super::strokes::{Strokes, opening};
-use crate::ellipse::{self, Ellipse};
-use crate::escape::html as escape;
+use goodqueue_report::ellipse::{self, Ellipse};
+use goodqueue_report::page_parts::escape;
 
 pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     let outlines: Vec<(Vec<Point>, Point)> = picture

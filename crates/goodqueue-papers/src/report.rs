@@ -3,8 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::escape::html as escape;
-use crate::policy::policy;
+use goodqueue_report::page_parts::{CSS, escape, policy};
 
 mod claims;
 mod contents;
@@ -64,7 +63,6 @@ fn section(number: usize, paper: &PaperResults) -> String {
     part + &claims::claims(&paper.claims, &figures) + "</section>\n"
 }
 
-const CSS: &str = concat!(include_str!("../assets/look.css"), include_str!("../assets/report.css"));
 const OWN_CSS: &str = include_str!("../assets/papers.css");
 
 #[cfg(test)]

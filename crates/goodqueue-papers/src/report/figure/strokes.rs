@@ -1,9 +1,9 @@
 //! Colours and strokes of the disciplines of a paper.
 
-use goodqueue_papers::reproduce::picture::{Picture, Trace};
+use crate::reproduce::picture::{Picture, Trace};
 
 use super::plane::WIDTH;
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 /// The colour and stroke of each discipline of a paper, by the order in its figures. The
 /// disciplines of the paper come first.

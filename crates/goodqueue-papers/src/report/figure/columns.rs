@@ -3,14 +3,14 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_papers::reproduce::paper::FigureForm;
-use goodqueue_papers::reproduce::picture::{Picture, Trace};
-use goodqueue_papers::reproduce::{figures, three_figures};
+use crate::reproduce::paper::FigureForm;
+use crate::reproduce::picture::{Picture, Trace};
+use crate::reproduce::{figures, three_figures};
 
 use super::cut::cut;
 use super::plane::{Axis, BOTTOM, HEIGHT, LEFT, LINE, Plane, RIGHT, TOP, WIDTH, count, diamond, width};
 use super::strokes::{Strokes, opening};
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 /// Columns side by side, with what is written below them.
 struct Group<'p> {

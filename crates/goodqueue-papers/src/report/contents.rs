@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use goodqueue_papers::reproduce::picture::Picture;
-use goodqueue_papers::reproduce::{ClaimResult, Verdict, figures as digits, scores};
+use crate::reproduce::picture::Picture;
+use crate::reproduce::{ClaimResult, Verdict, figures as digits, scores};
 
 use super::place;
 use super::results::PaperResults;
 use super::value::with_unit;
-use crate::escape::html as escape;
+use goodqueue_report::page_parts::escape;
 
 /// The figures of one paper, for links to them.
 pub(super) struct Figures<'p> {

@@ -1,7 +1,7 @@
 //! What the page shows of a paper.
 
-use goodqueue_papers::reproduce::picture::Picture;
-use goodqueue_papers::reproduce::{ClaimResult, MetricsTable};
+use crate::reproduce::picture::Picture;
+use crate::reproduce::{ClaimResult, MetricsTable};
 
 /// A paper and its reproduction.
 #[derive(Clone, PartialEq, Debug)]

@@ -143,7 +143,7 @@ impl Stack for Libutp {
     /// Data carries the ACK of the SYN/ACK.
     #[cold]
     fn on_syn_ack(&mut self, core: &mut Core, now: Instant, _segment: &Segment) {
-        core.ack_due = core.snd_nxt >= core.data_end;
+        core.due.ack = core.snd_nxt >= core.data_end;
         if core.stats.syn_retransmits == 0 {
             core.rtt.sample(now.since(core.last_sent));
             core.rtt.remember();
@@ -161,12 +161,12 @@ impl Stack for Libutp {
     fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         self.fill_quota(core, now);
         let ack = segment.ack;
-        core.window_edge = core.window_edge.max(ack + u64::from(segment.window));
+        core.offered.edge = core.offered.edge.max(ack + u64::from(segment.window));
         let mut news = core.news_of(segment);
         self.take_packets(core, now, segment, &mut news);
         if core.feedback {
             core.tell(now, segment, &news);
-            core.pace = None; // the quota spreads packets over time
+            core.pacer.rate = None; // the quota spreads packets over time
         }
         if news.echo && ack > core.reduction_point {
             core.stats.ecn_reductions += 1;
@@ -193,8 +193,8 @@ impl Stack for Libutp {
             return;
         }
         core.timer = None;
-        core.awaits_ack = false;
-        core.refused = false;
+        core.burst.awaits_ack = false;
+        core.host.refused = false;
         self.look(core, now);
     }
 
@@ -336,7 +336,7 @@ impl Libutp {
 
     /// True if the application has something to queue.
     fn has_more(&self, core: &Core) -> bool {
-        let end = core.data_end.min(core.window_edge);
+        let end = core.data_end.min(core.offered.edge);
         let ends = core.closing && !core.fin_sent && core.snd_nxt == core.data_end && self.queued == 0;
         ends || end.saturating_sub(core.snd_nxt) > self.queued * core.mss
     }

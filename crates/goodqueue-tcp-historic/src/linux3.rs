@@ -323,7 +323,7 @@ impl Stack for Linux3 {
             self.on_host_congestion(core, now, u64::from(segment.len));
             return;
         }
-        core.refused = true;
+        core.host.refused = true;
         core.stats.segments -= 1;
         if core.scoreboard.was_resent(segment.seq) {
             core.take_retransmission_back(now, segment);
@@ -335,7 +335,7 @@ impl Stack for Linux3 {
     }
 
     fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
-        if let Some(new) = core.tail_due {
+        if let Some(new) = core.tail.due {
             return self.send_tail_probe(core, now, new);
         }
         let pipe = core.scoreboard.pipe();
@@ -653,7 +653,7 @@ impl Linux3 {
             self.test = Some(Test { advanced: true, ..test });
             core.cwnd = core.scoreboard.pipe() + NEW_SEGMENTS * core.mss;
             let payload = core.next_payload();
-            let usable = core.window_edge.saturating_sub(core.snd_nxt);
+            let usable = core.offered.edge.saturating_sub(core.snd_nxt);
             if payload == 0 || payload > usable {
                 self.end_test(core, Test { advanced: false, ..test }, news);
             }

@@ -123,7 +123,7 @@ impl Stack for Ns2 {
     /// The handshake is timed by the agent's coarse clock, and data carries the ACK of the SYN/ACK.
     #[cold]
     fn on_syn_ack(&mut self, core: &mut Core, now: Instant, _segment: &Segment) {
-        core.ack_due = core.snd_nxt >= core.data_end;
+        core.due.ack = core.snd_nxt >= core.data_end;
         if core.stats.syn_retransmits == 0 {
             core.rtt.sample(core.between_ticks(core.last_sent, now));
             core.rtt.remember();
@@ -230,7 +230,7 @@ impl Ns2 {
         if news.acked > 0 {
             core.duplicate_acks = 0;
             self.timed_out = false;
-            core.front_due = false;
+            core.due.front = false;
             if core.scoreboard.sacked() > 0 {
                 core.scoreboard.forget_sacked();
             }
@@ -268,12 +268,12 @@ impl Ns2 {
         self.pipe = Self::segments(core, core.scoreboard.outstanding()) - threshold;
         self.inflation = DUP_THRESH;
         self.begins = true;
-        core.first_partial = true;
+        core.recovery.first_partial = true;
         self.timed = None;
         core.scoreboard.forget_lost();
         core.halve(now, Signal::Loss);
         core.phase = Phase::Recovery;
-        core.front_due = true;
+        core.due.front = true;
         core.timer = Some(now + core.rtt.rto());
     }
 
@@ -297,7 +297,7 @@ impl Ns2 {
     fn end_recovery(&mut self, core: &mut Core, now: Instant, news: &mut News) {
         core.phase = Phase::Open;
         core.duplicate_acks = 0;
-        core.front_due = false;
+        core.due.front = false;
         core.scoreboard.forget_sacked();
         news.rtt = self.take_timed(core, now);
         Self::renew_timer(core, now);
@@ -332,11 +332,11 @@ impl Ns2 {
             self.timed = None;
             core.rtt.clear_back_off();
         }
-        if core.first_partial {
-            core.first_partial = false;
+        if core.recovery.first_partial {
+            core.recovery.first_partial = false;
             Self::renew_timer(core, now);
         }
-        core.front_due = true;
+        core.due.front = true;
         news.acked = 0;
     }
 

@@ -246,7 +246,7 @@ impl Ns2Full {
         self.counts = true;
         self.hole = core.scoreboard.first() + 1;
         core.recovery_point = core.snd_nxt;
-        core.front_due = true;
+        core.due.front = true;
         core.timer = Some(now + core.rtt.rto());
     }
 

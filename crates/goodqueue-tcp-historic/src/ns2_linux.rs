@@ -116,7 +116,7 @@ impl Stack for Ns2Linux {
 
     /// The receiver offers no window.
     fn on_open(&mut self, core: &mut Core) {
-        core.window_edge = u64::MAX;
+        core.offered.edge = u64::MAX;
     }
 
     /// The SYN has not been acknowledged yet: it is a segment like any other.
@@ -308,7 +308,7 @@ impl Ns2Linux {
     fn syn_again(core: &mut Core, now: Instant) -> Option<Segment> {
         core.stats.syn_retransmits += 1;
         let timer = core.timer;
-        core.syn_due = true;
+        core.due.syn = true;
         let syn = core.syn(now);
         core.timer = timer.or(core.timer);
         syn

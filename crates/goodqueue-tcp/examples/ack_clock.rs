@@ -49,7 +49,10 @@ fn run(sender: &mut Sender, receiver: &mut Receiver, segments: u64, loss: u64) {
     while sender.stats().data_segments < segments {
         while let Some(segment) = sender.poll_transmit(now) {
             let stats = sender.stats();
-            if segment.len == 0 || loss == 0 || (stats.data_segments + stats.retransmits) % loss != 0 {
+            if segment.len == 0
+                || loss == 0
+                || !(stats.data_segments + stats.retransmits).is_multiple_of(loss)
+            {
                 free = free.max(now) + Duration::from_micros(1);
                 data.push_back((free + DELAY, segment));
             }

@@ -24,6 +24,7 @@ mod bursts;
 mod growth;
 mod host_queue;
 pub mod news;
+mod parts;
 mod plain_buffer;
 pub(crate) mod rates;
 mod reduction;
@@ -33,6 +34,8 @@ pub mod stats;
 pub mod tail_probe;
 pub mod undo;
 
+pub(crate) use parts::Buffers;
+pub use parts::{BurstState, Due, HostQueue, Offered, Pacer, Persist, Recovery, Tail};
 use plain_buffer::PlainBuffer;
 use rates::Rates;
 use send_buffer::SendBuffer;
@@ -96,12 +99,8 @@ pub struct Core {
     pub phase: Phase,
     /// What the timer is for.
     pub purpose: Purpose,
-    /// The ACK of the SYN/ACK is to be sent.
-    pub ack_due: bool,
-    /// The SYN is to be sent.
-    pub syn_due: bool,
-    /// The oldest segment leaves without room in the window (RFC 6675 §5 step 4.3, RFC 6298 §5.4).
-    pub front_due: bool,
+    /// Segments that leave before all others.
+    pub due: Due,
     /// The application has no more to send.
     pub closing: bool,
     /// The FIN was sent.
@@ -110,29 +109,16 @@ pub struct Core {
     pub ecn: bool,
     /// The next new segment reports that the window was reduced (RFC 3168 §6.1.2).
     pub cwr_due: bool,
-    /// The timer is the persist timer (RFC 9293 §3.8.6.1).
-    pub persisting: bool,
-    /// A segment that probes a closed window is to be sent.
-    pub probe_due: bool,
-    /// A tail loss probe leaves without room in the window: new data (true) or the last segment
-    /// again.
-    pub tail_due: Option<bool>,
-    /// The rescue retransmission of this recovery is spent (RFC 6675 §4, NextSeg rule 4).
-    pub rescued: bool,
-    /// No partial ACK came yet in this recovery (RFC 6582 §3.2 step 3).
-    pub first_partial: bool,
+    /// The probes of a closed window.
+    pub persist: Persist,
+    /// State of the present recovery.
+    pub recovery: Recovery,
     /// The controller hears of every ACK.
     pub feedback: bool,
     /// The controller sets the window in recovery too.
     pub controls_all: bool,
-    /// Segments wait for their departure.
-    paced_out: bool,
-    /// A burst waits for the next ACK; polling does not release it.
-    pub awaits_ack: bool,
-    /// The host's own queue refused a segment: the next ACK or timer is awaited.
-    pub refused: bool,
-    /// Nothing is out, and a segment was refused before.
-    refused_alone: bool,
+    /// Segments that leave together.
+    pub burst: BurstState,
     ts_recent: u32,
     /// The settings.
     pub config: Arc<Config>,
@@ -150,22 +136,21 @@ pub struct Core {
     pub duplicate_acks: u64,
     /// Sequence number after the last byte that the application wrote.
     pub data_end: u64,
-    /// Right edge of the receiver's window.
-    pub window_edge: u64,
-    /// Largest window that the receiver ever offered.
-    pub max_window: u64,
+    /// The receiver's window.
+    pub offered: Offered,
     /// When the timer runs out.
     pub timer: Option<Instant>,
     /// When the last segment was sent.
     pub last_sent: Instant,
     /// Bytes that limited transmit sent (RFC 5681 §3.2 step 2).
     pub limited: u64,
-    /// With pacing: bytes per second.
-    pub pace: Option<u64>,
+    /// How segments are spread over time.
+    pub pacer: Pacer,
     pub(crate) rates: Option<Box<Rates>>,
-    /// SND.NXT when a tail loss probe was sent whose answer is awaited; whether it was a
-    /// retransmission.
-    pub probed: Option<(u64, bool)>,
+    /// The tail loss probe that is due or awaited.
+    pub tail: Tail,
+    /// The host's own queue.
+    pub host: HostQueue,
     /// Round-trip times and the retransmission timeout.
     pub rtt: RttEstimator,
     /// The segments that are out.
@@ -184,23 +169,8 @@ pub struct Core {
     pub prr: Prr,
     /// SND.UNA at the last timeout (RFC 5681 §3.1: a repeated timeout leaves ssthresh).
     pub timed_out_at: Option<u64>,
-    /// With pacing: when the next segment may leave.
-    next_departure: Instant,
-    /// How late the last burst left, compared with its pacing time.
-    late_by: Duration,
-    /// Segments of this burst that have not left yet.
-    pub burst: u32,
-    /// No segment of this burst has left yet.
-    burst_begins: bool,
-    /// This burst has more than one segment.
-    burst_of_several: bool,
-    /// The application writes into a buffer of limited size.
-    pub is_buffered: bool,
-    send_buffer: Option<Box<SendBuffer>>,
-    plain_buffer: Option<Box<PlainBuffer>>,
+    pub(crate) buffer: Buffers,
     hystart: Option<Box<HyStartPlusPlus>>,
-    /// Segments in the host's own queue, as far as the host says so.
-    pub in_host: u64,
 }
 
 impl Core {
@@ -208,34 +178,25 @@ impl Core {
     pub fn new(config: Arc<Config>, controller: AnyCongestionControl, mut scoreboard: Scoreboard) -> Self {
         let mss = u64::from(config.payload());
         let about = controller.about();
-        let pace = controller.pacing().rate;
+        let rate = controller.pacing().rate;
         let shaped = about.standard_slow_start && config.hystart == HyStart::Rfc9406;
         if about.controls_all {
             scoreboard.keep_log();
         }
-        let is_buffered = config.bursts || config.send_tuning != SendTuning::Unlimited;
         Self {
             state: State::Closed,
             phase: Phase::Open,
             purpose: Purpose::Timeout,
-            ack_due: false,
-            syn_due: false,
-            front_due: false,
+            due: Due::default(),
             closing: false,
             fin_sent: false,
             ecn: false,
             cwr_due: false,
-            persisting: false,
-            probe_due: false,
-            tail_due: None,
-            rescued: false,
-            first_partial: false,
+            persist: Persist::default(),
+            recovery: Recovery::default(),
             feedback: about.hears != Hears::Nothing,
             controls_all: about.controls_all,
-            paced_out: false,
-            awaits_ack: false,
-            refused: false,
-            refused_alone: false,
+            burst: BurstState::default(),
             ts_recent: 0,
             snd_una: 0,
             snd_nxt: 0,
@@ -244,14 +205,14 @@ impl Core {
             mss,
             duplicate_acks: 0,
             data_end: FIRST_BYTE,
-            window_edge: 0,
-            max_window: 0,
+            offered: Offered::default(),
             timer: None,
             last_sent: Instant::ZERO,
             limited: 0,
-            pace,
+            pacer: Pacer { rate, ..Pacer::default() },
             rates: about.controls_all.then(Box::default),
-            probed: None,
+            tail: Tail::default(),
+            host: HostQueue::default(),
             rtt: RttEstimator::new(Arc::clone(&config)),
             scoreboard,
             stats: SenderStats::default(),
@@ -260,21 +221,17 @@ impl Core {
             reduction_point: 0,
             prr: Prr::begin(0, 0),
             timed_out_at: None,
-            next_departure: Instant::ZERO,
-            late_by: Duration::ZERO,
-            burst: 0,
-            burst_begins: false,
-            burst_of_several: false,
-            is_buffered,
-            send_buffer: config.bursts.then(|| Box::new(SendBuffer::new(FIRST_BYTE))),
-            plain_buffer: match config.send_tuning {
-                SendTuning::TwoWindows(memory) if !config.bursts => {
-                    Some(Box::new(PlainBuffer::new(memory, FIRST_BYTE)))
-                }
-                _ => None,
+            buffer: Buffers {
+                is_limited: config.bursts || config.send_tuning != SendTuning::Unlimited,
+                of_bursts: config.bursts.then(|| Box::new(SendBuffer::new(FIRST_BYTE))),
+                plain: match config.send_tuning {
+                    SendTuning::TwoWindows(memory) if !config.bursts => {
+                        Some(Box::new(PlainBuffer::new(memory, FIRST_BYTE)))
+                    }
+                    _ => None,
+                },
             },
             hystart: shaped.then(Box::default),
-            in_host: 0,
             config,
         }
     }
@@ -283,7 +240,7 @@ impl Core {
     pub fn open(&mut self, now: Instant) {
         if self.state == State::Closed {
             self.state = State::SynSent;
-            self.syn_due = true;
+            self.due.syn = true;
             self.snd_nxt = FIRST_BYTE;
             self.last_sent = now;
         }
@@ -293,18 +250,18 @@ impl Core {
     pub fn write(&mut self, bytes: u64) {
         if !self.closing {
             self.data_end = self.data_end.saturating_add(bytes);
-            self.awaits_ack = false;
-            self.refused = false;
+            self.burst.awaits_ack = false;
+            self.host.refused = false;
         }
     }
 
     /// The application takes back unsent bytes, except `kept` ones that the stack does not return.
     pub fn take_back(&mut self, kept: u64) {
         self.data_end = self.data_end.min(self.snd_nxt.max(FIRST_BYTE) + kept);
-        if let Some(buffer) = &mut self.send_buffer {
+        if let Some(buffer) = &mut self.buffer.of_bursts {
             buffer.take_back(self.data_end);
         }
-        if let Some(buffer) = &mut self.plain_buffer {
+        if let Some(buffer) = &mut self.buffer.plain {
             buffer.take_back(self.data_end);
         }
     }
@@ -312,14 +269,14 @@ impl Core {
     /// False while the host's own queue holds so much of the connection that nothing is sent again.
     #[inline]
     pub fn may_resend(&self) -> bool {
-        let is_full = |buffer: &PlainBuffer| buffer.is_full_of(self.in_host, self.snd_una, self.mss);
-        self.in_host == 0 || !self.plain_buffer.as_deref().is_some_and(is_full)
+        let is_full = |buffer: &PlainBuffer| buffer.is_full_of(self.host.waiting, self.snd_una, self.mss);
+        self.host.waiting == 0 || !self.buffer.plain.as_deref().is_some_and(is_full)
     }
 
     /// The application has no more to send.
     pub fn close(&mut self) {
         self.closing = true;
-        self.awaits_ack = false;
+        self.burst.awaits_ack = false;
     }
 
     /// True if the timer has run out.
@@ -331,8 +288,8 @@ impl Core {
     /// When [`is_timer_due`](Self::is_timer_due) or the pacing changes without an ACK.
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
-        if self.pace.is_some() && self.paced_out {
-            let departure = self.next_departure;
+        if self.pacer.rate.is_some() && self.pacer.paced_out {
+            let departure = self.pacer.next_departure;
             return Some(self.timer.map_or(departure, |timer| timer.min(departure)));
         }
         self.timer
@@ -341,12 +298,17 @@ impl Core {
     /// True if pacing holds the next segment back.
     #[inline]
     pub fn is_held_by_pacing(&mut self, now: Instant) -> bool {
-        if self.pace.is_some() && self.state == State::Established && !self.ack_due && self.burst == 0 {
-            let was_paced_out = core::mem::replace(&mut self.paced_out, now < self.next_departure);
-            if self.paced_out {
+        if self.pacer.rate.is_some()
+            && self.state == State::Established
+            && !self.due.ack
+            && self.burst.left == 0
+        {
+            let was_paced_out =
+                core::mem::replace(&mut self.pacer.paced_out, now < self.pacer.next_departure);
+            if self.pacer.paced_out {
                 return true;
             }
-            self.awaits_ack &= !was_paced_out;
+            self.burst.awaits_ack &= !was_paced_out;
         }
         false
     }
@@ -354,10 +316,10 @@ impl Core {
     /// The ACK of the SYN/ACK, if it is due.
     #[inline]
     pub fn due_ack(&mut self, now: Instant) -> Option<Segment> {
-        if !self.ack_due {
+        if !self.due.ack {
             return None;
         }
-        self.ack_due = false;
+        self.due.ack = false;
         let ecn = self.ecn_of_rest(self.ecn);
         Some(Segment { ecn, ..self.segment(now, self.snd_nxt, 0, Flags::ACK) })
     }
@@ -415,7 +377,7 @@ impl Core {
         if let Some(rates) = &mut self.rates {
             rates.on_sent(now, self.scoreboard.is_empty());
         }
-        let apart = core::mem::take(&mut self.burst_begins) || self.burst == 0;
+        let apart = core::mem::take(&mut self.burst.begins) || self.burst.left == 0;
         self.scoreboard.push(narrow(len), now, apart);
         self.snd_nxt += len;
         if self.config.bursts && payload > 0 && self.ends_burst() {
@@ -439,7 +401,7 @@ impl Core {
         if let Some(rates) = &mut self.rates {
             rates.on_resent(now, position);
         }
-        if self.send_buffer.is_some() {
+        if self.buffer.of_bursts.is_some() {
             self.cut_burst(position);
         }
     }
@@ -466,7 +428,7 @@ impl Core {
     /// Starts the persist timer, if no timer runs.
     pub fn begin_persisting(&mut self, now: Instant) {
         if self.timer.is_none() {
-            self.persisting = true;
+            self.persist.is_on = true;
             self.set_retransmission_timer(now);
         }
     }
@@ -475,7 +437,7 @@ impl Core {
     /// window (RFC 9293 §3.8.6.1 allows a retransmission).
     pub fn window_probe(&mut self, now: Instant) -> Segment {
         self.stats.window_probes += 1;
-        self.persisting = true;
+        self.persist.is_on = true;
         self.set_retransmission_timer(now);
         self.segment(now, self.snd_una.saturating_sub(1), 1, Flags::ACK)
     }
@@ -486,12 +448,12 @@ impl Core {
         if matches!(self.phase, Phase::Recovery | Phase::Reduction) {
             self.prr.on_sent(len);
         }
-        if let Some(rate) = self.pace {
+        if let Some(rate) = self.pacer.rate {
             self.pace_next(now, len, rate);
         }
         // RFC 6298 §5.1
-        if self.timer.is_none() || self.persisting {
-            self.persisting = false;
+        if self.timer.is_none() || self.persist.is_on {
+            self.persist.is_on = false;
             self.purpose = Purpose::Timeout;
             self.set_retransmission_timer(now);
         }
@@ -502,16 +464,16 @@ impl Core {
     /// (Linux).
     #[inline(never)]
     fn pace_next(&mut self, now: Instant, len: u64, rate: u64) {
-        if now >= self.next_departure {
-            self.late_by = now.since(self.next_departure);
-            self.next_departure = now;
+        if now >= self.pacer.next_departure {
+            self.pacer.late_by = now.since(self.pacer.next_departure);
+            self.pacer.next_departure = now;
         }
         if self.stats.data_segments > UNPACED {
             let wait = u128::from(len) * 1_000_000_000 / u128::from(rate.max(1));
             let wait = Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX));
-            let credit = self.late_by.min(Duration::from_nanos(wait.as_nanos() / 2));
-            self.late_by = self.late_by.saturating_sub(credit);
-            self.next_departure += wait.saturating_sub(credit);
+            let credit = self.pacer.late_by.min(Duration::from_nanos(wait.as_nanos() / 2));
+            self.pacer.late_by = self.pacer.late_by.saturating_sub(credit);
+            self.pacer.next_departure += wait.saturating_sub(credit);
         }
     }
 
@@ -534,10 +496,10 @@ impl Core {
 
     /// The SYN, if it is due.
     pub fn syn(&mut self, now: Instant) -> Option<Segment> {
-        if !self.syn_due {
+        if !self.due.syn {
             return None;
         }
-        self.syn_due = false;
+        self.due.syn = false;
         self.last_sent = now;
         self.set_retransmission_timer(now);
         // An ECN-setup SYN (RFC 3168 §6.1.1).
@@ -550,7 +512,7 @@ impl Core {
     pub fn lose_all(&mut self, recent: Instant) {
         let pipe = self.scoreboard.pipe();
         self.scoreboard.time_out(recent, self.config.forget_on_timeout);
-        self.probed = None;
+        self.tail.probed = None;
         self.phase = Phase::Loss;
         let lost = self.rates.as_mut().map_or(0, |rates| {
             rates.on_lost(pipe.saturating_sub(self.scoreboard.pipe()));

@@ -78,7 +78,7 @@ impl Sender {
             State::Closed => {}
             State::SynSent => stack.on_handshake(core, now, segment, is_syn),
             // A repeated SYN/ACK: our ACK of the first did not arrive (RFC 9293 §3.10.7.4).
-            State::Established if is_syn => core.ack_due = true,
+            State::Established if is_syn => core.due.ack = true,
             State::Established if segment.ack > core.snd_nxt => core.stats.invalid_acks += 1,
             State::Established if segment.ack < core.snd_una => {} // overtaken by a later one
             State::Established => {
@@ -109,7 +109,7 @@ impl Sender {
     /// Says how many segments of the connection wait in the host's own queue. Linux 3.x sends
     /// nothing again while too many do.
     pub fn set_in_host(&mut self, segments: u64) {
-        self.core.in_host = segments;
+        self.core.host.waiting = segments;
     }
 
     /// Returns the next segment to send, if there is one, and runs the timers that are due at
@@ -137,7 +137,7 @@ impl Sender {
     /// range. Nothing has changed then.
     pub fn set_parameter(&mut self, parameter: &'static str, value: Value) -> Result<(), ConfigError> {
         self.core.controller.set(parameter, value)?;
-        self.core.pace = self.core.controller.pacing().rate;
+        self.core.pacer.rate = self.core.controller.pacing().rate;
         Ok(())
     }
 }
@@ -234,7 +234,7 @@ impl Sender {
     /// Bytes per second at which segments leave, if they are paced.
     #[must_use]
     pub const fn pacing_rate(&self) -> Option<u64> {
-        self.core.pace
+        self.core.pacer.rate
     }
 
     /// The congestion controller.

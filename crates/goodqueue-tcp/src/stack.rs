@@ -184,7 +184,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         let _ = now;
         core.stats.syn_retransmits += 1;
         core.rtt.back_off();
-        core.syn_due = true;
+        core.due.syn = true;
     }
 
     /// The retransmission timer ran out (RFC 5681 §3.1, RFC 6298 §5.4 to §5.6, RFC 6675 §5.1).
@@ -195,7 +195,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         self.reduce_at_timeout(core, now, first);
         core.duplicate_acks = 0;
         core.limited = 0;
-        core.front_due = Self::RESENDS_AT_TIMEOUT;
+        core.due.front = Self::RESENDS_AT_TIMEOUT;
         core.rtt.back_off();
         core.set_retransmission_timer(now);
     }
@@ -236,18 +236,18 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         if core.state != State::Established {
             return core.syn(now).or_else(|| self.transmit_unanswered(core, now));
         }
-        if core.ack_due {
+        if core.due.ack {
             return core.due_ack(now);
         }
-        if core.refused {
+        if core.host.refused {
             return None;
         }
-        if core.front_due {
-            core.front_due = false;
+        if core.due.front {
+            core.due.front = false;
             // A timeout after which nothing may be sent counts all the same, and backs off. The
             // next ACK or timeout tries again.
             if !core.may_resend() {
-                core.refused = true;
+                core.host.refused = true;
                 return None;
             }
             if let Some((position, record)) = core.scoreboard.front() {
@@ -266,7 +266,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
     /// Returns the next segment that the windows allow (NextSeg, RFC 6675 §4).
     #[inline]
     fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
-        if let Some(new) = core.tail_due {
+        if let Some(new) = core.tail.due {
             return self.send_tail_probe(core, now, new);
         }
         let pipe = core.scoreboard.pipe();
@@ -301,7 +301,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         }
         loop {
             let segment = self.new_data(core, now, pipe);
-            if segment.is_some() || !core.is_buffered || !core.write_more() {
+            if segment.is_some() || !core.buffer.is_limited || !core.write_more() {
                 return segment;
             }
         }
@@ -338,32 +338,32 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
             self.note_use(core, pipe, true);
             return None;
         }
-        let usable = core.window_edge.saturating_sub(core.snd_nxt);
+        let usable = core.offered.edge.saturating_sub(core.snd_nxt);
         if payload > usable {
             // A part of a segment leaves only if it is half of the largest window that the receiver
             // ever offered (RFC 9293 §3.8.6.2.1).
-            let worthwhile = usable > 0 && usable >= core.max_window / 2;
-            if !worthwhile && !core.probe_due {
+            let worthwhile = usable > 0 && usable >= core.offered.most / 2;
+            if !worthwhile && !core.persist.probe_due {
                 return self.wait_for_window(core, now, pipe);
             }
-            core.probe_due = false;
+            core.persist.probe_due = false;
             if usable == 0 {
                 return Some(core.window_probe(now));
             }
             payload = usable;
         }
-        if core.config.bursts && core.burst == 0 {
-            if core.awaits_ack {
+        if core.config.bursts && core.burst.left == 0 {
+            if core.burst.awaits_ack {
                 return None;
             }
             let burst = core.begin_burst(now, cwnd - pipe, usable);
             if burst != Burst::Begins {
-                core.awaits_ack = burst == Burst::Waits;
-                self.note_use(core, pipe, core.awaits_ack);
+                core.burst.awaits_ack = burst == Burst::Waits;
+                self.note_use(core, pipe, core.burst.awaits_ack);
                 return None;
             }
         }
-        core.probe_due = false;
+        core.persist.probe_due = false;
         Some(self.send_new(core, now, payload))
     }
 
@@ -388,10 +388,10 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         if let Some((position, record)) = core.scoreboard.next_hole() {
             return Some(self.retransmit(core, now, position, record));
         }
-        if core.rescued {
+        if core.recovery.rescued {
             return None;
         }
-        core.rescued = true;
+        core.recovery.rescued = true;
         let (position, record) = core.scoreboard.rescue()?;
         Some(self.retransmit(core, now, position, record))
     }
@@ -399,7 +399,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
     /// Sends the tail loss probe that is due.
     #[cold]
     fn send_tail_probe(&mut self, core: &mut Core, now: Instant, new: bool) -> Option<Segment> {
-        core.tail_due = None;
+        core.tail.due = None;
         let segment = if new {
             let payload = core.next_payload();
             self.send_new(core, now, payload)
@@ -409,7 +409,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
             self.probe_again(core, now, position, record)
         };
         if !new || Self::PROBES_ONE_AT_A_TIME {
-            core.probed = Some((core.snd_nxt, !new));
+            core.tail.probed = Some((core.snd_nxt, !new));
         }
         // RFC 8985 §7.3: the timeout counts from the probe.
         core.purpose = Purpose::Timeout;
@@ -506,17 +506,17 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
 /// Does what the timer was set for.
 pub fn run_timer<S: Stack>(stack: &mut S, core: &mut Core, now: Instant) {
     core.timer = None;
-    core.awaits_ack = false;
-    core.refused = false;
+    core.burst.awaits_ack = false;
+    core.host.refused = false;
     let purpose = core::mem::replace(&mut core.purpose, Purpose::Timeout);
     if purpose != Purpose::Timeout && stack.on_other_timer(core, now, purpose) {
         return;
     }
     if core.state == State::SynSent {
         stack.on_syn_timeout(core, now);
-    } else if core.persisting {
+    } else if core.persist.is_on {
         core.rtt.back_off();
-        core.probe_due = true;
+        core.persist.probe_due = true;
     } else if !core.scoreboard.is_empty() {
         stack.time_out(core, now);
     }

@@ -101,8 +101,11 @@ pub struct KnownSource(&'static Maker);
 struct Maker {
     kind: Kind,
     is_one_way: bool,
-    new: fn(OwnFlow, &Settings) -> Result<Box<dyn OwnSource>, ConfigError>,
+    new: New,
 }
+
+/// A function that makes a source.
+type New = fn(OwnFlow, &Settings) -> Result<Box<dyn OwnSource>, ConfigError>;
 
 impl KnownSource {
     /// Returns the source `S`.

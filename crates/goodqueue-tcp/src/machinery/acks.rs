@@ -14,9 +14,9 @@ impl Core {
     #[inline]
     pub fn note_ack(&mut self, segment: &Segment) {
         self.stats.acks += 1;
-        self.awaits_ack = false;
-        self.refused = false;
-        self.refused_alone = false;
+        self.burst.awaits_ack = false;
+        self.host.refused = false;
+        self.host.refused_alone = false;
         self.ts_recent = segment.ts_val;
     }
 
@@ -28,10 +28,10 @@ impl Core {
         }
         self.state = State::Established;
         self.snd_una = FIRST_BYTE;
-        self.window_edge = self.window_edge.max(FIRST_BYTE + u64::from(segment.window));
-        self.max_window = u64::from(segment.window);
+        self.offered.edge = self.offered.edge.max(FIRST_BYTE + u64::from(segment.window));
+        self.offered.most = u64::from(segment.window);
         self.timer = None;
-        self.ack_due = true;
+        self.due.ack = true;
         // ECE alone accepts ECN (RFC 3168 §6.1.1).
         self.ecn =
             self.config.ecn && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
@@ -62,24 +62,24 @@ impl Core {
     /// segment is the oldest.
     #[inline]
     pub fn note_progress(&mut self) {
-        if let Some(buffer) = &mut self.plain_buffer {
+        if let Some(buffer) = &mut self.buffer.plain {
             buffer.on_acknowledged();
         }
         self.duplicate_acks = 0;
         self.limited = 0;
-        self.front_due = false;
+        self.due.front = false;
     }
 
     /// Takes the receiver's window from an ACK. Returns true if it is as before.
     #[inline]
     pub fn take_window(&mut self, segment: &Segment) -> bool {
         let edge = segment.ack + u64::from(segment.window);
-        let same_window = edge == self.window_edge;
+        let same_window = edge == self.offered.edge;
         if !same_window {
-            self.window_edge = edge;
-            self.max_window = self.max_window.max(u64::from(segment.window));
+            self.offered.edge = edge;
+            self.offered.most = self.offered.most.max(u64::from(segment.window));
         }
-        if self.persisting {
+        if self.persist.is_on {
             self.on_window_told(edge);
         }
         same_window
@@ -87,16 +87,16 @@ impl Core {
 
     /// Lets the receiver's window grow, never shrink (ns-2's agents).
     pub fn widen_window(&mut self, segment: &Segment) {
-        self.window_edge = self.window_edge.max(segment.ack + u64::from(segment.window));
-        self.max_window = self.max_window.max(u64::from(segment.window));
+        self.offered.edge = self.offered.edge.max(segment.ack + u64::from(segment.window));
+        self.offered.most = self.offered.most.max(u64::from(segment.window));
     }
 
     /// An answer to a window probe, perhaps.
     #[cold]
     fn on_window_told(&mut self, edge: u64) {
         let usable = edge.saturating_sub(self.snd_nxt);
-        if usable > 0 && usable >= self.mss.min(self.max_window / 2) {
-            self.persisting = false;
+        if usable > 0 && usable >= self.mss.min(self.offered.most / 2) {
+            self.persist.is_on = false;
             self.timer = None;
             self.rtt.clear_back_off();
         }
@@ -133,7 +133,7 @@ impl Core {
         let (start, end) = blocks.next()?;
         let within_second = blocks.next().is_some_and(|second| second.0 <= start && end <= second.1);
         // The byte of a window probe is a duplicate by intent.
-        let is_reported = start < end && (end <= segment.ack || within_second) && !self.persisting;
+        let is_reported = start < end && (end <= segment.ack || within_second) && !self.persist.is_on;
         is_reported.then_some(start)
     }
 
@@ -166,7 +166,7 @@ impl Core {
             lost: news.newly_lost,
             pipe: self.scoreboard.pipe(),
             pipe_before: news.pipe_before,
-            until_departure: self.next_departure.since(now),
+            until_departure: self.pacer.next_departure.since(now),
             rtt: news.rtt,
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
             min_rtt: if min_rtt == Duration::MAX { Duration::ZERO } else { min_rtt },
@@ -183,7 +183,7 @@ impl Core {
         self.controller.on_feedback(&feedback, &mut window);
         self.cwnd = window.cwnd.max(self.mss);
         self.ssthresh = window.ssthresh;
-        self.pace = self.controller.pacing().rate;
+        self.pacer.rate = self.controller.pacing().rate;
     }
 
     /// RFC 6298 §5.2 and §5.3; in recovery without SACK the first partial ACK only (RFC 6582 §3.2
@@ -192,7 +192,7 @@ impl Core {
     pub fn restart_timer(&mut self, now: Instant) {
         if self.scoreboard.is_empty() {
             self.timer = None;
-        } else if self.config.sack || self.phase != Phase::Recovery || self.first_partial {
+        } else if self.config.sack || self.phase != Phase::Recovery || self.recovery.first_partial {
             self.set_retransmission_timer(now);
         }
     }

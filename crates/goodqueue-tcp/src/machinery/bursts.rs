@@ -31,7 +31,7 @@ impl Core {
     /// and `usable` of the receiver's open.
     #[inline]
     pub(crate) fn begin_burst(&mut self, now: Instant, room: u64, usable: u64) -> Burst {
-        let Some(buffer) = &mut self.send_buffer else { return Burst::Begins };
+        let Some(buffer) = &mut self.buffer.of_bursts else { return Burst::Begins };
         let Some((end, is_last)) = buffer.front() else { return Burst::Begins };
         let permission = buffer.permission();
         if permission == Permission::No {
@@ -54,9 +54,9 @@ impl Core {
         // Two bursts at least are to be out.
         let half = (self.cwnd / 2).max(self.mss);
         let segments = narrow(open.min(half) / self.mss).clamp(1, most);
-        self.burst = segments.min(narrow(left.div_ceil(self.mss)).max(1));
-        self.burst_of_several = self.burst > 1;
-        self.burst_begins = true;
+        self.burst.left = segments.min(narrow(left.div_ceil(self.mss)).max(1));
+        self.burst.of_several = self.burst.left > 1;
+        self.burst.begins = true;
         Burst::Begins
     }
 
@@ -64,13 +64,13 @@ impl Core {
     /// handed over at once.
     #[inline]
     pub fn ends_burst(&mut self) -> bool {
-        self.burst = self.burst.saturating_sub(1);
-        let last = self.burst == 0;
-        let pushed = self.send_buffer.as_mut().is_some_and(|buffer| buffer.on_sent(self.snd_nxt));
+        self.burst.left = self.burst.left.saturating_sub(1);
+        let last = self.burst.left == 0;
+        let pushed = self.buffer.of_bursts.as_mut().is_some_and(|buffer| buffer.on_sent(self.snd_nxt));
         if last {
             self.make_room(self.flight(), self.scoreboard.pipe());
         }
-        (last && self.burst_of_several) || pushed
+        (last && self.burst.of_several) || pushed
     }
 
     /// The segment at `position` is sent again, with what follows it in its burst as far as the
@@ -86,7 +86,7 @@ impl Core {
     /// network.
     fn make_room(&mut self, flight: Flight, pipe: u64) {
         let window = (pipe < self.cwnd).then_some(self.cwnd / self.mss);
-        if let Some(buffer) = &mut self.send_buffer {
+        if let Some(buffer) = &mut self.buffer.of_bursts {
             buffer.make_room(flight, window);
         }
     }
@@ -100,14 +100,14 @@ impl Core {
     /// is to be sent. Returns true if that may be.
     pub fn write_more(&mut self) -> bool {
         let flight = self.flight();
-        if let Some(buffer) = &mut self.plain_buffer {
+        if let Some(buffer) = &mut self.buffer.plain {
             return buffer.write(flight.una, flight.next.max(FIRST_BYTE), self.data_end, self.mss, self.cwnd);
         }
         self.make_room(flight, self.scoreboard.pipe());
-        let Some(buffer) = &mut self.send_buffer else { return false };
-        while buffer.write(flight, self.data_end, self.mss, self.max_window) {
+        let Some(buffer) = &mut self.buffer.of_bursts else { return false };
+        while buffer.write(flight, self.data_end, self.mss, self.offered.most) {
             if buffer.permits() {
-                self.awaits_ack = false;
+                self.burst.awaits_ack = false;
                 return true;
             }
         }
@@ -117,7 +117,7 @@ impl Core {
     /// Up to here there is something to send.
     #[inline]
     pub fn sendable(&self) -> u64 {
-        match (&self.send_buffer, &self.plain_buffer) {
+        match (&self.buffer.of_bursts, &self.buffer.plain) {
             (Some(buffer), _) => buffer.written(),
             (None, Some(buffer)) => buffer.written(),
             (None, None) => self.data_end,
@@ -140,11 +140,11 @@ impl Core {
     fn most_of_burst(&self) -> u32 {
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO).as_nanos();
         let rtt = self.rtt.min_rtt().as_nanos() / 1000;
-        let fewest = if self.pace.is_some() { self.controller.pacing().least_burst } else { LEAST };
+        let fewest = if self.pacer.rate.is_some() { self.controller.pacing().least_burst } else { LEAST };
         let window = self.cwnd.max(self.scoreboard.outstanding());
         // Whether it can be more than the least, without a division.
         let least = u64::from(LEAST + 1) * self.mss * PER_SECOND;
-        let slow = match self.pace {
+        let slow = match self.pacer.rate {
             Some(rate) => rate < least,
             None => u128::from(window) * 2_000_000_000 < u128::from(srtt) * u128::from(least),
         };
@@ -154,7 +154,8 @@ impl Core {
         let slow_start = self.cwnd < self.ssthresh / 2;
         let ratio = if slow_start { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
         let rate = self
-            .pace
+            .pacer
+            .rate
             .unwrap_or_else(|| window.saturating_mul(ratio).saturating_mul(10_000_000) / srtt.max(1));
         let shift = u32::try_from(rtt >> RTT_SHIFT).unwrap_or(u32::MAX);
         let short = MOST_BYTES.checked_shr(shift).unwrap_or(0);

@@ -47,7 +47,7 @@ impl Core {
             rates.take_back();
         }
         if self.scoreboard.is_empty() {
-            let again = core::mem::replace(&mut self.refused_alone, true);
+            let again = core::mem::replace(&mut self.host.refused_alone, true);
             let wait = if again { self.rtt.rto().min(OFFER_AGAIN) } else { self.rtt.rto() };
             self.purpose = Purpose::Timeout;
             self.set_timer(now, wait);

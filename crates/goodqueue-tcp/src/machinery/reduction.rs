@@ -47,8 +47,8 @@ impl Core {
         self.stats.fast_recoveries += 1;
         self.phase = Phase::Recovery;
         self.recovery_point = self.snd_nxt;
-        self.rescued = false;
-        self.first_partial = true;
+        self.recovery.rescued = false;
+        self.recovery.first_partial = true;
         self.limited = 0;
         if !self.config.prr {
             self.cwnd = self.ssthresh;

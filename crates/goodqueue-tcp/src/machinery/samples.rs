@@ -36,7 +36,7 @@ impl Core {
         let reported = self.take_sacks(segment, &mut news);
         self.take_other_rtts(now, segment, &mut news);
         self.count_duplicate(&news);
-        if self.probed.is_some() {
+        if self.tail.probed.is_some() {
             let plain = news.acked == 0 && news.sacked == 0;
             self.on_probe_answer(ack, plain, reported.is_some());
         }

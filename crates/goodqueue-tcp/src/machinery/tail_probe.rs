@@ -26,7 +26,7 @@ impl Core {
         wait: impl Fn(Duration, bool) -> Duration,
     ) -> bool {
         if !self.config.tail_loss_probe
-            || self.persisting
+            || self.persist.is_on
             || self.scoreboard.is_empty()
             || !matches!(self.phase, Phase::Open | Phase::Reduction)
             || self.scoreboard.sacked() > 0
@@ -51,16 +51,16 @@ impl Core {
             return;
         }
         self.timer = Some(self.timeout_of_front(now));
-        if self.probed.is_some() && one_at_a_time {
+        if self.tail.probed.is_some() && one_at_a_time {
             return;
         }
-        let fits = self.window_edge.saturating_sub(self.snd_nxt) >= self.next_payload();
+        let fits = self.offered.edge.saturating_sub(self.snd_nxt) >= self.next_payload();
         let new = self.snd_nxt < self.sendable() && fits;
-        if self.probed.is_some() && !new {
+        if self.tail.probed.is_some() && !new {
             return;
         }
         self.stats.tail_loss_probes += 1;
-        self.tail_due = Some(new);
+        self.tail.due = Some(new);
     }
 
     /// Payload of the next new segment, as far as the application has written.
@@ -71,21 +71,21 @@ impl Core {
 
     /// An ACK while the answer to a probe is awaited (RFC 8985 §7.4).
     pub fn on_probe_answer(&mut self, ack: u64, is_plain_duplicate: bool, duplicate_reported: bool) {
-        let Some((high, again)) = self.probed else { return };
+        let Some((high, again)) = self.tail.probed else { return };
         if ack < high {
             return;
         }
         if !again || duplicate_reported {
-            self.probed = None;
+            self.tail.probed = None;
         } else if ack > high {
             // The probe repaired the only loss, which was congestion as well.
-            self.probed = None;
+            self.tail.probed = None;
             if self.phase == Phase::Open {
                 self.ssthresh = self.reduced_window(self.last_sent, Signal::Loss, 0);
                 self.cwnd = self.cwnd.min(self.ssthresh);
             }
         } else if is_plain_duplicate {
-            self.probed = None;
+            self.tail.probed = None;
         }
     }
 }

@@ -123,7 +123,7 @@ impl Undoing {
                 core.scoreboard.unmark_lost();
             }
             core.phase = Phase::Open;
-            core.front_due = false;
+            core.due.front = false;
             core.timed_out_at = None;
         }
     }
@@ -207,7 +207,7 @@ impl Undoing {
     /// data may be sent.
     #[cold]
     pub fn next_step(&mut self, core: &Core, pipe: u64) -> NextStep {
-        let usable = core.window_edge.saturating_sub(core.snd_nxt);
+        let usable = core.offered.edge.saturating_sub(core.snd_nxt);
         let payload = core.next_payload();
         if payload > 0 && payload <= usable && pipe + payload <= core.cwnd {
             return NextStep::Send(payload);

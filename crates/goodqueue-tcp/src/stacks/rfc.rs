@@ -108,7 +108,7 @@ impl Stack for Rfc {
         let mut news = core.news_of(segment);
         take(core, now, segment, &mut news);
         let was_in_recovery = core.phase == Phase::Recovery;
-        if core.probed.is_some() {
+        if core.tail.probed.is_some() {
             let duplicate_reported = core.stats.spurious > spurious_before;
             core.on_probe_answer(ack, news.acked == 0 && news.sacked == 0, duplicate_reported);
         }
@@ -181,9 +181,9 @@ fn enter_recovery(core: &mut Core, now: Instant, news: &News) {
     }
     core.phase = Phase::Recovery;
     core.recovery_point = core.snd_nxt;
-    core.front_due = true;
-    core.rescued = false;
-    core.first_partial = true;
+    core.due.front = true;
+    core.recovery.rescued = false;
+    core.recovery.first_partial = true;
     core.limited = 0;
     core.scoreboard.mark_front_lost();
     if !core.config.sack {
@@ -204,7 +204,7 @@ fn recover(core: &mut Core, ack: u64, news: &News) {
         Phase::Loss if is_over => core.phase = Phase::Open,
         Phase::Recovery if is_over => {
             core.phase = Phase::Open;
-            core.front_due = false;
+            core.due.front = false;
             core.cwnd = if core.config.sack {
                 core.ssthresh
             } else {
@@ -225,9 +225,9 @@ fn inflate_or_deflate(core: &mut Core, news: &News) {
         if news.acked >= core.mss {
             core.cwnd += core.mss;
         }
-        core.first_partial = false;
+        core.recovery.first_partial = false;
         core.scoreboard.mark_front_lost();
-        core.front_due = true;
+        core.due.front = true;
     } else if news.duplicate {
         core.cwnd += core.mss;
     }

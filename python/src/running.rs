@@ -5,9 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Watch, execute};
-use goodqueue_scenario::runs::Jobs;
-use goodqueue_scenario::store::{Damaged, Store};
+use goodqueue_scenario::run::{RunSpec, Runs};
+use goodqueue_scenario::session::{Session, Watch};
 use pyo3::prelude::*;
 
 use crate::aqm::{self, Factories};
@@ -22,26 +21,22 @@ pub(crate) struct Told<'p, 'py> {
     pub(crate) all: usize,
 }
 
-/// Simulates `jobs` on `threads` threads (0: one for each processor), and returns their results;
-/// `None` for one that did not finish. Ctrl-C, an exception in `progress` or in an AQM stops all.
+/// Makes the runs of `session`, and returns their results; `None` for one that did not finish. Ctrl-C, an exception in `progress` or in an AQM stops all.
 pub(crate) fn simulate(
     py: Python<'_>,
-    jobs: &(impl Jobs + ?Sized),
-    (threads, store): (usize, Option<&Store>),
+    session: &Session<impl Runs>,
     aqms: &Factories,
     told: &Told<'_, '_>,
 ) -> (Vec<Option<Run>>, PyResult<()>) {
-    if jobs.count() == 0 {
+    if session.count() == 0 {
         return (Vec::new(), Ok(()));
     }
     let seen = Seen {
-        jobs,
         aqms,
         finished: AtomicUsize::new(0),
         cancelled: AtomicBool::new(false),
         failure: Mutex::new(None),
         spoilt: Mutex::new(Vec::new()),
-        damaged: Mutex::new(Vec::new()),
     };
     let tell = || {
         told.progress.map_or(Ok(()), |progress| {
@@ -49,8 +44,8 @@ pub(crate) fn simulate(
         })
     };
     let mut interruption = Ok(());
-    let measured = std::thread::scope(|scope| {
-        let simulation = scope.spawn(|| execute::<Run>(jobs, threads, store, &seen));
+    let finished = std::thread::scope(|scope| {
+        let simulation = scope.spawn(|| session.run(&seen));
         while !simulation.is_finished() {
             py.detach(|| std::thread::park_timeout(PAUSE));
             interruption = py.check_signals().and_then(|()| tell());
@@ -61,17 +56,16 @@ pub(crate) fn simulate(
         }
         py.detach(|| simulation.join())
     });
-    let mut measured = match measured {
-        Ok(Ok(measured)) => measured,
+    let finished = match finished {
+        Ok(Ok(finished)) => finished,
         Ok(Err(error)) => return (Vec::new(), Err(of_store(&error))),
         Err(panic) => return (Vec::new(), Err(of_panic(&*panic))),
     };
+    let mut measured = finished.all;
     for spoilt in seen.spoilt.into_inner().unwrap_or_else(PoisonError::into_inner) {
         measured[spoilt] = None;
     }
-    let mut damaged = seen.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
-    damaged.sort();
-    for file in damaged {
+    for file in finished.damaged {
         let warned = warn(py, &format!("a stored run is damaged, so it is simulated again: {file}"));
         // An error if the caller turned warnings into exceptions.
         if interruption.is_ok() {
@@ -91,8 +85,7 @@ pub(crate) fn simulate(
 }
 
 /// What Python reads and writes while the threads simulate.
-struct Seen<'s, J: ?Sized> {
-    jobs: &'s J,
+struct Seen<'s> {
     aqms: &'s Factories,
     finished: AtomicUsize,
     cancelled: AtomicBool,
@@ -100,11 +93,9 @@ struct Seen<'s, J: ?Sized> {
     failure: Mutex<Option<PyErr>>,
     /// Runs that ended although their AQM had failed.
     spoilt: Mutex<Vec<usize>>,
-    /// Files of the store that could not be used.
-    damaged: Mutex<Vec<String>>,
 }
 
-impl<J: Jobs + ?Sized> Seen<'_, J> {
+impl Seen<'_> {
     /// Stops all runs if an AQM of this thread's run has failed. Returns true if so.
     fn look_for_failure(&self) -> bool {
         if self.aqms.is_empty() {
@@ -117,26 +108,22 @@ impl<J: Jobs + ?Sized> Seen<'_, J> {
     }
 }
 
-impl<J: Jobs + ?Sized> Watch for Seen<'_, J> {
-    fn started(&self, number: usize) {
-        if let (false, Ok(job)) = (self.aqms.is_empty(), self.jobs.job(number)) {
-            let point = job.labels.sweep.iter().map(|(key, value)| format!(", {key} = {value}"));
+impl Watch for Seen<'_> {
+    fn started(&self, _: usize, run: &RunSpec) {
+        if !self.aqms.is_empty() {
+            let point = run.labels.sweep.iter().map(|(key, value)| format!(", {key} = {value}"));
             let point: String = point.collect();
-            let run = format!("the run with `{}`, seed {}{point}", job.labels.qdisc, job.config.seed);
-            aqm::begin(self.aqms, run);
+            let name = format!("the run with `{}`, seed {}{point}", run.labels.qdisc, run.config.seed);
+            aqm::begin(self.aqms, name);
         }
     }
 
-    fn finished(&self, number: usize, _: bool) {
+    fn finished(&self, number: usize, _: &Run, _: bool) {
         if self.look_for_failure() {
             // The AQM failed after the last look: this result is not that of the AQM.
             self.spoilt.lock().unwrap_or_else(PoisonError::into_inner).push(number);
         }
         self.finished.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn damaged(&self, _: usize, file: &Damaged) {
-        self.damaged.lock().unwrap_or_else(PoisonError::into_inner).push(file.to_string());
     }
 
     fn is_cancelled(&self) -> bool {

@@ -2,12 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use goodqueue::Duration;
 use goodqueue_scenario::library;
-use goodqueue_scenario::run::series::Steps;
-use goodqueue_scenario::runs::{Jobs as _, Runs};
-use goodqueue_scenario::scenario::{Document, Names, Overrides, Quantity};
-use goodqueue_scenario::sweep::Sweep;
+use goodqueue_scenario::run::Runs as _;
+use goodqueue_scenario::scenario::{Document, Overrides, Quantity};
+use goodqueue_scenario::session::{Outline, Session};
 use goodqueue_tc::diagnostic::Diagnostic;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
@@ -185,14 +183,12 @@ impl Scenario {
 
     /// Returns the number of runs: sweep points times disciplines times seeds. Checks the scenario.
     fn count(&self) -> PyResult<usize> {
-        Ok(self.runs(Steps::Given(None))?.count())
+        Ok(self.session()?.count())
     }
 
     /// Returns the resolved scenario as JSON.
     fn to_json(&self) -> PyResult<String> {
-        let runs = self.runs(Steps::Given(None))?;
-        let first = runs.scenario().map_err(|error| raised(&error))?;
-        Ok(runs.to_json(&first).to_string())
+        Ok(self.session()?.to_json().to_string())
     }
 }
 
@@ -214,16 +210,14 @@ impl Scenario {
         Ok(Self { document, changes, aqms })
     }
 
-    /// Returns the step of time series that the scenario itself has.
-    pub(crate) fn series(&self) -> PyResult<Option<Duration>> {
-        let first = || Sweep::new(&self.document, &Names::default())?.point(0);
-        guarded(|| first().map(|point| point.1.output.series).map_err(|error| raised(&error)))
+    /// Returns the scenario with its first point resolved.
+    pub(crate) fn outline(&self) -> PyResult<Outline> {
+        guarded(|| Outline::new(&self.document).map_err(|error| raised(&error)))
     }
 
-    /// Returns the runs of the scenario, with these time series.
-    pub(crate) fn runs(&self, steps: Steps) -> PyResult<Runs<'static>> {
-        let runs = || Runs::with(Sweep::new(&self.document, &Names::default())?, steps);
-        guarded(|| runs().map_err(|error| raised(&error)))
+    /// Returns all runs, without time series.
+    fn session(&self) -> PyResult<Session> {
+        guarded(|| Session::new(&self.document).map_err(|error| raised(&error)))
     }
 }
 

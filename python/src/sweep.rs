@@ -6,21 +6,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use goodqueue::random::mix_64;
 use goodqueue_cli::stores::open_objects;
-use goodqueue_scenario::claim;
-use goodqueue_scenario::export::packets;
 use goodqueue_scenario::results::Run;
+use goodqueue_scenario::run::Runs as _;
 use goodqueue_scenario::run::series::Steps;
-use goodqueue_scenario::run::{keep, results};
-use goodqueue_scenario::runs::{Jobs as _, Runs};
 use goodqueue_scenario::series_step;
-use goodqueue_scenario::shard::{Part, known_runs};
+use goodqueue_scenario::session::Session;
 use goodqueue_scenario::store::{Found, Named, Store, this_program};
 use goodqueue_tc::diagnostic::Diagnostic;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::aqm::Factories;
-use crate::errors::{Error, of_store, raised};
+use crate::errors::{Error, guarded, of_store, raised};
 use crate::results::Results;
 use crate::running;
 use crate::scenario::Scenario;
@@ -28,9 +25,8 @@ use crate::scenario::Scenario;
 /// The runs of a scenario with their results, as far as they are known.
 #[pyclass(frozen, module = "goodqueue")]
 pub(crate) struct Sweep {
-    runs: Runs<'static>,
+    session: Session,
     aqms: Factories,
-    store: Option<Store>,
     found: Mutex<Vec<Option<Run>>>,
     /// Files with the packets of all runs.
     #[pyo3(get)]
@@ -53,53 +49,48 @@ impl Sweep {
         claimed: bool,
         read: bool,
     ) -> PyResult<Self> {
-        let step = match series {
+        let given = match series {
             Some(text) => {
                 Some(series_step::parse(text).map_err(|error| raised(&error.in_argument("series", text)))?)
             }
-            None => scenario.series()?,
+            None => None,
         };
-        let steps = match (step, &store) {
+        let outline = scenario.outline()?;
+        let steps = match (given.or(outline.scenario().output.series), &store) {
             (step, None) => Steps::Given(step),
             (None, Some(_)) => Steps::Unasked,
             (asked, Some(_)) => Steps::Kept { asked, are_needed: false },
         };
-        let mut runs = scenario.runs(steps)?;
+        let mut session = guarded(|| outline.session(steps).map_err(|error| raised(&error)))?;
         // The store of another process may keep the results, which would miss them otherwise.
-        runs.keep_tc_stats();
+        session.keep_tc_stats();
         let files = match &packets {
-            Some(target) => packets::request(target, &mut runs)
+            Some(target) => session
+                .write_packets(target)
                 .map_err(|error| raised(&error.in_argument("packets", &target.display().to_string())))?,
             None => Vec::new(),
         };
-        let opened = |folder: PathBuf| -> Result<Store, Diagnostic> {
-            let named = folder.to_str().map_or_else(|| Ok(Named::Folder(folder.clone())), Named::parse)?;
-            let store = match named {
-                Named::Objects(url) => open_objects(&url, BUILD)?,
-                Named::Folder(folder) => Store::open(&folder.join("runs"))?,
-            };
-            if claimed {
-                claim::claim(&store, &runs)?
-            } else {
-                claim::check(&store, &runs)?
-            }
-            Ok(store)
-        };
-        let read = || -> Result<(Option<Store>, Vec<Option<Run>>), Diagnostic> {
-            let store = store.map(opened).transpose()?;
-            let found = match store.as_ref().filter(|_| read) {
-                Some(store) => known_runs(&runs, store)?.into_iter().map(Found::whole).collect(),
-                None => (0..runs.count()).map(|_| None).collect(),
-            };
-            Ok((store, found))
-        };
-        let (store, found) = py.detach(read).map_err(|error| of_store(&error))?;
-        Ok(Self { runs, aqms: scenario.aqms.clone(), store, found: Mutex::new(found), packets: files })
+        let (session, found) = py
+            .detach(|| -> Result<(Session, Vec<Option<Run>>), Diagnostic> {
+                match store.map(open_store).transpose()? {
+                    Some(store) if claimed => session.share_in(store)?,
+                    Some(store) => session.keep_in(store)?,
+                    None => {}
+                }
+                let found = if read {
+                    session.known()?.into_iter().map(Found::whole).collect()
+                } else {
+                    (0..session.count()).map(|_| None).collect()
+                };
+                Ok((session, found))
+            })
+            .map_err(|error| of_store(&error))?;
+        Ok(Self { session, aqms: scenario.aqms.clone(), found: Mutex::new(found), packets: files })
     }
 
     /// Number of runs.
     fn count(&self) -> usize {
-        self.runs.count()
+        self.session.count()
     }
 
     /// Numbers of the runs without a result.
@@ -126,7 +117,7 @@ impl Sweep {
             (Vec::new(), numbers)
         } else {
             let is_changing = |number: &usize| -> Result<bool, Diagnostic> {
-                Ok(self.runs.job(*number)?.key.contains(AQM))
+                Ok(self.session.spec(*number)?.key.contains(AQM))
             };
             let mut parts = (Vec::new(), Vec::new());
             for number in numbers {
@@ -135,11 +126,12 @@ impl Sweep {
             }
             parts
         };
-        for (numbers, store) in [(lasting, self.store.as_ref()), (changing, None)] {
-            let part = Part::of_numbers(&self.runs, numbers.clone());
+        for (numbers, is_kept) in [(lasting, true), (changing, false)] {
+            let part = self.session.part(numbers.clone()).threads(jobs);
+            let part = if is_kept { part } else { part.with_store(None) };
             let known = self.count() - self.missing().len();
             let told = running::Told { progress: progress.as_ref(), known, all: self.count() };
-            let (measured, outcome) = running::simulate(py, &part, (jobs, store), &self.aqms, &told);
+            let (measured, outcome) = running::simulate(py, &part, &self.aqms, &told);
             let mut found = self.found();
             for (number, run) in numbers.into_iter().zip(measured) {
                 found[number] = run;
@@ -154,9 +146,9 @@ impl Sweep {
     fn checksum(&self, numbers: Vec<usize>) -> PyResult<u64> {
         let mut sum = 0;
         for number in numbers {
-            let job = self.runs.job(number).map_err(|error| raised(&error))?;
+            let run = self.session.spec(number).map_err(|error| raised(&error))?;
             sum =
-                job.key.bytes().fold(mix_64(sum ^ number as u64), |sum, byte| mix_64(sum ^ u64::from(byte)));
+                run.key.bytes().fold(mix_64(sum ^ number as u64), |sum, byte| mix_64(sum ^ u64::from(byte)));
         }
         Ok(sum)
     }
@@ -178,10 +170,10 @@ impl Sweep {
                 .map_err(|error| Error::new_err(format!("these are no results of runs: {error}")))?;
             for (number, run) in numbers.into_iter().zip(runs) {
                 let Some(mut run) = run else { continue };
-                if let Some(store) = &self.store {
-                    let job = self.runs.job(number).map_err(|error| raised(&error))?;
-                    if !job.key.contains(AQM) && !store.has(&job.key).map_err(|error| of_store(&error))? {
-                        keep(&job, &mut run, store).map_err(|error| of_store(&error))?;
+                if self.session.store().is_some() {
+                    let spec = self.session.spec(number).map_err(|error| raised(&error))?;
+                    if !spec.key.contains(AQM) {
+                        self.session.keep(number, &mut run).map_err(|error| of_store(&error))?;
                     }
                 }
                 if let Some(place) = self.found().get_mut(number) {
@@ -193,10 +185,8 @@ impl Sweep {
     }
 
     /// Returns the results of all runs that have one.
-    fn results(&self) -> PyResult<Results> {
-        let first = self.runs.scenario().map_err(|error| raised(&error))?;
-        let runs = self.found().iter().flatten().cloned().collect();
-        Ok(Results::new(results(self.runs.to_json(&first), runs)))
+    fn results(&self) -> Results {
+        Results::new(self.session.results(self.found().iter().flatten().cloned().collect()))
     }
 }
 
@@ -204,6 +194,15 @@ impl Sweep {
     fn found(&self) -> MutexGuard<'_, Vec<Option<Run>>> {
         // Each place is whole, even after a panic.
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Opens the store in a folder, or at a URL.
+fn open_store(folder: PathBuf) -> Result<Store, Diagnostic> {
+    let named = folder.to_str().map_or_else(|| Ok(Named::Folder(folder.clone())), Named::parse)?;
+    match named {
+        Named::Objects(url) => open_objects(&url, BUILD),
+        Named::Folder(folder) => Store::open(&folder.join("runs")),
     }
 }
 

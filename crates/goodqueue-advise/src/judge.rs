@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use goodqueue::{Duration, Instant};
-use goodqueue_scenario::run::Watch;
+use goodqueue_scenario::session::Watch;
 use goodqueue_sim::{Config, SoFar, Traffic};
 
 use crate::known::{BLOCK_S, Blocks};

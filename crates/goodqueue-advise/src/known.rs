@@ -1,6 +1,6 @@
 //! When the values of a load are known well enough.
 
-use goodqueue_scenario::summary::Estimate;
+use goodqueue_scenario::results::Estimate;
 
 /// Values of one run in blocks of [`BLOCK_S`] seconds, without the warm-up.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use goodqueue_advise::{Question, advise};
-//! use goodqueue_scenario::run::Unwatched;
+//! use goodqueue_scenario::session::Unwatched;
 //!
 //! let mut question = Question::new("4mbit/1mbit", "cable")?;
 //! question.effort.seeds = 1;

@@ -1,11 +1,11 @@
 //! What a caller hears while advice is searched.
 
-use goodqueue_scenario::run::{Unwatched, Watch};
+use goodqueue_scenario::session::{Unwatched, Watch};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Observes a search, and may cancel it. Of [`Watch`] only the question whether to stop is asked:
-/// the search has no fixed number of jobs.
+/// the search has no fixed number of runs.
 pub trait Observe: Watch {
     /// There is a first answer: the usual setting of such a line, after a short simulation.
     fn first(&self, answer: &First) {

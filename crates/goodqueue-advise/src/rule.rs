@@ -1,6 +1,6 @@
 //! The rule by which a run ends, and by which no further seed is needed.
 
-use goodqueue_scenario::summary::Estimate;
+use goodqueue_scenario::results::Estimate;
 
 use crate::known::{BLOCK_S, Blocks, Known};
 

@@ -1,13 +1,13 @@
 //! Runs of several scenarios side by side.
 
-use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use goodqueue::Duration;
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Job, Watch, execute, jobs};
+use goodqueue_scenario::run::{RunSpec, runs_of};
 use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::session::{Progress, Session, Watch, side_by_side};
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
@@ -35,11 +35,10 @@ impl Simulator<'_> {
     ) -> Result<Option<Vec<Run>>, Diagnostic> {
         let mut all = Vec::new();
         for document in documents {
-            all.extend(jobs_of(document, None)?);
+            all.extend(of_document(document, None)?);
         }
-        let watch = Counting { observer: self.observer, part, jobs: all.len(), done: AtomicUsize::new(0) };
-        let runs = execute::<Run>(&all, self.threads, None, &watch)?;
-        Ok(runs.into_iter().collect())
+        let watch = PartOfSearch { observer: self.observer, part };
+        Ok(Session::of(all).threads(self.threads).run(&watch)?.whole())
     }
 
     /// Runs the one run of a scenario on this thread until the rule ends it. `earlier`: runs of the
@@ -51,11 +50,11 @@ impl Simulator<'_> {
         earlier: &[Blocks],
         rule: Rule,
     ) -> Result<Option<(Run, Seen)>, Diagnostic> {
-        let mut jobs = jobs_of(document, series)?;
-        jobs.truncate(1);
-        let Some(job) = jobs.first() else { return Ok(None) };
-        let judge = Judge::new(&job.config, earlier, rule, self.observer);
-        let run = execute::<Run>(&jobs, 1, None, &judge)?.into_iter().next().flatten();
+        let mut runs = of_document(document, series)?;
+        runs.truncate(1);
+        let Some(config) = runs.first().map(|run| run.config.clone()) else { return Ok(None) };
+        let judge = Judge::new(&config, earlier, rule, self.observer);
+        let run = Session::of(runs).threads(1).run(&judge)?.runs().pop();
         Ok(run.map(|run| (run, judge.into_seen())))
     }
 
@@ -69,68 +68,47 @@ impl Simulator<'_> {
         work: impl Fn(&mut T) -> Result<bool, Diagnostic> + Sync,
     ) -> Result<Option<Vec<T>>, Diagnostic> {
         let count = items.len();
-        let watch = Counting { observer: self.observer, part, jobs: count, done: AtomicUsize::new(0) };
-        let waiting = Mutex::new(items.into_iter().enumerate());
-        let finished = Mutex::new(Vec::with_capacity(count));
-        let take_turns = || {
-            loop {
-                let next = locked(&waiting).next();
-                let Some((number, mut item)) = next else { break };
-                let result = work(&mut item);
-                let goes_on = matches!(result, Ok(true));
-                locked(&finished).push((number, result.map(|goes_on| goes_on.then_some(item))));
-                if !goes_on {
-                    break;
-                }
-                watch.finished(number, false);
+        let watch = PartOfSearch { observer: self.observer, part };
+        let finished = AtomicUsize::new(0);
+        let waiting: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+        let one = |number: usize| {
+            let taken = waiting[number].lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some(mut item) = taken.filter(|_| !self.observer.is_cancelled()) else { return Ok(None) };
+            if !work(&mut item)? {
+                return Ok(None);
             }
+            let done = finished.fetch_add(1, Ordering::Relaxed) + 1;
+            #[expect(clippy::cast_precision_loss, reason = "a few items")]
+            watch.came(done as f64 / count as f64);
+            Ok(Some(item))
         };
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let threads = if self.threads == 0 { processors } else { self.threads };
-        if threads.min(count) <= 1 {
-            // On this thread: a browser has no others.
-            take_turns();
-        } else {
-            std::thread::scope(|scope| {
-                for _ in 0..threads.min(count) {
-                    scope.spawn(take_turns);
-                }
-            });
-        }
-        let mut finished = finished.into_inner().unwrap_or_else(PoisonError::into_inner);
-        finished.sort_by_key(|(number, _)| *number);
-        let items: Option<Vec<T>> =
-            finished.into_iter().map(|(_, result)| result).collect::<Result<_, Diagnostic>>()?;
-        Ok(items.filter(|items| items.len() == count))
+        Ok(side_by_side(count, self.threads, one)?.into_iter().collect())
     }
 }
 
 /// Returns the runs of a scenario.
-fn jobs_of(document: &Document, series: Option<Duration>) -> Result<Vec<Job>, Diagnostic> {
-    jobs(&[Sweep::new(document, &Names::default())?.point(0)?], series)
+fn of_document(document: &Document, series: Option<Duration>) -> Result<Vec<RunSpec>, Diagnostic> {
+    runs_of(&[Sweep::new(document, &Names::default())?.point(0)?], series)
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Tells the observer which share of the jobs has finished.
-struct Counting<'o> {
+/// Tells the observer which share of a part of the search is done.
+struct PartOfSearch<'o> {
     observer: &'o dyn Observe,
     part: [f64; 2],
-    jobs: usize,
-    done: AtomicUsize,
 }
 
-impl Watch for Counting<'_> {
+impl PartOfSearch<'_> {
+    fn came(&self, share: f64) {
+        self.observer.came(self.part[0] + (self.part[1] - self.part[0]) * share);
+    }
+}
+
+impl Watch for PartOfSearch<'_> {
     fn is_cancelled(&self) -> bool {
         self.observer.is_cancelled()
     }
 
-    fn finished(&self, _: usize, _: bool) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        #[expect(clippy::cast_precision_loss, reason = "a few jobs")]
-        let share = done as f64 / self.jobs.max(1) as f64;
-        self.observer.came(self.part[0] + (self.part[1] - self.part[0]) * share);
+    fn progressed(&self, progress: Progress) {
+        self.came(progress.share());
     }
 }

@@ -1,8 +1,8 @@
 //! The verification of a setting: other seeds and other traffic than the search had.
 
 use goodqueue_scenario::results::{Results, Run};
-use goodqueue_scenario::run::results;
 use goodqueue_scenario::scenario::Names;
+use goodqueue_scenario::summary::results;
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 

@@ -7,9 +7,9 @@ use std::path::Path;
 use goodqueue::Duration;
 use goodqueue_advise::{Advice, Measurement, Question, advise, html, kind, read_flent, words};
 use goodqueue_scenario::export::{Contents, Format};
-use goodqueue_scenario::run::Unwatched;
-use goodqueue_scenario::runs::Runs;
+use goodqueue_scenario::run::series::Steps;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
+use goodqueue_scenario::session::{Outline, Unwatched};
 use goodqueue_scenario::sweep::Sweep;
 
 fn asked(rates: &str, link: &str) -> Question {
@@ -106,11 +106,9 @@ fn a_measurement_by_flent_gives_pings_and_rates() {
         ..Overrides::default()
     };
     document.apply(&overrides).unwrap();
-    let runs = Runs::new(Sweep::new(&document, &Names::default()).unwrap(), Some(Duration::from_millis(200)))
-        .unwrap();
-    let measured = goodqueue_scenario::run::execute(&runs, 0, None, &Unwatched).unwrap();
-    let scenario = runs.to_json(&runs.scenario().unwrap());
-    let results = goodqueue_scenario::run::results(scenario, measured.into_iter().flatten().collect());
+    let series = Steps::Given(Some(Duration::from_millis(200)));
+    let session = Outline::new(&document).unwrap().session(series).unwrap();
+    let results = session.results(session.run(&Unwatched).unwrap().runs());
     let mut file = Vec::new();
     let to_memory = &mut |_: &Path, _, contents: &mut Contents<'_>| {
         contents(&mut file).expect("memory");

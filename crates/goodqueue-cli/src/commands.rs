@@ -25,6 +25,7 @@ pub(crate) mod top;
 pub(crate) mod validate;
 
 use goodqueue::Disciplines;
+use goodqueue_scenario::scenario::signed;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::messages;
@@ -56,13 +57,4 @@ fn remark_on<'l>(option: &str, lines: impl IntoIterator<Item = &'l String>, disc
             messages::remark(&about.in_argument(option, line));
         }
     }
-}
-
-/// Accepts values that begin with a minus, so that the parsers of rates and times can explain what
-/// is wrong with them. Refuses an option name, which means that the value was forgotten.
-fn signed(text: &str) -> Result<String, String> {
-    if text.starts_with("--") {
-        return Err(format!("its value is missing: `{text}` is the next option"));
-    }
-    Ok(text.to_owned())
 }

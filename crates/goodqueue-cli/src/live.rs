@@ -2,8 +2,8 @@
 
 pub(crate) mod answers;
 pub(crate) mod clerk;
-pub(crate) mod jobs;
 pub(crate) mod record;
+pub(crate) mod runs;
 pub(crate) mod voice;
 
 use std::collections::BTreeMap;

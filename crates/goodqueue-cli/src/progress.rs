@@ -2,12 +2,11 @@
 
 mod minutes;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Once};
 use std::time::Duration;
 
-use goodqueue_scenario::run::Watch;
-use goodqueue_scenario::store::Damaged;
+use goodqueue_scenario::session::{self, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 #[cfg(unix)]
 use signal_hook::consts::SIGHUP;
@@ -18,18 +17,10 @@ pub(crate) use self::minutes::in_words;
 use self::minutes::{Minutes, remaining};
 use crate::messages::{self, is_quiet, note};
 
-/// Shows the progress of jobs.
+/// Shows the progress of runs.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Thousandths of each job that the bar has counted.
-    told: Vec<AtomicU64>,
-    stored: AtomicU64,
-    repeated: AtomicU64,
-    /// Files of the store that cannot be used.
-    damaged: Mutex<Vec<String>>,
-    finished: AtomicU64,
-    /// Thousandths that were simulated: those of stored runs took no time.
-    simulated: AtomicU64,
+    runs: usize,
     minutes: Minutes,
     /// Standard error is a file or a pipe, in which a bar would be unreadable.
     is_written: bool,
@@ -47,31 +38,20 @@ impl Progress {
         self.bar.suspend(print);
     }
 
-    /// Creates a bar for this number of jobs. It appears only on a terminal, and only after half a
+    /// Creates a bar for this number of runs. It appears only on a terminal, and only after half a
     /// second. Elsewhere the remaining time is printed once a minute.
-    pub(crate) fn new(jobs: usize, timing: bool) -> Self {
+    pub(crate) fn new(runs: usize, timing: bool) -> Self {
         // A command may show several bars, but signals are handled once.
         static WATCHED: Once = Once::new();
         WATCHED.call_once(watch_signals);
-        let bar = ProgressBar::with_draw_target(Some(jobs as u64 * JOB), ProgressDrawTarget::hidden());
+        let units = runs as u64 * session::Progress::OF_A_RUN;
+        let bar = ProgressBar::with_draw_target(Some(units), ProgressDrawTarget::hidden());
         bar.set_style(
             ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {elapsed} elapsed, {eta} left")
                 .unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
-        bar.set_message(format!("{jobs} runs"));
-        let told = (0..jobs).map(|_| AtomicU64::new(0)).collect();
-        Self {
-            bar,
-            told,
-            stored: AtomicU64::new(0),
-            repeated: AtomicU64::new(0),
-            damaged: Mutex::default(),
-            finished: AtomicU64::new(0),
-            simulated: AtomicU64::new(0),
-            minutes: Minutes::default(),
-            is_written: !messages::are_on_a_terminal(),
-            timing,
-        }
+        bar.set_message(format!("{runs} runs"));
+        Self { bar, runs, minutes: Minutes::default(), is_written: !messages::are_on_a_terminal(), timing }
     }
 
     /// Removes the bar.
@@ -84,69 +64,28 @@ impl Progress {
         SIGNAL.load(Ordering::SeqCst) != 0
     }
 
-    /// Returns the number of runs that had been finished before.
-    pub(crate) fn stored(&self) -> u64 {
-        self.stored.load(Ordering::Relaxed)
+    fn tell_remaining(&self, progress: session::Progress) {
+        let left = self.bar.length().unwrap_or(0).saturating_sub(progress.done);
+        let time = remaining(self.bar.elapsed(), progress.simulated, left);
+        let time =
+            time.map_or_else(|| "an unknown time".to_owned(), |time| format!("about {}", in_words(time)));
+        note(format_args!("{} of {} runs finished, {time} left", progress.finished, self.runs));
     }
+}
 
-    /// Returns the number of stored runs that are simulated again.
-    pub(crate) fn repeated(&self) -> u64 {
-        self.repeated.load(Ordering::Relaxed)
-    }
-
-    /// Returns the files of damaged runs, which were simulated again.
-    pub(crate) fn damaged(&self) -> Vec<String> {
-        std::mem::take(&mut *self.damaged.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn tell(&self, job: usize, thousandths: u64, stored: bool) {
-        if let Some(told) = self.told.get(job) {
-            let before = told.swap(thousandths, Ordering::Relaxed);
-            self.bar.inc(thousandths.saturating_sub(before));
-            if !stored {
-                self.simulated.fetch_add(thousandths.saturating_sub(before), Ordering::Relaxed);
-            }
-        }
+impl Watch for Progress {
+    fn progressed(&self, progress: session::Progress) {
+        self.bar.set_position(progress.done);
         if is_quiet() {
             return;
         }
         if self.is_written {
             if self.minutes.has_passed(self.bar.elapsed()) {
-                self.tell_remaining();
+                self.tell_remaining(progress);
             }
         } else if self.bar.is_hidden() && self.bar.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-    }
-
-    fn tell_remaining(&self) {
-        let left = self.bar.length().unwrap_or(0).saturating_sub(self.bar.position());
-        let time = remaining(self.bar.elapsed(), self.simulated.load(Ordering::Relaxed), left);
-        let time =
-            time.map_or_else(|| "an unknown time".to_owned(), |time| format!("about {}", in_words(time)));
-        let finished = self.finished.load(Ordering::Relaxed);
-        note(format_args!("{finished} of {} runs finished, {time} left", self.told.len()));
-    }
-}
-
-impl Watch for Progress {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fraction of a thousand")]
-    fn advanced(&self, job: usize, fraction: f64) {
-        self.tell(job, (fraction.clamp(0.0, 1.0) * JOB as f64) as u64, false);
-    }
-
-    fn finished(&self, job: usize, stored: bool) {
-        self.stored.fetch_add(u64::from(stored), Ordering::Relaxed);
-        self.finished.fetch_add(1, Ordering::Relaxed);
-        self.tell(job, JOB, stored);
-    }
-
-    fn repeated(&self, _: usize) {
-        self.repeated.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn damaged(&self, _: usize, file: &Damaged) {
-        self.damaged.lock().unwrap_or_else(PoisonError::into_inner).push(file.to_string());
     }
 
     fn is_cancelled(&self) -> bool {
@@ -194,9 +133,6 @@ fn is_ignored(_: i32) -> bool {
 const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 #[cfg(not(unix))]
 const ENDING: [i32; 2] = [SIGINT, SIGTERM];
-
-/// Units of the bar per job.
-const JOB: u64 = 1000;
 
 /// Time before the bar appears.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -1,7 +1,7 @@
 //! The progress of a search for advice.
 
 use goodqueue_advise::{First, Observe, first_words};
-use goodqueue_scenario::run::Watch;
+use goodqueue_scenario::session::{self, Watch};
 
 use crate::messages::note;
 use crate::progress::Progress;
@@ -35,6 +35,17 @@ impl Observe for SearchProgress {
     }
 
     fn came(&self, fraction: f64) {
-        self.0.advanced(0, fraction);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a fraction of a thousand"
+        )]
+        let done = (fraction.clamp(0.0, 1.0) * 1000.0) as u64;
+        self.0.progressed(session::Progress {
+            runs: 1,
+            done,
+            simulated: done,
+            ..session::Progress::default()
+        });
     }
 }

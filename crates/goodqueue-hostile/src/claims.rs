@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use goodqueue::Duration;
+use goodqueue_papers::report::{PaperResults, papers_html};
 use goodqueue_papers::reproduce::expression::{Expression, checks};
 use goodqueue_papers::reproduce::{Claim, Effort, Paper, Plan};
-use goodqueue_report::{PaperResults, papers_html};
-use goodqueue_scenario::run::Unwatched;
 use goodqueue_scenario::scenario::Scenario;
+use goodqueue_scenario::session::Unwatched;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 /// Reads an expression, a check and a `claims.toml`. Either an error explains what is wrong, or the

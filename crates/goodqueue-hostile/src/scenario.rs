@@ -53,14 +53,14 @@ fn run_a_little(mut scenario: Scenario) {
     scenario.duration = scenario.duration.min(Duration::from_secs(1));
     scenario.warmup = scenario.warmup.min(Duration::from_nanos(scenario.duration.as_nanos() / 2));
     let step = Some(Duration::from_millis(100));
-    let jobs = match run::jobs(&[(BTreeMap::new(), scenario)], step) {
-        Ok(jobs) => jobs,
+    let runs = match run::runs_of(&[(BTreeMap::new(), scenario)], step) {
+        Ok(runs) => runs,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    for job in jobs {
+    for run in runs {
         let mut patience = Patience::default();
-        match Run::new(&job.config).and_then(|run| run.to_end(|_| true, Some(&mut patience))) {
-            Ok(outcome) => drop(measure::run(job.labels.clone(), &job.config, &outcome)),
+        match Run::new(&run.config).and_then(|run| run.to_end(|_| true, Some(&mut patience))) {
+            Ok(outcome) => drop(measure::run(run.labels.clone(), &run.config, &outcome)),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }

@@ -1,7 +1,7 @@
 //! Files of verdicts, as written by `goodqueue reproduce --json`.
 
+use goodqueue_papers::report::{PaperResults, papers_html};
 use goodqueue_papers::reproduce::{ClaimResult, scores, verdicts as file};
-use goodqueue_report::{PaperResults, papers_html};
 
 /// Reads a file of verdicts. Either an error explains what is wrong with it, or it has a score, can
 /// be shown, and is written as it was read.

@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 
 use cpu_time::ProcessTime;
 use goodqueue_papers::reproduce::{Effort, Plan, papers};
-use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Unwatched, execute};
-use goodqueue_scenario::runs::Jobs;
+use goodqueue_scenario::run::{RunSpec, Runs};
+use goodqueue_scenario::session::{Session, Unwatched};
 use goodqueue_tc::diagnostic::Diagnostic;
 
 /// Every n-th run of a paper.
@@ -19,13 +18,13 @@ struct Sample<'p> {
     step: usize,
 }
 
-impl Jobs for Sample<'_> {
+impl Runs for Sample<'_> {
     fn count(&self) -> usize {
         self.of.count().div_ceil(self.step)
     }
 
-    fn job(&self, number: usize) -> Result<std::borrow::Cow<'_, goodqueue_scenario::run::Job>, Diagnostic> {
-        self.of.job(number * self.step)
+    fn spec(&self, number: usize) -> Result<std::borrow::Cow<'_, RunSpec>, Diagnostic> {
+        self.of.spec(number * self.step)
     }
 }
 
@@ -38,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let step = (of.count() / wanted.max(1)).max(1) | 1;
         let sample = Sample { of, step };
         let begin = ProcessTime::now();
-        let runs: Vec<Option<Run>> = execute(&sample, 0, None, &Unwatched)?;
+        let runs = Session::of(&sample).run(&Unwatched)?.runs();
         let share = runs.len() as f64 / sample.of.count() as f64;
         let measured = begin.elapsed().as_secs_f64() / share;
         println!(

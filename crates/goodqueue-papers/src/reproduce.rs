@@ -32,9 +32,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use goodqueue::Duration;
-use goodqueue_scenario::run::{Job, PointRuns, Wanted, Watch, execute};
-use goodqueue_scenario::runs::{Jobs, no_run};
+use goodqueue_scenario::run::{PointRuns, RunSpec, Runs, Wanted, no_run};
 use goodqueue_scenario::scenario::Scenario;
+use goodqueue_scenario::session::{Session, Watch};
 use goodqueue_scenario::store::Store;
 use goodqueue_scenario::sweep::MAX_RUNS;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -122,7 +122,7 @@ impl<'p> Plan<'p> {
                 .help("ask for fewer claims, vary fewer values, or lower `seeds`"));
         }
         // Seeds differ in nothing that could be refused.
-        runs.job(0)?;
+        runs.spec(0)?;
         for number in begin..end {
             let label = runs.label(number - begin).to_owned();
             let cell = Cell { label, experiment: experiment.name.clone() };
@@ -162,10 +162,10 @@ impl<'p> Plan<'p> {
         store: Option<&Store>,
         watch: &dyn Watch,
     ) -> Result<Option<Evidence<'p>>, Diagnostic> {
-        let runs: Vec<Option<DetailedRun>> = execute(self, threads, store, watch)?;
+        let session = Session::of(self).threads(threads).with_store(store.cloned());
+        let Some(runs) = session.run_as::<DetailedRun>(watch)?.whole() else { return Ok(None) };
         let mut trees = Vec::new();
         for run in runs {
-            let Some(run) = run else { return Ok(None) };
             let value = serde_json::to_value(&run);
             let value = value.map_err(|error| Diagnostic::new(format!("a result is not JSON: {error}")))?;
             trees.push(Rc::new(Tree::new(&value)));
@@ -200,7 +200,7 @@ impl<'p> Plan<'p> {
         let in_order = self.paper.experiments.iter().filter(has).flat_map(|experiment| {
             let cells = self.cells.iter().filter(|(cell, _)| cell.experiment == experiment.name);
             let mut cells: Vec<(usize, &Cell)> =
-                cells.map(|(cell, (_, jobs))| (jobs.first().copied().unwrap_or(0), cell)).collect();
+                cells.map(|(cell, (_, runs))| (runs.first().copied().unwrap_or(0), cell)).collect();
             cells.sort();
             cells.into_iter().map(|(_, cell)| cell)
         });
@@ -231,19 +231,19 @@ impl<'p> Plan<'p> {
     }
 }
 
-impl Jobs for Plan<'_> {
+impl Runs for Plan<'_> {
     fn count(&self) -> usize {
         self.runs()
     }
 
-    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic> {
+    fn spec(&self, number: usize) -> Result<Cow<'_, RunSpec>, Diagnostic> {
         let index = self.scenarios.partition_point(|(end, ..)| *end <= number);
         let (_, runs, details) = self.scenarios.get(index).ok_or_else(|| no_run(number))?;
         let begin = index.checked_sub(1).map_or(0, |before| self.scenarios[before].0);
-        let mut job = runs.job(number - begin)?;
-        job.key.push_str(&format!(" | details {details:?}"));
-        job.wanted = details.clone();
-        Ok(Cow::Owned(job))
+        let mut run = runs.spec(number - begin)?;
+        run.key.push_str(&format!(" | details {details:?}"));
+        run.wanted = details.clone();
+        Ok(Cow::Owned(run))
     }
 }
 

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use goodqueue_scenario::metrics::SOJOURN;
+use goodqueue_scenario::results::Band;
 use goodqueue_scenario::results::{PerDirection, QueueSeries, Run, Series};
 use goodqueue_scenario::scenario::Direction;
-use goodqueue_scenario::summary::series::{Band, pings_per_step};
+use goodqueue_scenario::summary::series::pings_per_step;
 use serde::Serialize;
 
 use crate::ellipse::{self, Ellipse};

@@ -2,7 +2,7 @@
 //! the terminal and for the page.
 
 use goodqueue_scenario::metrics::{Column, Group};
-use goodqueue_scenario::summary::{Aggregate, Difference, Estimate};
+use goodqueue_scenario::results::{Aggregate, Difference, Estimate};
 
 /// A table of differences.
 pub(crate) struct Differences<'g> {

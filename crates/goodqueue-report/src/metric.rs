@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use goodqueue_scenario::metrics::{Better, Digits, Group, Metric, SOJOURN_IN, Table, catalogue};
 use goodqueue_scenario::results::Run;
+use goodqueue_scenario::results::{Estimate, median_apart};
 use goodqueue_scenario::scenario::Direction;
-use goodqueue_scenario::summary::{Estimate, median_apart};
 
 use crate::escape::clip;
 use crate::group::Grouped;

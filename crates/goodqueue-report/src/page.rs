@@ -1,7 +1,7 @@
 //! The page as a whole: `assets/report.html` with its blanks filled in.
 
+use goodqueue_scenario::results::Aggregate;
 use goodqueue_scenario::results::{Results, Run};
-use goodqueue_scenario::summary::Aggregate;
 use goodqueue_scenario::{elsewhere, shared};
 use serde::Serialize;
 

@@ -6,9 +6,9 @@ mod pairs;
 use std::fmt::Write as _;
 
 use goodqueue_scenario::metrics::{Better, Digits, LOSSES, PACKETS, SOJOURN, SOJOURN_IN, Table};
+use goodqueue_scenario::results::Aggregate;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::scenario::Direction;
-use goodqueue_scenario::summary::Aggregate;
 
 use crate::escape::{clip, html};
 use crate::grade::Grades;

@@ -8,7 +8,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::runs::Runs;
+use crate::run::ScenarioRuns;
 use crate::store::Store;
 
 /// What all shards of a sweep have in common.
@@ -28,7 +28,7 @@ struct Claim {
 ///
 /// # Errors
 /// The store belongs to another sweep or was begun by another program, or it cannot be written.
-pub fn claim(store: &Store, runs: &Runs<'_>) -> Result<(), Diagnostic> {
+pub fn claim(store: &Store, runs: &ScenarioRuns<'_>) -> Result<(), Diagnostic> {
     if !is_own(store, runs)? {
         let text =
             serde_json::to_vec_pretty(&Claim::of(store, runs)).map_err(|error| store.unwritable(&error))?;
@@ -44,12 +44,12 @@ pub fn claim(store: &Store, runs: &Runs<'_>) -> Result<(), Diagnostic> {
 ///
 /// # Errors
 /// The store belongs to another sweep, or was begun by another program.
-pub fn check(store: &Store, runs: &Runs<'_>) -> Result<(), Diagnostic> {
+pub fn check(store: &Store, runs: &ScenarioRuns<'_>) -> Result<(), Diagnostic> {
     is_own(store, runs).map(drop)
 }
 
 /// True if the store is that of this sweep, false if it is that of none.
-fn is_own(store: &Store, runs: &Runs<'_>) -> Result<bool, Diagnostic> {
+fn is_own(store: &Store, runs: &ScenarioRuns<'_>) -> Result<bool, Diagnostic> {
     let place = store.place();
     let text = match place.read(FILE, LARGEST) {
         Ok(Some(text)) => text,
@@ -69,7 +69,7 @@ fn is_own(store: &Store, runs: &Runs<'_>) -> Result<bool, Diagnostic> {
 }
 
 impl Claim {
-    fn of(store: &Store, runs: &Runs<'_>) -> Self {
+    fn of(store: &Store, runs: &ScenarioRuns<'_>) -> Self {
         Self {
             goodqueue: env!("CARGO_PKG_VERSION").to_owned(),
             program: format!("{:016x}", store.program()),
@@ -135,9 +135,9 @@ mod tests {
     use crate::scenario::{Document, Names};
     use crate::sweep::Sweep;
 
-    fn runs(text: &str) -> Runs<'static> {
+    fn runs(text: &str) -> ScenarioRuns<'static> {
         let document = Document::parse("load.toml", text, Path::new("")).unwrap();
-        Runs::new(Sweep::new(&document, &Names::default()).unwrap(), None).unwrap()
+        ScenarioRuns::new(Sweep::new(&document, &Names::default()).unwrap(), None).unwrap()
     }
 
     const SWEEP: &str = "duration = \"1s\"\nqdiscs = \"pfifo\"\n[sweep]\n\"link.up\" = [\"1mbit\"]";

@@ -24,7 +24,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use self::names::{FLENT_END, Label, names, names_of, without_parquet};
 use crate::files::Existing;
 use crate::results::Results;
-use crate::runs::Runs;
+use crate::run::ScenarioRuns;
 
 /// A format, known by the name of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,7 +97,7 @@ impl Format {
     ///
     /// # Errors
     /// A run that cannot be made.
-    pub fn names(self, path: &Path, runs: &Runs<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
+    pub fn names(self, path: &Path, runs: &ScenarioRuns<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
         match self {
             Self::Flent => names_of(path, FLENT_END, runs),
             Self::Parquet(_) | Self::Csv(_) => Ok(vec![path.to_owned()]),

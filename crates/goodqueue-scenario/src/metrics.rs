@@ -4,7 +4,7 @@
 //! terminal, the report, the means over seeds, exports of runs and the documentation iterate over
 //! the catalogue. A new metric is one entry in a file of this folder. If the runs do not hold its
 //! data yet, [`measure`](crate::measure) measures it first. Exports of time series iterate over
-//! those in [`series`].
+//! those in [`time_series`](crate::results::time_series).
 
 mod catalogue;
 mod columns;
@@ -13,7 +13,6 @@ mod everywhere;
 mod losses;
 mod metric;
 mod page;
-pub mod series;
 mod traffic;
 mod varying;
 

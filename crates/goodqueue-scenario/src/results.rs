@@ -8,18 +8,20 @@ mod link;
 mod probes;
 mod run;
 mod series;
+mod summary;
+pub mod time_series;
 mod wifi;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::statistics::Summary;
-use crate::summary::Aggregate;
+pub use crate::statistics::{Estimate, Summary, median_apart, student_t};
 pub use flow::{FlowLosses, FlowPackets, FlowResult, GroupResult, Transfers};
 pub use link::{HopResult, LinkResult, MeanMax, Packets, PerDirection, SpikeResult};
 pub use probes::{LossPattern, Probes, VideoResult, VoipResult, WebProbe};
 pub use run::{Bottleneck, Engine, Fairness, GroupFairness, Run, SharedQueue};
 pub use series::{FlowSeries, Quantiles, QueueSeries, Series};
+pub use summary::{Aggregate, Band, Difference, FlowMeans, MeanSeries, QueueMeans};
 pub use wifi::{RadioResult, StationResult, WifiQueueResult, WifiResult};
 
 /// All runs of a scenario.

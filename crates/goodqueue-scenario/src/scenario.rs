@@ -343,6 +343,8 @@ pub use hops::{Hop, HopQdisc, Side};
 pub use link::{BottleneckLink, LinkEnd, LinkRate};
 pub use names::Names;
 pub use overrides::Overrides;
+#[cfg(feature = "clap")]
+pub use overrides::signed;
 pub use quantity::Quantity;
 pub use resolved::{Flow, Output, Scenario};
 pub use tcp::{Tcp, Tuning};

@@ -38,7 +38,7 @@ const MOST_POINTS: u64 = 1_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::jobs;
+    use crate::run::runs_of;
     use crate::scenario::{Document, Names};
     use crate::sweep::expand;
 
@@ -58,8 +58,8 @@ mod tests {
     #[test]
     fn no_caller_gets_a_run_with_such_a_step() {
         let points = expand(&Document::default(), &Names::default()).unwrap();
-        let refused = jobs(&points, Some(Duration::from_nanos(1))).unwrap_err().to_string();
+        let refused = runs_of(&points, Some(Duration::from_nanos(1))).unwrap_err().to_string();
         assert!(refused.starts_with("`series`: a time series in steps of 1ns over 60s"), "{refused}");
-        assert!(jobs(&points, Some(Duration::from_millis(1))).is_ok());
+        assert!(runs_of(&points, Some(Duration::from_millis(1))).is_ok());
     }
 }

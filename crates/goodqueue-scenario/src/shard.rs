@@ -2,17 +2,13 @@
 //!
 //! A hash of a run's swept values, discipline and seed selects its shard. A run therefore stays in
 //! its shard when values, disciplines or seeds are added to the sweep. All shards keep their runs
-//! in one [`Store`], from which [`stored_runs`] returns them as if one command had made them.
-
-use std::borrow::Cow;
+//! in one [`Store`](crate::store::Store), from which a session returns them as if one command had
+//! made them.
 
 use goodqueue::random::mix_64;
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 
-use crate::results::Run;
-use crate::run::{Job, in_order, stored};
-use crate::runs::{Jobs, Runs, no_run};
-use crate::store::{Found, Store};
+use crate::run::RunSpec;
 
 /// A part of the runs of a sweep: the i-th of n.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,10 +42,10 @@ impl Shard {
         Ok(Self { index: narrow(index), count: narrow(count) })
     }
 
-    /// True if the run with this identity is in this shard.
+    /// True if the run is in this shard.
     #[must_use]
-    pub fn has(&self, identity: u64) -> bool {
-        identity % u64::from(self.count) == u64::from(self.index - 1)
+    pub fn has(&self, run: &RunSpec) -> bool {
+        identity(run) % u64::from(self.count) == u64::from(self.index - 1)
     }
 }
 
@@ -59,99 +55,9 @@ impl std::fmt::Display for Shard {
     }
 }
 
-/// The runs of a shard.
-#[derive(Debug)]
-pub struct Part<'r> {
-    runs: &'r Runs<'r>,
-    /// Their numbers among all runs.
-    numbers: Vec<usize>,
-}
-
-impl<'r> Part<'r> {
-    /// Returns the runs that are in this shard.
-    ///
-    /// # Errors
-    /// A point that does not resolve any more.
-    pub fn new(runs: &'r Runs<'r>, shard: Shard) -> Result<Self, Diagnostic> {
-        let mut numbers = Vec::new();
-        for number in 0..runs.count() {
-            if shard.has(identity(&*runs.job(number)?)) {
-                numbers.push(number);
-            }
-        }
-        Ok(Self { runs, numbers })
-    }
-}
-
-impl<'r> Part<'r> {
-    /// Returns the runs with these numbers.
-    #[must_use]
-    pub const fn of_numbers(runs: &'r Runs<'r>, numbers: Vec<usize>) -> Self {
-        Self { runs, numbers }
-    }
-}
-
-impl Jobs for Part<'_> {
-    fn count(&self) -> usize {
-        self.numbers.len()
-    }
-
-    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic> {
-        self.runs.job(*self.numbers.get(number).ok_or_else(|| no_run(number))?)
-    }
-}
-
-/// Returns the stored results of all runs.
-///
-/// # Errors
-/// Runs are missing or damaged.
-pub fn stored_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Run>, Diagnostic> {
-    let all = known_runs(runs, store)?;
-    if let Some(file) = all.iter().find_map(Found::damage) {
-        let damaged = all.iter().filter_map(Found::damage).count();
-        return Err(Diagnostic::new(format!(
-            "{damaged} of {} runs in the store are damaged; the first of them is {file}",
-            all.len()
-        ))
-        .help("run the shards again, which replaces damaged runs, or omit `--merge` to simulate them here"));
-    }
-    let missing = all.iter().filter(|run| matches!(run, Found::Absent)).count();
-    if let Some(first) = all.iter().position(|run| matches!(run, Found::Absent)) {
-        let labels = &runs.job(first)?.labels;
-        let point: String = labels.sweep.iter().map(|(key, value)| format!(", {key} = {value}")).collect();
-        let seed = runs.job(first)?.config.seed;
-        return Err(Diagnostic::new(format!(
-            "{missing} of {} runs are not in the store `{}`; the first of them is {}, seed {seed}{point}",
-            all.len(),
-            store.place().shown(),
-            labels.qdisc
-        ))
-        .allowed("a store with all runs of the sweep, made by this program")
-        .help("run the other shards first, or omit `--merge` to simulate the missing runs here"));
-    }
-    Ok(all.into_iter().filter_map(Found::whole).collect())
-}
-
-/// Returns what the store has of each run.
-///
-/// # Errors
-/// A point that does not resolve any more, or a store that cannot be reached.
-pub fn known_runs(runs: &Runs<'_>, store: &Store) -> Result<Vec<Found<Run>>, Diagnostic> {
-    let load = |number: usize| -> Result<Found<Run>, Diagnostic> { stored(&*runs.job(number)?, store) };
-    let all = || in_order(runs.count(), load);
-    if !store.place().is_remote() {
-        return all();
-    }
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(READERS)
-        .build()
-        .map_err(|error| Diagnostic::new(format!("threads cannot be started: {error}")))?;
-    pool.install(all)
-}
-
 /// Returns a hash of the swept values, the discipline and the seed of a run.
-fn identity(job: &Job) -> u64 {
-    let Job { labels, config, .. } = job;
+fn identity(run: &RunSpec) -> u64 {
+    let RunSpec { labels, config, .. } = run;
     let text = serde_json::json!([labels.sweep, labels.qdisc, config.seed]).to_string();
     text.bytes().fold(0x7368_6172_645F_5F21, |hash, byte| mix_64(hash ^ u64::from(byte)))
 }
@@ -163,27 +69,26 @@ fn number(text: &str) -> Option<u64> {
 }
 
 const MOST_SHARDS: u64 = 100_000;
-/// Threads that read from a remote place. They wait for its answers most of the time.
-const READERS: usize = 32;
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::scenario::{Document, Names};
-    use crate::sweep::Sweep;
+    use crate::run::Runs as _;
+    use crate::scenario::Document;
+    use crate::session::Session;
 
-    fn runs(sweep: &str) -> Runs<'static> {
+    fn session(sweep: &str) -> Session {
         let text = format!("qdiscs = [\"pfifo\", \"codel\"]\nduration = \"1s\"\n{sweep}");
         let document = Document::parse("load.toml", &text, Path::new("")).unwrap();
-        Runs::new(Sweep::new(&document, &Names::default()).unwrap(), None).unwrap()
+        Session::new(&document).unwrap()
     }
 
-    fn shards_of(runs: &Runs<'_>, count: u32) -> Vec<u32> {
+    fn shards_of(runs: &Session, count: u32) -> Vec<u32> {
         let of = |number| {
-            let identity = identity(&runs.job(number).unwrap());
-            (1..=count).filter(|index| Shard { index: *index, count }.has(identity)).collect::<Vec<_>>()
+            let run = runs.spec(number).unwrap();
+            (1..=count).filter(|index| Shard { index: *index, count }.has(&run)).collect::<Vec<_>>()
         };
         (0..runs.count())
             .map(|number| match of(number)[..] {
@@ -195,22 +100,22 @@ mod tests {
 
     #[test]
     fn each_run_is_in_one_shard_and_shards_are_about_equal() {
-        let runs = runs("seeds = 100\n[sweep]\n\"link.rtt\" = [\"10ms\", \"20ms\"]");
+        let runs = session("seeds = 100\n[sweep]\n\"link.rtt\" = [\"10ms\", \"20ms\"]");
         let shards = shards_of(&runs, 4);
         for index in 1..=4 {
             let size = shards.iter().filter(|shard| **shard == index).count();
             assert!((70..130).contains(&size), "shard {index} of 4 has {size} of 400 runs");
-            assert_eq!(Part::new(&runs, Shard { index, count: 4 }).unwrap().count(), size);
+            assert_eq!(runs.shard(Shard { index, count: 4 }).unwrap().count(), size);
         }
     }
 
     #[test]
     fn a_run_stays_in_its_shard_when_the_sweep_grows() {
         let by_run = |sweep: &str| -> std::collections::BTreeMap<String, u32> {
-            let runs = runs(sweep);
+            let runs = session(sweep);
             let name = |number| {
-                let job = runs.job(number).unwrap();
-                format!("{:?} {} {}", job.labels.sweep, job.labels.qdisc, job.config.seed)
+                let run = runs.spec(number).unwrap();
+                format!("{:?} {} {}", run.labels.sweep, run.labels.qdisc, run.config.seed)
             };
             (0..runs.count()).map(name).zip(shards_of(&runs, 7)).collect()
         };

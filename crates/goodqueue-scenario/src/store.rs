@@ -1,6 +1,6 @@
 //! Results that are kept, one file per run, so that an interrupted sweep resumes.
 //!
-//! A run is identified by everything that determines it: the key of its job, and the program that
+//! A run is identified by everything that determines it: its key, and the program that
 //! made it. A program that was built anew may decide otherwise under the same version, so it never
 //! takes the results of another.
 //!

@@ -1,47 +1,23 @@
 //! Metrics over seeds: their means, and the differences between disciplines, with confidence
 //! intervals.
 
-mod estimate;
 mod pairs;
 pub mod series;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::pairs::Group;
-use self::series::MeanSeries;
 use crate::metrics;
-use crate::results::Run;
-pub use estimate::{Estimate, median_apart, student_t};
-pub use pairs::Difference;
+use crate::results::{Aggregate, Results, Run};
+use crate::statistics::{Estimate, median_apart};
 
-/// The metrics of one discipline at one point of the sweep, over all seeds.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Aggregate {
-    /// The discipline as given.
-    pub qdisc: String,
-    /// The swept keys and their values; absent without a sweep.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub sweep: BTreeMap<String, Value>,
-    /// Runs.
-    pub seeds: u64,
-    /// Mean and confidence interval of each metric by its path in a run, such as
-    /// `bottleneck.down.sojourn_s.p95`. Metrics of single flows are not included.
-    pub figures: BTreeMap<String, Estimate>,
-    /// Medians of the metrics whose median differs from their mean by more than 20 %; absent
-    /// without any.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub medians: BTreeMap<String, f64>,
-    /// The differences from each discipline before this one at the same point of the sweep; absent
-    /// without any.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub differences: Vec<Difference>,
-    /// Pointwise means of the time series; absent in JSON unless time series are requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub series: Option<MeanSeries>,
+/// Returns the results of the runs of a scenario, with the means over their seeds.
+#[must_use]
+pub fn results(scenario: Value, runs: Vec<Run>) -> Results {
+    let summary = over_seeds(&runs);
+    Results { goodqueue: env!("CARGO_PKG_VERSION").to_owned(), scenario, runs, summary }
 }
 
 /// Returns the means over the seeds of `runs`. The list is empty if there is only one seed.
@@ -101,7 +77,7 @@ fn aggregate(group: &Group<'_>) -> Aggregate {
             .filter_map(|(key, values)| Some((key.clone(), Estimate::of(&values)?)))
             .collect(),
         differences: Vec::new(),
-        series: MeanSeries::of(runs),
+        series: series::means(runs),
     }
 }
 

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Unwatched, execute, jobs};
+use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::session::{Session, Unwatched};
 use goodqueue_scenario::sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
@@ -36,8 +37,8 @@ fn run(folder: &Path, keys: &str) -> Result<Run, Diagnostic> {
     let json = points[0].1.to_json();
     let again = Document::from_json(&json)?.resolve(&Names::default())?;
     assert_eq!(again.to_json(), json, "the resolved scenario can be run again");
-    let runs = execute::<Run>(&jobs(&points, None)?, 1, None, &Unwatched)?;
-    Ok(runs.into_iter().flatten().next().expect("one run"))
+    let finished = Session::of(runs_of(&points, None)?).threads(1).run(&Unwatched)?;
+    Ok(finished.runs().remove(0))
 }
 
 #[test]

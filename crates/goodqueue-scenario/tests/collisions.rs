@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Unwatched, execute, jobs};
+use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::session::{Session, Unwatched};
 use goodqueue_scenario::sweep;
 
 fn run(text: &str) -> Vec<Run> {
     let document = Document::parse("load.toml", text, Path::new("")).expect("a table");
     let points = sweep::expand(&document, &Names::default()).expect("valid");
-    let jobs = jobs(&points, None).expect("valid");
-    execute::<Run>(&jobs, 2, None, &Unwatched).expect("runs").into_iter().flatten().collect()
+    let session = Session::of(runs_of(&points, None).expect("valid")).threads(2);
+    session.run(&Unwatched).expect("runs").runs()
 }
 
 /// A greedy flow of datagrams and a ping, each way through a queue of its own if the hash allows.

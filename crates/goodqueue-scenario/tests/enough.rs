@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Unwatched, Watch, execute, jobs};
+use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::session::{Session, Unwatched, Watch};
 use goodqueue_scenario::store::Store;
 use goodqueue_scenario::sweep;
 use goodqueue_sim::SoFar;
@@ -26,8 +27,9 @@ fn run(watch: &dyn Watch, duration: &str, store: Option<&Store>) -> Run {
     );
     let document = Document::parse("enough.toml", &text, Path::new("")).expect("valid");
     let points = sweep::expand(&document, &Names::default()).expect("one point");
-    let runs = execute::<Run>(&jobs(&points, None).expect("valid"), 1, store, watch).expect("runs");
-    runs.into_iter().flatten().next().expect("one run")
+    let runs = runs_of(&points, None).expect("valid");
+    let session = Session::of(runs).threads(1).with_store(store.cloned());
+    session.run(watch).expect("runs").runs().remove(0)
 }
 
 /// Behind a queue of a second, many pings and voice packets are on their way at the end.

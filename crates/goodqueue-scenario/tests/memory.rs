@@ -10,10 +10,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use goodqueue_scenario::export::{Contents, Format};
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::series::Steps;
-use goodqueue_scenario::run::{Unwatched, Watch, execute, results};
-use goodqueue_scenario::runs::{Jobs, Runs};
+use goodqueue_scenario::run::{RunSpec, Runs as _, ScenarioRuns};
 use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::session::{Session, Unwatched, Watch};
 use goodqueue_scenario::store::Store;
+use goodqueue_scenario::summary::results;
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_sim::Traffic;
 use goodqueue_sim::traffic::WebPage;
@@ -69,9 +70,9 @@ fn measured<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (result, MOST.load(Ordering::Relaxed).saturating_sub(before))
 }
 
-fn runs(text: &str, folder: &Path) -> Result<Runs<'static>, Diagnostic> {
+fn runs(text: &str, folder: &Path) -> Result<ScenarioRuns<'static>, Diagnostic> {
     let document = Document::parse("load.toml", text, folder)?;
-    Runs::new(Sweep::new(&document, &Names::default())?, None)
+    ScenarioRuns::new(Sweep::new(&document, &Names::default())?, None)
 }
 
 const MB: usize = 1_000_000;
@@ -89,7 +90,7 @@ fn a_sweep_holds_the_runs_that_are_under_way_and_not_all_of_them() {
         let runs = runs(&text, Path::new("")).expect("good");
         // Some of them from every part of the sweep.
         for number in (0..runs.count()).step_by(97) {
-            runs.job(number).expect("good");
+            runs.spec(number).expect("good");
         }
         runs.count()
     });
@@ -105,15 +106,15 @@ fn each_run_is_made_as_it_was_when_all_were_made_at_once() {
     let document = Document::parse("load.toml", text, Path::new("")).expect("TOML");
     let names = Names::default();
     let points = goodqueue_scenario::sweep::expand(&document, &names).expect("good");
-    let all = goodqueue_scenario::run::jobs(&points, None).expect("good");
+    let all = goodqueue_scenario::run::runs_of(&points, None).expect("good");
     let runs = runs(text, Path::new("")).expect("good");
     assert_eq!((runs.count(), all.len()), (16, 16));
     for (number, job) in all.iter().enumerate() {
-        let alone = runs.job(number).expect("there");
+        let alone = runs.spec(number).expect("there");
         assert_eq!((&alone.key, alone.config.seed), (&job.key, job.config.seed));
         assert_eq!((&alone.labels.qdisc, &alone.labels.sweep), (&job.labels.qdisc, &job.labels.sweep));
     }
-    assert!(runs.job(16).is_err());
+    assert!(runs.spec(16).is_err());
 }
 
 #[test]
@@ -155,7 +156,7 @@ fn time_series_that_no_memory_holds_are_refused_unless_a_store_keeps_them() {
     let with = |steps: Steps| {
         let text = "seeds = 10000\nduration = \"60s\"\n[[flows]]\ncount = 10\n";
         let document = Document::parse("load.toml", text, Path::new("")).expect("TOML");
-        Runs::with(Sweep::new(&document, &Names::default()).expect("good"), steps)
+        ScenarioRuns::with(Sweep::new(&document, &Names::default()).expect("good"), steps)
     };
     let step = goodqueue::Duration::from_millis(100);
     let refused = with(Steps::Given(Some(step))).expect_err("too much").to_string();
@@ -173,13 +174,13 @@ fn the_results_of_many_runs_take_little_memory() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::of_program(folder.path(), 1).expect("made");
     let runs = runs(text, Path::new("")).expect("good");
-    let execute = || execute::<Run>(&runs, 1, Some(&store), &Unwatched).expect("runs");
+    let session = Session::of(&runs).threads(1).with_store(Some(store));
     for (way, work) in [("simulated", true), ("stored", true), ("merged", false)] {
         let before = TAKEN.load(Ordering::Relaxed);
         let all: Vec<Run> = if work {
-            execute().into_iter().flatten().collect()
+            session.run(&Unwatched).expect("runs").runs()
         } else {
-            goodqueue_scenario::shard::stored_runs(&runs, &store).expect("all of them")
+            session.merged().expect("all of them")
         };
         let each = TAKEN.load(Ordering::Relaxed).saturating_sub(before) / all.len();
         assert_eq!(all.len(), 200);
@@ -196,8 +197,8 @@ fn an_export_holds_the_rows_of_one_run_and_not_those_of_all() {
     let text = "seeds = 1\nduration = \"10s\"\nqdiscs = \"fq_codel\"\n[[flows]]\ncount = 8\n";
     let document = Document::parse("load.toml", text, Path::new("")).expect("TOML");
     let sweep = Sweep::new(&document, &Names::default()).expect("good");
-    let jobs = Runs::new(sweep, Some(goodqueue::Duration::from_millis(10))).expect("good");
-    let run = execute::<Run>(&jobs, 1, None, &Unwatched).expect("runs").remove(0).expect("finished");
+    let runs = ScenarioRuns::new(sweep, Some(goodqueue::Duration::from_millis(10))).expect("good");
+    let run = Session::of(runs).threads(1).run(&Unwatched).expect("runs").runs().remove(0);
     let results = results(serde_json::Value::Null, vec![run; 30]);
     for name in ["x.series.csv", "x.series.parquet", "x.flent.gz"] {
         let (mut files, mut written) = (0, Counted(0));
@@ -242,7 +243,7 @@ fn a_trace_takes_the_memory_of_its_file_once_however_often_it_is_named() {
                 [sweep]\n\"tcp.iw\" = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n";
     let (count, bytes) = measured(|| {
         let runs = runs(text, folder.path()).expect("good");
-        let all: Vec<_> = (0..runs.count()).map(|number| runs.job(number).expect("good")).collect();
+        let all: Vec<_> = (0..runs.count()).map(|number| runs.spec(number).expect("good")).collect();
         all.len()
     });
     assert_eq!(count, 40);
@@ -259,7 +260,7 @@ fn a_file_is_read_once_and_all_points_see_the_same_contents() {
     let text = "link.down = { trace = \"lte.trace\" }\n[sweep]\nseed = [1, 2]\n";
     let runs = runs(text, folder.path()).expect("good");
     std::fs::write(&path, "1\n2\n9\n").expect("written");
-    let [first, last] = [0, runs.count() - 1].map(|number| runs.job(number).expect("good").into_owned());
+    let [first, last] = [0, runs.count() - 1].map(|number| runs.spec(number).expect("good").into_owned());
     assert_eq!(first.config.links[0].capacity, last.config.links[0].capacity);
 }
 
@@ -270,9 +271,9 @@ fn a_limit_that_no_memory_holds_takes_none_until_packets_come() {
                 \"bfifo limit 4294967295b\", \"fq_codel limit 16777216p memory_limit 4294967295b\"]\n";
     let (runs, bytes) = measured(|| {
         let runs = runs(text, Path::new("")).expect("good");
-        execute::<Run>(&runs, 1, None, &Unwatched).expect("runs")
+        Session::of(runs).threads(1).run(&Unwatched).expect("runs")
     });
-    assert_eq!(runs.into_iter().flatten().count(), 4);
+    assert_eq!(runs.runs().len(), 4);
     assert!(bytes < 20 * MB, "{bytes}");
 }
 
@@ -286,19 +287,19 @@ fn a_run_whose_queues_outgrow_memory_ends_with_an_error() {
         );
         let (refused, bytes) = measured(|| {
             let runs = runs(&text, Path::new("")).expect("good");
-            execute::<Run>(&runs, 1, None, &Unwatched).expect_err("too much").to_string()
+            Session::of(runs).threads(1).run(&Unwatched).expect_err("too much").to_string()
         });
         assert!(refused.contains("packets are queued or on their way"), "{refused}");
         assert!(bytes < 900 * MB, "{bytes}");
     }
 }
 
-/// Stops as soon as a job has started.
+/// Stops as soon as a run has started.
 #[derive(Default)]
 struct Impatient(AtomicUsize);
 
 impl Watch for Impatient {
-    fn started(&self, _: usize) {
+    fn started(&self, _: usize, _: &RunSpec) {
         self.0.store(1, Ordering::Relaxed);
     }
 
@@ -328,8 +329,9 @@ fn a_page_of_many_objects_is_computed_once_for_all_flows_and_points_and_not_befo
          [sweep]\n\"link.rtt\" = [\"10ms\", \"20ms\"]\n"
     );
     let runs = runs(&text, Path::new("")).expect("good");
-    let jobs: Vec<_> = (0..runs.count()).map(|number| runs.job(number).expect("good").into_owned()).collect();
-    let flows = jobs.iter().flat_map(|job| &job.config.flows);
+    let specs: Vec<_> =
+        (0..runs.count()).map(|number| runs.spec(number).expect("good").into_owned()).collect();
+    let flows = specs.iter().flat_map(|run| &run.config.flows);
     let pages: Vec<&WebPage> = flows
         .map(|flow| match &flow.traffic {
             Traffic::Web(web) => &web.page,
@@ -338,8 +340,8 @@ fn a_page_of_many_objects_is_computed_once_for_all_flows_and_points_and_not_befo
         .collect();
     assert_eq!(pages.len(), 8 * 101);
     assert!(pages.iter().all(|page| !page.is_computed()));
-    let unfinished = execute::<Run>(&runs, 1, None, &Impatient::default()).expect("no error");
-    assert!(unfinished.iter().all(Option::is_none));
+    let unfinished = Session::of(&runs).threads(1).run(&Impatient::default()).expect("no error");
+    assert!(unfinished.all.iter().all(Option::is_none));
     assert!(pages.iter().all(|page| !page.is_computed()), "the user had interrupted it before");
     let first = pages[0].objects().as_ptr();
     assert!(pages.iter().all(|page| page.is_computed() && page.objects().as_ptr() == first));

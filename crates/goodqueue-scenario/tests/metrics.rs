@@ -3,16 +3,17 @@
 use std::path::Path;
 
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Unwatched, execute, jobs};
+use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::session::{Session, Unwatched};
 use goodqueue_scenario::summary::over_seeds;
 use goodqueue_scenario::sweep;
 
 fn run(text: &str) -> Vec<Run> {
     let document = Document::parse("load.toml", text, Path::new("")).expect("a table");
     let points = sweep::expand(&document, &Names::default()).expect("valid");
-    let runs = execute::<Run>(&jobs(&points, None).expect("valid"), 1, None, &Unwatched).expect("runs");
-    runs.into_iter().flatten().collect()
+    let session = Session::of(runs_of(&points, None).expect("valid")).threads(1);
+    session.run(&Unwatched).expect("runs").runs()
 }
 
 #[test]

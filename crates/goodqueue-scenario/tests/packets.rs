@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use goodqueue_scenario::export::packets;
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Unwatched, Watch, execute};
-use goodqueue_scenario::runs::Runs;
+use goodqueue_scenario::run::ScenarioRuns;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
+use goodqueue_scenario::session::{Session, Unwatched, Watch};
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::recording::{Recording, Row};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-fn runs_of(set: &[&str]) -> Runs<'static> {
+fn runs_of(set: &[&str]) -> ScenarioRuns<'static> {
     let mut document = Document::default();
     document
         .apply(&Overrides {
@@ -26,11 +26,11 @@ fn runs_of(set: &[&str]) -> Runs<'static> {
         })
         .expect("known");
     let names = Names { cc: Some(&["cubic", "reno"]), ..Names::default() };
-    Runs::new(Sweep::new(&document, &names).expect("good"), None).expect("good")
+    ScenarioRuns::new(Sweep::new(&document, &names).expect("good"), None).expect("good")
 }
 
-fn run(runs: &Runs<'_>, watch: &dyn Watch) -> Result<Vec<Option<Run>>, Diagnostic> {
-    execute(runs, 1, None, watch)
+fn run(runs: &ScenarioRuns<'_>, watch: &dyn Watch) -> Result<Vec<Option<Run>>, Diagnostic> {
+    Session::of(runs).threads(1).run(watch).map(|finished| finished.all)
 }
 
 /// Runs the default load with ECN, its packets written to `path`.

@@ -5,15 +5,16 @@ use std::path::Path;
 
 use goodqueue_scenario::library::{SCENARIOS, load_builtin};
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::{Unwatched, execute, jobs};
+use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
+use goodqueue_scenario::session::{Session, Unwatched};
 use goodqueue_scenario::sweep::{self, Point};
 
 fn run(points: &[Point]) -> Vec<Run> {
     // The ends of a sweep are enough.
     let ends = [&points[..1], if points.len() > 1 { &points[points.len() - 1..] } else { &[] }].concat();
-    let jobs = jobs(&ends, None).expect("valid");
-    execute::<Run>(&jobs, 2, None, &Unwatched).expect("runs").into_iter().flatten().collect()
+    let session = Session::of(runs_of(&ends, None).expect("valid")).threads(2);
+    session.run(&Unwatched).expect("runs").runs()
 }
 
 fn parsed(text: &str) -> Vec<Run> {

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use goodqueue_scenario::results::{LinkResult, Run};
-use goodqueue_scenario::run::{Unwatched, execute, jobs};
+use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::session::{Session, Unwatched};
 use goodqueue_scenario::sweep;
 
 /// All runs of a scenario, with a time series.
@@ -13,8 +14,8 @@ fn run(text: &str) -> Vec<Run> {
     let document = Document::parse("load.toml", text, Path::new("")).expect("a table");
     let points = sweep::expand(&document, &Names::default()).expect("valid");
     let step = goodqueue::Duration::from_micros(1300);
-    let jobs = jobs(&points, Some(step)).expect("valid");
-    execute::<Run>(&jobs, 1, None, &Unwatched).expect("runs").into_iter().flatten().collect()
+    let session = Session::of(runs_of(&points, Some(step)).expect("valid")).threads(1);
+    session.run(&Unwatched).expect("runs").runs()
 }
 
 /// Bits sent in the time measured.

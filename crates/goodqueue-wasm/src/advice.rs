@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use goodqueue_advise::{First, FlentLine, Measurement, Observe, Question, advise, html, read_flent};
-use goodqueue_scenario::run::Watch;
+use goodqueue_scenario::session::Watch;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 use js_sys::Function;

@@ -3,7 +3,8 @@
 use goodqueue::Instant;
 use goodqueue::story::Story;
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::Job;
+use goodqueue_scenario::run::RunSpec;
+use goodqueue_scenario::session::{Measured as _, refused};
 use goodqueue_sim as sim;
 use goodqueue_sim::story::{NoStory, Which, story};
 use goodqueue_tc as tc;
@@ -11,14 +12,13 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::log::{Log, exact, nanos};
 use crate::path::Path;
-use crate::results::{measure, refused};
 
 /// Numbers for each flow in [`Column::flows`].
 pub(crate) const FLOW: usize = 5;
 
 /// A run with one discipline.
 pub(crate) struct Column {
-    job: Job,
+    run: RunSpec,
     played: sim::Run<'static>,
     log: Log,
     probes: Vec<Probe>,
@@ -35,23 +35,23 @@ struct Probe {
 }
 
 impl Column {
-    pub(crate) fn new(job: Job, path: &Path) -> Result<Self, Diagnostic> {
-        let played = sim::Run::owned(job.config.clone())
+    pub(crate) fn new(run: RunSpec, path: &Path) -> Result<Self, Diagnostic> {
+        let played = sim::Run::owned(run.config.clone())
             .map_err(|error| Diagnostic::new(error.to_string()))?
             .observed_everywhere();
-        let is_probe: Vec<bool> = job.config.flows.iter().map(|flow| flow.traffic.is_probe()).collect();
+        let is_probe: Vec<bool> = run.config.flows.iter().map(|flow| flow.traffic.is_probe()).collect();
         let probes = is_probe.iter().enumerate().filter(|(_, probe)| **probe);
         let probes = probes.map(|(flow, _)| Probe { flow, ..Probe::default() }).collect();
         let log = Log::new(path.capacity.clone(), path.hops.clone(), is_probe);
-        Ok(Self { job, played, log, probes })
+        Ok(Self { run, played, log, probes })
     }
 
-    pub(crate) const fn job(&self) -> &Job {
-        &self.job
+    pub(crate) const fn spec(&self) -> &RunSpec {
+        &self.run
     }
 
     pub(crate) fn advance(&mut self, to: Instant) -> Result<(), Diagnostic> {
-        self.played.advance(to, Some(&mut self.log)).map_err(|error| refused(&self.job, &error))
+        self.played.advance(to, Some(&mut self.log)).map_err(|error| refused(&self.run, &error))
     }
 
     pub(crate) fn now(&self) -> Instant {
@@ -87,8 +87,8 @@ impl Column {
     /// smoothed RTT in nanoseconds, retransmissions. The last four are -1 for a flow that is not a
     /// single TCP connection.
     pub(crate) fn flows(&self) -> Vec<f64> {
-        let mut values = Vec::with_capacity(FLOW * self.job.config.flows.len());
-        for flow in 0..self.job.config.flows.len() {
+        let mut values = Vec::with_capacity(FLOW * self.run.config.flows.len());
+        for flow in 0..self.run.config.flows.len() {
             values.push(exact(self.played.so_far().received(flow)));
             values.extend(self.played.so_far().sender(flow).map_or([-1.0; FLOW - 1], |sender| {
                 [sender.cwnd, sender.in_flight, sender.srtt.as_nanos(), sender.retransmits].map(exact)
@@ -99,13 +99,13 @@ impl Column {
 
     /// Returns the story of a packet whose fate is known. The run is made again up to its fate.
     pub(crate) fn story(&self, number: u64) -> Result<Story, NoStory> {
-        let lines = [0, 1].map(|direction: usize| tc::to_tc(&self.job.config.links[direction].qdisc));
-        story(&self.job.config, Which::Number(number), [&lines[0], &lines[1]])
+        let lines = [0, 1].map(|direction: usize| tc::to_tc(&self.run.config.links[direction].qdisc));
+        story(&self.run.config, Which::Number(number), [&lines[0], &lines[1]])
     }
 
     /// Ends the run and returns its metrics.
     pub(crate) fn finish(self) -> Run {
         let outcome = self.played.finish();
-        measure(&self.job, &outcome)
+        Run::measure(&self.run, &outcome)
     }
 }

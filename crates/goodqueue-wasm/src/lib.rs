@@ -20,7 +20,7 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use catalogue::Catalogue;
-pub use request::Request;
+pub use goodqueue_scenario::request::Request;
 pub use results::of as results_of;
 pub use show::Show;
 

@@ -6,7 +6,7 @@
 
 use goodqueue::Duration;
 use goodqueue_scenario::scenario::{LinkRate, Scenario, Traffic};
-use goodqueue_scenario::sweep::Sweep;
+use goodqueue_scenario::session::Outline;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 /// Most columns of a show.
@@ -25,17 +25,17 @@ const MOST_PINGS: u128 = 100_000;
 /// Where a larger scenario can be run.
 const ELSEWHERE: &str = "The command `goodqueue compare` has higher limits.";
 
-/// Returns the first point of a sweep, if a page can show it.
+/// Checks that a page can show the first point of a sweep.
 ///
 /// # Errors
-/// It does not resolve, or it is too large: the error says what is allowed and what to do.
-pub(crate) fn first_point(sweep: &Sweep<'_>) -> Result<Scenario, Diagnostic> {
-    let scenario = sweep.point(0)?.1;
+/// It is too large: the error says what is allowed and what to do.
+pub(crate) fn check(outline: &Outline) -> Result<(), Diagnostic> {
+    let scenario = outline.scenario();
     let disciplines = scenario.qdiscs.len();
     if disciplines > MOST_COLUMNS {
         return Err(too_many(format!("{disciplines} disciplines are"), &format!("1 to {MOST_COLUMNS}")));
     }
-    let runs = (sweep.count()).saturating_mul(disciplines).saturating_mul(scenario.seeds as usize);
+    let runs = (outline.sweep().count()).saturating_mul(disciplines).saturating_mul(scenario.seeds as usize);
     if runs > MOST_RUNS {
         let error = too_many(format!("{runs} runs are"), &format!("at most {MOST_RUNS}"));
         return Err(error.help(format!("sweep fewer values, or lower `seeds`. {ELSEWHERE}")));
@@ -45,8 +45,7 @@ pub(crate) fn first_point(sweep: &Sweep<'_>) -> Result<Scenario, Diagnostic> {
         let error = too_many(format!("{flows} flows are"), &format!("at most {MOST_FLOWS}"));
         return Err(error.help(format!("lower the `count` of a table in `flows`. {ELSEWHERE}")));
     }
-    of_the_time(&scenario)?;
-    Ok(scenario)
+    of_the_time(scenario)
 }
 
 /// Checks what grows with the simulated time.

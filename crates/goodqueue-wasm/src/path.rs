@@ -1,6 +1,6 @@
 //! The places of a path at which packets wait.
 
-use goodqueue_scenario::run::Job;
+use goodqueue_scenario::run::RunSpec;
 use goodqueue_scenario::scenario::Scenario;
 use goodqueue_sim::{Capacity, HopConfig, UNLIMITED};
 use serde::Serialize;
@@ -27,8 +27,8 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    pub(crate) fn of(scenario: &Scenario, job: &Job) -> Self {
-        let config = &job.config;
+    pub(crate) fn of(scenario: &Scenario, run: &RunSpec) -> Self {
+        let config = &run.config;
         let mut path = Self {
             places: vec![Place { name: None, before_the_delay: [false; 2] }],
             capacity: vec![config.links.clone().map(|link| link.capacity)],

@@ -2,8 +2,10 @@
 
 use goodqueue::Instant;
 use goodqueue::story::Story;
-use goodqueue_scenario::runs::{Jobs as _, Runs};
-use goodqueue_scenario::scenario::QdiscChoice;
+use goodqueue_scenario::request::Request;
+use goodqueue_scenario::run::Runs as _;
+use goodqueue_scenario::scenario::{Overrides, QdiscChoice};
+use goodqueue_scenario::session::Session;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Serialize;
 use wasm_bindgen::JsError;
@@ -13,7 +15,7 @@ use crate::column::Column;
 use crate::limits;
 use crate::log::nanos;
 use crate::path::{Path, Place};
-use crate::request::Request;
+use crate::request::{outline, session};
 use crate::results::written;
 
 /// The runs of a request on one clock, one column for each discipline.
@@ -21,7 +23,7 @@ use crate::results::written;
 /// Of a sweep the first point is shown, of several seeds the first one.
 #[wasm_bindgen]
 pub struct Show {
-    runs: Runs<'static>,
+    session: Session,
     columns: Vec<Column>,
     about: String,
 }
@@ -86,18 +88,19 @@ impl Show {
     /// # Errors
     /// What the command prints, or more than a page can show.
     pub fn of(request: &str) -> Result<Self, Diagnostic> {
-        let request = Request::parse(request)?;
-        let sweep = request.sweep()?;
-        let first = limits::first_point(&sweep)?;
-        let runs = Request::runs_of(sweep)?;
+        let request = Request::from_json(request)?;
+        let outline = outline(&request)?;
+        limits::check(&outline)?;
+        let session = session(outline)?;
+        let first = session.scenario();
         let (disciplines, seeds) = (first.qdiscs.len(), first.seeds as usize);
-        let path = Path::of(&first, runs.job(0)?.as_ref());
+        let path = Path::of(first, session.spec(0)?.as_ref());
         let columns: Result<Vec<Column>, Diagnostic> = (0..disciplines)
-            .map(|number| Column::new(runs.job(number * seeds)?.into_owned(), &path))
+            .map(|number| Column::new(session.spec(number * seeds)?.into_owned(), &path))
             .collect();
         let columns = columns?;
-        let about = about(&request, &runs, &columns, &path)?;
-        Ok(Self { runs, columns, about })
+        let about = about(&request, &session, &columns, &path)?;
+        Ok(Self { session, columns, about })
     }
 
     /// Plays all columns up to this time, or to the end.
@@ -125,7 +128,7 @@ impl Show {
     /// # Errors
     /// None that a user can cause.
     pub fn results(self) -> Result<String, Diagnostic> {
-        written(&self.runs, self.columns.into_iter().map(Column::finish).collect())
+        written(&self.session, self.columns.into_iter().map(Column::finish).collect())
     }
 }
 
@@ -202,25 +205,30 @@ impl Show {
     }
 }
 
-fn about(request: &Request, runs: &Runs<'_>, columns: &[Column], path: &Path) -> Result<String, Diagnostic> {
-    let Some(job) = columns.first().map(Column::job) else {
+fn about(
+    request: &Request,
+    session: &Session,
+    columns: &[Column],
+    path: &Path,
+) -> Result<String, Diagnostic> {
+    let Some(run) = columns.first().map(Column::spec) else {
         return Err(Diagnostic::new("there is no discipline to show"));
     };
-    let labels = job.labels.flows.iter().flat_map(|table| (0..table.count).map(move |_| table));
-    let scenario = runs.scenario()?;
+    let labels = run.labels.flows.iter().flat_map(|table| (0..table.count).map(move |_| table));
+    let scenario = session.scenario();
     let about = About {
-        scenario: runs.to_json(&scenario),
-        duration: job.config.duration.as_nanos(),
+        scenario: session.to_json(),
+        duration: run.config.duration.as_nanos(),
         columns: columns
             .iter()
             .zip(&scenario.qdiscs)
             .map(|(column, choice)| ColumnInfo {
-                label: &column.job().labels.qdisc,
+                label: &column.spec().labels.qdisc,
                 line: line(request, choice),
-                kinds: [0, 1].map(|direction| column.job().config.links[direction].qdisc.kind().name),
+                kinds: [0, 1].map(|direction| column.spec().config.links[direction].qdisc.kind().name),
             })
             .collect(),
-        flows: (job.config.flows.iter().zip(labels))
+        flows: (run.config.flows.iter().zip(labels))
             .map(|(flow, label)| FlowInfo {
                 kind: flow.traffic.kind(),
                 direction: flow.traffic.direction().name(),
@@ -231,7 +239,7 @@ fn about(request: &Request, runs: &Runs<'_>, columns: &[Column], path: &Path) ->
             .collect(),
         places: &path.places,
         order: &path.order,
-        is_part: columns.len() < runs.count(),
+        is_part: columns.len() < session.count(),
     };
     serde_json::to_string(&about)
         .map_err(|error| Diagnostic::new(format!("the scenario cannot be written as JSON: {error}")))
@@ -240,10 +248,10 @@ fn about(request: &Request, runs: &Runs<'_>, columns: &[Column], path: &Path) ->
 /// Returns a discipline as `--qdisc` takes it. A scenario may give it a label that is no such line,
 /// or a short line as its label, as the scenario of a result does.
 fn line(request: &Request, choice: &QdiscChoice) -> String {
-    let labelled = Request { qdiscs: vec![choice.label.clone()], ..request.clone() };
-    let read = labelled.runs().and_then(|runs| runs.scenario());
-    let is_line = read.is_ok_and(|scenario| {
-        let read = scenario.qdiscs.first();
+    let options = Overrides { qdiscs: vec![choice.label.clone()], ..request.options.clone() };
+    let labelled = Request { options, ..request.clone() };
+    let is_line = outline(&labelled).and_then(session).is_ok_and(|session| {
+        let read = session.scenario().qdiscs.first();
         read.is_some_and(|read| read.down.config == choice.down.config && read.up.config == choice.up.config)
     });
     match (&choice.down.given, &choice.up.given) {

@@ -6,10 +6,10 @@ use clap::Args;
 use goodqueue_report::terminal;
 use goodqueue_scenario::Extensions;
 use goodqueue_scenario::export::Format;
-use goodqueue_scenario::library;
+use goodqueue_scenario::request::Request;
 #[cfg(target_os = "linux")]
-use goodqueue_scenario::runs::Jobs as _;
-use goodqueue_scenario::scenario::{Document, Overrides};
+use goodqueue_scenario::run::Runs as _;
+use goodqueue_scenario::scenario::Document;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
@@ -18,7 +18,7 @@ use super::judgement;
 use super::simulation::{How, Kept, Prepared, prepare, simulate};
 #[cfg(target_os = "linux")]
 use super::simulation::{finish, simulate_runs};
-use super::{Ending, Outcome, signed, story};
+use super::{Ending, Outcome, story};
 use crate::messages::{note, say};
 use crate::output::{self, Outputs};
 
@@ -44,49 +44,8 @@ Examples:
   goodqueue compare --both --rate 10mbit --report both.html            real and simulated packets"
 )]
 pub(crate) struct CompareArgs {
-    /// Scenario to start from instead of the default: a file, or a built-in name (see `goodqueue
-    /// list scenarios`).
-    scenario: Option<String>,
-    /// Discipline in tc's grammar, such as 'fq_codel target 13ms'; repeat for several [default:
-    /// a modem's buffer (bfifo limit 256kb), red
-    /// adaptive, pie, codel, sfq, fq_codel, cake].
-    #[arg(long, value_name = "TC")]
-    qdisc: Vec<String>,
-    /// Discipline from the client, if it is not that of --qdisc; once for all, or once for each
-    /// --qdisc. In tables, both are one name, DOWN / UP, which --qdisc takes as well.
-    #[arg(long, value_name = "TC")]
-    qdisc_up: Vec<String>,
-    /// Rate towards the client, such as 50mbit [default: 10mbit].
-    #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
-    rate: Option<String>,
-    /// Rate from the client, such as 10mbit [default: 1mbit, or the value of --rate].
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed)]
-    up: Option<String>,
-    /// Round-trip time without queueing, such as 20ms [default: 50ms].
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
-    rtt: Option<String>,
-    /// Number of TCP flows in each direction [default: 4].
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed)]
-    flows: Option<String>,
-    /// Duration of each run [default: 60s, or 20s with --live or --both].
-    #[arg(long, alias = "duration", value_name = "TIME", allow_hyphen_values = true, value_parser = signed)]
-    time: Option<String>,
-    /// Seed of the first run [default: 1].
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed)]
-    seed: Option<String>,
-    /// Number of repetitions, with consecutive seeds [default: 1].
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed)]
-    seeds: Option<String>,
-    /// Mahimahi trace to use as the link towards the client.
-    #[arg(long, value_name = "FILE")]
-    trace_down: Option<String>,
-    /// Mahimahi trace to use as the link from the client.
-    #[arg(long, value_name = "FILE")]
-    trace_up: Option<String>,
-    /// Set a key of the scenario, as in `--set tcp.ecn=true`; repeat for several. `goodqueue
-    /// explain scenario` lists all keys.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    request: Request,
     /// Send real packets with the kernel's TCP through a live bottleneck instead of simulating
     /// (Linux only). The runs take real time, one after another.
     #[arg(long, help_heading = "Real packets")]
@@ -109,26 +68,7 @@ pub(crate) struct CompareArgs {
 
 pub(crate) fn main(args: &CompareArgs, extensions: &Extensions) -> Outcome {
     args.how.begin()?;
-    let document = match &args.scenario {
-        Some(name) => library::load(name)?,
-        None => Document::default(),
-    };
-    let mut document = document.with_extensions(extensions.clone());
-    document.apply(&Overrides {
-        rate: args.rate.clone(),
-        up: args.up.clone(),
-        rtt: args.rtt.clone(),
-        trace_down: args.trace_down.clone(),
-        trace_up: args.trace_up.clone(),
-        flows: args.flows.clone(),
-        time: time(args),
-        seed: args.seed.clone(),
-        seeds: args.seeds.clone(),
-        qdiscs: args.qdisc.clone(),
-        qdiscs_up: args.qdisc_up.clone(),
-        set: settings(args),
-        beside: args.how.keys(),
-    })?;
+    let document = request(args).document(extensions)?;
     if let Some(packet) = &args.explain {
         return story::of_run(packet, &args.how, &document);
     }
@@ -141,9 +81,9 @@ pub(crate) fn main(args: &CompareArgs, extensions: &Extensions) -> Outcome {
     let prints = !args.how.takes_stdout();
     if prints {
         // Something to read while the runs are made.
-        output::print(&format!("{}\n", terminal::headline(&prepared.to_json(), "simulated")))?;
+        output::print(&format!("{}\n", terminal::headline(&prepared.session.to_json(), "simulated")))?;
     }
-    let (results, ending) = simulate(&prepared, &args.how, None)?;
+    let (results, ending) = simulate(&prepared, &args.how)?;
     if ending == Ending::Interrupted {
         say("interrupted");
         return Ok(ending);
@@ -187,22 +127,23 @@ fn refuse_without_effect(args: &CompareArgs, prepared: &Prepared) -> Result<(), 
     Ok(())
 }
 
-/// Returns the duration. Live runs default to a shorter one, because they take real time.
-fn time(args: &CompareArgs) -> Option<String> {
-    let is_set = args.scenario.is_some() || args.set.iter().any(|setting| key(setting) == "duration");
-    let live = args.live || args.both;
-    args.time.clone().or_else(|| (live && !is_set).then(|| "20s".to_owned()))
-}
-
-/// Returns the settings of the scenario. With --both, the simulation imitates Linux by default.
-fn settings(args: &CompareArgs) -> Vec<String> {
-    let of_tcp = |setting: &String| ["tcp", "tcp.profile"].contains(&key(setting));
-    let is_set = args.scenario.is_some() || args.set.iter().any(of_tcp);
-    let mut settings = args.set.clone();
-    if args.both && !is_set {
-        settings.push("tcp.profile=linux".to_owned());
+/// Returns the request with the defaults of live runs: a shorter duration, because they take real
+/// time, and with --both a simulation that imitates Linux.
+fn request(args: &CompareArgs) -> Request {
+    let mut request = args.request.clone();
+    let options = &mut request.options;
+    options.beside = args.how.keys();
+    let sets = |keys: &[&str]| {
+        args.request.scenario.is_some()
+            || args.request.options.set.iter().any(|setting| keys.contains(&key(setting)))
+    };
+    if (args.live || args.both) && options.time.is_none() && !sets(&["duration"]) {
+        options.time = Some("20s".to_owned());
     }
-    settings
+    if args.both && !sets(&["tcp", "tcp.profile"]) {
+        options.set.push("tcp.profile=linux".to_owned());
+    }
+    request
 }
 
 /// Returns the key of `--set KEY=VALUE`.
@@ -215,7 +156,7 @@ fn live(_: &CompareArgs, _: &Document) -> Outcome {
     Err(Diagnostic::new("a live bottleneck needs Linux"))
 }
 
-/// Runs the jobs live, one after another. With --both, simulates them as well.
+/// Makes the runs live, one after another. With --both, simulates them as well.
 #[cfg(target_os = "linux")]
 fn live(args: &CompareArgs, document: &Document) -> Outcome {
     if let Some(target) = args.how.packets.first() {
@@ -226,16 +167,16 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     crate::live::refuse_needless_root(args.allow_root, "goodqueue compare --live")?;
     let prepared = prepare(document, &args.how, &mut Outputs::default(), Kept::Nowhere)?;
     refuse_without_effect(args, &prepared)?;
-    let mtu = prepared.scenario().link.mtu;
-    let count = prepared.runs().count();
+    let mtu = prepared.session.scenario().link.mtu;
+    let count = prepared.session.count();
     let mut live = Vec::new();
     let mut disturbed = None;
     // The live runs come first: a process with several threads cannot create namespaces.
     for number in 0..count {
-        let job = &*prepared.runs().job(number)?;
-        let time = units::show_time(job.config.duration);
-        note(format_args!("live run {} of {count}: {}, {time}", number + 1, job.labels.qdisc));
-        let one = crate::live::jobs::execute(job, mtu)?;
+        let run = &*prepared.session.spec(number)?;
+        let time = units::show_time(run.config.duration);
+        note(format_args!("live run {} of {count}: {}, {time}", number + 1, run.labels.qdisc));
+        let one = crate::live::runs::execute(run, mtu)?;
         for remark in &one.remarks {
             note(format_args!("  {remark}"));
         }
@@ -256,8 +197,8 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
         }
         return judge(&results);
     }
-    // Simulates the same jobs, so that both have the time series for a report or an export.
-    let (simulated, ending) = simulate_runs(&prepared, &args.how, None)?;
+    // Simulates the same runs, so that both have the time series for a report or an export.
+    let (simulated, ending) = simulate_runs(&prepared.session, &args.how)?;
     if ending == Ending::Interrupted {
         say("interrupted");
         return Ok(ending);

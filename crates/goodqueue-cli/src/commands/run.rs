@@ -7,11 +7,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use goodqueue_scenario::Extensions;
-use goodqueue_scenario::claim;
 use goodqueue_scenario::files;
-use goodqueue_scenario::library;
-use goodqueue_scenario::scenario::Overrides;
-use goodqueue_scenario::shard::stored_runs;
+use goodqueue_scenario::request::Request;
+use goodqueue_scenario::scenario::{Document, Overrides};
 use goodqueue_scenario::store::{Named, Store};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::printable;
@@ -75,13 +73,13 @@ pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
     }
     let shard = args.machines.check(&args.scenarios, &args.how)?;
     let (time, seeds, set) = (args.time.clone(), args.seeds.clone(), args.set.clone());
-    let overrides = Overrides { time, seeds, set, beside: args.how.keys(), ..Overrides::default() };
-    let mut documents = Vec::new();
-    for name in &args.scenarios {
-        let mut document = library::load(name)?.with_extensions(extensions.clone());
-        document.apply(&overrides)?;
-        documents.push(document);
-    }
+    let options = Overrides { time, seeds, set, beside: args.how.keys(), ..Overrides::default() };
+    let document = |name: &String| {
+        let request =
+            Request { scenario: Some(name.clone()), options: options.clone(), ..Request::default() };
+        request.document(extensions)
+    };
+    let documents: Vec<Document> = args.scenarios.iter().map(document).collect::<Result<_, _>>()?;
     if documents.len() > 1 {
         refuse_shared_outputs(&args.how)?;
     }
@@ -97,21 +95,22 @@ pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
     }
     // Nothing is written before all input is known to be valid.
     let (store, place) = args.open_store()?;
-    if let ([scenario], Some(shard)) = (&prepared[..], shard) {
-        return machines::run_shard(scenario, &args.how, (&place, &store), shard);
+    if let ([scenario], Some(shard)) = (&mut prepared[..], shard) {
+        scenario.session.share_in(store)?;
+        return machines::run_shard(&scenario.session, &args.how, &place, shard);
     }
     files::make_folder(&args.out).map_err(|error| {
         Diagnostic::new(format!("the folder cannot be made: {error}"))
             .help("choose another one")
             .in_argument("--out", &args.out.display().to_string())
     })?;
-    prepared.iter().try_for_each(|scenario| claim::check(&store, &scenario.runs))?;
+    prepared.iter_mut().try_for_each(|scenario| scenario.session.keep_in(store.clone()))?;
     let mut all = Ending::Done;
     for scenario in &prepared {
         let (results, ending) = if args.machines.merge {
-            (finish(scenario, &args.how, stored_runs(&scenario.runs, &store)?)?, Ending::Done)
+            (finish(scenario, &args.how, scenario.session.merged()?)?, Ending::Done)
         } else {
-            simulate(scenario, &args.how, Some(&store))?
+            simulate(scenario, &args.how)?
         };
         let json = scenario.results_in(&args.out);
         if ending == Ending::Interrupted {

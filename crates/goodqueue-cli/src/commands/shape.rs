@@ -9,7 +9,8 @@ use goodqueue_live::orders;
 use goodqueue_live::shape::{Place, Shape, TakeOverOf};
 use goodqueue_live::undo;
 use goodqueue_scenario::Extensions;
-use goodqueue_scenario::scenario::{Document, Names, Overrides};
+use goodqueue_scenario::request::Request;
+use goodqueue_scenario::scenario::{Names, Overrides};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
@@ -118,15 +119,15 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
         Some(text) => Some(units::time(text).map_err(|error| error.in_argument("--confirm-within", text))?),
         None => None,
     };
-    let mut document = Document::default().with_extensions(extensions.clone());
-    document.apply(&Overrides {
+    let options = Overrides {
         rate: args.rate.clone(),
         up: args.up.clone(),
         rtt: Some("0s".to_owned()),
         qdiscs: vec![args.qdisc.clone()],
         ..Overrides::default()
-    })?;
-    let scenario = document.resolve(&Names::default())?;
+    };
+    let request = Request { options, ..Request::default() };
+    let scenario = request.document(extensions)?.resolve(&Names::default())?;
     if args.watch.quiet {
         messages::be_quiet();
     }

@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use goodqueue::Duration;
 use goodqueue_report::terminal::{self, View};
-use goodqueue_scenario::export::{Contents, Format, packets};
+use goodqueue_scenario::export::{Contents, Format};
 use goodqueue_scenario::metrics::{self, Condition};
 use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::run::Runs;
 use goodqueue_scenario::run::series::{Steps, default_step};
-use goodqueue_scenario::run::{execute, results};
-use goodqueue_scenario::runs::{Jobs, Runs};
-use goodqueue_scenario::scenario::{Document, Names, Scenario};
+use goodqueue_scenario::scenario::Document;
 use goodqueue_scenario::series_step;
-use goodqueue_scenario::store::Store;
-use goodqueue_scenario::sweep::Sweep;
+use goodqueue_scenario::session::{Outline, Session};
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
@@ -150,9 +148,7 @@ pub(crate) enum Kept {
 
 /// A valid scenario, and the destinations of its results.
 pub(crate) struct Prepared {
-    pub(super) runs: Runs<'static>,
-    /// The resolved scenario; for a sweep, its first point.
-    pub(super) scenario: Scenario,
+    pub(super) session: Session,
     json: Option<PathBuf>,
     report: Option<PathBuf>,
     /// True if time series are needed for the report only.
@@ -166,8 +162,8 @@ pub(crate) fn prepare(
     outputs: &mut Outputs,
     kept: Kept,
 ) -> Result<Prepared, Diagnostic> {
-    let sweep = Sweep::new(document, &Names::default())?;
-    let first = sweep.point(0)?.1;
+    let outline = Outline::new(document)?;
+    let first = outline.scenario();
     for (argument, target) in [("--json", &how.json), ("--tc-stats", &how.tc_stats)] {
         if let Some(target) = target {
             outputs.add(argument, target)?;
@@ -203,7 +199,8 @@ pub(crate) fn prepare(
             Steps::Given(asked.or(flent).or_else(|| are_needed.then(|| default_step(first.duration))))
         }
     };
-    let mut runs = Runs::with(sweep, steps)?;
+    let mut session = outline.session(steps)?.threads(how.jobs.map_or(0, usize::from));
+    let runs = session.all();
     if report.is_some() && runs.disciplines() > MOST_IN_REPORT {
         let (disciplines, points) = (runs.disciplines(), runs.sweep().count());
         let message = format!("a report cannot show {disciplines} disciplines at {points} points of a sweep");
@@ -212,79 +209,63 @@ pub(crate) fn prepare(
             .help("sweep fewer values, or write a row for each run with `--export runs.csv`"));
     }
     if how.tc_stats.is_some() {
-        runs.keep_tc_stats();
+        session.keep_tc_stats();
     }
     for target in &how.export {
-        for file in Format::of(target)?.names(target, &runs)? {
+        for file in Format::of(target)?.names(target, session.all())? {
             outputs.add("--export", &file)?;
         }
     }
     for target in &how.packets {
         let shown = target.display().to_string();
-        let files = packets::request(target, &mut runs);
+        let files = session.write_packets(target);
         for file in files.map_err(|error| error.in_argument("--packets", &shown))? {
             outputs.add("--packets", &file)?;
         }
     }
     document.remarks().iter().for_each(messages::remark);
-    for remark in first.shaper_remarks() {
+    for remark in session.scenario().shaper_remarks() {
         note(remark);
     }
-    Ok(Prepared { runs, json, report, drop_series: asked.is_none(), scenario: first })
+    Ok(Prepared { session, json, report, drop_series: asked.is_none() })
 }
 
 /// Runs a scenario and writes the requested outputs.
-pub(crate) fn simulate(
-    scenario: &Prepared,
-    how: &How,
-    store: Option<&Store>,
-) -> Result<(Results, Ending), Diagnostic> {
-    let (runs, ending) = simulate_runs(scenario, how, store)?;
+pub(crate) fn simulate(scenario: &Prepared, how: &How) -> Result<(Results, Ending), Diagnostic> {
+    let (runs, ending) = simulate_runs(&scenario.session, how)?;
     if ending == Ending::Interrupted {
-        return Ok((results(scenario.to_json(), runs), ending));
+        return Ok((scenario.session.results(runs), ending));
     }
     Ok((finish(scenario, how, runs)?, ending))
 }
 
-/// Runs a scenario and writes nothing. After an interruption, returns the finished runs.
-pub(crate) fn simulate_runs(
-    scenario: &Prepared,
+/// Makes the runs of a session and writes nothing. After an interruption, returns the finished runs.
+pub(crate) fn simulate_runs<R: Runs>(
+    session: &Session<R>,
     how: &How,
-    store: Option<&Store>,
 ) -> Result<(Vec<Run>, Ending), Diagnostic> {
-    simulate_jobs(&scenario.runs, how, store)
-}
-
-/// Runs jobs. After an interruption, returns the finished runs.
-pub(super) fn simulate_jobs(
-    jobs: &impl Jobs,
-    how: &How,
-    store: Option<&Store>,
-) -> Result<(Vec<Run>, Ending), Diagnostic> {
-    let count = jobs.count();
+    let count = session.count();
     let progress = Progress::new(count, how.timing);
-    let outcome = execute(jobs, how.jobs.map_or(0, usize::from), store, &progress);
+    let finished = session.run(&progress);
     progress.clear();
-    let runs: Vec<_> = outcome?.into_iter().flatten().collect();
-    if progress.stored() > 0 {
-        note(format_args!("{} of {} runs had been finished before", progress.stored(), count));
+    let finished = finished?;
+    if finished.stored > 0 {
+        note(format_args!("{} of {} runs had been finished before", finished.stored, count));
     }
-    if progress.repeated() > 0 {
+    if finished.repeated > 0 {
         let what = if how.packets.is_empty() { "time series in these steps" } else { "packets" };
         note(format_args!(
             "{} of {count} runs were simulated again: their {what} had not been kept",
-            progress.repeated()
+            finished.repeated
         ));
     }
-    tell_damaged(progress.damaged());
+    tell_damaged(&finished.damaged);
     let ending = if progress.was_interrupted() { Ending::Interrupted } else { Ending::Done };
-    Ok((runs, ending))
+    Ok((finished.runs(), ending))
 }
 
 /// Names files of the store that could not be used. Their runs were simulated again.
-fn tell_damaged(mut files: Vec<String>) {
-    // The order of the threads is random.
-    files.sort();
+fn tell_damaged(files: &[String]) {
     for file in files.iter().take(MOST_DAMAGED) {
         say(format_args!("a stored run is damaged, so it is simulated again: {file}"));
     }
@@ -295,7 +276,7 @@ fn tell_damaged(mut files: Vec<String>) {
 
 /// Computes the results of a scenario's runs and writes the requested outputs.
 pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<Results, Diagnostic> {
-    let mut results = results(scenario.to_json(), runs);
+    let mut results = scenario.session.results(runs);
     let statistics = tc_stats(&mut results);
     if let Some(path) = &scenario.report {
         let options = playground::report_options(how.playground.as_deref())?;
@@ -341,24 +322,7 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
 impl Prepared {
     /// Returns the path of the results in the folder for results.
     pub(super) fn results_in(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("{}.json", self.scenario.name))
-    }
-
-    /// Returns the scenario as results contain it.
-    pub(crate) fn to_json(&self) -> Value {
-        self.runs.to_json(&self.scenario)
-    }
-
-    /// Returns the runs to make.
-    #[cfg(target_os = "linux")]
-    pub(crate) const fn runs(&self) -> &Runs<'static> {
-        &self.runs
-    }
-
-    /// The resolved scenario; for a sweep, its first point.
-    #[cfg(target_os = "linux")]
-    pub(crate) const fn scenario(&self) -> &Scenario {
-        &self.scenario
+        folder.join(format!("{}.json", self.session.scenario().name))
     }
 
     /// True if results are written as JSON in addition to those that `run` keeps.

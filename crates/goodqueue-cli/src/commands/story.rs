@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use goodqueue::account::{Fate, Quantity, Recalled};
 use goodqueue::story::Story;
-use goodqueue_scenario::runs::Jobs as _;
+use goodqueue_scenario::run::Runs as _;
 use goodqueue_scenario::scenario::Document;
 use goodqueue_sim::story::{NoStory, Which};
 use goodqueue_tc as tc;
@@ -37,12 +37,12 @@ pub(super) fn of_run(text: &str, how: &How, document: &Document) -> Outcome {
     let which = which(text)?;
     refuse_without_effect(how)?;
     let prepared = prepare(document, how, &mut Outputs::default(), Kept::Nowhere)?;
-    let runs = &prepared.runs;
+    let runs = &prepared.session;
     if runs.count() != 1 {
         let mut labels = Vec::new();
         for number in 0..runs.count() {
-            let job = &*runs.job(number)?;
-            let label = format!("`{}` with seed {}", job.labels.qdisc, job.config.seed);
+            let run = &*runs.spec(number)?;
+            let label = format!("`{}` with seed {}", run.labels.qdisc, run.config.seed);
             labels.push(label);
         }
         labels.truncate(MOST_NAMED);
@@ -51,9 +51,9 @@ pub(super) fn of_run(text: &str, how: &How, document: &Document) -> Outcome {
             .help("choose the run with --qdisc, --seed and --set, such as `--qdisc codel`")
             .in_argument("--explain", text));
     }
-    let job = &*runs.job(0)?;
-    let lines = [0, 1].map(|direction: usize| tc::to_tc(&job.config.links[direction].qdisc));
-    let told = goodqueue_sim::story::story(&job.config, which, [&lines[0], &lines[1]]);
+    let run = &*runs.spec(0)?;
+    let lines = [0, 1].map(|direction: usize| tc::to_tc(&run.config.links[direction].qdisc));
+    let told = goodqueue_sim::story::story(&run.config, which, [&lines[0], &lines[1]]);
     let story = told.map_err(|why| untold(&why).in_argument("--explain", text))?;
     print(&story, how.json.as_ref())
 }

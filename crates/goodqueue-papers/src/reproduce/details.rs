@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use goodqueue_scenario::measure::{self, float};
 use goodqueue_scenario::results::{FlowSeries, PerDirection, Run};
-use goodqueue_scenario::run::{Job, Measured, Wanted};
+use goodqueue_scenario::run::{RunSpec, Wanted};
+use goodqueue_scenario::session::Measured;
 use goodqueue_scenario::summary::series::pings_per_step;
 use goodqueue_sim::Outcome;
 use serde::{Deserialize, Serialize};
@@ -75,13 +76,13 @@ pub struct GroupResult {
 }
 
 impl Measured for DetailedRun {
-    fn measure(job: &Job, outcome: &Outcome) -> Self {
-        let mut run = Run::measure(job, outcome);
-        let details = Details::of(&job.wanted, job, outcome, &run);
+    fn measure(spec: &RunSpec, outcome: &Outcome) -> Self {
+        let mut run = Run::measure(spec, outcome);
+        let details = Details::of(&spec.wanted, spec, outcome, &run);
         // No claim asks for the disciplines' own statistics, which would be nine tenths of what is
         // kept.
         run.tc_stats = None;
-        if !job.wanted.series {
+        if !spec.wanted.series {
             run.series = None;
         }
         Self { run, details }
@@ -97,8 +98,8 @@ impl Measured for DetailedRun {
 }
 
 impl Details {
-    fn of(wanted: &Wanted, job: &Job, outcome: &Outcome, run: &Run) -> Self {
-        let starts: Vec<f64> = job.config.flows.iter().map(|flow| seconds(flow.start.as_nanos())).collect();
+    fn of(wanted: &Wanted, spec: &RunSpec, outcome: &Outcome, run: &Run) -> Self {
+        let starts: Vec<f64> = spec.config.flows.iter().map(|flow| seconds(flow.start.as_nanos())).collect();
         let groups = groups(wanted, run, &starts);
         let responses: Vec<f64> = groups.iter().filter_map(|group| group.response_s).collect();
         let tcp = run.flows.iter().filter(|flow| flow.kind == "tcp");
@@ -113,8 +114,8 @@ impl Details {
             groups,
             sojourn_s: PerDirection { down: histogram(0), up: histogram(1) },
             voice_s: voice(outcome),
-            page_mean_s: fetches::mean_of_run(job, outcome),
-            initial_share: wanted.initial_windows.then(|| initial_windows::share_at_peak(job)).flatten(),
+            page_mean_s: fetches::mean_of_run(spec, outcome),
+            initial_share: wanted.initial_windows.then(|| initial_windows::share_at_peak(spec)).flatten(),
             ..Self::default()
         };
         if let Some(series) = &run.series {

@@ -491,7 +491,7 @@ mod tests {
     use super::super::expression::checks;
     use super::super::finding::Outcome;
     use super::*;
-    use goodqueue_scenario::summary::Estimate;
+    use goodqueue_scenario::results::Estimate;
     use serde_json::json;
 
     fn cell() -> Cell {

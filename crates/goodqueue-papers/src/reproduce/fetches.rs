@@ -4,7 +4,7 @@
 //! of two fetches it interpolates their times, but only up to 1 s before the second end. A fetch of
 //! several seconds therefore counts no more than five of 200 ms.
 
-use goodqueue_scenario::run::Job;
+use goodqueue_scenario::run::RunSpec;
 use goodqueue_sim::{Outcome, Traffic};
 
 use super::clock::seconds;
@@ -16,8 +16,8 @@ const STEP: f64 = 0.2;
 const REACH: f64 = 5.0 * STEP;
 
 /// Returns the mean over the fetches of all browsers of a run; `None` if none was completed.
-pub(super) fn mean_of_run(job: &Job, outcome: &Outcome) -> Option<f64> {
-    let browsers = job.config.flows.iter().zip(&outcome.flows);
+pub(super) fn mean_of_run(run: &RunSpec, outcome: &Outcome) -> Option<f64> {
+    let browsers = run.config.flows.iter().zip(&outcome.flows);
     let pages = browsers.filter(|(flow, _)| matches!(flow.traffic, Traffic::Web(_)));
     let mut fetches: Vec<(f64, f64)> = pages
         .flat_map(|(_, seen)| &seen.transfers)

@@ -6,20 +6,20 @@ use std::collections::BTreeSet;
 
 use goodqueue::{Direction, Instant};
 use goodqueue_scenario::measure::float;
-use goodqueue_scenario::run::Job;
+use goodqueue_scenario::run::RunSpec;
 use goodqueue_sim::observer::{Fate, Observer, Visit};
 use goodqueue_sim::packet::Payload;
 use goodqueue_sim::{Config, Run, Traffic};
 
 /// Returns the share of packets that belong to an initial window when the queue down is longest.
 /// Retransmissions do not belong to it. `None` if no packet ever waited.
-pub(super) fn share_at_peak(job: &Job) -> Option<f64> {
-    let left = job.config.flows.iter().map(|flow| match &flow.traffic {
+pub(super) fn share_at_peak(run: &RunSpec) -> Option<f64> {
+    let left = run.config.flows.iter().map(|flow| match &flow.traffic {
         Traffic::Tcp(tcp) => Left { segments: tcp.config.iw, next: 0 },
         _ => Left::default(),
     });
     let mut queue = Queue { left: left.collect(), ..Queue::default() };
-    let config = Config { series_step: None, ..job.config.clone() };
+    let config = Config { series_step: None, ..run.config.clone() };
     Run::new(&config).ok()?.to_end(|_| true, Some(&mut queue)).ok()?;
     queue.settle();
     let Peak { packets, initial } = queue.peak;
@@ -119,7 +119,7 @@ mod tests {
         let document = Document::parse("x.toml", &text, std::path::Path::new("")).unwrap();
         let scenario = document.resolve(&Names::default()).unwrap();
         let runs = PointRuns::new((std::collections::BTreeMap::new(), scenario), None);
-        share_at_peak(&runs.job(0).unwrap()).unwrap()
+        share_at_peak(&runs.spec(0).unwrap()).unwrap()
     }
 
     #[test]

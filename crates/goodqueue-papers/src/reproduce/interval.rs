@@ -11,7 +11,7 @@
 //!   the quantiles that are drawn here end a little lower.)
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus, mix_64};
-use goodqueue_scenario::summary::student_t;
+use goodqueue_scenario::results::student_t;
 
 /// Enough for the ends of a 95 % interval to be steady in two figures.
 const RESAMPLES: u32 = 200;
@@ -136,7 +136,7 @@ fn widening(repetitions: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodqueue_scenario::summary::Estimate;
+    use goodqueue_scenario::results::Estimate;
 
     fn mean_of(values: &[f64]) -> impl Fn(&Weights) -> Option<f64> {
         let values = values.to_vec();

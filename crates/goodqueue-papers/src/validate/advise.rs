@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use goodqueue::{Duration, Instant, Rate};
-use goodqueue_scenario::run::Job;
 use goodqueue_scenario::scenario::{Document, Names};
 use goodqueue_sim::Outcome;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -75,15 +74,15 @@ impl Home {
     }
 
     pub(super) fn measure(&self) -> Result<BTreeMap<String, f64>, Diagnostic> {
-        let mut jobs = Vec::new();
+        let mut runs = Vec::new();
         // The growth of the first seconds depends on the starts, so each recorded run has one with
         // the same starts.
         for (seed, starts) in (1..).zip(&self.starts_ms) {
             let document = Document::parse("reference", &self.scenario(seed, starts), Path::new(""))?;
             let points = goodqueue_scenario::sweep::expand(&document, &Names::default())?;
-            jobs.extend(goodqueue_scenario::run::jobs(&points, Some(STEP))?);
+            runs.extend(goodqueue_scenario::run::runs_of(&points, Some(STEP))?);
         }
-        Ok(means(&each(&jobs, |_: &Job, outcome| self.values_of(&outcome))?))
+        Ok(means(&each(&runs, |_, outcome| self.values_of(outcome))?))
     }
 
     /// Returns the set-up as a scenario. The hosts have links of 1 Gbit/s with long queues, as

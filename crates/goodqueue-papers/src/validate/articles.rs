@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use goodqueue::{Duration, Instant};
-use goodqueue_scenario::run::Job;
+use goodqueue_scenario::run::RunSpec;
+use goodqueue_scenario::session::side_by_side;
 use goodqueue_sim::observer::{Fate, Visit};
 use goodqueue_sim::packet::Payload;
 use goodqueue_sim::{Direction, LinkOutcome, Observer, Outcome};
 use goodqueue_tc::diagnostic::Diagnostic;
-use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::measured::{Measured, each, jobs, means};
+use super::measured::{Measured, each, means, runs_of};
 
 /// Load transients (Järvinen & Kojo 2014): two groups of short transfers, the second up to 0.65 s
 /// after the first.
@@ -77,11 +77,9 @@ together = true
     /// The figures, means over sets of as many runs as the reference has, and how far they are
     /// apart between sets: the reference is one such set.
     pub(super) fn measure(&self) -> Result<Measured, Diagnostic> {
-        let jobs = jobs(&self.scenario())?;
-        // One job at a time, so that no thread is idle while another one has several left.
-        let runs = jobs.par_iter().with_max_len(1).map(|job| self.run(job));
-        let runs: Result<Vec<Run>, Diagnostic> = runs.collect();
-        let sets: Result<Vec<_>, _> = runs?.chunks(self.runs as usize).map(figures).collect();
+        let runs = runs_of(&self.scenario())?;
+        let runs = side_by_side(runs.len(), 0, |number| self.run(&runs[number]))?;
+        let sets: Result<Vec<_>, _> = runs.chunks(self.runs as usize).map(figures).collect();
         let sets = sets?;
         let figures = means(&sets);
         let squares = sets.iter().map(|set| {
@@ -94,12 +92,12 @@ together = true
         Ok(Measured { figures, spreads })
     }
 
-    fn run(&self, job: &Job) -> Result<Run, Diagnostic> {
+    fn run(&self, run: &RunSpec) -> Result<Run, Diagnostic> {
         let mut received = Received { last: self.segments() * MSS, ..Received::default() };
-        let outcome = goodqueue_sim::Run::new(&job.config)
-            .and_then(|run| run.to_end(|_| true, Some(&mut received)))
+        let outcome = goodqueue_sim::Run::new(&run.config)
+            .and_then(|simulated| simulated.to_end(|_| true, Some(&mut received)))
             .map_err(|error| Diagnostic::new(error.to_string()))?;
-        let times = job.config.flows.iter().zip(0_u32..).map(|(flow, number)| {
+        let times = run.config.flows.iter().zip(0_u32..).map(|(flow, number)| {
             received.complete_at.get(&number).map_or(f64::INFINITY, |end| seconds(end.since(flow.start)))
         });
         // A group is answered when the last of its transfers is.
@@ -201,7 +199,7 @@ start_jitter = "100ms"
     }
 
     pub(super) fn measure(&self) -> Result<Measured, Diagnostic> {
-        Ok(means(&each(&jobs(&self.scenario())?, |_, outcome| long_flows(&outcome))?).into())
+        Ok(means(&each(&runs_of(&self.scenario())?, |_, outcome| long_flows(outcome))?).into())
     }
 }
 

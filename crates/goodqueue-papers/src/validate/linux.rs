@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use goodqueue::{Duration, Rate};
-use goodqueue_scenario::run::Job;
+use goodqueue_scenario::run::RunSpec;
 use goodqueue_sim::Outcome;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Deserialize;
 
-use super::measured::{each, jobs, means};
+use super::measured::{each, means, runs_of};
 
 /// A set-up as it was run on the kernel.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -62,8 +62,8 @@ const TAIL: Duration = Duration::from_secs(2);
 
 impl Load {
     pub(super) fn measure(&self) -> Result<BTreeMap<String, f64>, Diagnostic> {
-        let jobs = jobs(&self.scenario())?;
-        Ok(means(&each(&jobs, |job, outcome| self.figures(job, &outcome))?))
+        let runs = runs_of(&self.scenario())?;
+        Ok(means(&each(&runs, |run, outcome| self.figures(run, outcome))?))
     }
 
     /// The set-up as a scenario. The hosts send at 1 Gbit/s, the shaper's own link takes no time.
@@ -125,7 +125,7 @@ impl Load {
         self.flows.iter().map(|flows| flows.rtt_ms).fold(self.rtt_ms, u32::min)
     }
 
-    fn figures(&self, job: &Job, outcome: &Outcome) -> BTreeMap<String, f64> {
+    fn figures(&self, run: &RunSpec, outcome: &Outcome) -> BTreeMap<String, f64> {
         let seconds = outcome.measured.as_nanos() as f64 / 1e9;
         let mut figures = BTreeMap::new();
         let mut flows = outcome.flows.iter();
@@ -151,7 +151,7 @@ impl Load {
             figures.insert("induced latency".to_owned(), mean(&times) - f64::from(self.rtt_ms));
         }
         if self.voip {
-            let last = job.config.duration.saturating_sub(TAIL);
+            let last = run.config.duration.saturating_sub(TAIL);
             let packets: Vec<_> = outcome.flows.iter().flat_map(|flow| &flow.one_way).collect();
             let early = packets.iter().filter(|packet| packet.sent_at.since(goodqueue::Instant::ZERO) < last);
             let lost: Vec<f64> = early.map(|packet| f64::from(u8::from(packet.delay.is_none()))).collect();
@@ -229,8 +229,8 @@ mod tests {
             }"#,
         )
         .expect("the load is well formed");
-        let jobs = jobs(&load.scenario()).expect("the scenario is accepted");
-        let config = &jobs[0].config;
+        let runs = runs_of(&load.scenario()).expect("the scenario is accepted");
+        let config = &runs[0].config;
         let mut first = FirstArrivals::default();
         let run = goodqueue_sim::Run::new(config).expect("valid");
         run.to_end(|_| true, Some(&mut first)).expect("it runs");

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use goodqueue_scenario::run::Job;
+use goodqueue_scenario::run::{self, RunSpec};
 use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::session::{Session, Unwatched};
 use goodqueue_tc::diagnostic::Diagnostic;
-use rayon::prelude::*;
 use serde::Deserialize;
 
 /// A figure of the reference: its unit, its mean, its standard deviation over seeds (0: not known).
@@ -26,23 +26,19 @@ impl From<BTreeMap<String, f64>> for Measured {
     }
 }
 
-/// The jobs of a scenario written here.
-pub(super) fn jobs(scenario: &str) -> Result<Vec<Job>, Diagnostic> {
+/// The runs of a scenario written here.
+pub(super) fn runs_of(scenario: &str) -> Result<Vec<RunSpec>, Diagnostic> {
     let document = Document::parse("reference", scenario, std::path::Path::new(""))?;
-    goodqueue_scenario::run::jobs(&goodqueue_scenario::sweep::expand(&document, &Names::default())?, None)
+    run::runs_of(&goodqueue_scenario::sweep::expand(&document, &Names::default())?, None)
 }
 
-/// The figures of every job, side by side on all processors.
+/// The figures of every run, side by side on all processors.
 pub(super) fn each<T: Send>(
-    jobs: &[Job],
-    figures: impl Fn(&Job, goodqueue_sim::Outcome) -> T + Sync,
+    runs: &[RunSpec],
+    figures: impl Fn(&RunSpec, &goodqueue_sim::Outcome) -> T + Sync,
 ) -> Result<Vec<T>, Diagnostic> {
-    let one = |job: &Job| {
-        let outcome = goodqueue_sim::run(&job.config).map_err(|error| Diagnostic::new(error.to_string()))?;
-        Ok(figures(job, outcome))
-    };
-    // One job at a time, so that no thread is idle while another one has several left.
-    jobs.par_iter().with_max_len(1).map(one).collect()
+    let all = Session::of(runs).outcomes(&Unwatched, figures)?;
+    Ok(all.into_iter().flatten().collect())
 }
 
 /// The mean of each figure over runs that all have it.

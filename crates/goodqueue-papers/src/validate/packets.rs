@@ -18,7 +18,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::Config;
 use serde::Deserialize;
 
-use super::measured::{Figure, jobs};
+use super::measured::{Figure, runs_of};
 
 /// How many packets agree before the first that does not.
 pub(super) const AGREEING: &str = "packets before the first difference";
@@ -178,7 +178,7 @@ impl Recording {
     /// Simulates the same and counts the packets up to the first that differs.
     pub(super) fn measure(&self) -> Result<BTreeMap<String, f64>, Diagnostic> {
         let mut seen = Log { payload: self.about.line.payload, seen: Vec::new() };
-        let mut all = jobs(&self.about.scenario())?;
+        let mut all = runs_of(&self.about.scenario())?;
         let job = all.first_mut().ok_or_else(|| Diagnostic::new("a recording has no run"))?;
         for (flow, recorded) in job.config.flows.iter_mut().zip(&self.about.flows) {
             if let Traffic::Tcp(tcp) = &mut flow.traffic {

@@ -7,7 +7,7 @@ use goodqueue_sim::Outcome;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Deserialize;
 
-use super::measured::{each, jobs, means};
+use super::measured::{each, means, runs_of};
 
 /// A channel as ns-3 was given it.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -42,8 +42,8 @@ const DATAGRAM: u32 = 1_498;
 
 impl Channel {
     pub(super) fn measure(&self) -> Result<BTreeMap<String, f64>, Diagnostic> {
-        let jobs = jobs(&self.scenario())?;
-        Ok(means(&each(&jobs, |_, outcome| self.figures(&outcome))?))
+        let runs = runs_of(&self.scenario())?;
+        Ok(means(&each(&runs, |_, outcome| self.figures(outcome))?))
     }
 
     /// The set-up as a scenario. As in ns-3 aggregates are formed at channel access, and the oldest

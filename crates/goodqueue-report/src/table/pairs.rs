@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use goodqueue_scenario::metrics::catalogue;
+use goodqueue_scenario::results::Aggregate;
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::summary::Aggregate;
 use goodqueue_tc::brief;
 
 use crate::differences::Differences;

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use comfy_table::{Cell, Table};
 use goodqueue_scenario::metrics::{Better, KeyedMetric, by_key, catalogue};
+use goodqueue_scenario::results::{Aggregate, Difference};
 use goodqueue_scenario::results::{Results, Run};
-use goodqueue_scenario::summary::{Aggregate, Difference};
 use goodqueue_tc::{brief, printable};
 use serde_json::Value;
 
@@ -164,7 +164,7 @@ const DEFAULT: &str = "induced_latency_s.mean";
 
 #[cfg(test)]
 mod tests {
-    use goodqueue_scenario::run::results;
+    use goodqueue_scenario::summary::results;
 
     use super::*;
     use crate::fixtures::run;

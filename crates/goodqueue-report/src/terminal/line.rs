@@ -3,8 +3,8 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
 use goodqueue_scenario::metrics::{Column, Digits, Metric};
+use goodqueue_scenario::results::Estimate;
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::summary::Estimate;
 use goodqueue_sim::Direction;
 use goodqueue_tc::{brief, printable};
 

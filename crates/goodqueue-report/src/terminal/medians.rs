@@ -2,7 +2,7 @@
 
 use goodqueue_scenario::metrics::{Better, Column, KeyedMetric, Metric};
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::summary::{Estimate, median_apart};
+use goodqueue_scenario::results::{Estimate, median_apart};
 use goodqueue_tc::printable;
 
 use super::line::{Line, digits_of, show, value};

@@ -7,7 +7,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
 use crate::results::Run;
-use crate::runs::{Jobs as _, Runs};
+use crate::run::{Runs as _, ScenarioRuns};
 
 /// The properties that distinguish a run from the others.
 #[derive(Clone, Copy)]
@@ -24,10 +24,10 @@ impl<'r> Label<'r> {
 }
 
 /// A name for each of `runs`.
-pub(super) fn names_of(path: &Path, end: &str, runs: &Runs<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
+pub(super) fn names_of(path: &Path, end: &str, runs: &ScenarioRuns<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
     let own = |number: usize| {
-        let job = runs.job(number)?;
-        Ok((job.labels.qdisc.clone(), job.labels.sweep.clone(), job.config.seed))
+        let run = runs.spec(number)?;
+        Ok((run.labels.qdisc.clone(), run.labels.sweep.clone(), run.config.seed))
     };
     let all: Vec<_> = (0..runs.count()).map(own).collect::<Result<_, Diagnostic>>()?;
     let labels = all.iter().map(|(qdisc, sweep, seed)| Label { qdisc, sweep, seed: *seed });

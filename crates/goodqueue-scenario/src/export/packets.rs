@@ -22,8 +22,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use self::writer::PacketWriter;
 use super::names::{names_of, without_parquet};
 use crate::files::Growing;
-use crate::run::{Job, PacketFile};
-use crate::runs::{Jobs as _, Runs};
+use crate::run::{PacketFile, RunSpec, Runs as _, ScenarioRuns};
 
 /// A format, chosen by the ending of the file name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,10 +66,10 @@ const ENDS: [(Format, &str); 5] = [
 ///
 /// # Errors
 /// An unknown ending, or a link that a recording cannot describe.
-pub fn request(path: &Path, runs: &mut Runs<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
+pub fn request(path: &Path, runs: &mut ScenarioRuns<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
     let (format, end) = Format::of(path)?;
     if format == Format::Recording {
-        (0..runs.count()).try_for_each(|number| has_one_rate(&*runs.job(number)?))?;
+        (0..runs.count()).try_for_each(|number| has_one_rate(&*runs.spec(number)?))?;
     }
     let named = names_of(path, end, runs)?;
     let files = named.iter().flat_map(|name| match format {
@@ -82,8 +81,8 @@ pub fn request(path: &Path, runs: &mut Runs<'_>) -> Result<Vec<PathBuf>, Diagnos
     Ok(files)
 }
 
-fn has_one_rate(job: &Job) -> Result<(), Diagnostic> {
-    for (direction, link) in Direction::BOTH.iter().zip(&job.config.links) {
+fn has_one_rate(run: &RunSpec) -> Result<(), Diagnostic> {
+    for (direction, link) in Direction::BOTH.iter().zip(&run.config.links) {
         let why = match &link.capacity {
             Capacity::Constant(rate) if *rate == UNLIMITED || rate.as_bps() == 0 => "has no rate",
             Capacity::Schedule(_) => "changes its rate",
@@ -106,25 +105,25 @@ pub(crate) struct PacketLog {
 }
 
 impl PacketLog {
-    /// Creates the files that `job` requests.
-    pub(crate) fn create(job: &Job) -> Result<Self, Diagnostic> {
+    /// Creates the files that `run` requests.
+    pub(crate) fn create(run: &RunSpec) -> Result<Self, Diagnostic> {
         let mut files = Vec::new();
-        for PacketFile { path, existing } in &job.packets {
+        for PacketFile { path, existing } in &run.packets {
             let (format, end) = Format::of(path)?;
             let file = || Growing::create(path, *existing);
             let writer: io::Result<Box<dyn PacketWriter>> = match format {
                 Format::Csv => file().and_then(csv::Table::begin).map(|table| Box::new(table) as _),
                 #[cfg(feature = "parquet")]
                 Format::Parquet => {
-                    file().and_then(|new| parquet::Table::begin(new, job)).map(|table| Box::new(table) as _)
+                    file().and_then(|new| parquet::Table::begin(new, run)).map(|table| Box::new(table) as _)
                 }
                 #[cfg(not(feature = "parquet"))]
                 Format::Parquet => return Err(without_parquet()),
                 Format::Pcapng => file()
-                    .and_then(|new| pcapng::Capture::begin(new, job))
+                    .and_then(|new| pcapng::Capture::begin(new, run))
                     .map(|capture| Box::new(capture) as _),
                 Format::Recording => {
-                    recording::Recordings::create(path, end, job).map(|both| Box::new(both) as _)
+                    recording::Recordings::create(path, end, run).map(|both| Box::new(both) as _)
                 }
             };
             files.push((path.clone(), writer.map_err(|error| cannot_write(path, &error))?));

@@ -14,7 +14,8 @@
 
 use crate::export::frame::{Frame, Values};
 use crate::export::swept::Swept;
-use crate::metrics::series::{GOODPUT, PING, QUEUES};
+
+use crate::results::time_series::{GOODPUT, PING, QUEUES};
 use crate::results::{Results, Run};
 use crate::statistics::float;
 

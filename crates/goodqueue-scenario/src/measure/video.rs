@@ -59,16 +59,18 @@ mod tests {
     use std::path::Path;
 
     use crate::results::Run;
-    use crate::run::{Unwatched, execute, jobs};
+    use crate::run::runs_of;
     use crate::scenario::{Document, Names};
+    use crate::session::{Session, Unwatched};
 
     fn run(down: &str, keys: &str, flows: &str) -> Run {
         let text =
             format!("duration = \"60s\"\n{keys}\nqdiscs = \"fq_codel\"\n[link]\ndown = \"{down}\"\n{flows}");
         let document = Document::parse("load.toml", &text, Path::new("")).expect("toml");
         let points = crate::sweep::expand(&document, &Names::default()).expect("valid");
-        let runs = execute::<Run>(&jobs(&points, None).expect("valid"), 1, None, &Unwatched).expect("runs");
-        runs.into_iter().flatten().next().expect("one run")
+        let session = Session::of(runs_of(&points, None).expect("valid")).threads(1);
+        let runs = session.run(&Unwatched).expect("runs").runs();
+        runs.into_iter().next().expect("one run")
     }
 
     #[test]

@@ -7,8 +7,7 @@ use super::catalogue::described;
 use super::columns::{by_key, check_key, keys, placeholders};
 use super::{Metric, values};
 use crate::results::Run;
-use crate::statistics::{float, seconds};
-use crate::summary::Estimate;
+use crate::statistics::{Estimate, float, seconds};
 
 /// A condition on one metric.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::catalogue::described;
-use super::series::{GOODPUT, PING, QUEUES, TimeSeries};
+use crate::results::time_series::{GOODPUT, PING, QUEUES, TimeSeries};
 
 /// Returns the catalogue as a page of documentation in Markdown.
 #[must_use]

@@ -5,7 +5,7 @@ use goodqueue::Duration;
 /// The time series of a run and its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SeriesUse {
-    /// The result has the series that the simulator measured. The key of the job names their step,
+    /// The result has the series that the simulator measured. The key of the run names their step,
     /// so that a store keeps results with other steps apart.
     #[default]
     InResult,
@@ -14,7 +14,7 @@ pub enum SeriesUse {
     /// The store keeps them, and the result has them; if they were kept before in another step
     /// only, that step will do.
     AnyStep,
-    /// The store keeps them, and the result has them in the step of the job.
+    /// The store keeps them, and the result has them in the step of the run.
     ThisStep,
 }
 

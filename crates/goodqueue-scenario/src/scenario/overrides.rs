@@ -6,38 +6,75 @@ use serde::{Deserialize, Serialize};
 use super::discipline::BOTH;
 use super::document::Document;
 
-/// The options of `compare` and `run` that stand for keys of the scenario, as text as given.
+/// The options of `compare` and `run` that stand for keys of the scenario, as text as given. With
+/// the feature `clap` they are arguments of a command, whose help is the documentation of the
+/// fields.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Overrides {
-    /// `--rate`: `line.down` in a scenario with `[line]`, otherwise `link.down`.
-    pub rate: Option<String>,
-    /// `--up`: `line.up` in a scenario with `[line]`, otherwise `link.up`.
-    pub up: Option<String>,
-    /// `--rtt`: `link.rtt`.
-    pub rtt: Option<String>,
-    /// `--trace-down`: `link.down.trace`, relative to the working directory.
-    pub trace_down: Option<String>,
-    /// `--trace-up`: `link.up.trace`, relative to the working directory.
-    pub trace_up: Option<String>,
-    /// `--flows`: replaces the traffic by this number of TCP flows each way and a ping.
-    pub flows: Option<String>,
-    /// `--time`: `duration`.
-    pub time: Option<String>,
-    /// `--seed`: `seed`.
-    pub seed: Option<String>,
-    /// `--seeds`: `seeds`.
-    pub seeds: Option<String>,
-    /// `--qdisc`, each time it was given: replaces `qdiscs`.
+    /// Discipline in tc's grammar, such as 'fq_codel target 13ms'; repeat for several [default:
+    /// a modem's buffer (bfifo limit 256kb), red
+    /// adaptive, pie, codel, sfq, fq_codel, cake].
+    #[cfg_attr(feature = "clap", arg(id = "qdisc", long = "qdisc", value_name = "TC"))]
     pub qdiscs: Vec<String>,
-    /// `--qdisc-up`: the disciplines towards the server, one for each of `qdiscs` or one for all.
-    #[serde(default)]
+    /// Discipline from the client, if it is not that of --qdisc; once for all, or once for each
+    /// --qdisc. In tables, both are one name, DOWN / UP, which --qdisc takes as well.
+    #[cfg_attr(feature = "clap", arg(id = "qdisc_up", long = "qdisc-up", value_name = "TC"))]
     pub qdiscs_up: Vec<String>,
-    /// `--set KEY=VALUE`, each time it was given; applied last.
+    /// Rate towards the client, such as 50mbit [default: 10mbit].
+    // `line.down` in a scenario with `[line]`, otherwise `link.down`.
+    #[cfg_attr(feature = "clap", arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed))]
+    pub rate: Option<String>,
+    /// Rate from the client, such as 10mbit [default: 1mbit, or the value of --rate].
+    // `line.up` in a scenario with `[line]`, otherwise `link.up`.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed))]
+    pub up: Option<String>,
+    /// Round-trip time without queueing, such as 20ms [default: 50ms].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed))]
+    pub rtt: Option<String>,
+    /// Number of TCP flows in each direction [default: 4].
+    // They and a ping replace the traffic.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed))]
+    pub flows: Option<String>,
+    /// Duration of each run [default: 60s, or 20s with --live or --both].
+    #[cfg_attr(feature = "clap", arg(long, alias = "duration", value_name = "TIME", allow_hyphen_values = true, value_parser = signed))]
+    pub time: Option<String>,
+    /// Seed of the first run [default: 1].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed))]
+    pub seed: Option<String>,
+    /// Number of repetitions, with consecutive seeds [default: 1].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", allow_hyphen_values = true, value_parser = signed))]
+    pub seeds: Option<String>,
+    /// Mahimahi trace to use as the link towards the client.
+    // Relative to the working directory, as the next one.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub trace_down: Option<String>,
+    /// Mahimahi trace to use as the link from the client.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub trace_up: Option<String>,
+    /// Set a key of the scenario, as in `--set tcp.ecn=true`; repeat for several. `goodqueue
+    /// explain scenario` lists all keys.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "KEY=VALUE"))]
     pub set: Vec<String>,
     /// Options that the command itself obeys, with the key of the scenario that each is for:
     /// `--set` may not set it, too.
     #[serde(skip)]
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub beside: Vec<(&'static str, &'static str)>,
+}
+
+/// Accepts values that begin with a minus, so that the parsers of rates and times can explain what
+/// is wrong with them. Refuses an option name, which means that the value was forgotten.
+///
+/// # Errors
+/// The text is the name of an option.
+#[cfg(feature = "clap")]
+pub fn signed(text: &str) -> Result<String, String> {
+    if text.starts_with("--") {
+        return Err(format!("its value is missing: `{text}` is the next option"));
+    }
+    Ok(text.to_owned())
 }
 
 impl Document {

@@ -5,23 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::estimate::Estimate;
 use crate::metrics;
-use crate::results::Run;
-
-/// The difference of a discipline from another one at the same point of the sweep.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Difference {
-    /// The other discipline as given.
-    pub from: String,
-    /// For each metric of the catalogue by its key: value of the discipline minus that of the
-    /// other, mean over the seeds that both have. Metrics that fewer than two seeds have are
-    /// absent.
-    pub figures: BTreeMap<String, Estimate>,
-}
+use crate::results::{Difference, Run};
+use crate::statistics::Estimate;
 
 /// The metrics of one discipline at one point of a sweep, by key and seed.
 pub(super) struct Group<'r> {

@@ -1,147 +1,43 @@
 //! Time series over seeds: their pointwise mean, as papers draw them, and how far off it may be.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use super::estimate::Estimate;
-use crate::metrics::series::{QUEUES, TimeSeries, present};
-use crate::results::{PerDirection, QueueSeries, Run, Series};
+use crate::results::time_series::{QUEUES, present};
+use crate::results::{Band, FlowMeans, MeanSeries, PerDirection, QueueMeans, QueueSeries, Run, Series};
 use crate::statistics::float;
 
-/// Pointwise means of the time series of runs that differ in their seed only.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct MeanSeries {
-    /// Length of a step, as in the series of the runs.
-    pub step_s: f64,
-    /// The two queues.
-    pub queues: PerDirection<QueueMeans>,
-    /// Goodput of all flows over TCP of a direction together, in bit/s.
-    pub goodput: PerDirection<Band>,
-    /// Goodput of each of them, in bit/s.
-    pub goodput_bps: Vec<FlowMeans>,
-    /// Round-trip time of the pings sent in a step: of each run their mean.
-    pub ping_s: Band,
-}
-
-/// The means of every time series of a queue by their names, in the order of the catalogue.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct QueueMeans(Vec<(String, Band)>);
-
-impl Serialize for QueueMeans {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, band)| (name, band)))
-    }
-}
-
-impl<'de> Deserialize<'de> for QueueMeans {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut bands = BTreeMap::<String, Band>::deserialize(deserializer)?;
-        let known = QUEUES.iter().map(|metric| metric.about.name);
-        Ok(Self(known.filter_map(|name| bands.remove_entry(name)).collect()))
-    }
-}
-
-/// The names are those of the catalogue.
-impl JsonSchema for QueueMeans {
-    fn schema_name() -> Cow<'static, str> {
-        "QueueMeans".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut described = |about: &TimeSeries| {
-            let mut band = generator.subschema_for::<Band>();
-            band.insert("description".to_owned(), about.doc.into());
-            band
+/// Returns the means of runs of one discipline at one point of a sweep; `None` with fewer than two
+/// that have series.
+pub(super) fn means(runs: &[&Run]) -> Option<MeanSeries> {
+    let all: Vec<_> = runs.iter().filter_map(|run| Some((*run, run.series.as_ref()?))).collect();
+    let (first, one) = *all.first().filter(|_| all.len() > 1)?;
+    let queue = |side: fn(&PerDirection<QueueSeries>) -> &QueueSeries| {
+        let means = QUEUES.iter().map(|metric| {
+            let of_runs: Vec<_> = all.iter().map(|(_, series)| (metric.of)(side(&series.queues))).collect();
+            (metric.about.name.to_owned(), Band::of(&of_runs))
+        });
+        QueueMeans(means.collect())
+    };
+    let total = |direction: &str| {
+        let of_run = |(run, _): &(&Run, _)| total(run, direction);
+        Band::of(&all.iter().map(of_run).collect::<Vec<_>>())
+    };
+    let flow = |id: u32| {
+        let of_run = |series: &Series| {
+            let flow = series.goodput_bps.iter().find(|flow| flow.id == id);
+            flow.map_or_else(Vec::new, |flow| present(&flow.values))
         };
-        let properties: BTreeMap<&str, Schema> =
-            QUEUES.iter().map(|metric| (metric.about.name, described(&metric.about))).collect();
-        json_schema!({
-            "type": "object",
-            "description": "The means of every time series of a queue by their names.",
-            "properties": properties,
-            "additionalProperties": false,
-        })
-    }
-}
-
-/// One flow over time.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct FlowMeans {
-    /// The flow.
-    pub id: u32,
-    /// Its values.
-    pub values: Band,
-}
-
-/// A mean with its confidence band.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Band {
-    /// At each step the mean over the runs that have a value there; `null` if none has.
-    pub mean: Vec<Option<f64>>,
-    /// Half the width of its 95 % confidence interval (Student's t); `null` with fewer than two
-    /// values.
-    pub ci95: Vec<Option<f64>>,
-}
-
-impl Band {
-    /// Of several series of the same steps; as long as the longest.
-    #[must_use]
-    pub fn of(series: &[Vec<Option<f64>>]) -> Self {
-        let steps = series.iter().map(Vec::len).max().unwrap_or(0);
-        let at = |step: usize| {
-            let present: Vec<f64> =
-                series.iter().filter_map(|values| *values.get(step)?).filter(|v| v.is_finite()).collect();
-            Estimate::of(&present)
-        };
-        let (mean, ci95) = (0..steps)
-            .map(at)
-            .map(|estimate| (estimate.map(|of| of.mean), estimate.and_then(|of| of.ci95)))
-            .unzip();
-        Self { mean, ci95 }
-    }
-}
-
-impl MeanSeries {
-    /// Of runs of one discipline at one point of a sweep; `None` with fewer than two that have
-    /// series.
-    #[must_use]
-    pub fn of(runs: &[&Run]) -> Option<Self> {
-        let all: Vec<_> = runs.iter().filter_map(|run| Some((*run, run.series.as_ref()?))).collect();
-        let (first, one) = *all.first().filter(|_| all.len() > 1)?;
-        let queue = |side: fn(&PerDirection<QueueSeries>) -> &QueueSeries| {
-            let means = QUEUES.iter().map(|metric| {
-                let of_runs: Vec<_> =
-                    all.iter().map(|(_, series)| (metric.of)(side(&series.queues))).collect();
-                (metric.about.name.to_owned(), Band::of(&of_runs))
-            });
-            QueueMeans(means.collect())
-        };
-        let total = |direction: &str| {
-            let of_run = |(run, _): &(&Run, _)| total(run, direction);
-            Band::of(&all.iter().map(of_run).collect::<Vec<_>>())
-        };
-        let flow = |id: u32| {
-            let of_run = |series: &Series| {
-                let flow = series.goodput_bps.iter().find(|flow| flow.id == id);
-                flow.map_or_else(Vec::new, |flow| present(&flow.values))
-            };
-            let values = Band::of(&all.iter().map(|(_, series)| of_run(series)).collect::<Vec<_>>());
-            FlowMeans { id, values }
-        };
-        let steps = one.queues.down.throughput_bps.len();
-        let pings = |pings: &[(f64, Option<f64>)]| pings_per_step(pings, one.step_s, steps);
-        debug_assert!(all.iter().all(|(run, _)| run.qdisc == first.qdisc), "runs of one discipline");
-        Some(Self {
-            step_s: one.step_s,
-            queues: PerDirection { down: queue(|both| &both.down), up: queue(|both| &both.up) },
-            goodput: PerDirection { down: total("down"), up: total("up") },
-            goodput_bps: one.goodput_bps.iter().map(|series| flow(series.id)).collect(),
-            ping_s: Band::of(&all.iter().map(|(_, series)| pings(&series.pings)).collect::<Vec<_>>()),
-        })
-    }
+        let values = Band::of(&all.iter().map(|(_, series)| of_run(series)).collect::<Vec<_>>());
+        FlowMeans { id, values }
+    };
+    let steps = one.queues.down.throughput_bps.len();
+    let pings = |pings: &[(f64, Option<f64>)]| pings_per_step(pings, one.step_s, steps);
+    debug_assert!(all.iter().all(|(run, _)| run.qdisc == first.qdisc), "runs of one discipline");
+    Some(MeanSeries {
+        step_s: one.step_s,
+        queues: PerDirection { down: queue(|both| &both.down), up: queue(|both| &both.up) },
+        goodput: PerDirection { down: total("down"), up: total("up") },
+        goodput_bps: one.goodput_bps.iter().map(|series| flow(series.id)).collect(),
+        ping_s: Band::of(&all.iter().map(|(_, series)| pings(&series.pings)).collect::<Vec<_>>()),
+    })
 }
 
 /// Mean round-trip time of the answered pings that were sent in each of `steps` steps of `step_s`

@@ -1,14 +1,13 @@
 //! `goodqueue run --shard`, `--merge` and `--submit`: a sweep on several machines.
 
 use clap::Args;
-use goodqueue_scenario::claim;
-use goodqueue_scenario::runs::Jobs as _;
-use goodqueue_scenario::shard::{Part, Shard};
-use goodqueue_scenario::store::Store;
+use goodqueue_scenario::run::Runs as _;
+use goodqueue_scenario::session::Session;
+use goodqueue_scenario::shard::Shard;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::submit::{Engine, Submission, without};
-use crate::commands::simulation::{How, Prepared, simulate_jobs};
+use crate::commands::simulation::{How, Prepared, simulate_runs};
 use crate::commands::{Ending, Outcome, signed};
 use crate::messages::{note, say};
 use crate::output;
@@ -66,15 +65,9 @@ impl Machines {
 }
 
 /// Runs a shard. The runs go to the store only.
-pub(super) fn run_shard(
-    scenario: &Prepared,
-    how: &How,
-    (place, store): (&str, &Store),
-    shard: Shard,
-) -> Outcome {
-    claim::claim(store, &scenario.runs)?;
-    let part = Part::new(&scenario.runs, shard)?;
-    let (runs, ending) = simulate_jobs(&part, how, Some(store))?;
+pub(super) fn run_shard(session: &Session, how: &How, place: &str, shard: Shard) -> Outcome {
+    let part = session.shard(shard)?;
+    let (runs, ending) = simulate_runs(&part, how)?;
     if ending == Ending::Interrupted {
         say(format_args!(
             "interrupted: {} of {} runs of shard {shard} are kept in {place}; repeat the command to resume",
@@ -86,7 +79,7 @@ pub(super) fn run_shard(
     note(format_args!(
         "shard {shard} has finished: {} of {} runs, kept in {place}; `--merge` combines the shards",
         runs.len(),
-        scenario.runs.count()
+        session.count()
     ));
     Ok(ending)
 }
@@ -97,11 +90,12 @@ impl Machines {
         let given = typed::words_for_script()?;
         let here =
             |error: std::io::Error| Diagnostic::new(format!("the working directory is unknown: {error}"));
-        let runs = scenario.runs.count();
+        let session = &scenario.session;
+        let runs = session.count();
         let submission = Submission {
-            name: scenario.scenario.name.clone(),
+            name: session.scenario().name.clone(),
             runs,
-            points: scenario.runs.sweep().count(),
+            points: session.all().sweep().count(),
             shards: self.shards.unwrap_or_else(|| Submission::shards_for(runs)),
             cpus: how.jobs.unwrap_or(CPUS),
             folder: typed::for_script(

@@ -17,7 +17,7 @@ use goodqueue_sim::observer::{Fate, Visit};
 use super::writer::{PacketWriter, Row};
 use crate::export::parquet::{column, optional, required, text, whole};
 use crate::files::Growing;
-use crate::run::Job;
+use crate::run::RunSpec;
 
 /// A table that gets a row when a packet was sent or dropped.
 pub(super) struct Table {
@@ -26,12 +26,12 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn begin(file: Growing, job: &Job) -> io::Result<Self> {
+    pub(super) fn begin(file: Growing, run: &RunSpec) -> io::Result<Self> {
         let about = [
             ("goodqueue", env!("CARGO_PKG_VERSION").to_owned()),
-            ("qdisc", job.labels.qdisc.clone()),
-            ("seed", job.config.seed.to_string()),
-            ("sweep", serde_json::json!(job.labels.sweep).to_string()),
+            ("qdisc", run.labels.qdisc.clone()),
+            ("seed", run.config.seed.to_string()),
+            ("sweep", serde_json::json!(run.labels.sweep).to_string()),
         ];
         let about = about.map(|(key, value)| KeyValue::new(key.to_owned(), value));
         let properties = WriterProperties::builder()

@@ -23,7 +23,7 @@ use pcap_file::{DataLink, Endianness, PcapError};
 
 use super::writer::PacketWriter;
 use crate::files::Growing;
-use crate::run::Job;
+use crate::run::RunSpec;
 
 /// A capture with every packet when it arrives at a queue, and again when it leaves or is dropped.
 /// Time 0 of the run is the Unix epoch.
@@ -34,8 +34,8 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    pub(super) fn begin(file: Growing, job: &Job) -> io::Result<Self> {
-        let about = format!("{}, seed {}", job.labels.qdisc, job.config.seed);
+    pub(super) fn begin(file: Growing, run: &RunSpec) -> io::Result<Self> {
+        let about = format!("{}, seed {}", run.labels.qdisc, run.config.seed);
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
             major_version: 1,
@@ -58,7 +58,7 @@ impl Capture {
                 writer.write_pcapng_block(block).map_err(in_io)?;
             }
         }
-        Ok(Self { writer, framing: job.config.framing, headers: Vec::new() })
+        Ok(Self { writer, framing: run.config.framing, headers: Vec::new() })
     }
 
     fn write(

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::writer::PacketWriter;
 use crate::files::{Existing, Growing};
-use crate::run::Job;
+use crate::run::RunSpec;
 
 /// Name of the file of one direction: `run.jsonl` becomes `run.down.jsonl` and `run.up.jsonl`.
 pub(super) fn file(path: &Path, end: &str, direction: Direction) -> PathBuf {
@@ -32,7 +32,7 @@ enum Text {
 }
 
 impl Recordings {
-    pub(super) fn create(path: &Path, end: &str, job: &Job) -> io::Result<Self> {
+    pub(super) fn create(path: &Path, end: &str, run: &RunSpec) -> io::Result<Self> {
         let begin = |direction: Direction| {
             // Nobody typed the name with the direction in it.
             let file = Growing::create(&file(path, end, direction), Existing::Replaced)?;
@@ -41,15 +41,15 @@ impl Recordings {
             } else {
                 Text::Plain(file)
             };
-            header(job, direction).write(&mut text)?;
+            header(run, direction).write(&mut text)?;
             Ok::<_, io::Error>(text)
         };
         Ok(Self([begin(Direction::Down)?, begin(Direction::Up)?]))
     }
 }
 
-fn header(job: &Job, direction: Direction) -> Header {
-    let link = &job.config.links[direction.index()];
+fn header(run: &RunSpec, direction: Direction) -> Header {
+    let link = &run.config.links[direction.index()];
     let tree = tc::to_tc(&link.qdisc);
     let mut lines = tree.lines().map(str::to_owned);
     let rate_bps = match &link.capacity {
@@ -59,11 +59,11 @@ fn header(job: &Job, direction: Direction) -> Header {
     // A replay needs these to draw the same random numbers and hashes as the run.
     let other = [
         ("priority", json!("simulated")),
-        ("qdisc_seed", json!(job.config.seed)),
+        ("qdisc_seed", json!(run.config.seed)),
         ("qdisc_stream", json!(direction.index())),
         ("qdisc_hash_key", json!(link.hash_key)),
         ("direction", json!(direction.name())),
-        ("t_end_ns", json!(job.config.duration.as_nanos())),
+        ("t_end_ns", json!(run.config.duration.as_nanos())),
     ];
     Header {
         qdisc: lines.next(),

@@ -1,8 +1,9 @@
 use std::path::Path;
 
 use crate::results::Run;
-use crate::run::{Unwatched, execute, jobs};
+use crate::run::runs_of;
 use crate::scenario::{Document, Names};
+use crate::session::{Session, Unwatched};
 
 /// The only run of a scenario of 10 s on an idle line of 100 Mbit/s and 100 ms, with these flows.
 fn run(flows: &str) -> Run {
@@ -11,8 +12,9 @@ fn run(flows: &str) -> Run {
     );
     let document = Document::parse("load.toml", &text, Path::new("")).expect("toml");
     let points = crate::sweep::expand(&document, &Names::default()).expect("valid");
-    let runs = execute::<Run>(&jobs(&points, None).expect("valid"), 1, None, &Unwatched).expect("runs");
-    runs.into_iter().flatten().next().expect("one run")
+    let session = Session::of(runs_of(&points, None).expect("valid")).threads(1);
+    let runs = session.run(&Unwatched).expect("runs").runs();
+    runs.into_iter().next().expect("one run")
 }
 
 /// Milliseconds of a time in seconds.

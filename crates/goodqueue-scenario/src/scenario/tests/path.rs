@@ -84,7 +84,7 @@ fn servers_join_in_front_of_the_hop_that_is_named() {
         let told = Document::from_json(&scenario.to_json()).expect("json");
         assert_eq!(told.resolve(&Names::default()).expect("valid").flows, scenario.flows);
         let points = [(std::collections::BTreeMap::new(), scenario)];
-        crate::run::jobs(&points, None).expect("valid")[0].config.flows[0].joins
+        crate::run::runs_of(&points, None).expect("valid")[0].config.flows[0].joins
     };
     let hops = "qdiscs = \"pfifo\"\n[[hops]]\nname = \"last\"\n[[hops]]\nname = \"first\"\nside = \"server\"\n[[flows]]\n";
     assert_eq!(joins(hops), 0);
@@ -118,8 +118,8 @@ fn a_buffer_that_pauses_the_link_before_it_is_read_and_written_back() {
     let told = Document::from_json(&scenario.to_json()).expect("json");
     assert_eq!(told.resolve(&Names::default()).expect("valid").hops[0].up, scenario.hops[0].up);
     let points = [(std::collections::BTreeMap::new(), scenario)];
-    let jobs = crate::run::jobs(&points, None).expect("valid");
-    assert!(jobs[0].config.before[0].links[1].pause.is_some());
+    let runs = crate::run::runs_of(&points, None).expect("valid");
+    assert!(runs[0].config.before[0].links[1].pause.is_some());
 }
 
 #[test]

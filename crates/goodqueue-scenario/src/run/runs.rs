@@ -9,14 +9,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use goodqueue::Duration;
 use goodqueue_tc::diagnostic::Diagnostic;
 
+use super::point::PointRuns;
+use super::series::Steps;
+use super::spec::{PacketFile, RunSpec};
 use crate::files::Existing;
-use crate::run::series::Steps;
-use crate::run::{Job, PacketFile, PointRuns};
 use crate::scenario::Scenario;
 use crate::sweep::{Point, Sweep};
 
-/// Runs by their numbers.
-pub trait Jobs: Sync {
+/// ScenarioRuns by their numbers.
+pub trait Runs: Sync {
     /// Number of runs.
     fn count(&self) -> usize;
 
@@ -24,33 +25,45 @@ pub trait Jobs: Sync {
     ///
     /// # Errors
     /// There is none, or a setting that the simulator refuses.
-    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic>;
+    fn spec(&self, number: usize) -> Result<Cow<'_, RunSpec>, Diagnostic>;
 }
 
-impl Jobs for [Job] {
+impl Runs for [RunSpec] {
     fn count(&self) -> usize {
         self.len()
     }
 
-    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic> {
+    fn spec(&self, number: usize) -> Result<Cow<'_, RunSpec>, Diagnostic> {
         self.get(number).map(Cow::Borrowed).ok_or_else(|| no_run(number))
     }
 }
 
-impl Jobs for Vec<Job> {
+impl<R: Runs + ?Sized> Runs for &R {
+    fn count(&self) -> usize {
+        (**self).count()
+    }
+
+    fn spec(&self, number: usize) -> Result<Cow<'_, RunSpec>, Diagnostic> {
+        (**self).spec(number)
+    }
+}
+
+impl Runs for Vec<RunSpec> {
     fn count(&self) -> usize {
         self.len()
     }
 
-    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic> {
-        self.as_slice().job(number)
+    fn spec(&self, number: usize) -> Result<Cow<'_, RunSpec>, Diagnostic> {
+        self.as_slice().spec(number)
     }
 }
 
 /// All runs of a scenario, in the order of points, disciplines and seeds.
 #[derive(Debug)]
-pub struct Runs<'n> {
+pub struct ScenarioRuns<'n> {
     sweep: Sweep<'n>,
+    /// The first point of the sweep.
+    first: Scenario,
     steps: Steps,
     /// For each point of the sweep, the number of runs up to its last one.
     ends: Vec<usize>,
@@ -64,7 +77,7 @@ pub struct Runs<'n> {
     recent: Mutex<VecDeque<(usize, Arc<PointRuns>)>>,
 }
 
-impl<'n> Runs<'n> {
+impl<'n> ScenarioRuns<'n> {
     /// The runs of `sweep`, all of whose points are tried. `series`: the step of time series, if
     /// wanted.
     ///
@@ -78,11 +91,12 @@ impl<'n> Runs<'n> {
     /// The runs of `sweep`, with these time series.
     ///
     /// # Errors
-    /// As [`Runs::new`].
+    /// As [`ScenarioRuns::new`].
     pub fn with(sweep: Sweep<'n>, steps: Steps) -> Result<Self, Diagnostic> {
         let mut ends = Vec::with_capacity(sweep.count());
         let (mut held, mut disciplines) = (Held::default(), 0);
         let mut without_effect: Option<Vec<Diagnostic>> = None;
+        let mut first = None;
         for number in 0..sweep.count() {
             let point = sweep.point(number)?;
             let idle = sweep.without_effect(number, &point.1)?;
@@ -90,9 +104,12 @@ impl<'n> Runs<'n> {
                 Some(earlier) => earlier.into_iter().filter(|option| idle.contains(option)).collect(),
                 None => idle,
             });
+            if first.is_none() {
+                first = Some(point.1.clone());
+            }
             let runs = point_runs(point, steps, false);
             // Seeds differ in nothing that could be refused.
-            runs.job(0)?;
+            runs.spec(0)?;
             ends.push(ends.last().copied().unwrap_or(0) + runs.count());
             disciplines += runs.disciplines();
             held.add(&runs, sweep.count() > 1);
@@ -101,8 +118,12 @@ impl<'n> Runs<'n> {
             return Err(option);
         }
         held.check()?;
+        let first = match first {
+            Some(first) => first,
+            None => sweep.point(0)?.1,
+        };
         let (tc_stats, packets, recent) = (false, Vec::new(), Mutex::default());
-        Ok(Self { sweep, steps, ends, disciplines, tc_stats, packets, recent })
+        Ok(Self { sweep, first, steps, ends, disciplines, tc_stats, packets, recent })
     }
 
     /// Number of disciplines at all points of the sweep together.
@@ -117,11 +138,11 @@ impl<'n> Runs<'n> {
         &self.sweep
     }
 
-    /// Returns the scenario as results contain it: `first`, the first point of the sweep, and the
-    /// values of each swept key.
+    /// Returns the scenario as results contain it: the first point of the sweep, and the values of
+    /// each swept key.
     #[must_use]
-    pub fn to_json(&self, first: &Scenario) -> serde_json::Value {
-        let mut scenario = first.to_json();
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut scenario = self.first.to_json();
         let swept = self.sweep.values();
         if !swept.is_empty() {
             scenario["sweep"] = serde_json::json!(swept);
@@ -130,16 +151,14 @@ impl<'n> Runs<'n> {
     }
 
     /// The resolved scenario; of a sweep, its first point.
-    ///
-    /// # Errors
-    /// It does not resolve any more.
-    pub fn scenario(&self) -> Result<Scenario, Diagnostic> {
-        Ok(self.sweep.point(0)?.1)
+    #[must_use]
+    pub const fn scenario(&self) -> &Scenario {
+        &self.first
     }
 
     /// Has the results contain the statistics of the queues as `tc` prints them. They take more
     /// memory than all other metrics of a run.
-    pub fn keep_tc_stats(&mut self) {
+    pub const fn keep_tc_stats(&mut self) {
         self.tc_stats = true;
     }
 
@@ -148,7 +167,7 @@ impl<'n> Runs<'n> {
         self.packets.push(files);
     }
 
-    /// The point of this number. Runs of the same point share it.
+    /// The point of this number. ScenarioRuns of the same point share it.
     fn point(&self, number: usize) -> Result<Arc<PointRuns>, Diagnostic> {
         // A point in the list is whole, even after a panic.
         let recent = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,23 +182,23 @@ impl<'n> Runs<'n> {
     }
 }
 
-impl Jobs for Runs<'_> {
+impl Runs for ScenarioRuns<'_> {
     fn count(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    fn job(&self, number: usize) -> Result<Cow<'_, Job>, Diagnostic> {
+    fn spec(&self, number: usize) -> Result<Cow<'_, RunSpec>, Diagnostic> {
         let point = self.ends.partition_point(|end| *end <= number);
         if point == self.ends.len() {
             return Err(no_run(number));
         }
         let begin = point.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let mut job = self.point(point)?.job(number - begin)?;
+        let mut run = self.point(point)?.spec(number - begin)?;
         // The names of several files follow from the one that the user typed.
         let existing = if self.count() > 1 { Existing::Replaced } else { Existing::Used };
         let files = self.packets.iter().filter_map(|files| files.get(number).cloned());
-        job.packets = files.map(|path| PacketFile { path, existing }).collect();
-        Ok(Cow::Owned(job))
+        run.packets = files.map(|path| PacketFile { path, existing }).collect();
+        Ok(Cow::Owned(run))
     }
 }
 
@@ -192,7 +211,7 @@ fn point_runs(point: Point, steps: Steps, tc_stats: bool) -> PointRuns {
 #[derive(Clone, Copy, Default)]
 struct Held {
     runs: u64,
-    /// Runs with swept values.
+    /// ScenarioRuns with swept values.
     swept: u64,
     flows: u64,
     /// Means of a discipline over seeds, and differences of two disciplines.

@@ -1,7 +1,7 @@
 //! The catalogue of time series. The exports, the means over seeds and the documentation iterate
 //! over it.
 
-use crate::results::QueueSeries;
+use super::series::QueueSeries;
 use crate::statistics::float;
 
 /// A time series.

@@ -1,6 +1,6 @@
-//! `compare --live`: runs the jobs of a simulation with the kernel's TCP over a live bottleneck.
+//! `compare --live`: makes the runs of a simulation with the kernel's TCP over a live bottleneck.
 //!
-//! A job becomes a live session, and the session's measurements take the form of a simulation's
+//! A run becomes a live session, and the session's measurements take the form of a simulation's
 //! outcome. From there on the same code computes the results.
 
 use std::fs::File;
@@ -22,7 +22,7 @@ use goodqueue_live::session::{FlowOutcome, Session, SessionOutcome};
 use goodqueue_live::traffic::{FlowKind, FlowSpec, FlowTally, Page, Sample, TcpOptions};
 use goodqueue_scenario::measure;
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::run::Job;
+use goodqueue_scenario::run::RunSpec;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::WebSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 
 use super::{discarded, seconds, too_busy};
 
-/// The results of one live job.
+/// The results of one live run.
 #[derive(Debug)]
 pub(crate) struct LiveRun {
     /// The results.
@@ -41,10 +41,10 @@ pub(crate) struct LiveRun {
     pub(crate) disturbed: Option<String>,
 }
 
-/// Runs one job in its own process, which ends all its programs with itself. `mtu` is the link's.
-pub(crate) fn execute(job: &Job, mtu: u32) -> Result<LiveRun, Diagnostic> {
-    // Unsupported jobs are refused before any work.
-    let (session, remarks) = session(job, mtu)?;
+/// Makes one run in its own process, which ends all its programs with itself. `mtu` is the link's.
+pub(crate) fn execute(run: &RunSpec, mtu: u32) -> Result<LiveRun, Diagnostic> {
+    // Unsupported runs are refused before any work.
+    let (session, remarks) = session(run, mtu)?;
     let failed = |error: std::io::Error| Diagnostic::new(format!("a live run cannot be started: {error}"));
     let (read, write) = std::io::pipe().map_err(failed)?;
     match process::fork_together().map_err(|errno| failed(errno.into()))? {
@@ -54,7 +54,7 @@ pub(crate) fn execute(job: &Job, mtu: u32) -> Result<LiveRun, Diagnostic> {
                 Ok(outcome) => json!({
                     "remarks": told(&outcome),
                     "disturbed": too_busy(outcome.counters.latest, outcome.kernel_drops),
-                    "run": figures(job, &outcome),
+                    "run": figures(run, &outcome),
                 }),
                 Err(error) => json!({"error": error.problem(), "help": error.advice()}),
             };
@@ -88,9 +88,9 @@ fn understand(answer: &[u8], mut remarks: Vec<String>) -> Result<LiveRun, Diagno
     Ok(LiveRun { run, remarks, disturbed })
 }
 
-/// Returns the job as a live session, and remarks on differences caused by the kernel.
-fn session(job: &Job, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
-    let config = &job.config;
+/// Returns the run as a live session, and remarks on differences caused by the kernel.
+fn session(run: &RunSpec, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic> {
+    let config = &run.config;
     if !config.before.is_empty() || !config.after.is_empty() {
         return Err(Diagnostic::new(
             "a live run has a single bottleneck, but this scenario has further links",
@@ -278,8 +278,8 @@ fn capacity(of: &sim::Capacity) -> Capacity {
 }
 
 /// Computes the results from the session's outcome, given the form of a simulation's.
-fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
-    let config = &job.config;
+fn figures(run: &RunSpec, outcome: &SessionOutcome) -> Run {
+    let config = &run.config;
     let begin = Instant::ZERO + config.warmup;
     let measured = outcome.end.since(begin);
     let links = Direction::BOTH.map(|direction| {
@@ -328,7 +328,7 @@ fn figures(job: &Job, outcome: &SessionOutcome) -> Run {
         // Not measured in a live run.
         shared_queues: Vec::new(),
     };
-    measure::run(job.labels.clone(), config, &outcome)
+    measure::run(run.labels.clone(), config, &outcome)
 }
 
 fn flow_outcome(

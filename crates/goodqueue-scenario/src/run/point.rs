@@ -1,7 +1,6 @@
-//! The runs of a scenario, as the simulator gets them.
+//! The runs of one point of a sweep, as the simulator gets them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use goodqueue::config::{Settings, Value};
@@ -13,10 +12,10 @@ use goodqueue_sim::wifi::{ClientConfig, MacConfig, MediumConfig};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use crate::files::Existing;
+use super::series::SeriesUse;
+use super::spec::{RunSpec, Wanted};
 use crate::hash_key;
 use crate::measure::{FlowLabels, Labels};
-use crate::run::series::SeriesUse;
 use crate::scenario::{
     Discipline, FlowGroup, Hop, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side, Traffic, Wifi,
     WifiMac,
@@ -24,62 +23,20 @@ use crate::scenario::{
 use crate::series_step;
 use crate::sweep::Point;
 
-/// One run of the simulator.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// Names of the run and of its flows.
-    pub labels: Labels,
-    /// Configuration of the simulator.
-    pub config: sim::Config,
-    /// Everything that determines the run except the program, as text. Equal keys give equal runs.
-    pub key: String,
-    /// Measurements beyond the metrics that every run has.
-    pub wanted: Wanted,
-    /// Whether the store keeps the time series apart, and whether the result has them.
-    pub series: SeriesUse,
-    /// Files for its packets, see [`packets::request`](crate::export::packets::request). Such a run
-    /// is simulated even if its result is already stored.
-    pub packets: Vec<PacketFile>,
-}
-
-/// A file for the packets of a run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PacketFile {
-    /// Where it is written.
-    pub path: PathBuf,
-    /// What happens to a link or a device of this name.
-    pub existing: Existing,
-}
-
-/// Measurements beyond the metrics that every run has.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Wanted {
-    /// Numbers of flows of the `[[flows]]`.
-    pub groups: Vec<u32>,
-    /// Thresholds of the down queue in packets. The time above each one is measured.
-    pub spikes: Vec<u64>,
-    /// Time series are to be kept.
-    pub series: bool,
-    /// The statistics of the queues are kept as `tc` prints them.
-    pub tc_stats: bool,
-    /// The share of packets of initial windows in the longest queue is measured.
-    pub initial_windows: bool,
-}
-
-/// The jobs of all `points`, in the order of points, disciplines and seeds. `series`: the step of
+/// The runs of all `points`, in the order of points, disciplines and seeds. `series`: the step of
 /// time series, if wanted.
 ///
 /// # Errors
 /// A setting that the simulator refuses.
-pub fn jobs(points: &[Point], series: Option<Duration>) -> Result<Vec<Job>, Diagnostic> {
-    let mut jobs = Vec::new();
+pub fn runs_of(points: &[Point], series: Option<Duration>) -> Result<Vec<RunSpec>, Diagnostic> {
+    let mut all = Vec::new();
     for point in points {
         let runs = PointRuns::new(point.clone(), series);
         for number in 0..runs.count() {
-            jobs.push(runs.job(number)?);
+            all.push(runs.spec(number)?);
         }
     }
-    Ok(jobs)
+    Ok(all)
 }
 
 /// The runs of one point of a sweep: every discipline with every seed.
@@ -185,7 +142,7 @@ impl PointRuns {
     ///
     /// # Errors
     /// A setting that the simulator refuses.
-    pub fn job(&self, number: usize) -> Result<Job, Diagnostic> {
+    pub fn spec(&self, number: usize) -> Result<RunSpec, Diagnostic> {
         let Self { sweep, scenario, links, key, series, series_use, tc_stats } = self;
         if let Some(step) = series {
             series_step::check(*step, scenario.duration).map_err(|error| error.prefixed("`series`"))?;
@@ -209,7 +166,7 @@ impl PointRuns {
             flows: scenario.flows.iter().map(flow_labels).collect(),
         };
         let (wanted, packets) = (Wanted { tc_stats: *tc_stats, ..Wanted::default() }, Vec::new());
-        Ok(Job { labels, config, key, wanted, series: *series_use, packets })
+        Ok(RunSpec { labels, config, key, wanted, series: *series_use, packets })
     }
 }
 

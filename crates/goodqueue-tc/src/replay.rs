@@ -32,6 +32,9 @@ pub struct Arrival {
     pub hashes: Option<Hashes>,
     /// Memory of its buffers in the recorder; `None`: unknown.
     pub truesize: Option<u32>,
+    /// Time on the recorder's clock before which the sender lets the packet not depart; `None`: at
+    /// once.
+    pub earliest: Option<Instant>,
 }
 
 /// Hashes of a packet's headers that were recorded elsewhere. They do not depend on the salt.
@@ -116,6 +119,10 @@ impl goodqueue::Packet for Arrival {
 
     fn truesize(&self) -> Option<u32> {
         self.truesize
+    }
+
+    fn earliest_departure(&self) -> Option<Instant> {
+        self.earliest
     }
 
     fn ecn(&self) -> Ecn {
@@ -362,6 +369,7 @@ mod tests {
             ack: None,
             hashes: None,
             truesize: None,
+            earliest: None,
             mark: 0,
         };
         let mut fates = Vec::new();

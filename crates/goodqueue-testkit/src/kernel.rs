@@ -16,7 +16,7 @@ use goodqueue_tc::replay::{Arrival, Fate, SerialLink};
 pub struct Recording {
     /// Its name, `sfq_30` for instance.
     pub name: String,
-    /// What the kernel was told, with `variant linux` where there is one.
+    /// What the kernel was told, in the variant of its version where there is one.
     pub config: AnyConfig,
     /// What it was changed to, change by change.
     changes: Vec<AnyConfig>,
@@ -53,7 +53,8 @@ impl Recording {
         let arrivals = header.arrivals().map_err(|error| format!("{place}:1: {error}"))?;
         let link = Link { rate, ..Link::default() };
         let rows: Vec<Row> = recording.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-        let configs = recording::configs(&Disciplines::new(), &commands, &rows, &link, Some("linux"));
+        let variant = Some(header.variant());
+        let configs = recording::configs(&Disciplines::new(), &commands, &rows, &link, variant);
         let (config, changes) = configs.map_err(|error| format!("{place}: {error}"))?;
         Ok(Self {
             name: header.name.unwrap_or(place),
@@ -72,6 +73,14 @@ impl Recording {
     /// The folder cannot be read.
     pub fn all() -> Result<Vec<PathBuf>, String> {
         Self::in_folder("recordings")
+    }
+
+    /// The same, of Linux 7.3 (`recordings-7.3/*.jsonl.gz`, in short form).
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn all_of_linux73() -> Result<Vec<PathBuf>, String> {
+        Self::in_folder("recordings-7.3")
     }
 
     /// The same, of ns-2.35 (`recordings-ns2/*.jsonl.gz`): its clock rounded to nanoseconds, its

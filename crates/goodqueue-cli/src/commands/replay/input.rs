@@ -76,7 +76,7 @@ impl Input {
                 (config, Vec::new())
             }
             (None, Some(_)) => {
-                let variant = Some("linux");
+                let variant = Some(header.variant());
                 recording::configs(disciplines, &header.commands(), &rows, &link, variant)
                     .map_err(|error| error.in_file(&name))?
             }

@@ -63,13 +63,14 @@ impl Known {
         let config = qdisc.config();
         let settings = config.to_settings();
         // The parameter decides, not the name: another crate may have a copy of `fq_codel`.
-        let by_batches = settings.get(DROP_BATCH).is_some() && settings.choice("variant") == Some("linux");
+        let variant = settings.choice("variant");
+        let by_batches = settings.get(DROP_BATCH).is_some() && matches!(variant, Some("linux" | "linux61"));
         let batched = match settings.get(MEMORY_LIMIT) {
             Some(Value::Bytes(limit)) if by_batches => Some((limit, qdisc.len())),
             _ => None,
         };
         // Linux's fq_pie counts arrivals beyond its memory limit, but drops none of them.
-        let only_counts = config.kind().name == "fq_pie" && settings.choice("variant") == Some("linux");
+        let only_counts = config.kind().name == "fq_pie" && variant == Some("linux");
         let limit = |name| settings.get(name).map(|value| (name, value, u64::MAX));
         let memory = (batched.is_none() && !only_counts).then_some(MEMORY_LIMIT);
         let strict = ["limit"].into_iter().chain(memory);

@@ -27,17 +27,6 @@ fn every_packet_recorded_on_linux_7_3_has_the_fate_that_the_kernel_gave_it() {
 
 /// Recordings of Linux 7.3 that the disciplines do not reproduce yet.
 const NOT_YET_EQUAL: &[&str] = &[
-    "cake_8mbit",
-    "cake_8mbit_diffserv4",
-    "cake_default",
-    "cake_flowblind_ingress",
-    "cake_flows",
-    "cake_memlimit_90k",
-    "cake_sparse",
-    "codel_1us",
-    "codel_256",
-    "codel_3us",
-    "fq_codel_256",
     "cake_mq_8mbit",
     "cake_mq_unlimited",
     "dualpi2_100mbit",

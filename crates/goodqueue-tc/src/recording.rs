@@ -43,7 +43,8 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 use goodqueue::config::Link;
-use goodqueue::{AnyConfig, Disciplines, Instant, Rate};
+use goodqueue::registry::Chosen;
+use goodqueue::{AnyConfig, AnyQdisc, Disciplines, Duration, Instant, Rate};
 pub use header::{Arrivals, Header};
 use row::parse_row;
 pub use row::{Headers, Row};
@@ -51,6 +52,7 @@ pub use row::{Headers, Row};
 use crate::diagnostic::{Diagnostic, shortened};
 use crate::input::Input;
 use crate::line;
+use crate::replay::Arrival;
 
 /// Returns the discipline that `commands` of tc create, and its configuration after each change
 /// among `rows`, as [`crate::parse_among`] reads them.
@@ -75,6 +77,18 @@ pub fn configs(
         }
     }
     Ok((first, changes))
+}
+
+/// Sets the timer of a discipline to the phase that `rows` show. Other disciplines know the phase
+/// from the kernel's clock; `dualpi2` has a timer of its own, which starts when it is made.
+pub fn set_timer(qdisc: &mut AnyQdisc<Arrival>, rows: &[Row], origin: Duration) {
+    let ran = rows.iter().find_map(|row| match row {
+        Row::PieUpdate { t, .. } => Some(*t),
+        _ => None,
+    });
+    if let (Some(first), Chosen::DualPi2(dualpi2)) = (ran, qdisc.chosen_mut()) {
+        dualpi2.update_next_at(first + origin);
+    }
 }
 
 /// Reads a recording row by row: an iterator that ends after the first error.

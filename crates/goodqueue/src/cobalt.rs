@@ -677,8 +677,9 @@ mod tests {
                 assert!((f64::from(*root) - exact).abs() / exact < tolerance, "{count}: {root} {exact}");
             }
         }
-        let differing: Vec<usize> = (0..16).filter(|&count| ROOTS[count] != ROOTS_BY_STEPS[count]).collect();
-        assert_eq!(differing, [2, 3, 6]);
+        // The others differ by 1 at most.
+        let far: Vec<usize> = (0..16).filter(|&n| ROOTS[n].abs_diff(ROOTS_BY_STEPS[n]) > 1).collect();
+        assert_eq!(far, [2, 3]);
     }
 
     trait Root {

@@ -29,24 +29,6 @@ fn every_packet_recorded_on_linux_7_3_has_the_fate_that_the_kernel_gave_it() {
 const NOT_YET_EQUAL: &[&str] = &[
     "cake_mq_8mbit",
     "cake_mq_unlimited",
-    "dualpi2_100mbit",
-    "dualpi2_1mbit",
-    "dualpi2_any_ect",
-    "dualpi2_bursts",
-    "dualpi2_classes",
-    "dualpi2_coupling5",
-    "dualpi2_default",
-    "dualpi2_drop_enqueue",
-    "dualpi2_light",
-    "dualpi2_overflow",
-    "dualpi2_overload_classic",
-    "dualpi2_overload_l4s",
-    "dualpi2_pi",
-    "dualpi2_protection0",
-    "dualpi2_protection40",
-    "dualpi2_rtt",
-    "dualpi2_step_300us",
-    "dualpi2_step_packets",
     "fq_bands",
     "fq_bands_weights",
     "fq_bursts",
@@ -96,6 +78,10 @@ fn variables<P: Packet + Flow>(qdisc: &mut AnyQdisc<P>, now: Instant) -> Option<
         Chosen::Pie(pie) => {
             pie.update(now);
             Some(pie.raw())
+        }
+        Chosen::DualPi2(dualpi2) => {
+            dualpi2.update(now);
+            Some(dualpi2.raw())
         }
         Chosen::Red(red) => {
             red.update(now);

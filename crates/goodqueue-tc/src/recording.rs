@@ -20,174 +20,39 @@
 //!
 //! Of the header's further fields these concern every packet: `priority`
 //! ([`Priority::of_recording`]), `mark`, `skb_hash` (`"flow+1"`: that is the hash of each packet's
-//! flow) and `truesize` (an object that gives the memory of a packet by its length; a `T` row
-//! overrides it).
+//! flow), `truesize` (an object that gives the memory of a packet by its length; a `T` row overrides
+//! it) and `edt_us` (an object that gives, by flow, the microseconds from the arrival of a packet to
+//! the time at which its sender lets it depart). `R` rows of 2 bytes are draws of 16 bits. In
+//! recordings of `dualpi2`, `P` rows have the base probability (scale 2^32 - 1) and the queue delay
+//! in nanoseconds.
+//!
+//! A recording may share its arrivals with others ([`short`]).
 //!
 //! A file is read row by row and never held whole.
 
+mod header;
 mod row;
+pub mod short;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
-use crate::replay::{Arrival, Hashes, Priority};
 use flate2::bufread::MultiGzDecoder;
 use goodqueue::config::Link;
-use goodqueue::{AnyConfig, Disciplines, Instant, Rate};
+use goodqueue::registry::Chosen;
+use goodqueue::{AnyConfig, AnyQdisc, Disciplines, Duration, Instant, Rate};
+pub use header::{Arrivals, Header};
+use row::parse_row;
 pub use row::{Headers, Row};
-use row::{parse_row, write_line};
-use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Diagnostic, shortened};
 use crate::input::Input;
 use crate::line;
-
-/// The first line of a recording. Everything in it may be absent.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Header {
-    /// Name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The discipline, in tc's grammar.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub qdisc: Option<String>,
-    /// Further tc commands that built it (classes, leaves).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub extra: Vec<String>,
-    /// Rate of the link in bit/s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_bps: Option<u64>,
-    /// The recorder's clock at time 0 of the rows. Disciplines that truncate the clock depend on
-    /// it.
-    #[serde(default)]
-    pub t_start_ns: u64,
-    /// The discipline as the kernel showed it, every parameter included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tc_params: Option<String>,
-    /// Other fields (schedule, kernel, counters).
-    #[serde(flatten)]
-    pub other: serde_json::Map<String, serde_json::Value>,
-}
-
-impl Header {
-    /// Rate of the link.
-    #[must_use]
-    pub fn rate(&self) -> Option<Rate> {
-        self.rate_bps.map(Rate::from_bps)
-    }
-
-    /// The recorder's clock at a row.
-    #[must_use]
-    pub const fn clock(&self, row_time: Instant) -> Instant {
-        Instant::from_nanos(self.t_start_ns.saturating_add(row_time.as_nanos()))
-    }
-
-    /// Returns the end of the recording on the clock of the rows, or [`Instant::MAX`] if it is not
-    /// given.
-    fn end(&self) -> Result<Instant, Diagnostic> {
-        let Some(given) = self.other.get("t_end_ns") else { return Ok(Instant::MAX) };
-        given.as_u64().map(Instant::from_nanos).ok_or_else(|| {
-            let message = format!("`t_end_ns` is {}, which is no time", shortened(&given.to_string()));
-            Diagnostic::new(message).allowed("whole nanoseconds, 0 or more")
-        })
-    }
-
-    /// Returns the tc commands that built the discipline. If the recorder charged packets only
-    /// their length, a `truesize` of 1 is added for disciplines with a memory limit.
-    #[must_use]
-    pub fn commands(&self) -> Vec<String> {
-        let said = self.other.get("memory").and_then(serde_json::Value::as_str);
-        let bare = said.is_some_and(|said| said.starts_with("packet bytes"));
-        let first =
-            self.qdisc.iter().map(|line| if bare { format!("{line} truesize 1") } else { line.clone() });
-        first.chain(self.extra.iter().cloned()).collect()
-    }
-
-    /// Returns the properties that the header gives to all packets.
-    ///
-    /// # Errors
-    /// `truesize` is not an object of lengths and sizes.
-    pub fn arrivals(&self) -> Result<Arrivals, Diagnostic> {
-        let said = |name: &str| self.other.get(name).and_then(serde_json::Value::as_str);
-        let truesizes = match self.other.get("truesize") {
-            None => BTreeMap::new(),
-            Some(given) => BTreeMap::deserialize(given).map_err(|error| {
-                let given = shortened(&given.to_string());
-                Diagnostic::new(format!("`truesize` is {given}: {error}"))
-                    .allowed("bytes of memory by bytes of the packet, such as {\"66\": 768, \"1514\": 2304}")
-            })?,
-        };
-        Ok(Arrivals {
-            priority: Priority::of_recording(said("priority")),
-            marks: said("mark").map(str::to_owned),
-            hash_is_number: said("skb_hash") == Some("flow+1"),
-            truesizes,
-            hashes: None,
-            truesize: None,
-        })
-    }
-
-    /// Writes the header as the first line.
-    ///
-    /// # Errors
-    /// The writer's.
-    pub fn write(&self, to: &mut impl io::Write) -> io::Result<()> {
-        write_line(self, to)
-    }
-}
-
-/// Makes the packets of a recording from its rows, which must come in their order.
-#[derive(Clone, Debug)]
-pub struct Arrivals {
-    priority: Priority,
-    marks: Option<String>,
-    /// True if the hash of a packet is the number of its flow plus 1.
-    hash_is_number: bool,
-    /// Memory by length.
-    truesizes: BTreeMap<u32, u32>,
-    /// Hashes of the next packet.
-    hashes: Option<Hashes>,
-    /// Memory of the next packet.
-    truesize: Option<u32>,
-}
-
-impl Arrivals {
-    /// Returns the meaning of a flow's number for the discipline.
-    #[must_use]
-    pub const fn priority(&self) -> Priority {
-        self.priority
-    }
-
-    /// Returns the packet if one arrives in this row.
-    pub fn next(&mut self, row: &Row) -> Option<Arrival> {
-        match *row {
-            Row::Hashes { flow, hosts, .. } => self.hashes = Some(Hashes { flow, hosts }),
-            Row::Memory { bytes, .. } => self.truesize = Some(bytes),
-            Row::Arrival { t, seq, flow, bytes, tos, headers } => {
-                let number = self.hash_is_number.then(|| Hashes { flow: flow.wrapping_add(1), hosts: None });
-                return Some(Arrival {
-                    at: t,
-                    seq,
-                    flow,
-                    bytes,
-                    tos,
-                    priority: self.priority,
-                    mark: Arrival::mark_of_recording(self.marks.as_deref(), flow),
-                    hosts: headers.map(|headers| (headers.source, headers.destination)),
-                    ack: headers.and_then(|headers| headers.ack),
-                    hashes: self.hashes.take().or(number),
-                    truesize: self.truesize.take().or_else(|| self.truesizes.get(&bytes).copied()),
-                });
-            }
-            _ => {}
-        }
-        None
-    }
-}
+use crate::replay::Arrival;
 
 /// Returns the discipline that `commands` of tc create, and its configuration after each change
 /// among `rows`, as [`crate::parse_among`] reads them.
@@ -214,6 +79,18 @@ pub fn configs(
     Ok((first, changes))
 }
 
+/// Sets the timer of a discipline to the phase that `rows` show. Other disciplines know the phase
+/// from the kernel's clock; `dualpi2` has a timer of its own, which starts when it is made.
+pub fn set_timer(qdisc: &mut AnyQdisc<Arrival>, rows: &[Row], origin: Duration) {
+    let ran = rows.iter().find_map(|row| match row {
+        Row::PieUpdate { t, .. } => Some(*t),
+        _ => None,
+    });
+    if let (Some(first), Chosen::DualPi2(dualpi2)) = (ran, qdisc.chosen_mut()) {
+        dualpi2.update_next_at(first + origin);
+    }
+}
+
 /// Reads a recording row by row: an iterator that ends after the first error.
 pub struct Recording {
     name: String,
@@ -227,6 +104,8 @@ pub struct Recording {
     end: Instant,
     ended: bool,
     failed: bool,
+    /// Arrivals in a file of their own, and the context of rows in short form.
+    shared: Option<(Box<Recording>, short::Context)>,
 }
 
 impl Recording {
@@ -236,6 +115,33 @@ impl Recording {
     /// # Errors
     /// The file cannot be read, or its first line is not a header.
     pub fn open(path: &Path) -> Result<Self, Diagnostic> {
+        let mut recording = Self::open_alone(path)?;
+        recording.open_shared(path)?;
+        Ok(recording)
+    }
+
+    /// Opens the files that the header names: the recording with the same rows, or the arrivals.
+    fn open_shared(&mut self, path: &Path) -> Result<(), Diagnostic> {
+        let beside = path.parent().unwrap_or(Path::new(""));
+        if let Some(name) = self.header.beside("rows_of").map_err(|error| error.in_line(&self.name, 1))? {
+            let file = beside.join(format!("{name}.jsonl.gz"));
+            let mut same = Self::open_alone(&file)?;
+            if same.header.beside("rows_of").is_ok_and(|name| name.is_none()) {
+                same.open_shared(&file)?;
+            }
+            (self.lines, self.number, self.shared) = (same.lines, same.number, same.shared);
+        } else if let Some(name) =
+            self.header.beside("arrivals").map_err(|error| error.in_line(&self.name, 1))?
+        {
+            let rate = self.header.rate().unwrap_or(Rate::from_bps(1));
+            let arrivals = Self::open_alone(&beside.join("arrivals").join(format!("{name}.jsonl.gz")))?;
+            self.shared = Some((Box::new(arrivals), short::Context::new(rate)));
+        }
+        Ok(())
+    }
+
+    /// Opens a file without those that its header names.
+    fn open_alone(path: &Path) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
         let file = Input::open(path, MOST_BYTES).map_err(|error| {
             Diagnostic::new(format!("the recording cannot be opened: {error}")).in_file(&name)
@@ -265,6 +171,7 @@ impl Recording {
             end: Instant::MAX,
             ended: false,
             failed: false,
+            shared: None,
         };
         if !recording.next_line()? {
             return Err(Diagnostic::new("the recording is empty").allowed(FIRST_LINE).in_file(name));
@@ -310,11 +217,37 @@ impl Recording {
         }
     }
 
-    fn next_row(&mut self) -> Result<Option<Row>, Diagnostic> {
-        if !self.next_line()? {
-            return Ok(None);
+    /// Returns the row of the next line.
+    fn read_row(&mut self) -> Result<Option<Row>, Diagnostic> {
+        loop {
+            if !self.next_line()? {
+                return Ok(None);
+            }
+            let place = |error: Diagnostic| error.in_line(&self.name, self.number);
+            let Some((arrivals, context)) = &mut self.shared else {
+                return parse_row(&self.line).map(Some).map_err(place);
+            };
+            let short = self.line.get(2).is_some_and(u8::is_ascii_lowercase);
+            if !short {
+                let row = parse_row(&self.line).map_err(place)?;
+                context.see(&row);
+                return Ok(Some(row));
+            }
+            let words: Vec<serde_json::Value> = serde_json::from_slice(&self.line).unwrap_or_default();
+            match context.read(&words, || arrivals.next().and_then(Result::ok)) {
+                Ok(None) => {}
+                Ok(row) => return Ok(row),
+                Err(why) => {
+                    let line = String::from_utf8_lossy(&self.line);
+                    let text = shortened(line.trim_end());
+                    return Err(place(Diagnostic::new(format!("`{text}` is not a row: {why}"))));
+                }
+            }
         }
-        let row = parse_row(&self.line).map_err(|error| error.in_line(&self.name, self.number))?;
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row>, Diagnostic> {
+        let Some(row) = self.read_row()? else { return Ok(None) };
         if row.time() < self.now {
             let message =
                 format!("time goes back from {} ns to {} ns", self.now.as_nanos(), row.time().as_nanos());

@@ -5,7 +5,7 @@
 //! batching. The link takes the next packet at the instant at which the last packet's bits end.
 
 use goodqueue::random::mix_64;
-use goodqueue::{DropReason, Duration, Ecn, Flow, Instant, Qdisc, Rate, TcpAck};
+use goodqueue::{AnyConfig, DropReason, Duration, Ecn, Flow, Instant, Qdisc, Rate, TcpAck};
 
 /// A packet that arrives at the discipline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +32,9 @@ pub struct Arrival {
     pub hashes: Option<Hashes>,
     /// Memory of its buffers in the recorder; `None`: unknown.
     pub truesize: Option<u32>,
+    /// Time on the recorder's clock before which the sender lets the packet not depart; `None`: at
+    /// once.
+    pub earliest: Option<Instant>,
 }
 
 /// Hashes of a packet's headers that were recorded elsewhere. They do not depend on the salt.
@@ -116,6 +119,10 @@ impl goodqueue::Packet for Arrival {
 
     fn truesize(&self) -> Option<u32> {
         self.truesize
+    }
+
+    fn earliest_departure(&self) -> Option<Instant> {
+        self.earliest
     }
 
     fn ecn(&self) -> Ecn {
@@ -261,6 +268,8 @@ pub struct SerialLink {
     busy_until: Instant,
     /// Time at which to ask the discipline next; `None` if only an arrival can change its answer.
     ask_at: Option<Instant>,
+    /// How much earlier than that an arrival asks.
+    slack: Duration,
 }
 
 impl SerialLink {
@@ -268,7 +277,15 @@ impl SerialLink {
     /// receives.
     #[must_use]
     pub const fn new(rate: Rate, origin: Duration) -> Self {
-        Self { rate, origin, busy_until: Instant::ZERO, ask_at: None }
+        Self { rate, origin, busy_until: Instant::ZERO, ask_at: None, slack: Duration::ZERO }
+    }
+
+    /// Sets the slack of the discipline's timer to that of `config` (`timer_slack`). The kernel runs
+    /// a timer with slack late, or together with another timer that is due in the meantime. Here
+    /// that is the timer of an arrival.
+    #[must_use]
+    pub fn with_slack_of(self, config: &AnyConfig) -> Self {
+        Self { slack: config.to_settings().time("timer_slack").unwrap_or_default(), ..self }
     }
 
     /// Handles everything due before `arrival`, then enqueues it, and takes a packet if the link is
@@ -286,6 +303,10 @@ impl SerialLink {
         let simulated = arrival.priority == Priority::Simulated;
         let asked_before = Duration::from_nanos(u64::from(simulated && qdisc.len() == 0));
         self.run_until(qdisc, now + asked_before, report);
+        let is_due = self.busy_until <= now && self.ask_at.is_some_and(|at| at <= now + self.slack);
+        if is_due && !simulated && self.slack > Duration::ZERO {
+            self.send_next(qdisc, now, report);
+        }
         qdisc.enqueue(now + self.origin, arrival, &mut |packet: Arrival, why| {
             report(Fate::Dropped { at: now, seq: packet.seq, why });
         });
@@ -362,6 +383,7 @@ mod tests {
             ack: None,
             hashes: None,
             truesize: None,
+            earliest: None,
             mark: 0,
         };
         let mut fates = Vec::new();

@@ -81,6 +81,29 @@ pub fn tc_integer(text: &str) -> Result<u64, Diagnostic> {
     })
 }
 
+/// A number with a decimal point, such as `0.16`, in 256ths. As in tc, the rest is cut off.
+///
+/// # Errors
+/// Anything else, or more than eight digits behind the point.
+pub fn tc_256ths(text: &str) -> Result<u64, Diagnostic> {
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let read = || {
+        let (whole, fraction) = text.split_once('.')?;
+        let number = |part: &str| if part.is_empty() { Some(0) } else { part.parse::<u64>().ok() };
+        let places = u32::try_from(fraction.len()).ok().filter(|places| (1..=8).contains(places))?;
+        let parts = number(fraction)? * 256 / 10_u64.pow(places);
+        if !digits(whole) || !digits(fraction) {
+            None
+        } else {
+            number(whole)?.checked_mul(256)?.checked_add(parts)
+        }
+    };
+    read().ok_or_else(|| {
+        Diagnostic::new(format!("`{}` is not a decimal number", shortened(text)))
+            .allowed("digits with a decimal point, such as `0.16`")
+    })
+}
+
 /// A whole number that may be below zero: as [`tc_integer`], with or without a `-`.
 ///
 /// # Errors

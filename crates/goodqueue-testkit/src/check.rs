@@ -30,7 +30,7 @@ pub struct Checked {
     /// What the configuration says that the checks after each operation ask for.
     known: Known,
     /// Who chooses a class for each packet may reorder a flow between classes.
-    last_of_flow: BTreeMap<(u32, Option<u32>, usize, bool), u64>,
+    last_of_flow: BTreeMap<(u32, Option<u32>, usize, u8), u64>,
     /// The first packet after each change of a discipline with classes, or of `cake`: a flow may be
     /// in another class or queue from then on.
     epochs: Vec<u64>,
@@ -63,20 +63,24 @@ impl Known {
         let config = qdisc.config();
         let settings = config.to_settings();
         // The parameter decides, not the name: another crate may have a copy of `fq_codel`.
-        let by_batches = settings.get(DROP_BATCH).is_some() && settings.choice("variant") == Some("linux");
+        let variant = settings.choice("variant");
+        let by_batches = settings.get(DROP_BATCH).is_some() && matches!(variant, Some("linux" | "linux61"));
         let batched = match settings.get(MEMORY_LIMIT) {
             Some(Value::Bytes(limit)) if by_batches => Some((limit, qdisc.len())),
             _ => None,
         };
         // Linux's fq_pie counts arrivals beyond its memory limit, but drops none of them.
-        let only_counts = config.kind().name == "fq_pie" && settings.choice("variant") == Some("linux");
+        let only_counts = config.kind().name == "fq_pie" && variant == Some("linux");
         let limit = |name| settings.get(name).map(|value| (name, value, u64::MAX));
         let memory = (batched.is_none() && !only_counts).then_some(MEMORY_LIMIT);
-        let strict = ["limit"].into_iter().chain(memory);
+        // The `limit` of `fq` is one of each band.
+        let packets = (config.kind().name != "fq").then_some("limit");
+        let strict = packets.into_iter().chain(memory);
         Self {
             limits: strict.filter_map(limit).collect(),
             batched,
-            reorders: reorders(&settings),
+            // The fast path of `fq` may overtake packets of a flow that waits, as in Linux.
+            reorders: reorders(&settings) || holds("fq", config.kind().name, &settings),
             dual: holds("dualpi2", config.kind().name, &settings),
             counted_each: if classes(config.kind().name, &settings) > MANY_CLASSES { 64 } else { 1 },
         }
@@ -156,7 +160,7 @@ impl Checked {
         };
         let touches = !matches!(operation, Operation::Advance(_) | Operation::Snapshot | Operation::Restore);
         if let Operation::Reconfigure(config) = operation
-            && (config.kind().children != Children::None || config.kind().name == "cake")
+            && (config.kind().children != Children::None || MOVES_FLOWS.contains(&config.kind().name))
         {
             self.epochs.push(self.next_id);
         }
@@ -238,8 +242,8 @@ impl Checked {
             self.dequeued.add(packet.len);
             self.marked.sent += u64::from(packet.ecn != packet.came_with);
             let epoch = self.epochs.partition_point(|&first| first <= packet.id);
-            let low_latency = self.known.dual && matches!(packet.came_with, Ecn::Ect1 | Ecn::Ce);
-            let flow = (packet.flow, packet.class, epoch, low_latency);
+            let ecn = if self.known.dual { packet.came_with.bits() } else { 0 };
+            let flow = (packet.flow, packet.class, epoch, ecn);
             let last = self.last_of_flow.insert(flow, packet.id);
             let orderly = last.is_none_or(|last| last < packet.id);
             ensure(orderly || self.known.reorders, || {
@@ -402,6 +406,9 @@ fn reorders(settings: &Settings) -> bool {
             .any(|(_, inner)| reorders(inner))
 }
 
+/// Disciplines without classes that may put later packets of a flow into another queue after a
+/// change.
+const MOVES_FLOWS: &[&str] = &["cake", "dualpi2", "fq"];
 const MEMORY_LIMIT: &str = "memory_limit";
 const DROP_BATCH: &str = "drop_batch";
 /// The parameter that netem alone has.

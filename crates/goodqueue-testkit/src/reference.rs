@@ -8,6 +8,7 @@ pub mod cobalt;
 pub mod codel;
 pub mod drr;
 pub mod dualpi2;
+pub mod fq;
 pub mod fq_codel;
 pub mod htb;
 pub mod pie;

@@ -9,7 +9,7 @@
 //!
 //! # Reference
 //! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018; tc-cake(8); behaviour of
-//! Linux 6.1 `net/sched/sch_cake.c`.
+//! Linux 7.3 and 6.1 `net/sched/sch_cake.c`.
 //!
 //! # State
 //! ```text
@@ -53,7 +53,7 @@
 //! | `wash` | clear the DSCP of each packet after its tin is chosen | flag | nowash | tc-cake(8) | |
 //! | `nat` | look up addresses behind NAT; accepted without effect, since nothing is translated here | flag | nonat | tc-cake(8) | |
 //! | `split-gso` | split aggregated packets; accepted without effect, since there are none here | flag | split-gso | tc-cake(8) | |
-//! | `variant` | `linux`: Linux 6.1 sch_cake; the first packet above target is signalled at once. `paper`: the article; the first signal comes one interval after the first packet above target | word | linux | | |
+//! | `variant` | `linux`: Linux 7.3 sch_cake; the first packet above target is signalled at once. `linux61`: Linux 6.1 sch_cake; as linux, with slightly different square roots and draws. `paper`: the article; the first signal comes one interval after the first packet above target | word | linux | | |
 //!
 //! At most one flag of each group may be on. Tins: `besteffort`, `precedence`, `diffserv8`,
 //! `diffserv4`, `diffserv3`. Isolation: `flowblind`, `srchost`, `dsthost`, `hosts`, `flows`,
@@ -82,6 +82,8 @@
 //! * As in Linux, a change that removes tins drops their packets, and a change of `overhead` or
 //!   cells applies to packets that arrive later. A change of the variant moves queued packets to
 //!   the queues where they belong.
+//! * `linux61`: `autorate-ingress` may set the rate for each packet; since Linux 7.3, at most every
+//!   250 ms. See also `cobalt`.
 //! * If a quantum is far smaller than the packets (many flows of one host), rounds in which no
 //!   flow may send are skipped at once, without dithering.
 //!
@@ -419,7 +421,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
 
     /// Adds `bytes` to the estimate of the arrival rate, which the shaper follows.
     fn follow_rate(&mut self, bytes: u64) {
-        if let Some(rate) = self.estimate.arrives(self.now, bytes) {
+        if let Some(rate) = self.estimate.arrives(self.now, bytes, self.config.variant) {
             self.rate = rate;
             self.set_up();
             self.go_on_at_first();

@@ -8,8 +8,8 @@
 //! found empty, at most once per `target`.
 //!
 //! # Reference
-//! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018; behaviour of Linux 6.1
-//! `net/sched/sch_cake.c`; the ns-3 model `cobalt`.
+//! T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018; behaviour of Linux 7.3
+//! and 6.1 `net/sched/sch_cake.c`; the ns-3 model `cobalt`.
 //!
 //! # State
 //! ```text
@@ -28,7 +28,7 @@
 //! | `p_inc` | increase of BLUE's drop probability at an overflow | fraction, 0 to 1 | 0.00390625 | Linux sch_cake | 0 to 1 |
 //! | `p_dec` | decrease of BLUE's drop probability when the queue is empty | fraction, 0 to 1 | 0.000244140625 | Linux sch_cake | 0 to 1 |
 //! | `ecn` | mark ECN-capable packets that CoDel would drop; BLUE never marks | flag | ecn | Linux sch_cake | |
-//! | `variant` | `linux`: Linux 6.1 sch_cake; the first packet above target is signalled at once. `paper`: the article; the first signal comes one interval after the first packet above target | word | linux | | |
+//! | `variant` | `linux`: Linux 7.3 sch_cake; the first packet above target is signalled at once. `linux61`: Linux 6.1 sch_cake; as linux, with slightly different square roots and draws. `paper`: the article; the first signal comes one interval after the first packet above target | word | linux | | |
 //!
 //! # Deviations
 //! Linux has COBALT only inside `cake`. As in Linux, the last packet of the queue is not dropped,
@@ -39,7 +39,8 @@
 //! `linux`: a queue that exceeds `target` for the first time, or after an interval without packets,
 //! is signalled at its next packet. Linux overwrites the interval that it has just started. Its
 //! inverse square root starts at 0. Steps of an interval above 4.29 s are cut to 32 bits of
-//! nanoseconds. `paper`: the interval passes before the first signal.
+//! nanoseconds. `linux61` and `paper`: the inverse square roots of 2, 3 and 6 are slightly too small,
+//! and BLUE draws a number also for a packet that CoDel signals. `paper`: the interval passes before the first signal.
 //!
 //! # Cost
 //! Constant per packet, plus dropped packets, plus the steps by which the count decays. There are
@@ -114,8 +115,11 @@ pub struct CobaltParams {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CobaltVariant {
-    /// Linux 6.1: the next packet is signalled.
+    /// Linux 7.3: the next packet is signalled.
     Linux,
+    /// Linux 6.1: the same, with square roots of 2, 3 and 6 that are slightly off; BLUE draws for
+    /// each packet.
+    Linux61,
     /// As described: an interval passes before the first signal.
     Paper,
 }
@@ -159,7 +163,7 @@ impl CobaltVars {
             blue_timer: Instant::ZERO,
             count: 0,
             rec_inv_sqrt: match variant {
-                CobaltVariant::Linux => 0,
+                CobaltVariant::Linux | CobaltVariant::Linux61 => 0,
                 CobaltVariant::Paper => u32::MAX,
             },
             p_drop: 0,
@@ -226,7 +230,7 @@ impl CobaltVars {
         }
         // Linux continues with its old state and so overwrites the interval that it has just
         // started.
-        if params.variant != CobaltVariant::Linux {
+        if params.variant == CobaltVariant::Paper {
             late = now > self.drop_next;
         }
         if due && self.dropping {
@@ -234,7 +238,7 @@ impl CobaltVars {
             let carries = params.ecn && packet.set_ce();
             verdict = Verdict { drop: !carries, marked: carries && !already };
             self.count = self.count.saturating_add(1);
-            self.find_root();
+            self.find_root(params.variant);
             self.step(params);
             late = now > self.drop_next;
         } else if due {
@@ -243,7 +247,8 @@ impl CobaltVars {
             }
             late = now > self.drop_next;
         }
-        if self.p_drop > 0 && random.next_u32() < self.p_drop {
+        let draws = self.p_drop > 0 && (params.variant != CobaltVariant::Linux || !verdict.drop);
+        if draws && random.next_u32() < self.p_drop {
             verdict.drop = true;
         }
         // Without a count, drop_next tells when the state is at rest.
@@ -292,7 +297,7 @@ impl CobaltVars {
 
     fn decay(&mut self, params: &CobaltParams) {
         self.count = self.count.saturating_sub(1);
-        self.find_root();
+        self.find_root(params.variant);
         self.step(params);
     }
 
@@ -300,7 +305,7 @@ impl CobaltVars {
     fn step(&mut self, params: &CobaltParams) {
         let interval = match params.variant {
             // Linux multiplies 32 bits.
-            CobaltVariant::Linux => params.interval.as_nanos() & u64::from(u32::MAX),
+            CobaltVariant::Linux | CobaltVariant::Linux61 => params.interval.as_nanos() & u64::from(u32::MAX),
             CobaltVariant::Paper => params.interval.as_nanos(),
         };
         let scaled = (u128::from(interval) * u128::from(self.rec_inv_sqrt)) >> 32;
@@ -309,16 +314,30 @@ impl CobaltVars {
 
     /// Small counts are looked up, since one Newton step would be far off there; above, one step is
     /// enough.
-    fn find_root(&mut self) {
-        self.rec_inv_sqrt = match ROOTS.get(self.count as usize) {
+    fn find_root(&mut self, variant: CobaltVariant) {
+        let roots = if variant == CobaltVariant::Linux { &ROOTS } else { &ROOTS_BY_STEPS };
+        self.rec_inv_sqrt = match roots.get(self.count as usize) {
             Some(&root) => root,
             None => newton_step(self.rec_inv_sqrt, self.count),
         };
     }
 }
 
-/// 1/sqrt of 0 (taken as 1) to 15, each by four Newton steps from the one before.
+/// 1/sqrt of 0 (taken as 1) to 15, rounded to fractions of 2^32.
 const ROOTS: [u32; 16] = {
+    let mut roots = [u32::MAX; 16];
+    let mut count = 2;
+    while count < 16 {
+        // Twice the root, so that half of it can be rounded.
+        let double = ((1_u128 << 66) / count as u128).isqrt();
+        roots[count] = double.div_ceil(2) as u32;
+        count += 1;
+    }
+    roots
+};
+
+/// The same, each by four Newton steps from the one before, as Linux 6.1 computes them.
+const ROOTS_BY_STEPS: [u32; 16] = {
     let mut roots = [u32::MAX; 16];
     let mut root = u32::MAX;
     let mut count = 1;
@@ -432,12 +451,17 @@ in_variants! { [] CobaltConfig }
 
 impl CobaltVariant {
     pub(crate) fn from_settings(settings: &Settings) -> Self {
-        if settings.choice("variant") == Some("paper") { Self::Paper } else { Self::Linux }
+        match settings.choice("variant") {
+            Some("paper") => Self::Paper,
+            Some("linux61") => Self::Linux61,
+            _ => Self::Linux,
+        }
     }
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Linux => "linux",
+            Self::Linux61 => "linux61",
             Self::Paper => "paper",
         }
     }
@@ -584,7 +608,11 @@ const KIND: Kind = Kind {
 
 /// Variants of `cobalt` and of `cake`.
 pub(crate) const VARIANTS: &[Variant] = &[
-    Variant { name: "linux", doc: "Linux 6.1 sch_cake; the first packet above target is signalled at once" },
+    Variant { name: "linux", doc: "Linux 7.3 sch_cake; the first packet above target is signalled at once" },
+    Variant {
+        name: "linux61",
+        doc: "Linux 6.1 sch_cake; as linux, with slightly different square roots and draws",
+    },
     Variant {
         name: "paper",
         doc: "the article; the first signal comes one interval after the first packet above target",
@@ -637,15 +665,21 @@ mod tests {
 
     #[test]
     fn in_linux_the_first_late_queue_is_signalled_at_its_next_packet() {
-        assert_eq!(drops_of(&paper().with("variant", Value::Choice("linux")), 800), [1, 707]);
+        assert_eq!(drops_of(&paper().with("variant", Value::Choice("linux61")), 800), [1, 707]);
+        assert_eq!(drops_of(&paper().with("variant", Value::Choice("linux")), 800), [1, 708]);
     }
 
     #[test]
     fn the_table_holds_inverse_roots() {
-        for (count, root) in ROOTS.iter().enumerate().skip(1) {
-            let exact = TWO_TO_32 / (count as f64).sqrt_exact();
-            assert!((f64::from(*root) - exact).abs() / exact < 1e-3, "{count}: {root} {exact}");
+        for (roots, tolerance) in [(&ROOTS_BY_STEPS, 1e-3), (&ROOTS, 1e-9)] {
+            for (count, root) in roots.iter().enumerate().skip(1) {
+                let exact = TWO_TO_32 / (count as f64).sqrt_exact();
+                assert!((f64::from(*root) - exact).abs() / exact < tolerance, "{count}: {root} {exact}");
+            }
         }
+        // The others differ by 1 at most.
+        let far: Vec<usize> = (0..16).filter(|&n| ROOTS[n].abs_diff(ROOTS_BY_STEPS[n]) > 1).collect();
+        assert_eq!(far, [2, 3]);
     }
 
     trait Root {

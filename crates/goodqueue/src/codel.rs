@@ -7,9 +7,9 @@
 //! packet was queued for less than `target`.
 //!
 //! # Reference
-//! RFC 8289 (2018); Nichols & Jacobson, "Controlling Queue Delay", ACM Queue 10(5), 2012; Linux 6.1
-//! `include/net/codel_impl.h` and `net/sched/sch_codel.c`, with the stable fix that forgets
-//! `first_above_time` when a dequeue finds the queue empty (in 6.1.192).
+//! RFC 8289 (2018); Nichols & Jacobson, "Controlling Queue Delay", ACM Queue 10(5), 2012; Linux 7.3
+//! and 6.1 `include/net/codel_impl.h` and `net/sched/sch_codel.c`, 6.1 with the stable fix that
+//! forgets `first_above_time` when a dequeue finds the queue empty (in 6.1.192).
 //!
 //! # State
 //! ```text
@@ -29,18 +29,22 @@
 //! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; sensible: the longest expected round-trip time |
 //! | `ecn` | mark ECN-capable packets instead of dropping them | flag | noecn | Linux sch_codel | |
 //! | `ce_threshold` | sojourn time above which every ECN-capable packet is marked | time | off | Linux sch_codel | any |
-//! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | rfc8289, linux: c; cacm2012: a; ns2: b | RFC 8289 §5.5; Linux; Nichols & Jacobson 2012; ns-2 | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
+//! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | rfc8289, linux, linux61: c; cacm2012: a; ns2: b | RFC 8289 §5.5; Linux; Nichols & Jacobson 2012; ns-2 | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
 //! | `startup` | state of a queue that has seen no packet | `zero`, `ns2` | zero | RFC 8289 §5.3; ns-2 codel.cc | zero: below target; ns2: above target for longer than an interval |
-//! | `variant` | `rfc8289`: RFC 8289 with exact arithmetic. `linux`: Linux 6.1 sch_codel, bit for bit. `cacm2012`: the pseudo-code of Nichols & Jacobson 2012, and their first ns-2 code. `ns2`: Nichols' later ns-2 code of 2012 | word | rfc8289 | | |
+//! | `variant` | `rfc8289`: RFC 8289 with exact arithmetic. `linux`: Linux 7.3 sch_codel, bit for bit. `linux61`: Linux 6.1 sch_codel, bit for bit. `cacm2012`: the pseudo-code of Nichols & Jacobson 2012, and their first ns-2 code. `ns2`: Nichols' later ns-2 code of 2012 | word | rfc8289 | | |
 //!
 //! # Deviations
 //! * `rfc8289`: the square root is exact to the nanosecond (an integer root of `interval² /
 //!   count`). The RFC leaves the details of marking open (§3). As in Linux, a dequeue marks at
 //!   most one packet and delivers it.
-//! * `linux`: none known. The clock counts units of 1024 ns in 32 bits, so `interval` must lie
-//!   between 1024 ns and 2199 s. The square root improves by one Newton step per drop: the second
+//! * `linux`: none known. The clock counts units of 1024 ns in 32 bits, so `interval` is at most
+//!   2199 s. Two drops are at least one unit apart. After 256 drops in one dequeue the next drop
+//!   is scheduled from the present time instead of the time at which the last one was due. The
+//!   square root improves by one Newton step per drop: the second
 //!   distance is 50 ms, where the law gives 70.7 ms. A packet that arrives with CE is not counted
 //!   as marked.
+//! * `linux61`: as `linux`, without these two rules. `interval` must be at least 1024 ns, because
+//!   Linux 6.1 would drop without end.
 //! * `cacm2012`: a phase of dropping that starts within 16 intervals of the last one resumes at
 //!   `count - 1`. "At most one packet left" means at most the largest packet seen.
 //! * `ns2` (Nichols' later code of 2012): a phase that starts within 8 intervals resumes at

@@ -9,7 +9,7 @@
 //! tenth of the link.
 //!
 //! # Reference
-//! RFC 9332 (2023), appendix A; RFC 9331; tc-dualpi2(8); behaviour of Linux 6.17
+//! RFC 9332 (2023), appendix A; RFC 9331; tc-dualpi2(8); behaviour of Linux 7.3
 //! `net/sched/sch_dualpi2.c`.
 //!
 //! # State
@@ -31,11 +31,18 @@
 //! | `alpha` | gain on the distance from the target, in 1/256 per second | number | 41 | RFC 9332 §A.1 (0.16 per s) | 0 to 16777216 |
 //! | `beta` | gain on the change of the delay, in 1/256 per second | number | 819 | RFC 9332 §A.1 (3.2 per s) | 0 to 16777216 |
 //! | `step_thresh` | delay above which every packet of the low-latency queue is marked | time | 1ms | Linux sch_dualpi2; RFC 9332 §A.1 | 0 to 4294967295us |
+//! | `step_thresh_packets` | packets in the low-latency queue above which each of its packets is marked, in place of a delay; tc writes `step_thresh 4p` | packets | a delay | Linux sch_dualpi2 | 0 to 4294967295; needs variant linux |
+//! | `min_qlen_step` | packets in the low-latency queue from which the threshold applies to an arriving packet | packets | 0p | Linux sch_dualpi2 | 0 to 4294967295; needs variant linux |
+//! | `max_rtt` | longest expected round-trip time; the controller follows from it | time | off; with typical_rtt: 6 x typical_rtt | tc-dualpi2(8) | 1us to 4294967295us |
+//! | `typical_rtt` | typical round-trip time; the target follows from it | time | off; with max_rtt: max_rtt / 6 | tc-dualpi2(8) | 1us to 4294967295us |
+//! | `any_ect` | ECT(0) goes to the low-latency queue, too | flag | l4s_ect | Linux sch_dualpi2 | needs variant linux |
+//! | `drop_enqueue` | the controller drops and marks arriving packets, in place of departing ones | flag | drop_dequeue | Linux sch_dualpi2 | needs variant linux |
+//! | `split_gso` | split aggregated packets; accepted without effect, since there are none here | flag | split_gso | Linux sch_dualpi2 | |
 //! | `coupling_factor` | mark probability of the low-latency queue, as a multiple of the base probability | number | 2 | RFC 9332 §A.1 | 1 to 255 |
 //! | `classic_protection` | share of the link that the classic queue keeps, in per cent | number | 10 | Linux sch_dualpi2 | 0 to 100 |
 //! | `overflow` | at overload, go on marking and let the queue overflow | flag | off | Linux sch_dualpi2 | |
 //! | `drop_on_overload` | at overload, drop from both queues | flag | on | Linux sch_dualpi2; RFC 9332 §4.2 | |
-//! | `variant` | `rfc9332`: RFC 9332; the controller uses the delay of the classic queue, and the low-latency queue has a ramp. `linux`: Linux 6.17; the controller uses the larger delay of both queues, and the low-latency queue has a step | word | rfc9332 | | |
+//! | `variant` | `rfc9332`: RFC 9332; the controller uses the delay of the classic queue, and the low-latency queue has a ramp. `linux`: Linux 7.3, bit for bit; the controller uses the larger delay of both queues, and the low-latency queue has a step | word | rfc9332 | | |
 //!
 //! # Deviations
 //! `rfc9332`: the controller uses the delay of the oldest classic packet. The native mark
@@ -44,13 +51,20 @@
 //! them evenly. The scheduler weights the two queues; the RFC's shifts time.
 //!
 //! `linux`: the controller uses the larger delay of the two queues, and the native mark is a step
-//! at `step_thresh`. Not compared with recordings, because Linux 6.1 has no `dualpi2`.
+//! at `step_thresh`, also below two packets. Probabilities have 32 bits, and a draw signals if it is
+//! at most the probability, so that a probability of 0 signals once in 2^32 draws. A packet that is
+//! dropped costs no credit. The change of the probability is added modulo 2^32. A class chosen by
+//! the caller picks the queue, as `skb->priority` does: 1 is L, 2 is L without marks and drops.
+//! The timer runs at multiples of `tupdate`; in the kernel, at the time of the set-up plus
+//! multiples of it ([`DualPi2::update_next_at`]).
 //!
-//! Both: nothing is signalled while less than two packets of the largest size are queued. tc writes
-//! `alpha` and `beta` as decimal numbers; here they are whole 256ths, as the kernel stores them.
-//! `memlimit` counts packet lengths with `rfc9332`, unless `truesize` is set. A probability of 0
-//! never signals. Missing: `step_thresh` in packets, `max_rtt`, `typical_rtt`, `drop_enqueue`,
-//! `any_ect`. A flow that changes its ECN field from packet to packet may be reordered.
+//! Both: the coupled AQM signals nothing while less than two packets of the largest size are queued.
+//! tc writes `alpha` and `beta` as decimal numbers of 1/s; a number without a decimal point is in
+//! 256ths, as the kernel stores them. `memlimit` counts packet lengths with `rfc9332`, unless
+//! `truesize` is set; with `rfc9332` a probability of 0 never signals. `max_rtt` and `typical_rtt`
+//! set `target`, `tupdate`, `alpha` and `beta` by the formulas of RFC 9332 §A.1, as tc does. A flow
+//! that changes its ECN field from packet to packet may be reordered. Packets are never aggregates,
+//! so `split_gso` has no effect.
 //!
 //! # Cost
 //! Constant per packet, plus dropped packets; at most 2048 missed updates per call.
@@ -65,18 +79,19 @@
 
 mod account;
 mod config;
+mod linux;
+mod rfc9332;
 #[cfg(test)]
 mod tests;
 
-pub use config::DualPi2Config;
-use config::ONE;
+pub use config::{DualPi2Config, DualPi2Variant};
 
 use crate::account::{Account, Question};
 use crate::config::Build;
 use crate::gauge::{Gauge, Observation, Observe};
 use crate::memory::Memory;
 use crate::nesting::Inner;
-use crate::packet::{Ecn, Packet};
+use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Fifo, Queued};
 use crate::random::Random;
@@ -87,10 +102,10 @@ use crate::time::{Duration, Instant};
 pub struct DualPi2<P, R> {
     config: DualPi2Config,
     random: R,
-    low_latency: Fifo<P>,
+    low_latency: Fifo<InL<P>>,
     classic: Fifo<P>,
     memory: Memory,
-    /// The base probability p', in units of 10^-18.
+    /// The base probability p', in units of the variant: 10^-18, or 1/(2^32 - 1).
     probability: u64,
     last_delay: Duration,
     /// Above 0 it is the turn of C.
@@ -122,9 +137,53 @@ enum Signal {
     /// A mark because L waited beyond its threshold.
     StepMark,
     Drop,
+    /// A drop in place of such a mark, of a packet that cannot carry one.
+    StepDrop,
 }
 
-impl<P: Packet, R: Random> DualPi2<P, R> {
+/// The treatment of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Service {
+    /// Queue C.
+    Classic,
+    /// Queue L.
+    LowLatency,
+    /// Queue L, and neither marked nor dropped.
+    Untouched,
+}
+
+/// A packet in L.
+#[derive(Clone, Debug)]
+struct InL<P> {
+    packet: P,
+    service: Service,
+    /// The step applies to it: L was long enough when it came.
+    steps: bool,
+}
+
+/// A packet whose turn it is.
+struct Next<P> {
+    queued: Queued<P>,
+    service: Service,
+    steps: bool,
+    change: i64,
+}
+
+impl<P: Packet> Packet for InL<P> {
+    fn len(&self) -> u32 {
+        self.packet.len()
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.packet.ecn()
+    }
+
+    fn set_ce(&mut self) -> bool {
+        self.packet.set_ce()
+    }
+}
+
+impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     /// An empty pair of queues that draws from `random`.
     #[must_use]
     pub fn new(config: DualPi2Config, random: R) -> Self {
@@ -147,7 +206,20 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
     /// The base probability p'.
     #[must_use]
     pub fn probability(&self) -> f64 {
-        self.probability as f64 / ONE as f64
+        self.probability as f64 / self.config.one() as f64
+    }
+
+    /// Returns the probability as Linux's log has it (2^32 - 1 is 1 with `variant linux`), and the
+    /// queue delay at the last update in nanoseconds.
+    #[must_use]
+    pub const fn raw(&self) -> (u64, u64) {
+        (self.probability, self.last_delay.as_nanos())
+    }
+
+    /// Sets the time of the next update, as if the discipline had been created one `tupdate`
+    /// before. Without a call the updates are at multiples of `tupdate`.
+    pub const fn update_next_at(&mut self, at: Instant) {
+        self.update_at = Some(at);
     }
 
     /// Does the updates that are due at `now`. Every call of the queue does so by itself.
@@ -180,19 +252,17 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
     }
 
     /// Returns base probability and delay after an update at `at`, given those before.
-    fn updated(&self, at: Instant, (probability, last_delay): (u64, Duration)) -> (u64, Duration) {
-        let waited = |queue: &Fifo<P>| queue.front().map_or(Duration::ZERO, |queued| at.since(queued.at));
-        let mut delay = waited(&self.classic);
-        if self.config.linux {
-            delay = delay.max(waited(&self.low_latency));
+    fn updated(&self, at: Instant, before: (u64, Duration)) -> (u64, Duration) {
+        let since = |front: Option<Instant>| front.map_or(Duration::ZERO, |came| at.since(came));
+        let classic = since(self.classic.front().map(|queued| queued.at));
+        let low_latency = since(self.low_latency.front().map(|queued| queued.at));
+        match self.config.variant {
+            DualPi2Variant::Rfc9332 => (rfc9332::updated(&self.config, classic, before), classic),
+            DualPi2Variant::Linux => {
+                let delay = classic.max(low_latency);
+                (linux::updated(&self.config, delay, before), delay)
+            }
         }
-        let gap = |a: Duration, b: Duration| i128::from(a.as_nanos()) - i128::from(b.as_nanos());
-        let change = i128::from(self.config.alpha) * gap(delay, self.config.target)
-            + i128::from(self.config.beta) * gap(delay, last_delay);
-        let most = if self.config.overflow { self.config.saturation() } else { ONE };
-        let moved =
-            (i128::from(probability) + change.saturating_mul(PER_256_NANOS)).clamp(0, i128::from(most));
-        (u64::try_from(moved).unwrap_or(0), delay)
     }
 
     /// Returns base probability and delay as the next call at `now` will see them.
@@ -208,96 +278,98 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         state
     }
 
-    /// True with `probability`, and never with 0.
-    fn roll(&mut self, probability: u64) -> bool {
-        let drawn = (u128::from(self.random.next_u64()) * u128::from(ONE)) >> 64;
-        drawn < u128::from(probability)
-    }
-
-    /// p'²: two draws.
-    fn roll_twice(&mut self) -> bool {
-        self.roll(self.probability) && self.roll(self.probability)
-    }
-
     fn is_small(&self) -> bool {
         Qdisc::<P>::backlog(self) < 2 * u64::from(self.config.mtu)
     }
 
-    fn is_overloaded(&self) -> bool {
-        self.probability > self.config.saturation()
-    }
-
-    /// Returns the signal for a classic packet.
-    fn classic_signal(&mut self, capable: bool) -> Signal {
-        if self.is_small() || !self.roll_twice() {
-            Signal::None
-        } else if capable && !self.is_overloaded() {
-            Signal::Mark
-        } else {
-            Signal::Drop
-        }
-    }
-
-    /// Returns the signal for an L packet that waited for `sojourn`.
-    fn low_latency_signal(&mut self, sojourn: Duration) -> Signal {
-        if self.is_small() {
-            return Signal::None;
-        }
-        if self.is_overloaded() {
-            return if self.roll_twice() { Signal::Drop } else { Signal::Mark };
-        }
-        let coupled = self.probability.saturating_mul(u64::from(self.config.coupling)).min(ONE);
-        let native = self.native(sojourn);
-        match self.roll(coupled.max(native)) {
-            true if native == ONE => Signal::StepMark,
-            true => Signal::Mark,
-            false => Signal::None,
-        }
-    }
-
-    /// The mark probability of L's own AQM.
-    fn native(&self, sojourn: Duration) -> u64 {
-        let step = self.config.step.as_nanos();
-        if self.config.linux {
-            return if sojourn.as_nanos() > step { ONE } else { 0 };
-        }
-        if self.low_latency.is_empty() {
-            return 0;
-        }
-        // RFC 9332 §A.1: a ramp from 0.8 to 1.2 ms.
-        let (low, range) = (step / 5 * 4, step / 5 * 2);
-        let above = sojourn.as_nanos().saturating_sub(low);
-        if above >= range {
-            return if sojourn.as_nanos() > low { ONE } else { 0 };
-        }
-        u64::try_from(u128::from(above) * u128::from(ONE) / u128::from(range.max(1))).unwrap_or(ONE)
-    }
-
-    /// Returns the next packet by weight, and whether it comes from L.
-    fn next(&mut self) -> Option<(Queued<P>, bool)> {
+    /// Returns the next packet by weight, its service, and the change of credit that it causes.
+    fn next(&mut self) -> Option<Next<P>> {
         let (low_latency, classic) = (!self.low_latency.is_empty(), !self.classic.is_empty());
         if classic && (!low_latency || self.credit > 0) {
             let queued = self.classic.pop_front()?;
             self.forget(&queued.packet);
-            if low_latency {
-                self.charge(&queued.packet, i64::from(self.config.classic_share) - 100);
-            }
-            return Some((queued, false));
+            let weight = if low_latency { i64::from(self.config.classic_share) - 100 } else { 0 };
+            let change = weight.saturating_mul(i64::from(queued.packet.len().max(1)));
+            return Some(Next { queued, service: Service::Classic, steps: false, change });
         }
-        let Some(queued) = self.low_latency.pop_front() else {
+        let Some(Queued { at, packet: InL { packet, service, steps } }) = self.low_latency.pop_front() else {
             self.credit = self.config.first_credit();
             return None;
         };
-        self.forget(&queued.packet);
-        if classic {
-            self.charge(&queued.packet, i64::from(self.config.classic_share));
-        }
-        Some((queued, true))
+        self.forget(&packet);
+        let weight = if classic { i64::from(self.config.classic_share) } else { 0 };
+        let change = weight.saturating_mul(i64::from(packet.len().max(1)));
+        Some(Next { queued: Queued { at, packet }, service, steps, change })
     }
 
-    fn charge(&mut self, packet: &P, weight: i64) {
-        let change = weight.saturating_mul(i64::from(packet.len().max(1)));
-        self.credit = self.credit.saturating_add(change);
+    /// Returns the queue for an arriving packet.
+    fn service(&self, packet: &P) -> Service {
+        match (self.config.variant, packet.ecn()) {
+            (DualPi2Variant::Linux, _) => self.linux_service(packet),
+            (DualPi2Variant::Rfc9332, Ecn::Ect1 | Ecn::Ce) => Service::LowLatency,
+            (DualPi2Variant::Rfc9332, Ecn::Ect0 | Ecn::NotEct) => Service::Classic,
+        }
+    }
+
+    /// Carries out a signal.
+    fn signal(&mut self, packet: &mut P, signal: Signal) {
+        let (marks, steps) = match signal {
+            Signal::Mark => (1, 0),
+            // Linux counts this mark twice.
+            Signal::StepMark => (u64::from(self.config.variant == DualPi2Variant::Linux), 1),
+            Signal::None | Signal::Drop | Signal::StepDrop => return,
+        };
+        if packet.ecn().is_capable() {
+            self.mark(packet);
+            self.tally.ecn_mark = self.tally.ecn_mark.wrapping_add(marks);
+            self.tally.step_mark = self.tally.step_mark.wrapping_add(steps);
+        }
+    }
+
+    /// Returns the next packet that is not dropped, by the rules of RFC 9332.
+    fn next_by_rfc(&mut self, drops: &mut impl Drops<P>) -> Option<P> {
+        while let Some(Next { mut queued, service, change, .. }) = self.next() {
+            self.credit = self.credit.saturating_add(change);
+            let signal = self.rfc_signal(&queued, service != Service::Classic);
+            if let Some(why) = signal.reason() {
+                self.lose(queued.packet, why, drops);
+                continue;
+            }
+            self.signal(&mut queued.packet, signal);
+            return Some(queued.packet);
+        }
+        None
+    }
+
+    /// Returns the next packet that is not dropped, by the rules of Linux.
+    fn next_by_linux(&mut self, drops: &mut impl Drops<P>) -> Option<P> {
+        while let Some(Next { mut queued, service, steps, change }) = self.next() {
+            let coupled = if self.config.drop_enqueue {
+                Signal::None
+            } else {
+                self.linux_signal(&queued.packet, service)
+            };
+            self.signal(&mut queued.packet, coupled);
+            let native = if steps && coupled != Signal::Drop {
+                self.linux_step(&queued.packet, self.now.since(queued.at))
+            } else {
+                Signal::None
+            };
+            if let Some(why) = coupled.reason().or(native.reason()) {
+                self.lose(queued.packet, why, drops);
+                continue;
+            }
+            self.signal(&mut queued.packet, native);
+            // Dropped packets cost no credit.
+            self.credit = self.credit.saturating_add(change);
+            return Some(queued.packet);
+        }
+        None
+    }
+
+    fn lose(&mut self, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
+        self.stats.dropped_after.add(packet.len());
+        drops.dropped(packet, why);
     }
 
     fn mark(&mut self, packet: &mut P) {
@@ -315,8 +387,9 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
     /// Counts the memory again, after a change of the memory per packet.
     fn count_memory(&mut self) {
         self.memory = Memory::new(self.config.buffers);
-        for queued in self.low_latency.iter().chain(self.classic.iter()) {
-            self.memory.enters(self.config.buffers.of(&queued.packet, queued.packet.len()));
+        let in_l = self.low_latency.iter().map(|queued| &queued.packet.packet);
+        for packet in in_l.chain(self.classic.iter().map(|queued| &queued.packet)) {
+            self.memory.enters(self.config.buffers.of(packet, packet.len()));
         }
     }
 
@@ -331,23 +404,23 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
     }
 
     fn drop_oldest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
-        let Some((oldest, _)) = self.next() else { return false };
-        self.stats.dropped_after.add(oldest.packet.len());
-        drops.dropped(oldest.packet, why);
+        let Some(Next { queued, change, .. }) = self.next() else { return false };
+        self.credit = self.credit.saturating_add(change);
+        self.lose(queued.packet, why, drops);
         true
     }
 }
 
-impl<P: Packet, R: Random> Build<P, R> for DualPi2<P, R> {
+impl<P: Packet + Flow, R: Random> Build<P, R> for DualPi2<P, R> {
     fn build(config: DualPi2Config, _salt: u32, random: R) -> Self {
         Self::new(config, random)
     }
 }
 
-impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
+impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
     type Config = DualPi2Config;
 
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
         let bytes = packet.len();
         self.stats.offered.add(bytes);
@@ -358,46 +431,39 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
             drops.dropped(packet, why);
             return;
         }
+        let service = self.service(&packet);
+        if self.config.drop_enqueue {
+            let signal = self.linux_signal(&packet, service);
+            if let Some(why) = signal.reason() {
+                self.stats.dropped_before.add(bytes);
+                drops.dropped(packet, why);
+                return;
+            }
+            self.signal(&mut packet, signal);
+        }
         self.stats.enqueued.add(bytes);
         self.tally.longest = self.tally.longest.max(then.0);
         self.tally.most_memory = self.tally.most_memory.max(then.1);
         self.memory.enters(own);
-        let (queue, count) = match packet.ecn() {
-            Ecn::Ect1 | Ecn::Ce => (&mut self.low_latency, &mut self.tally.low_latency),
-            Ecn::Ect0 | Ecn::NotEct => (&mut self.classic, &mut self.tally.classic),
-        };
-        *count = count.wrapping_add(1);
-        queue.push_back(self.now, packet);
+        if service == Service::Classic {
+            self.tally.classic = self.tally.classic.wrapping_add(1);
+            self.classic.push_back(self.now, packet);
+            return;
+        }
+        self.tally.low_latency = self.tally.low_latency.wrapping_add(1);
+        let steps =
+            service == Service::LowLatency && self.low_latency.len() >= self.config.min_qlen_step as usize;
+        self.low_latency.push_back(self.now, InL { packet, service, steps });
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.update(now);
-        while let Some((mut queued, low_latency)) = self.next() {
-            let signal = if low_latency {
-                self.low_latency_signal(self.now.since(queued.at))
-            } else {
-                self.classic_signal(queued.packet.ecn().is_capable())
-            };
-            match signal {
-                Signal::None => {}
-                Signal::Mark => {
-                    self.mark(&mut queued.packet);
-                    self.tally.ecn_mark = self.tally.ecn_mark.wrapping_add(1);
-                }
-                Signal::StepMark => {
-                    self.mark(&mut queued.packet);
-                    self.tally.step_mark = self.tally.step_mark.wrapping_add(1);
-                }
-                Signal::Drop => {
-                    self.stats.dropped_after.add(queued.packet.len());
-                    drops.dropped(queued.packet, DropReason::Congested);
-                    continue;
-                }
-            }
-            self.stats.dequeued.add(queued.packet.len());
-            return Some(queued.packet);
-        }
-        None
+        let packet = match self.config.variant {
+            DualPi2Variant::Rfc9332 => self.next_by_rfc(drops),
+            DualPi2Variant::Linux => self.next_by_linux(drops),
+        }?;
+        self.stats.dequeued.add(packet.len());
+        Some(packet)
     }
 
     fn len(&self) -> usize {
@@ -415,6 +481,10 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
     fn reconfigure(&mut self, now: Instant, config: DualPi2Config, drops: &mut impl Drops<P>) {
         self.update(now);
         let old = core::mem::replace(&mut self.config, config);
+        if old.variant != config.variant {
+            // The variants have probabilities of different units.
+            (self.probability, self.last_delay) = (0, Duration::ZERO);
+        }
         if old.tupdate != config.tupdate {
             let soon = self.now + config.tupdate;
             self.update_at = self.update_at.map(|at| at.min(soon));
@@ -441,19 +511,19 @@ impl<P: Packet, R: Random> Qdisc<P> for DualPi2<P, R> {
     }
 }
 
-impl<P: Packet, R: Random> Lookahead<P> for DualPi2<P, R> {
+impl<P: Packet + Flow, R: Random> Lookahead<P> for DualPi2<P, R> {
     fn account(&self, question: &Question<'_, P>) -> Account {
         self.told(question.packet, &question.about)
     }
 }
 
-impl<P: Packet, R: Random> Observe for DualPi2<P, R> {
+impl<P: Packet + Flow, R: Random> Observe for DualPi2<P, R> {
     fn observe(&self, now: Instant, seen: &mut Observation) {
         let now = self.now.max(now);
-        let waited = |queue: &Fifo<P>| queue.front().map_or(Duration::ZERO, |queued| now.since(queued.at));
+        let waited = |front: Option<Instant>| front.map_or(Duration::ZERO, |came| now.since(came));
         seen.fraction("prob", self.probability());
-        seen.time("delay-c", waited(&self.classic));
-        seen.time("delay-l", waited(&self.low_latency));
+        seen.time("delay-c", waited(self.classic.front().map(|queued| queued.at)));
+        seen.time("delay-l", waited(self.low_latency.front().map(|queued| queued.at)));
         seen.number("pkts-in-c", self.tally.classic);
         seen.number("pkts-in-l", self.tally.low_latency);
         seen.number("maxq", self.tally.longest as u64);
@@ -466,8 +536,6 @@ impl<P: Packet, R: Random> Observe for DualPi2<P, R> {
     }
 }
 
-impl<P: Packet> Inner<P> for DualPi2<P, crate::random::Source> {}
+impl<P: Packet + Flow> Inner<P> for DualPi2<P, crate::random::Source> {}
 
-/// A gain of 1/256 per second times a nanosecond, in units of 10^-18: exact.
-const PER_256_NANOS: i128 = 3_906_250;
 const MAX_UPDATES: u32 = 2_048;

@@ -33,7 +33,7 @@
 //! | `drop_batch` | most packets that the flow with the largest backlog loses at an overflow | number | 64; linux314: 1 | RFC 8290 §5.2.6 | 1 to 4294967295 |
 //! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | c | RFC 8289 §5.5; Linux | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
 //! | `startup` | state of a queue that has seen no packet | `zero`, `ns2` | zero | RFC 8289 §5.3; ns-2 codel.cc | zero: below target; ns2: above target for longer than an interval |
-//! | `variant` | `rfc8290`: RFC 8290 with exact arithmetic. `linux`: Linux 6.1 sch_fq_codel, bit for bit. `linux314`: Linux before 4.7, as in papers of that time; drop_batch is 1 | word | rfc8290 | | |
+//! | `variant` | `rfc8290`: RFC 8290 with exact arithmetic. `linux`: Linux 7.3 sch_fq_codel, bit for bit. `linux61`: Linux 6.1 sch_fq_codel, bit for bit. `linux314`: Linux before 4.7, as in papers of that time; drop_batch is 1 | word | rfc8290 | | |
 //!
 //! # Deviations
 //! * `rfc8290`: CoDel's condition "at most one MTU left" refers to the flow's own queue, because
@@ -42,7 +42,10 @@
 //! * `linux`: the same condition refers to the whole discipline, as in the kernel. The control
 //!   law is the kernel's. The packets of one overflow are reported in reverse order, as the
 //!   kernel frees them. An arrival makes at most one batch of drops, even if the memory stays
-//!   above its limit.
+//!   above its limit. Linux 7.3 counts packets of the host's own TCP connections as 0 bytes of
+//!   memory; here they count as packets that are forwarded.
+//! * `linux61`: as `linux`, with the control law of Linux 6.1, and with the memory that its
+//!   allocator gives a packet.
 //! * `linux314`: the control law is that of Linux 6.1. An overflow drops one packet, which CoDel
 //!   does not count. Two other differences of Linux 3.14 are missing: the largest packet seen in
 //!   place of the MTU, and an empty queue that keeps `first_above_time`. `memory_limit` exists,
@@ -117,8 +120,10 @@ pub struct FqCodelConfig {
 pub enum FqCodelVariant {
     /// RFC 8290, with exact arithmetic.
     Rfc8290,
-    /// Linux 6.1, bit for bit.
+    /// Linux 7.3, bit for bit.
     Linux,
+    /// Linux 6.1, bit for bit.
+    Linux61,
     /// Linux before 4.7: an overflow takes one packet, of which CoDel knows nothing.
     Linux314,
 }
@@ -149,12 +154,13 @@ impl FlowAqm for CodelVars {
 }
 
 impl FqCodelVariant {
-    const ALL: [Self; 3] = [Self::Rfc8290, Self::Linux, Self::Linux314];
+    const ALL: [Self; 4] = [Self::Rfc8290, Self::Linux, Self::Linux61, Self::Linux314];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Rfc8290 => "rfc8290",
             Self::Linux => "linux",
+            Self::Linux61 => "linux61",
             Self::Linux314 => "linux314",
         }
     }
@@ -162,13 +168,27 @@ impl FqCodelVariant {
     const fn law(self) -> CodelVariant {
         match self {
             Self::Rfc8290 => CodelVariant::Rfc8289,
-            Self::Linux | Self::Linux314 => CodelVariant::Linux,
+            Self::Linux => CodelVariant::Linux,
+            Self::Linux61 | Self::Linux314 => CodelVariant::Linux61,
         }
     }
 
     /// The kernel's rules, whichever kernel's.
     const fn is_linux(self) -> bool {
-        matches!(self, Self::Linux | Self::Linux314)
+        !matches!(self, Self::Rfc8290)
+    }
+
+    const fn buffers(self) -> Buffers {
+        match self {
+            Self::Rfc8290 => Buffers::Bare,
+            Self::Linux => Buffers::Allocated,
+            Self::Linux61 | Self::Linux314 => Buffers::Allocated61,
+        }
+    }
+
+    /// An overflow takes one batch, also if that does not suffice.
+    const fn takes_one_batch(self) -> bool {
+        matches!(self, Self::Linux | Self::Linux61)
     }
 }
 
@@ -199,7 +219,8 @@ impl Configure for FqCodelConfig {
         reference: "RFC 8290",
         variants: &[
             Variant { name: "rfc8290", doc: "RFC 8290 with exact arithmetic" },
-            Variant { name: "linux", doc: "Linux 6.1 sch_fq_codel, bit for bit" },
+            Variant { name: "linux", doc: "Linux 7.3 sch_fq_codel, bit for bit" },
+            Variant { name: "linux61", doc: "Linux 6.1 sch_fq_codel, bit for bit" },
             Variant { name: "linux314", doc: "Linux before 4.7, as in papers of that time; drop_batch is 1" },
         ],
         children: crate::config::Children::None,
@@ -219,10 +240,7 @@ impl Configure for FqCodelConfig {
             flows: FLOWS.read(settings)?,
             quantum: if variant.is_linux() { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
             memory_limit: MEMORY_LIMIT.read(settings)?,
-            buffers: Buffers::from_settings(
-                settings,
-                if variant.is_linux() { Buffers::Allocated } else { Buffers::Bare },
-            )?,
+            buffers: Buffers::from_settings(settings, variant.buffers())?,
             drop_batch: DROP_BATCH.read(settings)?,
             params: CodelParams::from_settings(settings, link, ECN.read(settings)?, variant.law())?,
             variant,
@@ -381,8 +399,7 @@ impl<P: Packet + Flow> FqCodel<P> {
             {
                 codel.overflowed(dropped);
             }
-            // Linux leaves it at one batch, also if that does not suffice.
-            if self.config.variant == FqCodelVariant::Linux {
+            if self.config.variant.takes_one_batch() {
                 break;
             }
         }
@@ -656,9 +673,12 @@ mod tests {
         let of =
             |variant| limit().with("variant", Value::Choice(variant)).with("drop_batch", Value::Integer(1));
         let pages = of("linux").with("truesize", Value::Bytes(4352));
-        for (settings, large, small) in
-            [(of("linux"), 1820, 5461), (of("rfc8290"), 2770, 10_000), (pages, 963, 963)]
-        {
+        for (settings, large, small) in [
+            (of("linux"), 1820, 4681),
+            (of("linux61"), 1820, 5461),
+            (of("rfc8290"), 2770, 10_000),
+            (pages, 963, 963),
+        ] {
             let held = |bytes| {
                 let mut queue = fq_codel(&settings);
                 put(&mut queue, 3, bytes, 10_000);

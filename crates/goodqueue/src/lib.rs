@@ -18,8 +18,8 @@
 //! A discipline is told the time and given packets. It returns packets and reports each drop with
 //! its reason. It reads no clock, does no I/O, starts no thread and has no hidden random generator,
 //! so the same code runs in a VPN, a proxy, a game server, a simulator and a browser. The crate is
-//! `no_std`, has no dependencies and no unsafe code. A variant `linux` decides as Linux 6.1 does,
-//! packet by packet.
+//! `no_std`, has no dependencies and no unsafe code. A variant `linux` decides as Linux 7.3
+//! does, packet by packet.
 //!
 //! # Where to continue
 //!
@@ -60,6 +60,7 @@ mod disciplines;
 pub mod drr;
 pub mod dualpi2;
 pub mod fifo;
+pub mod fq;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod htb;

@@ -413,6 +413,7 @@ disciplines! {
     Codel = crate::codel::Codel<P>, crate::codel::CodelConfig;
     CodelDt = crate::codel_dt::CodelDt<P>, crate::codel_dt::CodelDtConfig;
     FqCodel = crate::fq_codel::FqCodel<P>, crate::fq_codel::FqCodelConfig;
+    Fq = crate::fq::Fq<P>, crate::fq::FqConfig;
     FqPie = crate::fq_pie::FqPie<P, Source>, crate::fq_pie::FqPieConfig;
     Cobalt = crate::cobalt::Cobalt<P, Source>, crate::cobalt::CobaltConfig;
     Cake = crate::cake::Cake<P, Source>, crate::cake::CakeConfig;

@@ -1,7 +1,7 @@
 //! Every recording of the Linux kernel's disciplines, alone and in trees, and of ns-2's RED: the
 //! same fate for each packet, at the same nanosecond.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use goodqueue::registry::Chosen;
 use goodqueue::{AnyQdisc, Flow, Instant, Packet};
@@ -13,6 +13,22 @@ fn every_recorded_packet_has_the_fate_that_the_kernel_gave_it() {
 }
 
 #[test]
+fn every_packet_recorded_on_linux_7_3_has_the_fate_that_the_kernel_gave_it() {
+    let paths = Recording::all_of_linux73().unwrap();
+    assert_eq!(paths.len(), 93);
+    let is_open =
+        |path: &PathBuf| NOT_YET_EQUAL.iter().any(|name| path.ends_with(format!("{name}.jsonl.gz")));
+    let (open, done): (Vec<PathBuf>, Vec<PathBuf>) = paths.into_iter().partition(is_open);
+    assert_eq!(open.len(), NOT_YET_EQUAL.len());
+    let equal: Vec<PathBuf> = open.into_iter().filter(|path| compared(path).is_ok()).collect();
+    assert!(equal.is_empty(), "equal by now: {equal:?}");
+    compare_all(done);
+}
+
+/// Recordings of Linux 7.3 that the disciplines do not reproduce yet.
+const NOT_YET_EQUAL: &[&str] = &["cake_mq_8mbit", "cake_mq_unlimited"];
+
+#[test]
 fn with_its_random_numbers_red_drops_what_ns_2_drops() {
     compare_all(Recording::all_of_ns2().unwrap());
 }
@@ -22,20 +38,20 @@ fn compare_all(paths: Vec<PathBuf>) {
     let mut recordings = 0;
     for path in paths {
         recordings += 1;
-        let recording = match Recording::read(&path) {
-            Ok(recording) => recording,
-            Err(error) => {
-                failures.push(error);
-                continue;
-            }
-        };
-        match recording.compare(variables) {
-            Ok(packets) => println!("{}: {packets} packets equal", recording.name),
-            Err(difference) => failures.push(format!("{}: {difference}", path.display())),
+        match compared(&path) {
+            Ok(packets) => println!("{}: {packets} packets equal", path.display()),
+            Err(difference) => failures.push(difference),
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(recordings > 0, "there are recordings");
+}
+
+/// Compares a recording, and returns its packets or the first difference.
+fn compared(path: &Path) -> Result<u64, String> {
+    Recording::read(path)?
+        .compare(variables)
+        .map_err(|difference| format!("{}: {difference}", path.display()))
 }
 
 /// What the kernel's log shows after each periodic update.
@@ -44,6 +60,10 @@ fn variables<P: Packet + Flow>(qdisc: &mut AnyQdisc<P>, now: Instant) -> Option<
         Chosen::Pie(pie) => {
             pie.update(now);
             Some(pie.raw())
+        }
+        Chosen::DualPi2(dualpi2) => {
+            dualpi2.update(now);
+            Some(dualpi2.raw())
         }
         Chosen::Red(red) => {
             red.update(now);

@@ -246,9 +246,13 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Returns the line with the decisions of Linux's FQ-CoDel.
+/// Returns the line with the decisions of Linux 6.1, which was measured.
 fn of_linux(line: &str) -> String {
-    line.replace("[fq_codel", "[fq_codel variant linux")
+    let line = line.replace("[fq_codel", "[fq_codel variant linux61");
+    match line.strip_prefix("cake ") {
+        Some(rest) => format!("cake variant linux61 {rest}"),
+        None => line,
+    }
 }
 
 #[cfg(test)]

@@ -165,13 +165,15 @@ impl Load {
 }
 
 /// The line of a discipline, with the decisions of the kernel of `profile` where these are a
-/// variant: CoDel and RED have one for all times.
+/// variant. Profile `linux` is that of Linux 6.1. CoDel is the same in all kernels before 7.0.
 fn of_linux(line: &str, profile: &str) -> String {
     // A line may be the name alone.
     let (kind, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
     let variant = match kind {
+        "fq_codel" if profile == "linux" => "linux61",
         "fq_codel" | "pie" => profile,
-        "codel" | "red" => "linux",
+        "codel" | "cake" => "linux61",
+        "red" => "linux",
         _ => return line.to_owned(),
     };
     if line.contains("variant") { line.to_owned() } else { format!("{kind} variant {variant}{rest}") }
@@ -208,11 +210,12 @@ mod tests {
     fn a_discipline_decides_as_in_the_kernel_also_if_its_line_has_no_parameters() {
         assert_eq!(of_linux("pie", "linux"), "pie variant linux");
         assert_eq!(of_linux("fq_codel", "linux314"), "fq_codel variant linux314");
-        assert_eq!(of_linux("codel", "linux314"), "codel variant linux");
+        assert_eq!(of_linux("fq_codel", "linux"), "fq_codel variant linux61");
+        assert_eq!(of_linux("codel", "linux314"), "codel variant linux61");
         assert_eq!(of_linux("pie limit 100", "linux"), "pie variant linux limit 100");
         assert_eq!(of_linux("pie variant linux314 limit 100", "linux314"), "pie variant linux314 limit 100");
         assert_eq!(of_linux("fq_pie", "linux"), "fq_pie", "fq_pie is that of Linux by default");
-        assert_eq!(of_linux("cake besteffort", "linux"), "cake besteffort");
+        assert_eq!(of_linux("cake besteffort", "linux"), "cake variant linux61 besteffort");
     }
 
     #[test]

@@ -524,10 +524,10 @@ impl<'a> Tree<'a> {
         let mut settings =
             node.preset.map_or_else(|| node.settings.clone(), |preset| preset.with(&node.settings));
         settings = self.disciplines.claim(kind.name, settings);
-        if let Some(known) = kind.variants.iter().find(|known| variant == Some(known.name))
+        if let Some(chosen) = variant.and_then(|wanted| kind.variant_like(wanted))
             && settings.get(VARIANT).is_none()
         {
-            settings.set(VARIANT, Value::Choice(known.name));
+            settings.set(VARIANT, Value::Choice(chosen));
         }
         for slot in &node.children {
             let mut child = Child {

@@ -177,7 +177,17 @@ fn read_setting<'a, 'w>(
         return read_priomap(word, values).map(|(map, rest)| (parameter.name, Value::Priomap(map), rest));
     }
     let (value, rest) = values.split_first().ok_or_else(|| without_value(word, &written(parameter)))?;
+    let parameter = in_packets(kind, parameter, value.text).unwrap_or(parameter);
     Ok((parameter.name, read_value(kind, parameter, *value, link)?, rest))
+}
+
+/// Returns the parameter that takes packets in place of the time that `parameter` takes, if `text`
+/// is a number of packets: `step_thresh 4p`.
+fn in_packets<'k>(kind: &'k Kind, parameter: &Parameter, text: &str) -> Option<&'k Parameter> {
+    let digits = text.strip_suffix('p').filter(|_| parameter.unit == Unit::Time)?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let is_twin = |other: &&Parameter| other.name.strip_suffix("_packets") == Some(parameter.name);
+    kind.parameters.iter().find(is_twin).filter(|_| is_number)
 }
 
 fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>, link: Rate) -> Result<Value, Diagnostic> {
@@ -206,6 +216,9 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>, link: Rate) ->
         Unit::Seconds => units::tc_seconds(word.text).map(Value::Time),
         Unit::Rate if word.text.ends_with('%') => units::share(word.text, link).map(Value::Rate),
         Unit::Rate => units::tc_rate(word.text).map(Value::Rate),
+        Unit::Integer if word.text.contains('.') && IN_256THS.contains(&(kind.name, parameter.name)) => {
+            units::tc_256ths(word.text).map(Value::Integer)
+        }
         Unit::Integer => units::tc_integer(word.text).map(Value::Integer),
         Unit::Signed => units::tc_signed(word.text).map(Value::Signed),
         Unit::Class => tc_class(word.text).map(Value::Class),
@@ -356,6 +369,8 @@ pub(super) fn refused(kind: &Kind, error: &ConfigError, given: &[Word<'_>]) -> D
     }
 }
 
+/// Whole 256ths of a number that tc writes with a decimal point.
+const IN_256THS: &[(&str, &str)] = &[("dualpi2", "alpha"), ("dualpi2", "beta")];
 pub(super) const VARIANT: &str = "variant";
 
 /// Other words that tc takes for a parameter.
@@ -378,7 +393,6 @@ const EMPTY_WORDS: &[(&str, &str)] = &[("loss", "random")];
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["mq", "mqprio"], "it only spreads packets over the queues of a device: give the discipline below it"),
     (&["noqueue"], "this device has no queue: give the discipline of the device that is slow"),
-    (&["fq"], "it paces what a host sends: at a bottleneck, fq_codel or sfq shares the line"),
     (
         &["ingress", "clsact"],
         "it queues nothing: give the discipline of the device that packets are sent on to",

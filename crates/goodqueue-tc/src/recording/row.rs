@@ -69,18 +69,18 @@ pub enum Row {
     Random {
         /// When.
         t: Instant,
-        /// Bytes drawn: 4 or 8.
+        /// Bytes drawn: 2, 4 or 8.
         len: u8,
         /// The number.
         value: u64,
     },
-    /// `P`: PIE updated its drop probability.
+    /// `P`: PIE or DualPI2 updated its probability.
     PieUpdate {
         /// When.
         t: Instant,
-        /// The probability; 2^56 - 1 is 1.
+        /// The probability; 2^56 - 1 is 1 (`dualpi2`: 2^32 - 1).
         prob: u64,
-        /// The queue delay, in units of 64 ns.
+        /// The queue delay, in units of 64 ns (`dualpi2`: in ns).
         qdelay: u64,
     },
     /// `M`: adaptive RED updated its maximum probability.

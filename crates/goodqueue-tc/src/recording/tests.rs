@@ -57,6 +57,73 @@ fn plain_or_compressed_gives_the_same_rows_and_writing_gives_the_same_text() {
     assert_eq!(String::from_utf8(written).unwrap(), STORY.split_once('\n').unwrap().1);
 }
 
+/// A folder with a short recording, its arrivals, and a recording that refers to the first.
+fn folder_of_short_recordings(rows: &[Row]) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("goodqueue-short-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("arrivals")).unwrap();
+    let mut arrivals = b"{}\n".to_vec();
+    let of_arrivals = |row: &&Row| matches!(row, Row::Arrival { .. });
+    rows.iter().filter(of_arrivals).for_each(|row| row.write(&mut arrivals).unwrap());
+    std::fs::write(folder.join("arrivals/two.jsonl.gz"), arrivals).unwrap();
+    let mut context = short::Context::new(Rate::from_bps(10_000_000));
+    let mut text = "{\"rate_bps\": 10000000, \"arrivals\": \"two\"}\n".to_owned();
+    rows.iter().for_each(|row| context.write(row, &mut text));
+    std::fs::write(folder.join("first.jsonl.gz"), text).unwrap();
+    std::fs::write(folder.join("second.jsonl.gz"), "{\"rows_of\": \"first\"}\n").unwrap();
+    folder
+}
+
+#[test]
+fn a_short_recording_has_the_rows_of_the_whole_one() {
+    let rows = rows(
+        br#"{}
+["A",1000,0,3,1514,2]
+["X",1000,0,1514,3]
+["A",1001,1,0,60,0]
+["A",1001,2,9,60,0]
+["R",1001,4,3735928559]
+["D",1001,2,"overlimit"]
+["A",15000,3,9,60,0]
+["P",15000,72057594037927935,64]
+["R",1212200,2,17]
+["D",1212200,1,"congested"]
+["X",1212200,3,60,0]
+["A",9000000,4,9,60,0]
+["A",9000000,5,9,60,0]
+["X",9000500,5,60,0]
+["X",9999999,4,60,0]
+"#,
+    )
+    .unwrap();
+    let folder = folder_of_short_recordings(&rows);
+    let text = std::fs::read_to_string(folder.join("first.jsonl.gz")).unwrap();
+    insta::assert_snapshot!(text.lines().skip(1).collect::<Vec<_>>().join(" "), @r#"["a"] ["c",0] ["a"] ["a"] ["r",4,3735928559] ["t","overlimit"] ["a"] ["P",15000,72057594037927935,64] ["f"] ["r",2,17] ["d",0,"congested"] ["x",1] ["a"] ["a"] ["X",9000500,5,60,0] ["X",9999999,4,60,0]"#);
+    for name in ["first", "second"] {
+        let read = Recording::open(&folder.join(format!("{name}.jsonl.gz"))).unwrap();
+        assert_eq!(read.collect::<Result<Vec<Row>, _>>().unwrap(), rows, "{name}");
+    }
+    for (header, wrong) in
+        [("arrivals", "../two"), ("rows_of", "a/b"), ("rows_of", "missing"), ("arrivals", "")]
+    {
+        std::fs::write(folder.join("third.jsonl.gz"), format!("{{\"{header}\": \"{wrong}\"}}\n")).unwrap();
+        assert!(Recording::open(&folder.join("third.jsonl.gz")).is_err(), "{header} {wrong}");
+    }
+    let bad = "{\"rate_bps\": 1, \"arrivals\": \"two\"}\n[\"x\",7]\n";
+    std::fs::write(folder.join("fourth.jsonl.gz"), bad).unwrap();
+    let refused = Recording::open(&folder.join("fourth.jsonl.gz")).unwrap().next().unwrap().unwrap_err();
+    assert!(refused.to_string().contains("the packet is not queued"), "{refused}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_kernel_of_a_recording_chooses_the_variant() {
+    let variant =
+        |kernel: &str| read(format!("{{\"kernel\": \"{kernel}\"}}\n").as_bytes()).unwrap().header().variant();
+    assert_eq!(variant("Linux 6.1.192 (Debian)"), "linux61");
+    assert_eq!(variant("Linux 7.3.4"), "linux");
+    assert_eq!(read(b"{}\n").unwrap().header().variant(), "linux");
+}
+
 #[test]
 fn a_bad_row_is_shown_with_its_line_and_ends_the_reading() {
     let mut recording = read(b"{}\n[\"A\",1,0,0,60,0]\n[\"A\",2,1,0]\n[\"A\",3,0,0,60,0]\n").unwrap();

@@ -1,4 +1,15 @@
 use super::*;
+
+#[test]
+fn a_decimal_gain_is_read_in_256ths() {
+    let read = |text: &str| tc_256ths(text).ok();
+    assert_eq!(["0.3", "2.5", ".5", "0.16", "1.0"].map(read), [76, 640, 128, 40, 256].map(Some));
+    assert_eq!(
+        ["1", "1.", "-0.5", "0.123456789", "99999999999999999999.5", "a.b", "1.2.3"].map(read),
+        [None; 7]
+    );
+}
+
 use proptest::prelude::*;
 
 fn bits(text: &str) -> u64 {

@@ -1,6 +1,7 @@
 //! The rate at which packets come at most, as `autorate-ingress` takes it for the link's.
 
 use super::tally::moving;
+use crate::cobalt::CobaltVariant;
 use crate::time::{Duration, Instant};
 
 /// An estimate of the peaks of the rate.
@@ -16,11 +17,20 @@ pub(super) struct Estimate {
     window_begin: Instant,
     /// Moving average of the windows' rates that rises fast, in bytes per second.
     pub(super) peak: u64,
+    /// Time before which the rate of the shaper stays.
+    keeps_until: Instant,
 }
 
 impl Estimate {
     pub(super) const fn new(rate: u64) -> Self {
-        Self { last: Instant::ZERO, interval: 0, window_bytes: 0, window_begin: Instant::ZERO, peak: rate }
+        Self {
+            last: Instant::ZERO,
+            interval: 0,
+            window_bytes: 0,
+            window_begin: Instant::ZERO,
+            peak: rate,
+            keeps_until: Instant::from_nanos(PAUSE.as_nanos()),
+        }
     }
 
     /// Starts a window at the last packet.
@@ -30,7 +40,7 @@ impl Estimate {
 
     /// Counts an arrival of `bytes`. Returns a new rate for the shaper in bytes per second, if it
     /// changes.
-    pub(super) fn arrives(&mut self, now: Instant, bytes: u64) -> Option<u64> {
+    pub(super) fn arrives(&mut self, now: Instant, bytes: u64, variant: CobaltVariant) -> Option<u64> {
         self.window_bytes = self.window_bytes.wrapping_add(bytes);
         let interval = now.since(self.last).as_nanos().min(NANOS_PER_SECOND);
         let shift = |above: bool| if above { 2 } else { 8 };
@@ -44,10 +54,17 @@ impl Estimate {
         let rate = self.window_bytes.wrapping_mul(NANOS_PER_SECOND) / window;
         self.peak = moving(self.peak, rate, shift(rate > self.peak));
         (self.window_bytes, self.window_begin) = (0, now);
-        (now > Instant::ZERO + SETTLED).then_some(self.peak.wrapping_mul(15) >> 4)
+        if now <= self.keeps_until {
+            return None;
+        }
+        // Linux 6.1 never notes when it set the rate.
+        if variant != CobaltVariant::Linux61 {
+            self.keeps_until = now + PAUSE;
+        }
+        Some(self.peak.wrapping_mul(15) >> 4)
     }
 }
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
-/// Linux waits 250 ms from the last time that it set the rate, but never notes when that was.
-const SETTLED: Duration = Duration::from_millis(250);
+/// Linux keeps a rate for at least this time.
+const PAUSE: Duration = Duration::from_millis(250);

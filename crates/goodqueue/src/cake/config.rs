@@ -267,6 +267,7 @@ impl Configure for CakeConfig {
                 settings,
                 match variant {
                     CobaltVariant::Linux => Buffers::Allocated,
+                    CobaltVariant::Linux61 => Buffers::Allocated61,
                     CobaltVariant::Paper => Buffers::Bare,
                 },
             )?,

@@ -53,7 +53,7 @@ impl CodelVars {
 
     fn on_the_clock(&self, at: u64, params: &CodelParams, now: Instant) -> Quantity {
         match params.variant {
-            CodelVariant::Linux => match linux::until(at, now) {
+            CodelVariant::Linux | CodelVariant::Linux61 => match linux::until(at, now) {
                 Gauge::Time(span) => Quantity::In(span),
                 Gauge::Overdue(span) => Quantity::Ago(span),
                 other => other.into(),

@@ -66,8 +66,10 @@ words! {
 pub enum CodelVariant {
     /// RFC 8289, with exact arithmetic.
     Rfc8289,
-    /// Linux 6.1, bit for bit.
+    /// Linux 7.3, bit for bit.
     Linux,
+    /// Linux 6.1, bit for bit.
+    Linux61,
     /// The pseudo-code of the 2012 article, and Nichols' first patch for ns-2.35.
     Cacm2012,
     /// Nichols' later, experimental ns-2 code of 2012.
@@ -123,7 +125,7 @@ impl CodelParams {
         self.recall.unwrap_or(match self.variant {
             CodelVariant::Cacm2012 => Recall::A,
             CodelVariant::Ns2 | CodelVariant::Ns2CableLabs => Recall::B,
-            CodelVariant::Rfc8289 | CodelVariant::Linux => Recall::C,
+            CodelVariant::Rfc8289 | CodelVariant::Linux | CodelVariant::Linux61 => Recall::C,
         })
     }
 
@@ -133,7 +135,7 @@ impl CodelParams {
     /// The interval is 0, or beyond what the variant's clock can hold.
     pub fn check(&self) -> Result<(), ConfigError> {
         INTERVAL.check(&Value::Time(self.interval))?;
-        if self.variant == CodelVariant::Linux {
+        if self.variant.is_linux() {
             self.check_linux_clock()?;
         }
         Ok(())
@@ -143,8 +145,12 @@ impl CodelParams {
     /// kernel would cut them silently.
     fn check_linux_clock(&self) -> Result<(), ConfigError> {
         let longest = Duration::from_nanos(u64::from(u32::MAX >> 1) << 10);
-        if self.interval.as_nanos() < 1024 || self.interval > longest {
-            return Err(out_of_range(INTERVAL.name, self.interval, "1024ns to 2199s with variant linux"));
+        if self.variant == CodelVariant::Linux61 && self.interval.as_nanos() < 1024 {
+            // The distance of drops would be 0: Linux 6.1 would drop for ever.
+            return Err(out_of_range(INTERVAL.name, self.interval, "1024ns to 2199s with variant linux61"));
+        }
+        if self.interval > longest {
+            return Err(out_of_range(INTERVAL.name, self.interval, "at most 2199s with variant linux"));
         }
         if self.target > longest {
             return Err(out_of_range(TARGET.name, self.target, "at most 2199s with variant linux"));
@@ -197,9 +203,15 @@ impl CodelVariant {
     /// The variant of a single queue called `name`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        [Self::Rfc8289, Self::Linux, Self::Cacm2012, Self::Ns2]
+        [Self::Rfc8289, Self::Linux, Self::Linux61, Self::Cacm2012, Self::Ns2]
             .into_iter()
             .find(|variant| variant.name() == name)
+    }
+
+    /// True for the kernel's law, in any version.
+    #[must_use]
+    pub(crate) const fn is_linux(self) -> bool {
+        matches!(self, Self::Linux | Self::Linux61)
     }
 
     /// Its name after the keyword `variant`.
@@ -208,6 +220,7 @@ impl CodelVariant {
         match self {
             Self::Rfc8289 => "rfc8289",
             Self::Linux => "linux",
+            Self::Linux61 => "linux61",
             Self::Cacm2012 => "cacm2012",
             Self::Ns2 => "ns2",
             Self::Ns2CableLabs => "cablelabs",
@@ -222,7 +235,8 @@ impl Configure for CodelConfig {
         reference: "RFC 8289",
         variants: &[
             Variant { name: "rfc8289", doc: "RFC 8289 with exact arithmetic" },
-            Variant { name: "linux", doc: "Linux 6.1 sch_codel, bit for bit" },
+            Variant { name: "linux", doc: "Linux 7.3 sch_codel, bit for bit" },
+            Variant { name: "linux61", doc: "Linux 6.1 sch_codel, bit for bit" },
             Variant {
                 name: "cacm2012",
                 doc: "the pseudo-code of Nichols & Jacobson 2012, and their first ns-2 code",
@@ -300,7 +314,7 @@ parameters! {
     };
     /// drop count with which the next dropping phase starts
     pub RECALL: choice "recall", with_recall {
-        derived: "rfc8289, linux: c; cacm2012: a; ns2: b",
+        derived: "rfc8289, linux, linux61: c; cacm2012: a; ns2: b",
         words: &["a", "b", "c"],
         range_in_words: RECALL_RULES,
         source: "RFC 8289 §5.5; Linux; Nichols & Jacobson 2012; ns-2",

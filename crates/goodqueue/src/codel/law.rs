@@ -33,7 +33,8 @@ impl CodelVars {
     #[inline(never)]
     pub(crate) fn judge<S: Source>(&mut self, now: Instant, params: &CodelParams, source: &mut S) -> bool {
         match params.variant {
-            CodelVariant::Linux => linux::dequeue(self, now, params, source),
+            CodelVariant::Linux => linux::dequeue::<linux::Linux73, S>(self, now, params, source),
+            CodelVariant::Linux61 => linux::dequeue::<linux::Linux61, S>(self, now, params, source),
             _ => exact::dequeue(self, now, params, source),
         }
     }
@@ -60,7 +61,7 @@ impl CodelVars {
         if !self.dropping {
             return Gauge::Time(Duration::ZERO);
         }
-        if params.variant == CodelVariant::Linux {
+        if params.variant.is_linux() {
             return linux::until(self.drop_next, now);
         }
         let next = Instant::from_nanos(self.drop_next);
@@ -87,7 +88,7 @@ impl CodelLaw {
         let spared = match params.variant {
             _ if params.ce_threshold.is_some() => Duration::ZERO,
             CodelVariant::Rfc8289 => params.target,
-            CodelVariant::Linux => linux::surely_below(params.target),
+            CodelVariant::Linux | CodelVariant::Linux61 => linux::surely_below(params.target),
             CodelVariant::Cacm2012 | CodelVariant::Ns2 | CodelVariant::Ns2CableLabs => Duration::ZERO,
         };
         Self { params, spared, below: below(params.variant) }
@@ -98,7 +99,7 @@ impl CodelParams {
     /// Returns the age at `now` of a packet that arrived at `came`, on the variant's clock.
     pub(super) fn age(&self, came: Instant, now: Instant) -> Duration {
         match self.variant {
-            CodelVariant::Linux => linux::age(came, now),
+            CodelVariant::Linux | CodelVariant::Linux61 => linux::age(came, now),
             _ => now.since(came),
         }
     }

@@ -16,7 +16,31 @@ pub(super) fn surely_below(target: Duration) -> Duration {
     span(ticks(target.as_nanos()).saturating_sub(1))
 }
 
-pub(super) fn dequeue<S: Source>(
+/// What differs between versions of the kernel.
+pub(super) trait Version {
+    /// After this number of drops in one dequeue, the next one is scheduled from the present time.
+    const MOST_DROPS: u32;
+    /// Shortest time between two drops.
+    const SHORTEST_STEP: Ticks;
+}
+
+/// Linux 7.3.
+pub(super) struct Linux73;
+
+/// Linux 6.1.
+pub(super) struct Linux61;
+
+impl Version for Linux73 {
+    const MOST_DROPS: u32 = 256;
+    const SHORTEST_STEP: Ticks = 1;
+}
+
+impl Version for Linux61 {
+    const MOST_DROPS: u32 = u32::MAX;
+    const SHORTEST_STEP: Ticks = 0;
+}
+
+pub(super) fn dequeue<V: Version, S: Source>(
     vars: &mut CodelVars,
     now: Instant,
     params: &CodelParams,
@@ -29,6 +53,7 @@ pub(super) fn dequeue<S: Source>(
         return false;
     };
     if vars.dropping {
+        let mut drops: u32 = 0;
         if !head.should_drop {
             vars.dropping = false;
         }
@@ -36,10 +61,11 @@ pub(super) fn dequeue<S: Source>(
             vars.count = vars.count.wrapping_add(1);
             newton_step(vars);
             if params.ecn && source.mark_head(Mark::Law) {
-                vars.drop_next = u64::from(control_law(drop_next(vars), interval, vars.rec_inv_sqrt));
+                vars.drop_next = control_law::<V>(vars, drop_next(vars), interval);
                 break;
             }
             source.drop_head();
+            drops = drops.saturating_add(1);
             head = match judge_head(vars, clock, params, source) {
                 Some(successor) => successor,
                 None => {
@@ -48,7 +74,8 @@ pub(super) fn dequeue<S: Source>(
                 }
             };
             if head.should_drop {
-                vars.drop_next = u64::from(control_law(drop_next(vars), interval, vars.rec_inv_sqrt));
+                let from = if drops < V::MOST_DROPS { drop_next(vars) } else { clock };
+                vars.drop_next = control_law::<V>(vars, from, interval);
             } else {
                 vars.dropping = false;
             }
@@ -70,7 +97,7 @@ pub(super) fn dequeue<S: Source>(
             vars.rec_inv_sqrt = u16::MAX;
         }
         vars.lastcount = vars.count;
-        vars.drop_next = u64::from(control_law(clock, interval, vars.rec_inv_sqrt));
+        vars.drop_next = control_law::<V>(vars, clock, interval);
         let Some(successor) = delivered else { return false };
         head = successor;
     }
@@ -142,8 +169,10 @@ fn newton_step(vars: &mut CodelVars) {
     vars.rec_inv_sqrt = fraction_of(improved >> 16);
 }
 
-fn control_law(from: Ticks, interval: Ticks, rec_inv_sqrt: u16) -> Ticks {
-    from.wrapping_add(ticks_of((u64::from(interval) * (u64::from(rec_inv_sqrt) << 16)) >> 32))
+/// Returns the time of the next drop.
+fn control_law<V: Version>(vars: &CodelVars, from: Ticks, interval: Ticks) -> u64 {
+    let step = ticks_of((u64::from(interval) * (u64::from(vars.rec_inv_sqrt) << 16)) >> 32);
+    u64::from(from.wrapping_add(step.max(V::SHORTEST_STEP)))
 }
 
 fn drop_next(vars: &CodelVars) -> Ticks {

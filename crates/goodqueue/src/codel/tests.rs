@@ -80,7 +80,7 @@ fn one_packet_below_target_restarts_the_wait() {
 
 #[test]
 fn the_last_packet_is_never_dropped_whatever_its_age() {
-    for variant in [CodelVariant::Rfc8289, CodelVariant::Linux, CodelVariant::Cacm2012, CodelVariant::Ns2] {
+    for variant in EVERY {
         let mut queue = codel(variant, false);
         for second in 0..20 {
             fill(&mut queue, second * 1000 * MS, 0..1, Ecn::NotEct);
@@ -88,6 +88,14 @@ fn the_last_packet_is_never_dropped_whatever_its_age() {
         }
     }
 }
+
+const EVERY: [CodelVariant; 5] = [
+    CodelVariant::Rfc8289,
+    CodelVariant::Linux,
+    CodelVariant::Linux61,
+    CodelVariant::Cacm2012,
+    CodelVariant::Ns2,
+];
 
 /// Drops until `horizon` after the first one, when every dequeue (each `gap`) finds an old packet
 /// and many behind it.
@@ -225,7 +233,9 @@ fn a_limit_or_interval_of_zero_is_refused() {
     assert!(CodelConfig::new(0, params).is_err());
     assert!(CodelConfig::new(1, CodelParams { interval: Duration::ZERO, ..params }).is_err());
     let linux = CodelParams { variant: CodelVariant::Linux, ..params };
-    assert!(CodelConfig::new(1, CodelParams { interval: Duration::from_nanos(1023), ..linux }).is_err());
+    let short = |variant| CodelParams { interval: Duration::from_nanos(1023), variant, ..params };
+    assert!(CodelConfig::new(1, short(CodelVariant::Linux61)).is_err());
+    assert!(CodelConfig::new(1, short(CodelVariant::Linux)).is_ok(), "drops are a tick apart at least");
     assert!(CodelConfig::new(1, CodelParams { interval: Duration::from_secs(2200), ..linux }).is_err());
 }
 
@@ -263,13 +273,13 @@ fn count_after_pause(params: CodelParams, pause: u64) -> u32 {
     queue.vars.lastcount = 1;
     let (then, now) = (10_000 * MS, (10_000 + pause) * MS);
     queue.vars.drop_next = match params.variant {
-        CodelVariant::Linux => then >> 10,
+        CodelVariant::Linux | CodelVariant::Linux61 => then >> 10,
         _ => then,
     };
     // The episode is over; packets have been above target for more than an interval.
     fill(&mut queue, now - 500 * MS, 0..10, Ecn::NotEct);
     queue.vars.first_above = match params.variant {
-        CodelVariant::Linux => (now - 200 * MS) >> 10,
+        CodelVariant::Linux | CodelVariant::Linux61 => (now - 200 * MS) >> 10,
         _ => now - 200 * MS,
     };
     assert_eq!(step(&mut queue, now).1, [0]);
@@ -278,7 +288,7 @@ fn count_after_pause(params: CodelParams, pause: u64) -> u32 {
 
 #[test]
 fn the_rule_of_recall_can_be_chosen_with_any_variant() {
-    for variant in [CodelVariant::Rfc8289, CodelVariant::Linux, CodelVariant::Cacm2012, CodelVariant::Ns2] {
+    for variant in EVERY {
         let with = |recall| CodelParams { variant, recall: Some(recall), ..CodelParams::new(1514) };
         let counts = |recall| [700, 900, 1_500, 1_700].map(|pause| count_after_pause(with(recall), pause));
         assert_eq!(counts(Recall::A), [9, 9, 9, 1], "{variant:?}");

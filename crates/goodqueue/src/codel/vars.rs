@@ -42,7 +42,7 @@ impl CodelVars {
     #[must_use]
     pub fn new(variant: CodelVariant) -> Self {
         match variant {
-            CodelVariant::Linux => Self { first_above: below(variant), ..Self::default() },
+            _ if variant.is_linux() => Self { first_above: below(variant), ..Self::default() },
             _ => Self::default(),
         }
     }
@@ -52,7 +52,7 @@ impl CodelVars {
     pub fn starting(params: &CodelParams) -> Self {
         let fresh = Self::new(params.variant);
         match (params.startup, params.variant) {
-            (Some(Startup::Ns2), CodelVariant::Linux) => Self { first_above: 1, ..fresh },
+            (Some(Startup::Ns2), variant) if variant.is_linux() => Self { first_above: 1, ..fresh },
             (Some(Startup::Ns2), _) => Self { first_above: 0, ..fresh },
             _ => fresh,
         }
@@ -104,7 +104,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 
 /// `first_above` of a queue that is below target.
 pub(super) const fn below(variant: CodelVariant) -> u64 {
-    if matches!(variant, CodelVariant::Linux) { 0 } else { NEVER }
+    if variant.is_linux() { 0 } else { NEVER }
 }
 
 /// Returns the first `count` of a dropping phase. `within` tells whether the last phase ended less

@@ -3,26 +3,26 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::DualPi2;
-use super::config::ONE;
+use super::{DualPi2, DualPi2Variant, Service, Signal};
 use crate::account::{Account, Decision, Fate, Moment, Quantity, readable};
 use crate::config::Configure;
-use crate::packet::{Ecn, Packet};
+use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Qdisc as _};
 use crate::random::Random;
+use crate::time::Duration;
 
-impl<P: Packet, R: Random> DualPi2<P, R> {
+impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     pub(super) fn told(&self, packet: &P, about: &Decision) -> Account {
         let mut account = Account::of(super::DualPi2Config::KIND.name);
         let config = &self.config;
-        let low_latency = matches!(packet.ecn(), Ecn::Ect1 | Ecn::Ce);
-        let part = |units: u64| units as f64 / ONE as f64;
+        let low_latency = self.service(packet) != Service::Classic;
+        let part = |units: u64| units as f64 / config.one() as f64;
         let (probability, delay) = self.due(about.now);
         let base = part(probability);
         let coupled = (base * f64::from(config.coupling)).min(1.0);
-        let native = part(self.native(about.sojourn()));
+        let native = self.native(packet, about.sojourn());
         let queue = if low_latency { "L" } else { "C" };
-        account.given("queue", Quantity::Word(queue), "L: ECT(1) and CE; C: all others");
+        account.given("queue", Quantity::Word(queue), "L: ECT(1) and CE, or by class; C: all others");
         account.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
         account.given("target", Quantity::Span(config.target), "queue delay aimed at in C");
         account.fact("delay", Quantity::Span(delay), "queue delay at the last update");
@@ -31,7 +31,7 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         account.fact("p_CL = k p'", Quantity::Fraction(coupled), "probability in L by the coupling");
         account.given("k", Quantity::Number(u64::from(config.coupling)), "coupling factor");
         account.fact("p'_L", Quantity::Fraction(native), "probability in L by its own delay");
-        account.given("step", Quantity::Span(config.step), "delay threshold of L");
+        account.given("step", config.step.quantity(), "threshold of L");
         account.fact("packets_l", Quantity::Packets(self.low_latency.len() as u64), "packets in L");
         account.fact("packets_c", Quantity::Packets(self.classic.len() as u64), "packets in C");
         account.fact("credit", Quantity::Credit(self.credit), "above 0 it is the turn of C");
@@ -46,6 +46,14 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
         let memory = (Quantity::Bytes(self.memory.used()), Quantity::Bytes(config.memory_limit));
         account.limit(about, DropReason::Overmemory, memory, full);
         account
+    }
+
+    /// Returns the mark probability of L's own AQM.
+    fn native(&self, packet: &P, sojourn: Duration) -> f64 {
+        match self.config.variant {
+            DualPi2Variant::Rfc9332 => self.ramp(sojourn) as f64 / self.config.one() as f64,
+            DualPi2Variant::Linux => f64::from(u8::from(self.linux_step(packet, sojourn) != Signal::None)),
+        }
     }
 
     fn rule(
@@ -66,8 +74,8 @@ impl<P: Packet, R: Random> DualPi2<P, R> {
                  queue is overloaded, and both queues drop with p'^2 = {squared}. This packet was {verb}."
             ),
             (true, Fate::Marked) if native >= 1.0 => format!(
-                "It had waited {waited} in L, beyond the threshold of {}: marked.",
-                readable(self.config.step)
+                "It had waited {waited} in L, and L is beyond its threshold of {}: marked.",
+                self.config.step.quantity()
             ),
             (true, Fate::Marked) => format!(
                 "L marks with the larger of its own probability ({native_shown}) and that of the coupling, k p' \

@@ -1,5 +1,6 @@
 //! The parameters of `dualpi2`.
 
+use crate::account::Quantity;
 use crate::config::{ConfigError, Configure, Kind, Link, Settings, Value, Variant};
 use crate::gauge::Gauge;
 use crate::memory::{Buffers, TRUESIZE};
@@ -10,7 +11,7 @@ use crate::typed::{in_variants, parameters};
 /// Configuration of [`DualPi2`](super::DualPi2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DualPi2Config {
-    pub(super) linux: bool,
+    pub(super) variant: DualPi2Variant,
     pub(super) limit: u32,
     pub(super) memory_limit: u64,
     pub(super) buffers: Buffers,
@@ -18,17 +19,142 @@ pub struct DualPi2Config {
     pub(super) tupdate: Duration,
     pub(super) alpha: u32,
     pub(super) beta: u32,
-    pub(super) step: Duration,
+    pub(super) step: Step,
+    /// Packets in L from which the step applies.
+    pub(super) min_qlen_step: u32,
+    /// ECT(0) goes to L, too.
+    pub(super) any_ect: bool,
+    /// The AQM decides about arriving packets.
+    pub(super) drop_enqueue: bool,
+    pub(super) split_gso: bool,
     pub(super) coupling: u32,
     pub(super) classic_share: u32,
     pub(super) overflow: bool,
     pub(super) mtu: u32,
 }
 
+/// Whose decisions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum DualPi2Variant {
+    /// RFC 9332, with exact arithmetic.
+    Rfc9332,
+    /// Linux 7.3, bit for bit.
+    Linux,
+}
+
+/// Threshold of the low-latency queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    Delay(Duration),
+    Packets(u32),
+}
+
+impl Step {
+    /// Returns the delay above which packets are marked; the longest time if packets decide.
+    pub(super) const fn delay(self) -> Duration {
+        match self {
+            Self::Delay(delay) => delay,
+            Self::Packets(_) => Duration::MAX,
+        }
+    }
+
+    pub(super) fn quantity(self) -> Quantity {
+        match self {
+            Self::Delay(delay) => Quantity::Span(delay),
+            Self::Packets(packets) => Quantity::Packets(u64::from(packets)),
+        }
+    }
+
+    fn from_settings(settings: &Settings) -> Result<Self, ConfigError> {
+        match STEP_THRESH_PACKETS.given(settings)? {
+            Some(_) if settings.get(STEP_THRESH.name).is_some() => {
+                Err(ConfigError::new(STEP_THRESH.name, "", "either a time or packets"))
+            }
+            Some(packets) => Ok(Self::Packets(packets)),
+            None => Ok(Self::Delay(STEP_THRESH.read(settings)?)),
+        }
+    }
+
+    fn add_to(self, settings: Settings) -> Settings {
+        match self {
+            Self::Delay(delay) => settings.and(&STEP_THRESH, delay),
+            Self::Packets(packets) => settings.and(&STEP_THRESH_PACKETS, packets),
+        }
+    }
+}
+
+/// Controller for the expected round-trip times, in place of the defaults.
+struct Control {
+    target: Duration,
+    tupdate: Duration,
+    alpha: u32,
+    beta: u32,
+}
+
+impl Control {
+    /// Returns the values of iproute2. One of the two times is derived from the other if it is not
+    /// given.
+    fn from_settings(settings: &Settings) -> Result<Self, ConfigError> {
+        let micros = |time: Duration| (time.as_nanos() / 1_000).max(1);
+        let (longest, typical) = match (MAX_RTT.given(settings)?, TYPICAL_RTT.given(settings)?) {
+            (None, None) => {
+                return Ok(Self {
+                    target: TARGET.default_time(),
+                    tupdate: TUPDATE.default_time(),
+                    alpha: DEFAULT_ALPHA,
+                    beta: DEFAULT_BETA,
+                });
+            }
+            (Some(longest), Some(typical)) => (micros(longest), micros(typical)),
+            (Some(longest), None) => (micros(longest), (micros(longest) / TYPICAL_TO_MAX).max(1)),
+            (None, Some(typical)) => (micros(typical).saturating_mul(TYPICAL_TO_MAX), micros(typical)),
+        };
+        let tupdate = typical.min(longest / 3).max(1);
+        // RFC 9332 §A.1: alpha = 0.1 tupdate / max_rtt^2, beta = 0.3 / max_rtt, in 256ths per second.
+        let longest = u128::from(longest);
+        let gain = |value: u128| u32::try_from(value).unwrap_or(u32::MAX).min(MOST_GAIN);
+        Ok(Self {
+            target: Duration::from_micros(typical),
+            tupdate: Duration::from_micros(tupdate),
+            alpha: gain(u128::from(tupdate) * 25_600_000 / (longest * longest)),
+            beta: gain(76_800_000 / longest),
+        })
+    }
+}
+
 impl DualPi2Config {
+    /// Probability 1 in the units of the variant.
+    pub(super) const fn one(&self) -> u64 {
+        match self.variant {
+            DualPi2Variant::Rfc9332 => ONE,
+            DualPi2Variant::Linux => super::linux::ONE,
+        }
+    }
+
     /// p' at which the marks of L are certain.
     pub(super) const fn saturation(&self) -> u64 {
-        ONE / self.coupling as u64
+        self.one() / self.coupling as u64
+    }
+
+    /// Refuses parameters that RFC 9332 does not have.
+    fn check(&self) -> Result<(), ConfigError> {
+        let only_linux = "only with `variant linux`";
+        if self.variant == DualPi2Variant::Linux {
+            return Ok(());
+        }
+        if let Step::Packets(packets) = self.step {
+            return Err(ConfigError::new(STEP_THRESH_PACKETS.name, alloc::format!("{packets}"), only_linux));
+        }
+        let given = [
+            (MIN_QLEN_STEP.name, self.min_qlen_step > 0),
+            (ANY_ECT.name, self.any_ect),
+            (DROP_ENQUEUE.name, self.drop_enqueue),
+        ];
+        match given.into_iter().find(|given| given.1) {
+            Some((name, _)) => Err(ConfigError::new(name, "", only_linux)),
+            None => Ok(()),
+        }
     }
 
     pub(super) const fn first_credit(&self) -> i64 {
@@ -46,24 +172,31 @@ impl Configure for DualPi2Config {
         let limit = LIMIT.read(settings)?;
         let mtu = link.mtu.max(1);
         let linux = settings.choice("variant") == Some("linux");
-        Ok(Self {
-            linux,
+        let control = Control::from_settings(settings)?;
+        let config = Self {
+            variant: if linux { DualPi2Variant::Linux } else { DualPi2Variant::Rfc9332 },
             limit,
             memory_limit: MEMLIMIT.read_or(settings, 2 * u64::from(mtu) * u64::from(limit))?,
             buffers: Buffers::from_settings(
                 settings,
                 if linux { Buffers::Allocated } else { Buffers::Bare },
             )?,
-            target: TARGET.read(settings)?,
-            tupdate: TUPDATE.read(settings)?,
-            alpha: ALPHA.read(settings)?,
-            beta: BETA.read(settings)?,
-            step: STEP_THRESH.read(settings)?,
+            target: TARGET.read_or(settings, control.target)?,
+            tupdate: TUPDATE.read_or(settings, control.tupdate)?,
+            alpha: ALPHA.read_or(settings, control.alpha)?,
+            beta: BETA.read_or(settings, control.beta)?,
+            step: Step::from_settings(settings)?,
+            min_qlen_step: MIN_QLEN_STEP.read(settings)?,
+            any_ect: ANY_ECT.read(settings)?,
+            drop_enqueue: DROP_ENQUEUE.read(settings)?,
+            split_gso: SPLIT_GSO.read(settings)?,
             coupling: COUPLING_FACTOR.read(settings)?,
             classic_share: CLASSIC_PROTECTION.read(settings)?,
             overflow: OVERFLOW.read(settings)?,
             mtu,
-        })
+        };
+        config.check()?;
+        Ok(config)
     }
 
     fn to_settings(&self) -> Settings {
@@ -74,17 +207,36 @@ impl Configure for DualPi2Config {
             .and(&TUPDATE, self.tupdate)
             .and(&ALPHA, self.alpha)
             .and(&BETA, self.beta)
-            .and(&STEP_THRESH, self.step)
+            .and(&MIN_QLEN_STEP, self.min_qlen_step)
+            .and(&ANY_ECT, self.any_ect)
+            .and(&DROP_ENQUEUE, self.drop_enqueue)
+            .and(&SPLIT_GSO, self.split_gso)
             .and(&COUPLING_FACTOR, self.coupling)
             .and(&CLASSIC_PROTECTION, self.classic_share)
             .and(if self.overflow { &OVERFLOW } else { &DROP_ON_OVERLOAD }, true)
-            .with("variant", Value::Choice(if self.linux { "linux" } else { "rfc9332" }));
-        self.buffers.add_to(settings)
+            .with(
+                "variant",
+                Value::Choice(match self.variant {
+                    DualPi2Variant::Linux => "linux",
+                    DualPi2Variant::Rfc9332 => "rfc9332",
+                }),
+            );
+        self.buffers.add_to(self.step.add_to(settings))
     }
 
     /// Linux reads every parameter by itself.
-    fn is_kept_by_change(_parameter: &str, _given: &Settings) -> bool {
-        true
+    fn is_kept_by_change(parameter: &str, given: &Settings) -> bool {
+        let given_any = |names: &[&str]| names.iter().any(|name| given.get(name).is_some());
+        let steps = [STEP_THRESH.name, STEP_THRESH_PACKETS.name];
+        let loads = [OVERFLOW.name, DROP_ON_OVERLOAD.name];
+        let controls = [TARGET.name, TUPDATE.name, ALPHA.name, BETA.name];
+        !(steps.contains(&parameter) && given_any(&steps)
+            || loads.contains(&parameter) && given_any(&loads)
+            || controls.contains(&parameter) && given_any(&[MAX_RTT.name, TYPICAL_RTT.name]))
+    }
+
+    fn stays_beside(parameter: &str, given: &Settings) -> bool {
+        Self::is_kept_by_change(parameter, given)
     }
 }
 
@@ -97,8 +249,14 @@ impl Show for DualPi2Config {
         Shown::Computed(ALPHA.name, |settings| hertz(settings, ALPHA.name)),
         Shown::Computed(BETA.name, |settings| hertz(settings, BETA.name)),
         Shown::Computed("step-thresh-us", |settings| {
-            Some(Value::Time(settings.time(STEP_THRESH.name).unwrap_or_default()).into())
+            settings.time(STEP_THRESH.name).map(|step| Value::Time(step).into())
         }),
+        Shown::Computed("step-thresh-packets", |settings| {
+            settings
+                .get(STEP_THRESH_PACKETS.name)
+                .map(|_| Value::Integer(shown::number(settings, STEP_THRESH_PACKETS.name)).into())
+        }),
+        Shown::Computed("min-qlen-step", |settings| number(settings, MIN_QLEN_STEP.name)),
         Shown::Computed("coupling", |settings| number(settings, COUPLING_FACTOR.name)),
         Shown::Computed("overload", |settings| {
             let goes_on = settings.flag(OVERFLOW.name) == Some(true);
@@ -146,14 +304,14 @@ parameters! {
     };
     /// gain on the distance from the target, in 1/256 per second
     ALPHA: integer "alpha", with_alpha {
-        default: 41,
-        range: 0..=16_777_216,
+        default: DEFAULT_ALPHA as u64,
+        range: 0..=MOST_GAIN as u64,
         source: "RFC 9332 §A.1 (0.16 per s)",
     };
     /// gain on the change of the delay, in 1/256 per second
     BETA: integer "beta", with_beta {
-        default: 819,
-        range: 0..=16_777_216,
+        default: DEFAULT_BETA as u64,
+        range: 0..=MOST_GAIN as u64,
         source: "RFC 9332 §A.1 (3.2 per s)",
     };
     /// delay above which every packet of the low-latency queue is marked
@@ -161,6 +319,53 @@ parameters! {
         default: Duration::from_millis(1),
         range: Duration::ZERO..=Duration::from_micros(4_294_967_295),
         source: "Linux sch_dualpi2; RFC 9332 §A.1",
+    };
+    /// packets in the low-latency queue above which each of its packets is marked, in place of a
+    /// delay; tc writes `step_thresh 4p`
+    STEP_THRESH_PACKETS: packets "step_thresh_packets", with_step_thresh_packets {
+        derived: "a delay",
+        range: 0..=4_294_967_295,
+        condition: "needs variant linux",
+        source: "Linux sch_dualpi2",
+    };
+    /// packets in the low-latency queue from which the threshold applies to an arriving packet
+    MIN_QLEN_STEP: packets "min_qlen_step", with_min_qlen_step {
+        default: 0,
+        range: 0..=4_294_967_295,
+        condition: "needs variant linux",
+        source: "Linux sch_dualpi2",
+    };
+    /// longest expected round-trip time; the controller follows from it
+    MAX_RTT: time "max_rtt", with_max_rtt {
+        derived: "off; with typical_rtt: 6 x typical_rtt",
+        range: Duration::from_micros(1)..=Duration::from_micros(4_294_967_295),
+        source: "tc-dualpi2(8)",
+    };
+    /// typical round-trip time; the target follows from it
+    TYPICAL_RTT: time "typical_rtt", with_typical_rtt {
+        derived: "off; with max_rtt: max_rtt / 6",
+        range: Duration::from_micros(1)..=Duration::from_micros(4_294_967_295),
+        source: "tc-dualpi2(8)",
+    };
+    /// ECT(0) goes to the low-latency queue, too
+    ANY_ECT: flag "any_ect", with_any_ect {
+        default: false,
+        off: "l4s_ect",
+        condition: "needs variant linux",
+        source: "Linux sch_dualpi2",
+    };
+    /// the controller drops and marks arriving packets, in place of departing ones
+    DROP_ENQUEUE: flag "drop_enqueue", with_drop_enqueue {
+        default: false,
+        off: "drop_dequeue",
+        condition: "needs variant linux",
+        source: "Linux sch_dualpi2",
+    };
+    /// split aggregated packets; accepted without effect, since there are none here
+    SPLIT_GSO: flag "split_gso", with_split_gso {
+        default: true,
+        off: "no_split_gso",
+        source: "Linux sch_dualpi2",
     };
     /// mark probability of the low-latency queue, as a multiple of the base probability
     COUPLING_FACTOR: integer "coupling_factor", with_coupling_factor {
@@ -197,11 +402,18 @@ const KIND: Kind = Kind {
         },
         Variant {
             name: "linux",
-            doc: "Linux 6.17; the controller uses the larger delay of both queues, and the low-latency queue has a step",
+            doc: "Linux 7.3, bit for bit; the controller uses the larger delay of both queues, and the low-latency queue has a step",
         },
     ],
     parameters: PARAMETERS,
 };
+
+const DEFAULT_ALPHA: u32 = 41;
+const DEFAULT_BETA: u32 = 819;
+/// 65,536 per second.
+const MOST_GAIN: u32 = 16_777_216;
+/// Longest round-trip time of tc, as a multiple of the typical one.
+const TYPICAL_TO_MAX: u64 = 6;
 
 /// Probability 1.
 pub(super) const ONE: u64 = 1_000_000_000_000_000_000;

@@ -4,6 +4,7 @@ use super::config::ONE;
 use super::*;
 use crate::config::{Configure, Link, Settings, Value};
 use crate::packet::story::Datagram;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use crate::random::Xoshiro256PlusPlus;
@@ -81,6 +82,67 @@ fn d2_l_packets_later_than_a_millisecond_are_marked() {
             let sent = queue.dequeue(now, &mut |_, _| ()).expect("queued");
             assert_eq!(sent.ecn == Ecn::Ce, expected, "{variant} {micros}");
         }
+    }
+}
+
+#[test]
+fn in_linux_the_step_may_count_packets_and_spare_a_short_queue() {
+    let marked = |settings: Settings| {
+        let mut queue = dualpi2(&settings.with("variant", Value::Choice("linux")));
+        for _ in 0..6 {
+            queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::Ect1), &mut |_, _| ());
+        }
+        let late = ms(2);
+        let next = || queue.dequeue(late, &mut |_, _| ()).map(|frame| frame.ecn == Ecn::Ce);
+        core::iter::from_fn(next).collect::<Vec<bool>>()
+    };
+    let [yes, no] = [true, false];
+    assert_eq!(marked(Settings::new()), [yes; 6]);
+    // The packet that leaves no longer counts.
+    let packets = Settings::new().with("step_thresh_packets", Value::Packets(2));
+    assert_eq!(marked(packets), [yes, yes, yes, no, no, no]);
+    let short = Settings::new().with("min_qlen_step", Value::Packets(2));
+    assert_eq!(marked(short), [no, no, yes, yes, yes, yes]);
+}
+
+#[test]
+fn in_linux_a_packet_that_cannot_be_marked_is_dropped_from_l() {
+    let config = Settings::new().with("variant", Value::Choice("linux"));
+    let mut queue = dualpi2(&config);
+    for ecn in [Ecn::NotEct, Ecn::Ect1] {
+        queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn).of_class(1), &mut |_, _| ());
+    }
+    assert_eq!(queue.low_latency.len(), 2, "the class decides");
+    let mut reasons = Vec::new();
+    let sent = queue.dequeue(ms(2), &mut |_, why| reasons.push(why)).expect("the other packet");
+    assert_eq!((reasons, sent.ecn), ([DropReason::NotEct].into(), Ecn::Ce));
+}
+
+#[test]
+fn the_expected_round_trip_time_sets_the_controller_as_in_tc() {
+    let rtts = Settings::new()
+        .with("max_rtt", Value::Time(Duration::from_millis(60)))
+        .with("typical_rtt", Value::Time(Duration::from_millis(10)));
+    for settings in [rtts, Settings::new().with("typical_rtt", Value::Time(Duration::from_millis(10)))] {
+        let config = DualPi2Config::from_settings(&settings, &Link::default()).expect("valid");
+        let ten = Duration::from_millis(10);
+        assert_eq!((config.target, config.tupdate, config.alpha, config.beta), (ten, ten, 71, 1280));
+    }
+}
+
+#[test]
+fn parameters_that_only_linux_has_are_refused_by_the_rfc() {
+    for (name, value) in [
+        ("any_ect", Value::Flag(true)),
+        ("drop_enqueue", Value::Flag(true)),
+        ("min_qlen_step", Value::Packets(1)),
+        ("step_thresh_packets", Value::Packets(1)),
+    ] {
+        let settings = Settings::new().with(name, value);
+        let refused = DualPi2Config::from_settings(&settings, &Link::default()).expect_err("needs linux");
+        assert!(refused.to_string().contains("variant linux"), "{refused}");
+        let linux = settings.with("variant", Value::Choice("linux"));
+        assert!(DualPi2Config::from_settings(&linux, &Link::default()).is_ok(), "{name}");
     }
 }
 

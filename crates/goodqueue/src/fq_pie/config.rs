@@ -63,7 +63,7 @@ impl Configure for FqPieConfig {
             memory_limit: MEMORY_LIMIT.read(settings)?,
             buffers: Buffers::from_settings(
                 settings,
-                if linux { Buffers::Allocated } else { Buffers::Bare },
+                if linux { Buffers::Allocated61 } else { Buffers::Bare },
             )?,
             ecn_percent: ECN_PROB.read(settings)?,
             pie: inner_pie(settings, limit, link)?,

@@ -188,6 +188,7 @@ impl Account {
         let (name, doc) = match why {
             DropReason::Overmemory => ("memory_limit", "memory that the queue may use"),
             DropReason::FlowLimit => ("flow_limit", "what one flow may queue"),
+            DropReason::BandLimit => ("limit", "what one band may queue"),
             _ => ("limit", "what the queue holds"),
         };
         self.given(name, limit, doc);
@@ -195,6 +196,7 @@ impl Account {
             let what = match why {
                 DropReason::Overmemory => "The memory in use was",
                 DropReason::FlowLimit => "Its flow held",
+                DropReason::BandLimit => "Its band held",
                 _ => "The queue held",
             };
             self.rule(format!("{what} {held}; the limit is {limit}. {who}"), source);

@@ -43,6 +43,14 @@ impl Kind {
         Self { name, summary, reference: "", variants, children, parameters }
     }
 
+    /// Returns the variant `name`, or `linux` in place of a kernel's version that the discipline
+    /// does not distinguish (`linux61`). `None` if the discipline has neither.
+    #[must_use]
+    pub fn variant_like(&self, name: &str) -> Option<&'static str> {
+        let find = |wanted: &str| self.variants.iter().map(|known| known.name).find(|known| *known == wanted);
+        find(name).or_else(|| if name.starts_with("linux") { find("linux") } else { None })
+    }
+
     /// Returns the same description with these parameters.
     #[must_use]
     pub const fn with_parameters(mut self, parameters: &'static [Parameter]) -> Self {

@@ -1,11 +1,12 @@
 //! The memory that queued packets take, as Linux's limits count it (`skb->truesize`): that of their
 //! buffers and descriptions, not that of their bytes alone.
 //!
-//! Linux 6.1 allocates a packet of its own host with the shared description of its fragments (320
+//! Linux allocates a packet of its own host with the shared description of its fragments (320
 //! bytes) and room in front (64), rounded up to a power of two, and 256 bytes for the description
-//! of the packet: 768 bytes for a packet of 90, 2,304 for a full frame (`SKB_TRUESIZE`,
-//! `kmalloc_reserve`; so the recordings have it). A network card's driver often gives every packet
-//! a buffer of the same size.
+//! of the packet: 2,304 bytes for a full frame (`SKB_TRUESIZE`, `kmalloc_reserve`; so the recordings
+//! have it). A packet of 90 bytes takes 768 bytes in Linux 6.1, and 896 since Linux 6.3, which has a
+//! cache of buffers of 640 bytes (`skb_small_head_cache`). A network card's driver often gives
+//! every packet a buffer of the same size.
 
 use crate::config::{ConfigError, Declaration, Parameter, Settings};
 use crate::packet::Packet;
@@ -15,9 +16,11 @@ use crate::packet::Packet;
 pub(crate) enum Buffers {
     /// Its length.
     Bare,
-    /// The memory that the packet reports, or else the size that the allocator of Linux 6.1 gives
+    /// The memory that the packet reports, or else the size that the allocator of Linux 7.3 gives
     /// it.
     Allocated,
+    /// The same, of Linux 6.1.
+    Allocated61,
     /// This number of bytes, or the length of a longer packet.
     OfDriver(u32),
 }
@@ -41,7 +44,7 @@ impl Buffers {
     pub(crate) fn add_to(self, settings: Settings) -> Settings {
         match self {
             Self::OfDriver(bytes) => settings.and(&TRUESIZE, bytes),
-            Self::Bare | Self::Allocated => settings,
+            Self::Bare | Self::Allocated | Self::Allocated61 => settings,
         }
     }
 
@@ -51,14 +54,21 @@ impl Buffers {
         match self {
             Self::Bare => u64::from(bytes),
             Self::Allocated => packet.truesize().map_or_else(|| allocated(bytes), u64::from),
+            Self::Allocated61 => packet.truesize().map_or_else(|| allocated_in_61(bytes), u64::from),
             Self::OfDriver(buffer) => u64::from(bytes.max(buffer)),
         }
     }
 }
 
-/// Returns the size that the allocator of Linux 6.1 gives a packet of `bytes`.
+/// Returns the size that the allocator of Linux 7.3 gives a packet of `bytes`.
 #[inline]
 fn allocated(bytes: u32) -> u64 {
+    if bytes <= SMALL { SMALL_HEAD + DESCRIPTION } else { allocated_in_61(bytes) }
+}
+
+/// Returns the size that the allocator of Linux 6.1 gives a packet of `bytes`.
+#[inline]
+fn allocated_in_61(bytes: u32) -> u64 {
     (u64::from(bytes) + ROOM_AND_SHARED).next_power_of_two().max(LEAST_DATA) + DESCRIPTION
 }
 
@@ -66,6 +76,9 @@ fn allocated(bytes: u32) -> u64 {
 const ROOM_AND_SHARED: u64 = 64 + 320;
 /// The smallest allocation that holds these.
 const LEAST_DATA: u64 = 512;
+/// A buffer of `skb_small_head_cache`, and the bytes of the longest packet that fits into it.
+const SMALL_HEAD: u64 = 640;
+const SMALL: u32 = 256;
 /// `struct sk_buff`, aligned to lines of the cache.
 const DESCRIPTION: u64 = 256;
 
@@ -140,7 +153,9 @@ mod tests {
             [(90, 768), (200, 1280), (300, 1280), (590, 1280), (700, 2304), (1000, 2304), (1514, 2304)];
         let silent = |bytes| Frame(bytes, None);
         for (bytes, memory) in sizes {
-            assert_eq!(charge(Buffers::Allocated, &silent(bytes)), memory, "{bytes}");
+            assert_eq!(charge(Buffers::Allocated61, &silent(bytes)), memory, "{bytes}");
+            let now = if bytes <= 200 { 896 } else { memory };
+            assert_eq!(charge(Buffers::Allocated, &silent(bytes)), now, "{bytes}");
             assert_eq!(charge(Buffers::Bare, &silent(bytes)), u64::from(bytes));
         }
         assert_eq!(charge(Buffers::Allocated, &silent(u32::MAX)), (1 << 33) + 256);
@@ -153,7 +168,7 @@ mod tests {
     #[test]
     fn what_a_packet_says_of_its_memory_counts_unless_a_setting_or_the_variant_has_another_rule() {
         let pure_ack = Frame(66, Some(2));
-        let rules = [Buffers::Allocated, Buffers::OfDriver(2304), Buffers::Bare];
-        assert_eq!(rules.map(|rule| charge(rule, &pure_ack)), [2, 2304, 66]);
+        let rules = [Buffers::Allocated, Buffers::Allocated61, Buffers::OfDriver(2304), Buffers::Bare];
+        assert_eq!(rules.map(|rule| charge(rule, &pure_ack)), [2, 2, 2304, 66]);
     }
 }

@@ -61,6 +61,7 @@ pub struct StandIn {
     slot: usize,
     len: u32,
     truesize: Option<u32>,
+    earliest: Option<Instant>,
     ecn: Ecn,
     dscp: u8,
     priority: u8,
@@ -80,6 +81,7 @@ impl StandIn {
             slot,
             len: packet.len(),
             truesize: packet.truesize(),
+            earliest: packet.earliest_departure(),
             ecn: packet.ecn(),
             dscp: packet.dscp(),
             priority: packet.priority(),
@@ -128,6 +130,10 @@ impl Packet for StandIn {
 
     fn truesize(&self) -> Option<u32> {
         self.truesize
+    }
+
+    fn earliest_departure(&self) -> Option<Instant> {
+        self.earliest
     }
 }
 

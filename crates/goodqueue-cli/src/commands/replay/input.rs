@@ -76,7 +76,7 @@ impl Input {
                 (config, Vec::new())
             }
             (None, Some(_)) => {
-                let variant = Some("linux");
+                let variant = Some(header.variant());
                 recording::configs(disciplines, &header.commands(), &rows, &link, variant)
                     .map_err(|error| error.in_file(&name))?
             }
@@ -136,13 +136,15 @@ impl Input {
             }
             None => (0, Source::seeded(seed)),
         };
-        let mut qdisc = wrap(AnyQdisc::new(self.config.clone(), salt, random));
+        let mut qdisc = AnyQdisc::new(self.config.clone(), salt, random);
+        recording::set_timer(&mut qdisc, &self.rows, self.origin());
+        let mut qdisc = wrap(qdisc);
         let mut last = Instant::ZERO;
         let mut report = |fate: Fate| {
             last = fate.at();
             report(fate);
         };
-        let mut link = SerialLink::new(self.rate, self.origin());
+        let mut link = SerialLink::new(self.rate, self.origin()).with_slack_of(&self.config);
         let mut served_at = None;
         let (mut arrivals, mut changes) = (self.arrivals.clone(), self.changes.iter());
         for row in &self.rows {

@@ -2,6 +2,7 @@
 
 use super::{Ecn, Flow, Packet};
 use crate::hash::mix_64;
+use crate::time::Instant;
 
 /// Packet type of the tests of disciplines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,12 +12,15 @@ pub(crate) struct Datagram {
     pub(crate) flow: u32,
     pub(crate) bytes: u32,
     pub(crate) ecn: Ecn,
+    pub(crate) class: Option<u32>,
+    /// Earliest departure.
+    pub(crate) earliest: Option<Instant>,
 }
 
 impl Datagram {
     /// Number 0 of flow 0.
     pub(crate) const fn new(bytes: u32, ecn: Ecn) -> Self {
-        Self { id: 0, flow: 0, bytes, ecn }
+        Self { id: 0, flow: 0, bytes, ecn, class: None, earliest: None }
     }
 
     pub(crate) const fn numbered(self, id: u64) -> Self {
@@ -25,6 +29,14 @@ impl Datagram {
 
     pub(crate) const fn of_flow(self, flow: u32) -> Self {
         Self { flow, ..self }
+    }
+
+    pub(crate) const fn of_class(self, class: u32) -> Self {
+        Self { class: Some(class), ..self }
+    }
+
+    pub(crate) const fn not_before(self, earliest: Instant) -> Self {
+        Self { earliest: Some(earliest), ..self }
     }
 }
 
@@ -40,9 +52,17 @@ impl Packet for Datagram {
     fn set_ce(&mut self) -> bool {
         self.ecn.mark()
     }
+
+    fn earliest_departure(&self) -> Option<Instant> {
+        self.earliest
+    }
 }
 
 impl Flow for Datagram {
+    fn class(&self) -> Option<u32> {
+        self.class
+    }
+
     fn flow_hash(&self, salt: u32) -> u32 {
         u32::try_from(mix_64(u64::from(self.flow) << 32 | u64::from(salt)) >> 32).unwrap_or(0)
     }

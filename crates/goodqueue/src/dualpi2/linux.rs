@@ -1,0 +1,111 @@
+//! The decisions of Linux 7.3: probabilities of 32 bits, and a step for the low-latency queue.
+
+use super::config::{DualPi2Config, Step};
+use super::{DualPi2, Service, Signal};
+use crate::packet::{Ecn, Flow, Packet};
+use crate::qdisc::DropReason;
+use crate::random::Random;
+use crate::time::Duration;
+
+/// Returns the base probability after an update that finds `delay`, given that and the delay
+/// before. As in the kernel, the change is added modulo 2^32.
+pub(super) fn updated(
+    config: &DualPi2Config,
+    delay: Duration,
+    (probability, last_delay): (u64, Duration),
+) -> u64 {
+    let gap = |a: Duration, b: Duration| a.as_nanos().wrapping_sub(b.as_nanos()).cast_signed();
+    let change = gap(delay, config.target)
+        .wrapping_mul(scaled(config.alpha))
+        .wrapping_add(gap(delay, last_delay).wrapping_mul(scaled(config.beta)));
+    let step = (change.unsigned_abs() >> SCALE) & ONE;
+    let moved = if change > 0 {
+        let sum = (probability + step) & ONE;
+        if sum < probability { ONE } else { sum }
+    } else {
+        probability.saturating_sub(step)
+    };
+    if config.overflow { moved.min(ONE / u64::from(config.coupling)) } else { moved }
+}
+
+/// A gain of 1/256 per second, per nanosecond and as a fraction of 2^32, with 6 binary places.
+fn scaled(gain: u32) -> i64 {
+    ((u64::from(gain) * ONE >> 2) / 1_000_000_000).cast_signed()
+}
+
+impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
+    /// Returns the queue for an arriving packet: that of its class, or else of its ECN field.
+    pub(super) fn linux_service(&self, packet: &P) -> Service {
+        let is_l = match packet.ecn() {
+            Ecn::NotEct => false,
+            Ecn::Ect0 => self.config.any_ect,
+            Ecn::Ect1 | Ecn::Ce => true,
+        };
+        match packet.class() {
+            Some(1) => Service::LowLatency,
+            Some(2) => Service::Untouched,
+            _ if is_l => Service::LowLatency,
+            _ => Service::Classic,
+        }
+    }
+
+    /// Returns the signal of the coupled AQM for `packet`.
+    pub(super) fn linux_signal(&mut self, packet: &P, service: Service) -> Signal {
+        if self.is_small() || service == Service::Untouched {
+            return Signal::None;
+        }
+        let coupled = self.probability * u64::from(self.config.coupling);
+        let overloaded = coupled > ONE;
+        let capable = packet.ecn().is_capable();
+        match service {
+            Service::Classic if !self.linux_rolls_twice() => Signal::None,
+            Service::Classic if capable && !overloaded => Signal::Mark,
+            Service::Classic => Signal::Drop,
+            _ if overloaded && !self.config.overflow && self.linux_rolls_twice() => Signal::Drop,
+            _ if overloaded => Signal::Mark,
+            _ if !self.linux_rolls(coupled) => Signal::None,
+            // A class may have brought it here.
+            _ if !capable => Signal::Drop,
+            _ => Signal::Mark,
+        }
+    }
+
+    /// Returns the signal of L's own AQM for a packet that waited for `sojourn` and left L.
+    pub(super) fn linux_step(&self, packet: &P, sojourn: Duration) -> Signal {
+        let is_above = match self.config.step {
+            Step::Delay(most) => sojourn > most,
+            Step::Packets(most) => self.low_latency.len() as u64 > u64::from(most),
+        };
+        match (is_above, packet.ecn().is_capable()) {
+            (false, _) => Signal::None,
+            (true, true) => Signal::StepMark,
+            (true, false) => Signal::StepDrop,
+        }
+    }
+
+    /// True with `probability`; with 0 still once in 2^32 draws.
+    fn linux_rolls(&mut self, probability: u64) -> bool {
+        u64::from(self.random.next_u32()) <= probability
+    }
+
+    /// p'²: a second draw only if the first one signals.
+    fn linux_rolls_twice(&mut self) -> bool {
+        self.linux_rolls(self.probability) && self.linux_rolls(self.probability)
+    }
+}
+
+impl Signal {
+    /// Returns the reason if the packet is to be dropped.
+    pub(super) const fn reason(self) -> Option<DropReason> {
+        match self {
+            Self::Drop => Some(DropReason::Congested),
+            Self::StepDrop => Some(DropReason::NotEct),
+            Self::None | Self::Mark | Self::StepMark => None,
+        }
+    }
+}
+
+/// Probability 1.
+pub(super) const ONE: u64 = u32::MAX as u64;
+/// Binary places of a gain.
+const SCALE: u32 = 6;

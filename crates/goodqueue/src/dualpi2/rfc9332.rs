@@ -1,0 +1,94 @@
+//! The decisions of RFC 9332: exact probabilities, and a ramp for the low-latency queue.
+
+use super::config::{DualPi2Config, ONE};
+use super::{DualPi2, Signal};
+use crate::packet::{Flow, Packet};
+use crate::queue::Queued;
+use crate::random::Random;
+use crate::time::Duration;
+
+/// Returns the base probability after an update that finds `delay`, given that and the delay
+/// before.
+pub(super) fn updated(
+    config: &DualPi2Config,
+    delay: Duration,
+    (probability, last_delay): (u64, Duration),
+) -> u64 {
+    let gap = |a: Duration, b: Duration| i128::from(a.as_nanos()) - i128::from(b.as_nanos());
+    let change = i128::from(config.alpha) * gap(delay, config.target)
+        + i128::from(config.beta) * gap(delay, last_delay);
+    let most = if config.overflow { config.saturation() } else { ONE };
+    let moved = (i128::from(probability) + change.saturating_mul(PER_256_NANOS)).clamp(0, i128::from(most));
+    u64::try_from(moved).unwrap_or(0)
+}
+
+impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
+    /// Returns the signal for a packet that is to be sent.
+    pub(super) fn rfc_signal(&mut self, queued: &Queued<P>, low_latency: bool) -> Signal {
+        if low_latency {
+            self.rfc_signal_in_l(self.now.since(queued.at))
+        } else {
+            self.rfc_signal_in_c(queued.packet.ecn().is_capable())
+        }
+    }
+
+    fn rfc_signal_in_c(&mut self, capable: bool) -> Signal {
+        if self.is_small() || !self.rfc_rolls_twice() {
+            Signal::None
+        } else if capable && !self.is_overloaded() {
+            Signal::Mark
+        } else {
+            Signal::Drop
+        }
+    }
+
+    /// Returns the signal for an L packet that waited for `sojourn`.
+    fn rfc_signal_in_l(&mut self, sojourn: Duration) -> Signal {
+        if self.is_small() {
+            return Signal::None;
+        }
+        if self.is_overloaded() {
+            return if self.rfc_rolls_twice() { Signal::Drop } else { Signal::Mark };
+        }
+        let coupled = self.probability.saturating_mul(u64::from(self.config.coupling)).min(ONE);
+        let native = self.ramp(sojourn);
+        match self.rfc_rolls(coupled.max(native)) {
+            true if native == ONE => Signal::StepMark,
+            true => Signal::Mark,
+            false => Signal::None,
+        }
+    }
+
+    /// The mark probability of L's own AQM.
+    pub(super) fn ramp(&self, sojourn: Duration) -> u64 {
+        if self.low_latency.is_empty() {
+            return 0;
+        }
+        // RFC 9332 §A.1: a ramp from 0.8 to 1.2 ms.
+        let step = self.config.step.delay().as_nanos();
+        let (low, range) = (step / 5 * 4, step / 5 * 2);
+        let above = sojourn.as_nanos().saturating_sub(low);
+        if above >= range {
+            return if sojourn.as_nanos() > low { ONE } else { 0 };
+        }
+        u64::try_from(u128::from(above) * u128::from(ONE) / u128::from(range.max(1))).unwrap_or(ONE)
+    }
+
+    fn is_overloaded(&self) -> bool {
+        self.probability > self.config.saturation()
+    }
+
+    /// True with `probability`, and never with 0.
+    fn rfc_rolls(&mut self, probability: u64) -> bool {
+        let drawn = (u128::from(self.random.next_u64()) * u128::from(ONE)) >> 64;
+        drawn < u128::from(probability)
+    }
+
+    /// p'²: two draws.
+    fn rfc_rolls_twice(&mut self) -> bool {
+        self.rfc_rolls(self.probability) && self.rfc_rolls(self.probability)
+    }
+}
+
+/// A gain of 1/256 per second times a nanosecond, in units of 10^-18: exact.
+const PER_256_NANOS: i128 = 3_906_250;

@@ -1,0 +1,600 @@
+//! Fair queueing and pacing for a host that sends: `fq`.
+//!
+//! # What it does
+//! Each flow has its own queue, and flows send in rounds of `quantum` bytes. Three bands share the
+//! link by weight; the priority of a packet chooses its band. A packet leaves no earlier than its
+//! sender planned (its earliest departure time), and a flow no faster than `maxrate`. While no flow
+//! has anything to send, packets take a fast path past the flows.
+//!
+//! # Reference
+//! tc-fq(8); behaviour of Linux 7.3 `net/sched/sch_fq.c`.
+//!
+//! # State
+//! ```text
+//! arrival --> fast path (nothing else to send) --> first at departure
+//!         --> flow (hash): packets by departure time, credit, time_next
+//! flow:  detached --> new list of its band --> old list --> detached
+//!                         |  planned later           ^
+//!                         '--> throttled ------------'  at time_next
+//! ```
+//!
+//! # Parameters
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `limit` | packets that each band holds | packets | 10000p | Linux sch_fq | 1 to 16777216 |
+//! | `flow_limit` | packets that each flow holds | packets | 100p | Linux sch_fq | 1 to 16777216 |
+//! | `buckets` | size of the table of flows; accepted without effect, since it decides nothing here | number | 1024 | Linux sch_fq | a power of 2 from 1 to 262144 |
+//! | `orphan_mask` | bits of a packet's hash that choose its flow | number | 1023 | Linux sch_fq | 0 to 65535 |
+//! | `bands` | number of bands | number | 3 | Linux sch_fq | 3 to 3 |
+//! | `priomap` | the band of each priority from 0 to 15, the first band being 0 | 16 bands, from 0 | 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 | Linux sch_fq | each below 3 |
+//! | `weights` | bytes that the first band sends in a round | number | 589824 | Linux sch_fq | 16384 to 2147483647 |
+//! | `weights.second` | bytes that the second band sends in a round | number | 196608 | Linux sch_fq | 16384 to 2147483647 |
+//! | `weights.third` | bytes that the third band sends in a round | number | 65536 | Linux sch_fq | 16384 to 2147483647 |
+//! | `quantum` | bytes that a flow may send in a round | bytes | 2 x MTU (3028) | Linux sch_fq | 1 to 1048576 |
+//! | `initial_quantum` | bytes that a new flow may send before its second round | bytes | 10 x MTU (15140) | Linux sch_fq | 0 to 2147483647 |
+//! | `pacing` | pace packets by `maxrate` | flag | pacing | Linux sch_fq | |
+//! | `maxrate` | most that each flow may send | rate | unlimited | Linux sch_fq | 8bit to 34359738352bit |
+//! | `low_rate_threshold` | rate at or below which each packet of a flow is paced by itself | rate | 550kbit | Linux sch_fq | 0bit to 34359738352bit |
+//! | `refill_delay` | idle time after which a flow gets a quantum again | time | 40ms | Linux sch_fq | 0 to 4294967295us |
+//! | `timer_slack` | how much later than asked for the timer may wake the queue | time | 10us | Linux sch_fq | 0 to 4294967295ns |
+//! | `ce_threshold` | delay beyond the planned departure above which every ECN-capable packet is marked | time | off | Linux sch_fq | 0 to 4294967295us |
+//! | `horizon` | how far in the future the sender may plan a departure | time | 10s | Linux sch_fq | 0 to 4294967295us |
+//! | `horizon_cap` | let a packet beyond the horizon depart there, in place of dropping it | flag | horizon_drop | Linux sch_fq | |
+//! | `offload_horizon` | how much earlier than planned a packet may be given to the device | time | 0s | Linux sch_fq | 0 to 4294967295us |
+//!
+//! # Deviations
+//! * There are no sockets: flows are chosen by the packet's hash, as Linux does with forwarded
+//!   packets, and their rate is `maxrate`. [`Packet::earliest_departure`] is `skb->tstamp`.
+//! * Linux forgets flows that were idle for 3 s if there are more than twice `buckets`; such a flow
+//!   starts with `initial_quantum` again. Here every flow is kept, so `buckets` has no effect, and
+//!   `orphan_mask` has at most 16 bits.
+//! * A class chosen by the caller is the priority, as `skb->priority` is; else it is
+//!   [`Flow::priority`](crate::Flow::priority). `bands` is 3, as in Linux.
+//! * As in Linux, a flow is put on the list of the band of its previous packet. A packet that is
+//!   planned earlier than one before it overtakes that packet. A packet on the fast path overtakes
+//!   packets of its flow that wait for their time, and is not marked by `ce_threshold`.
+//! * The timer that wakes the queue is late by `timer_slack`, as it is in Linux unless another
+//!   timer runs in the meantime.
+//! * `limit` counts each band by itself; the fast path holds at most 8 packets more.
+//! * If a quantum is far smaller than the packets, rounds in which no flow may send are skipped at
+//!   once, with the same result.
+//!
+//! # Cost
+//! Constant per packet; a look at each of the three bands if the others are empty, and a logarithm
+//! of the number of throttled flows for each flow that waits. 48 bytes per flow.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{Configure, Link, Rate, Settings, config::Value, fq::FqConfig};
+//! let settings = Settings::new().with("maxrate", Value::Rate(Rate::from_bps(2_000_000)));
+//! let config = FqConfig::from_settings(&settings, &Link::default()).unwrap();
+//! assert_eq!(config.quantum(), 3028);
+//! ```
+
+mod account;
+mod config;
+mod flows;
+#[cfg(test)]
+mod tests;
+
+use config::BANDS;
+pub use config::FqConfig;
+use flows::{Flows, List, NIL, Plan, Planned, State};
+
+use crate::account::{Account, Question};
+use crate::config::Build;
+use crate::gauge::{Observation, Observe};
+use crate::nesting::Inner;
+use crate::packet::{Ecn, Flow, Packet};
+use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
+use crate::queue::Fifo;
+use crate::time::{Duration, Instant, Rate};
+
+/// The discipline `fq`.
+#[derive(Clone, Debug)]
+pub struct Fq<P> {
+    config: FqConfig,
+    salt: u32,
+    flows: Flows<P>,
+    bands: [Band; BANDS],
+    /// The band whose turn it is.
+    current: usize,
+    /// Packets that came while no flow had anything to send.
+    fast: Fifo<P>,
+    packets: usize,
+    backlog: u64,
+    /// When the first throttled flow may send, as known at the last look.
+    wakes_at: Instant,
+    /// Time for which the timer is set.
+    timer: Option<Instant>,
+    stats: Stats,
+    tally: Tally,
+    now: Instant,
+}
+
+/// A band: its flows, and its share of the link.
+#[derive(Clone, Copy, Default, Debug)]
+struct Band {
+    new_flows: List,
+    old_flows: List,
+    /// Bytes that it may send in this round.
+    credit: i64,
+    packets: u32,
+}
+
+/// What Linux counts for `tc -s` beside the packets.
+#[derive(Clone, Copy, Default, Debug)]
+struct Tally {
+    fast_path: u64,
+    throttled: u64,
+    flow_limit: u64,
+    band_limit: [u64; BANDS],
+    beyond_horizon: u64,
+    too_long: u64,
+    ce_mark: u64,
+}
+
+impl<P: Packet + Flow> Fq<P> {
+    /// An empty queue; `salt` seeds the hash of flows.
+    #[must_use]
+    pub fn new(config: FqConfig, salt: u32) -> Self {
+        Self {
+            config,
+            salt,
+            flows: Flows::new(),
+            bands: [Band::default(); BANDS],
+            current: 0,
+            fast: Fifo::default(),
+            packets: 0,
+            backlog: 0,
+            wakes_at: Instant::MAX,
+            timer: None,
+            stats: Stats::default(),
+            tally: Tally::default(),
+            now: Instant::ZERO,
+        }
+    }
+
+    /// Returns the band of a packet.
+    fn band_of(&self, packet: &P) -> u8 {
+        let priority = packet.class().unwrap_or_else(|| u32::from(packet.priority())) & 15;
+        self.config.map.get(priority as usize).copied().unwrap_or(0)
+    }
+
+    fn hash_of(&self, packet: &P) -> u32 {
+        packet.flow_hash(self.salt) & self.config.orphan_mask
+    }
+
+    /// Returns the planned departure of an arriving packet; the reason if it is to be dropped.
+    fn plan(&mut self, packet: &P, band: u8) -> Result<Plan, DropReason> {
+        let Some(asked) = packet.earliest_departure() else {
+            return Ok(Plan { at: self.now, by_sender: false, band });
+        };
+        let horizon = self.now + self.config.horizon;
+        if asked > horizon {
+            self.tally.beyond_horizon = self.tally.beyond_horizon.wrapping_add(1);
+            if !self.config.caps {
+                return Err(DropReason::Horizon);
+            }
+        }
+        Ok(Plan { at: asked.min(horizon), by_sender: true, band })
+    }
+
+    /// True if a packet with this plan may pass the flows, because none has anything to send now.
+    fn takes_fast_path(&self, plan: Plan) -> bool {
+        let is_mostly_idle = || {
+            self.flows.active as usize == self.flows.throttled()
+                && self.fast.len() < MOST_FAST
+                && self.wakes_at > self.now + self.config.offload_horizon
+        };
+        plan.at <= self.now && self.config.max_rate.is_none() && (self.packets == 0 || is_mostly_idle())
+    }
+
+    /// Admits a packet, or returns the reason why it is dropped.
+    fn admit(&mut self, packet: P) -> Result<(), (P, DropReason)> {
+        let band = self.band_of(&packet);
+        let held = self.bands.get(usize::from(band)).map_or(0, |band| band.packets);
+        if held >= self.config.limit {
+            if let Some(count) = self.tally.band_limit.get_mut(usize::from(band)) {
+                *count = count.wrapping_add(1);
+            }
+            return Err((packet, DropReason::BandLimit));
+        }
+        let plan = match self.plan(&packet, band) {
+            Ok(plan) => plan,
+            Err(why) => return Err((packet, why)),
+        };
+        if self.takes_fast_path(plan) {
+            self.tally.fast_path = self.tally.fast_path.wrapping_add(1);
+            self.fast.push_back(self.now, packet);
+            return Ok(());
+        }
+        let (mask, credit) = (self.config.orphan_mask, self.config.initial_quantum.cast_signed());
+        let number = self.flows.of_hash(self.hash_of(&packet), mask, credit);
+        if self.flows.flow(number).is_some_and(|flow| flow.len() >= self.config.flow_limit) {
+            self.tally.flow_limit = self.tally.flow_limit.wrapping_add(1);
+            return Err((packet, DropReason::FlowLimit));
+        }
+        self.enlist(number);
+        if let Some(flow) = self.flows.flow_mut(number) {
+            flow.band = band;
+        }
+        if let Some(band) = self.bands.get_mut(usize::from(band)) {
+            band.packets += 1;
+        }
+        self.flows.push(number, packet, plan);
+        Ok(())
+    }
+
+    /// Puts a flow that is in no list into that of new flows, of the band that it had so far.
+    fn enlist(&mut self, number: u32) {
+        let (jiffy, delay) = (jiffies(self.now), self.config.refill_delay.as_nanos().div_ceil(JIFFY));
+        let quantum = self.config.quantum.cast_signed();
+        let Some(flow) = self.flows.flow_mut(number) else { return };
+        let State::Detached(since) = flow.state else { return };
+        if jiffy > since.saturating_add(delay) {
+            flow.credit = flow.credit.max(quantum);
+        }
+        let band = usize::from(flow.band);
+        if let Some(band) = self.bands.get_mut(band) {
+            self.flows.append(&mut band.new_flows, number);
+        }
+    }
+
+    /// Appends a flow to the old flows of its band.
+    fn send_back(&mut self, number: u32) {
+        let band = self.flows.flow(number).map_or(0, |flow| usize::from(flow.band));
+        if let Some(band) = self.bands.get_mut(band) {
+            self.flows.append(&mut band.old_flows, number);
+        }
+    }
+
+    /// Lists the flows whose time has come.
+    fn wake_flows(&mut self) {
+        let now = self.now + self.config.offload_horizon;
+        if self.wakes_at > now {
+            return;
+        }
+        self.wakes_at = Instant::MAX;
+        while let Some(at) = self.flows.first_wake() {
+            if at > now {
+                self.wakes_at = at;
+                return;
+            }
+            if let Some(number) = self.flows.wake() {
+                self.send_back(number);
+            }
+        }
+    }
+
+    /// Returns a band that has a flow to serve and credit, by weighted rounds.
+    fn next_band(&mut self) -> Option<usize> {
+        let mut fruitless = 0;
+        loop {
+            let band = self.bands.get_mut(self.current)?;
+            let has_flows = band.new_flows.first != NIL || band.old_flows.first != NIL;
+            if band.credit > 0 && has_flows {
+                return Some(self.current);
+            }
+            loop {
+                fruitless += 1;
+                if fruitless > BANDS {
+                    return None;
+                }
+                self.current = (self.current + 1) % BANDS;
+                let weight = self.config.weights.get(self.current).copied().map_or(1, i64::from);
+                let band = self.bands.get_mut(self.current)?;
+                band.credit = (band.credit + weight).min(weight);
+                if band.credit > 0 {
+                    break;
+                }
+                fruitless = 0;
+            }
+        }
+    }
+
+    /// Returns the next packet of a flow, with the number of the flow and when it could have left.
+    fn next_of_flows(&mut self) -> Option<(Planned<P>, u32, Instant)> {
+        let latest = self.now + self.config.offload_horizon;
+        let quantum = self.config.quantum.cast_signed();
+        let mut fruitless: u32 = 0;
+        loop {
+            let chosen = self.next_band()?;
+            let band = self.bands.get_mut(chosen)?;
+            let is_new = band.new_flows.first != NIL;
+            let list = if is_new { &mut band.new_flows } else { &mut band.old_flows };
+            let number = list.first;
+            let flow = self.flows.flow_mut(number)?;
+            if flow.credit <= 0 {
+                flow.credit = flow.credit.saturating_add(quantum);
+                self.flows.advance(list);
+                self.send_back(number);
+                fruitless += 1;
+                if fruitless.is_multiple_of(FRUITLESS_VISITS) {
+                    self.skip_fruitless_rounds(chosen);
+                }
+                continue;
+            }
+            let time_next = flow.time_next;
+            let Some(plan) = self.flows.next_plan(number) else {
+                self.flows.advance(list);
+                if is_new {
+                    // Through the old flows, so that it starves none of them.
+                    self.send_back(number);
+                } else if let Some(empty) = self.flows.flow_mut(number) {
+                    // Linux keeps the mark "detached" in the lowest bit of the time.
+                    empty.state = State::Detached(jiffies(self.now) | 1);
+                }
+                continue;
+            };
+            let at = plan.at.max(time_next);
+            if at > latest {
+                self.flows.advance(list);
+                self.flows.throttle(number, at);
+                self.tally.throttled = self.tally.throttled.wrapping_add(1);
+                self.wakes_at = self.wakes_at.min(at);
+                continue;
+            }
+            let planned = self.flows.pop(number)?;
+            let bytes = planned.packet.len();
+            if let Some(own) = self.bands.get_mut(usize::from(planned.plan.band)) {
+                own.packets = own.packets.saturating_sub(1);
+            }
+            if let Some(served) = self.bands.get_mut(chosen) {
+                served.credit = served.credit.saturating_sub(i64::from(bytes));
+            }
+            if let Some(sender) = self.flows.flow_mut(number) {
+                let charge = i32::try_from(bytes).unwrap_or(i32::MAX);
+                sender.credit = sender.credit.saturating_sub(charge);
+            }
+            return Some((planned, number, at));
+        }
+    }
+
+    /// Gives the old flows of a band the credit of all rounds in which none of them could send.
+    #[cold]
+    fn skip_fruitless_rounds(&mut self, band: usize) {
+        let Some(Band { new_flows, old_flows, .. }) = self.bands.get(band) else { return };
+        if new_flows.first != NIL {
+            return;
+        }
+        let quantum = i64::from(self.config.quantum).max(1);
+        let rounds = self.flows.credits(*old_flows).map(|credit| i64::from(-credit) / quantum).min();
+        let gained = i32::try_from(rounds.unwrap_or(0).max(0) * quantum).unwrap_or(0);
+        self.flows.add_credit(*old_flows, gained);
+    }
+
+    /// Sets the time of the next packet of a flow that has sent `bytes`.
+    fn pace(&mut self, number: u32, bytes: u32, by_sender: bool) {
+        let (now, quantum, slow) = (self.now, self.config.quantum, self.config.low_rate_threshold);
+        let rate = self.config.max_rate.filter(|_| self.config.pacing);
+        let (Some(rate), Some(flow)) = (rate, self.flows.flow_mut(number)) else { return };
+        let mut counted = bytes;
+        if !by_sender {
+            if rate <= slow {
+                flow.credit = 0;
+            } else {
+                counted = bytes.max(quantum);
+                if flow.credit > 0 {
+                    return;
+                }
+            }
+        }
+        let mut gap = time_of(counted, rate);
+        if gap > SECOND {
+            gap = SECOND;
+            self.tally.too_long = self.tally.too_long.wrapping_add(1);
+        }
+        // The packet may have left too late.
+        if flow.time_next > Instant::ZERO {
+            let late = now.as_nanos().wrapping_sub(flow.time_next.as_nanos());
+            gap = gap.saturating_sub((gap / 2).min(late));
+        }
+        flow.time_next = now + Duration::from_nanos(gap);
+    }
+
+    fn mark_if_late(&mut self, packet: &mut P, at: Instant) {
+        let Some(threshold) = self.config.ce_threshold else { return };
+        if self.now.since(at) > threshold {
+            let was_marked = packet.ecn() == Ecn::Ce;
+            let carries = packet.set_ce();
+            self.tally.ce_mark = self.tally.ce_mark.wrapping_add(1);
+            if carries && !was_marked {
+                self.stats.marked.add(packet.len());
+            }
+        }
+    }
+
+    /// Sets the timer for the first throttled flow. A timer that is set for a little later stays.
+    fn set_timer(&mut self) {
+        if self.wakes_at == Instant::MAX {
+            return;
+        }
+        let stays =
+            |set: Instant| set >= self.wakes_at && set.since(self.wakes_at) <= self.config.timer_slack;
+        if !self.timer.is_some_and(stays) {
+            self.timer = Some(self.wakes_at);
+        }
+    }
+
+    /// Returns the next packet, whatever it is counted as.
+    fn take(&mut self) -> Option<P> {
+        if self.packets == 0 {
+            return None;
+        }
+        if let Some(queued) = self.fast.pop_front() {
+            return Some(queued.packet);
+        }
+        self.wake_flows();
+        let Some((mut planned, number, at)) = self.next_of_flows() else {
+            self.set_timer();
+            return None;
+        };
+        self.mark_if_late(&mut planned.packet, at);
+        self.pace(number, planned.packet.len(), planned.plan.by_sender);
+        Some(planned.packet)
+    }
+
+    fn forget(&mut self, packet: &P) {
+        self.packets = self.packets.saturating_sub(1);
+        self.backlog = self.backlog.saturating_sub(u64::from(packet.len()));
+    }
+
+    /// Advances the clock. A timer that is due has run.
+    fn advance(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+        if self.timer.is_some_and(|at| at <= self.now) {
+            self.timer = None;
+        }
+    }
+}
+
+impl<P: Packet + Flow, R> Build<P, R> for Fq<P> {
+    fn build(config: FqConfig, salt: u32, _random: R) -> Self {
+        Self::new(config, salt)
+    }
+}
+
+impl<P: Packet + Flow> Qdisc<P> for Fq<P> {
+    type Config = FqConfig;
+
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.advance(now);
+        let bytes = packet.len();
+        self.stats.offered.add(bytes);
+        match self.admit(packet) {
+            Ok(()) => {
+                self.stats.enqueued.add(bytes);
+                self.packets += 1;
+                self.backlog += u64::from(bytes);
+            }
+            Err((packet, why)) => {
+                self.stats.dropped_before.add(bytes);
+                drops.dropped(packet, why);
+            }
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
+        self.advance(now);
+        let packet = self.take()?;
+        self.forget(&packet);
+        self.stats.dequeued.add(packet.len());
+        Some(packet)
+    }
+
+    fn next_event(&self, now: Instant) -> Option<Instant> {
+        let is_listed = |band: &Band| band.new_flows.first != NIL || band.old_flows.first != NIL;
+        if self.packets == 0 || !self.fast.is_empty() || self.bands.iter().any(is_listed) {
+            return None;
+        }
+        let set = self.timer.unwrap_or(self.wakes_at) + self.config.timer_slack;
+        (self.wakes_at > now.max(self.now)).then_some(set)
+    }
+
+    fn len(&self) -> usize {
+        self.packets
+    }
+
+    fn backlog(&self) -> u64 {
+        self.backlog
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// As in Linux, a lower limit drops the packets that would leave next.
+    fn reconfigure(&mut self, now: Instant, config: FqConfig, drops: &mut impl Drops<P>) {
+        self.advance(now);
+        let mask = self.config.orphan_mask;
+        self.config = config;
+        if config.orphan_mask != mask {
+            // Flows keep their packets; only later packets are hashed anew.
+            self.flows.rehash();
+        }
+        while self.packets > config.limit as usize {
+            let Some(packet) = self.take() else { break };
+            self.forget(&packet);
+            self.stats.dropped_after.add(packet.len());
+            drops.dropped(packet, DropReason::Overlimit);
+        }
+    }
+
+    fn config(&self) -> FqConfig {
+        self.config
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.advance(now);
+        while let Some(queued) = self.fast.pop_front() {
+            self.purge_packet(queued.packet, drops);
+        }
+        for number in 0..self.flows.count() {
+            while let Some(planned) = self.flows.pop(number) {
+                self.purge_packet(planned.packet, drops);
+            }
+        }
+        self.flows.forget();
+        for band in &mut self.bands {
+            *band = Band { credit: band.credit, ..Band::default() };
+        }
+        (self.wakes_at, self.timer) = (Instant::MAX, None);
+    }
+}
+
+impl<P: Packet + Flow> Fq<P> {
+    fn purge_packet(&mut self, packet: P, drops: &mut impl Drops<P>) {
+        self.forget(&packet);
+        self.stats.dropped_after.add(packet.len());
+        drops.dropped(packet, DropReason::Purged);
+    }
+}
+
+impl<P: Packet + Flow> Lookahead<P> for Fq<P> {
+    fn account(&self, question: &Question<'_, P>) -> Account {
+        self.told(question.packet, &question.about)
+    }
+}
+
+impl<P: Packet + Flow> Observe for Fq<P> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        let (tally, all) = (&self.tally, u64::from(self.flows.count()));
+        seen.number("flows", all);
+        seen.number("inactive_flows", all - u64::from(self.flows.active));
+        seen.number("throttled_flows", self.flows.throttled() as u64);
+        for (name, band) in ["band0_pkts", "band1_pkts", "band2_pkts"].into_iter().zip(&self.bands) {
+            seen.number(name, u64::from(band.packets));
+        }
+        seen.number("fastpath", tally.fast_path);
+        seen.number("throttled", tally.throttled);
+        seen.number("flows_plimit", tally.flow_limit);
+        let drops = tally.band_limit;
+        for (name, count) in ["band0_drops", "band1_drops", "band2_drops"].into_iter().zip(drops) {
+            seen.number(name, count);
+        }
+        let what = if self.config.caps { "horizon_caps" } else { "horizon_drops" };
+        seen.number(what, tally.beyond_horizon);
+        seen.number("pkts_too_long", tally.too_long);
+        seen.number("ce_mark", tally.ce_mark);
+    }
+}
+
+impl<P: Packet + Flow> Inner<P> for Fq<P> {}
+
+/// Nanoseconds in which a flow of `rate` sends `bytes`; Linux keeps rates in bytes per second.
+fn time_of(bytes: u32, rate: Rate) -> u64 {
+    u64::from(bytes) * SECOND / (rate.as_bps() / 8).max(1)
+}
+
+/// The kernel's count of milliseconds since its start, whose lowest bit is that of the clock.
+const fn jiffies(now: Instant) -> u64 {
+    now.as_nanos() / JIFFY
+}
+
+const JIFFY: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+/// After this number of visits without a packet, rounds are skipped at once.
+const FRUITLESS_VISITS: u32 = 16_384;
+/// Linux sch_fq: packets that the fast path holds.
+const MOST_FAST: usize = 8;

@@ -1,0 +1,306 @@
+//! The flows of `fq`: their packets in the order of departure, and the lists that they stand in.
+
+use alloc::collections::{BTreeMap, BinaryHeap};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use crate::packet::Packet;
+use crate::queue::{Chain, Pool};
+use crate::time::Instant;
+
+/// A flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    /// Packets in the order in which they came, each planned no earlier than the one before.
+    pub(super) packets: Chain,
+    /// Latest planned departure of these.
+    last: Instant,
+    /// Number of further packets, which were planned earlier than one that came before.
+    early: u32,
+    /// Bytes that it may send until its next round.
+    pub(super) credit: i32,
+    /// Time before which it sends nothing; zero: never set.
+    pub(super) time_next: Instant,
+    /// Next flow of the list.
+    next: u32,
+    pub(super) band: u8,
+    pub(super) state: State,
+}
+
+/// Where a flow is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// In no list, since this jiffy.
+    Detached(u64),
+    /// In the list of new or old flows of a band.
+    Listed,
+    /// Waits for its time.
+    Throttled,
+}
+
+/// A planned packet: its departure, whether the sender chose it, and the band that it counts in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Plan {
+    pub(super) at: Instant,
+    pub(super) by_sender: bool,
+    pub(super) band: u8,
+}
+
+/// A packet with its plan.
+#[derive(Clone, Debug)]
+pub(super) struct Planned<P> {
+    pub(super) packet: P,
+    pub(super) plan: Plan,
+}
+
+impl Flow {
+    pub(super) fn new(credit: i32) -> Self {
+        Self {
+            packets: Chain::default(),
+            last: Instant::ZERO,
+            early: 0,
+            credit,
+            time_next: Instant::ZERO,
+            next: NIL,
+            band: 0,
+            state: State::Detached(0),
+        }
+    }
+
+    /// Number of packets.
+    #[inline]
+    pub(super) const fn len(&self) -> u32 {
+        self.packets.len() + self.early
+    }
+}
+
+/// A list of flows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    pub(super) first: u32,
+    last: u32,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self { first: NIL, last: NIL }
+    }
+}
+
+/// All flows and their packets.
+#[derive(Clone, Debug)]
+pub(super) struct Flows<P> {
+    pool: Pool<Planned<P>>,
+    /// Packets that were planned earlier than one of their flow that came before, by flow, plan and
+    /// arrival.
+    early: BTreeMap<(u32, Instant, u64), Planned<P>>,
+    arrivals: u64,
+    /// Number of each flow by its hash; [`NIL`]: no packet came yet.
+    numbers: Vec<u32>,
+    pub(super) flows: Vec<Flow>,
+    /// Throttled flows by time, and in the order in which they came to wait.
+    delayed: BinaryHeap<Reverse<(Instant, u64, u32)>>,
+    waits: u64,
+    /// Flows with packets.
+    pub(super) active: u32,
+}
+
+impl<P: Packet> Flows<P> {
+    pub(super) fn new() -> Self {
+        Self {
+            pool: Pool::default(),
+            early: BTreeMap::new(),
+            arrivals: 0,
+            numbers: Vec::new(),
+            flows: Vec::new(),
+            delayed: BinaryHeap::new(),
+            waits: 0,
+            active: 0,
+        }
+    }
+
+    /// Returns the number of the flow of `hash`, which is at most `mask`. A new flow has `credit`.
+    #[inline]
+    pub(super) fn of_hash(&mut self, hash: u32, mask: u32, credit: i32) -> u32 {
+        match self.numbers.get(hash as usize) {
+            Some(&number) if number != NIL => number,
+            _ => self.add(hash, mask, credit),
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, hash: u32, mask: u32, credit: i32) -> u32 {
+        let size = (mask as usize).saturating_add(1);
+        if self.numbers.len() < size {
+            self.numbers.resize(size, NIL);
+        }
+        let number = u32::try_from(self.flows.len()).unwrap_or(NIL);
+        self.flows.push(Flow::new(credit));
+        if let Some(entry) = self.numbers.get_mut(hash as usize) {
+            *entry = number;
+        }
+        number
+    }
+
+    #[inline]
+    pub(super) fn flow(&self, number: u32) -> Option<&Flow> {
+        self.flows.get(number as usize)
+    }
+
+    #[inline]
+    pub(super) fn flow_mut(&mut self, number: u32) -> Option<&mut Flow> {
+        self.flows.get_mut(number as usize)
+    }
+
+    /// Adds a packet to a flow.
+    #[inline]
+    pub(super) fn push(&mut self, number: u32, packet: P, plan: Plan) {
+        let Some(flow) = self.flows.get_mut(number as usize) else { return };
+        self.active += u32::from(flow.len() == 0);
+        let planned = Planned { packet, plan };
+        if flow.packets.is_empty() || plan.at >= flow.last {
+            flow.last = plan.at;
+            self.pool.push_back(&mut flow.packets, plan.at, planned);
+            return;
+        }
+        flow.early += 1;
+        self.arrivals += 1;
+        self.early.insert((number, plan.at, self.arrivals), planned);
+    }
+
+    /// Returns the plan of the packet that the flow sends next.
+    #[inline]
+    pub(super) fn next_plan(&self, number: u32) -> Option<Plan> {
+        let flow = self.flows.get(number as usize)?;
+        let in_order = self.pool.front(&flow.packets).map(|queued| queued.packet.plan);
+        if flow.early == 0 {
+            return in_order;
+        }
+        let early = self.first_early(number).map(|(_, planned)| planned.plan);
+        match (early, in_order) {
+            (Some(early), Some(in_order)) if early.at >= in_order.at => Some(in_order),
+            (Some(early), _) => Some(early),
+            (None, in_order) => in_order,
+        }
+    }
+
+    fn first_early(&self, number: u32) -> Option<(&(u32, Instant, u64), &Planned<P>)> {
+        self.early.range((number, Instant::ZERO, 0)..).next().filter(|(key, _)| key.0 == number)
+    }
+
+    /// Removes that packet.
+    #[inline]
+    pub(super) fn pop(&mut self, number: u32) -> Option<Planned<P>> {
+        let flow = self.flows.get_mut(number as usize)?;
+        let planned =
+            if flow.early == 0 { self.pool.pop_front(&mut flow.packets)? } else { self.pop_of_both(number)? };
+        let left = self.flow(number).map_or(0, Flow::len);
+        self.active -= u32::from(left == 0);
+        Some(planned)
+    }
+
+    #[cold]
+    fn pop_of_both(&mut self, number: u32) -> Option<Planned<P>> {
+        let key = self.first_early(number).map(|(key, _)| *key)?;
+        let flow = self.flows.get_mut(number as usize)?;
+        let front = self.pool.front(&flow.packets).map(|queued| queued.at);
+        if front.is_some_and(|front| key.1 >= front) {
+            return self.pool.pop_front(&mut flow.packets);
+        }
+        flow.early -= 1;
+        self.early.remove(&key)
+    }
+
+    /// Appends a flow to a list.
+    #[inline]
+    pub(super) fn append(&mut self, list: &mut List, number: u32) {
+        if list.first == NIL {
+            list.first = number;
+        } else if let Some(last) = self.flows.get_mut(list.last as usize) {
+            last.next = number;
+        }
+        list.last = number;
+        if let Some(flow) = self.flows.get_mut(number as usize) {
+            flow.next = NIL;
+            flow.state = State::Listed;
+        }
+    }
+
+    /// Removes the first flow from a list.
+    #[inline]
+    pub(super) fn advance(&self, list: &mut List) {
+        list.first = self.flow(list.first).map_or(NIL, |flow| flow.next);
+    }
+
+    /// Returns the credits of the flows in a list.
+    pub(super) fn credits(&self, list: List) -> impl Iterator<Item = i32> {
+        let mut next = list.first;
+        core::iter::from_fn(move || {
+            let flow = self.flow(next)?;
+            next = flow.next;
+            Some(flow.credit)
+        })
+    }
+
+    /// Adds to the credit of each flow in a list.
+    pub(super) fn add_credit(&mut self, list: List, gained: i32) {
+        let mut next = list.first;
+        while let Some(flow) = self.flow_mut(next) {
+            flow.credit = flow.credit.saturating_add(gained);
+            next = flow.next;
+        }
+    }
+
+    /// Lets a flow wait until `at`.
+    pub(super) fn throttle(&mut self, number: u32, at: Instant) {
+        if let Some(flow) = self.flows.get_mut(number as usize) {
+            flow.time_next = at;
+            flow.state = State::Throttled;
+        }
+        self.waits += 1;
+        self.delayed.push(Reverse((at, self.waits, number)));
+    }
+
+    /// Returns the time at which the first throttled flow may send.
+    #[inline]
+    pub(super) fn first_wake(&self) -> Option<Instant> {
+        self.delayed.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// Removes and returns the first throttled flow.
+    pub(super) fn wake(&mut self) -> Option<u32> {
+        self.delayed.pop().map(|Reverse((.., number))| number)
+    }
+
+    /// Number of throttled flows.
+    #[inline]
+    pub(super) fn throttled(&self) -> usize {
+        self.delayed.len()
+    }
+
+    /// Returns the number of the flow of `hash`, if a packet of it came.
+    pub(super) fn known(&self, hash: u32) -> Option<u32> {
+        self.numbers.get(hash as usize).copied().filter(|&number| number != NIL)
+    }
+
+    /// Number of flows.
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.flows.len()).unwrap_or(NIL)
+    }
+
+    /// Gives flows to hashes anew. The known flows stay until they are empty.
+    pub(super) fn rehash(&mut self) {
+        self.numbers.clear();
+    }
+
+    /// Forgets all flows, which must be empty, and all lists.
+    pub(super) fn forget(&mut self) {
+        self.numbers.clear();
+        self.flows.clear();
+        self.delayed.clear();
+        self.active = 0;
+    }
+}
+
+/// "No flow."
+pub(super) const NIL: u32 = u32::MAX;

@@ -13,6 +13,9 @@ GOODQUEUE = $(TARGET)/release/goodqueue
 OWN = examples/own-discipline
 OWN_TRAFFIC = examples/own-traffic
 
+# A front end of its own, outside the workspace.
+SERVER = examples/server
+
 PYTHON ?= python3
 VENV = $(TARGET)/python
 WHEEL_VENV = $(TARGET)/maturin
@@ -34,7 +37,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv msrv-check counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv msrv-check counts models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
@@ -73,7 +76,7 @@ demo: announce
 quick: toolchain
 	@.ci/quick $(CRATES)
 
-test: format lint docs msrv-check unit own-discipline own-traffic python playground-check site-check no-std package demo-check supply-chain
+test: format lint docs msrv-check unit own-discipline own-traffic server python playground-check site-check no-std package demo-check supply-chain
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
@@ -255,6 +258,7 @@ format: toolchain
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path $(OWN)/Cargo.toml --check
 	$(CARGO) fmt --manifest-path $(OWN_TRAFFIC)/Cargo.toml --check
+	$(CARGO) fmt --manifest-path $(SERVER)/Cargo.toml --check
 	$(CARGO) fmt --manifest-path playground/bindgen/Cargo.toml --check
 	@LC_ALL=C awk -f .ci/comment-width.awk $$(find crates examples fuzz python -name '*.rs' -not -path '*/target/*')
 
@@ -284,6 +288,12 @@ own-traffic: toolchain
 	cp Cargo.lock $(OWN_TRAFFIC)/Cargo.lock
 	$(CARGO) clippy --manifest-path $(OWN_TRAFFIC)/Cargo.toml --target-dir $(TARGET) --all-targets --quiet -- --deny warnings
 	$(CARGO) test --manifest-path $(OWN_TRAFFIC)/Cargo.toml --target-dir $(TARGET) --quiet
+
+# A front end with HTTP, outside the workspace. Its lock file begins as that of this workspace, and gets the crates for HTTP.
+server: toolchain
+	cp Cargo.lock $(SERVER)/Cargo.lock
+	$(CARGO) clippy --manifest-path $(SERVER)/Cargo.toml --target-dir $(TARGET) --all-targets --quiet -- --deny warnings
+	$(CARGO) test --manifest-path $(SERVER)/Cargo.toml --target-dir $(TARGET) --quiet
 
 # Every published crate as a package: complete metadata, and all files that it embeds. Building each package would
 # compile every dependency once more, so only the lists of files are checked here; `make package-build` builds them.

@@ -21,7 +21,8 @@ pub(crate) struct Told<'p, 'py> {
     pub(crate) all: usize,
 }
 
-/// Makes the runs of `session`, and returns their results; `None` for one that did not finish. Ctrl-C, an exception in `progress` or in an AQM stops all.
+/// Makes the runs of `session`, and returns their results; `None` for one that did not finish.
+/// Ctrl-C, an exception in `progress` or in an AQM stops all.
 pub(crate) fn simulate(
     py: Python<'_>,
     session: &Session<impl Runs>,

@@ -1,4 +1,10 @@
 //! Scenario files, parameter sweeps, runs, measurement, result tables and exports.
+//!
+//! [`request`] has a scenario with its changes, [`session`] makes the runs, and [`results`] has
+//! their values. [`simulate()`] is the shortest way. Below them, [`scenario`] reads scenario files,
+//! [`sweep`] lists the points of a sweep, [`run`] describes each run, and [`measure`] turns the
+//! counts of the simulator into results. [`store`] keeps results, and [`export`] writes them for
+//! other programs.
 
 #![forbid(unsafe_code)]
 

@@ -239,7 +239,8 @@ pub(crate) fn simulate(scenario: &Prepared, how: &How) -> Result<(Results, Endin
     Ok((finish(scenario, how, runs)?, ending))
 }
 
-/// Makes the runs of a session and writes nothing. After an interruption, returns the finished runs.
+/// Makes the runs of a session and writes nothing. After an interruption, returns the finished
+/// runs.
 pub(crate) fn simulate_runs<R: Runs>(
     session: &Session<R>,
     how: &How,

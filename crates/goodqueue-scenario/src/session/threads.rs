@@ -55,8 +55,8 @@ pub fn side_by_side<T: Send>(
     }
 }
 
-/// Numbers that threads take one at a time. If a thread took several neighbours, it would still have
-/// some near the end while others have none.
+/// Numbers that threads take one at a time. If a thread took several neighbours, it would still
+/// have some near the end while others have none.
 struct Work<T> {
     next: AtomicUsize,
     has_failed: AtomicBool,

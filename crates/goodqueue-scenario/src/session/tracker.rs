@@ -106,7 +106,8 @@ impl<M> Finished<M> {
         self.all.into_iter().flatten().collect()
     }
 
-    /// Returns all results; `None` if a run did not finish, because the watch cancelled the session.
+    /// Returns all results; `None` if a run did not finish, because the watch cancelled the
+    /// session.
     #[must_use]
     pub fn whole(self) -> Option<Vec<M>> {
         self.all.into_iter().collect()

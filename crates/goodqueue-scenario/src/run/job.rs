@@ -215,7 +215,7 @@ impl PointRuns {
 
 fn flow_labels(group: &FlowGroup) -> FlowLabels {
     let hearing = match &group.traffic {
-        Traffic::Voip(call) => Some(call.hearing),
+        Traffic::Voip(call) => Some(call.hearing()),
         _ => None,
     };
     let cc = group.traffic.tcp().map(|tcp| tcp.cc.clone());

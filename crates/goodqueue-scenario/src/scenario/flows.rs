@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use super::document::{Node, Raw};
 use super::dscp::{self, read_dscp};
+use super::form::Form;
 use super::hops::{BOTTLENECK, Hop};
 use super::link::{BottleneckLink, MAX_RTT, read_rtt};
 use super::names::Names;
 use super::reader::Reader;
 use super::tcp::Tcp;
-use super::traffic::{MAX_FLOWS, Ping, Surroundings, TcpTransfer, Traffic, read_count};
+use super::traffic::{COUNT, MAX_FLOWS, Ping, Surroundings, TcpTransfer, Traffic};
 use super::written::put_some;
 
 /// Flows that are alike.
@@ -166,7 +167,11 @@ fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration
         direction: Direction::Up,
         count: 1,
         start_jitter: Duration::ZERO,
-        traffic: Traffic::Ping(Ping::usual(link)),
+        traffic: Traffic::Ping(Ping {
+            interval: Duration::from_millis(200),
+            packet: link.mtu.min(64),
+            l4s: false,
+        }),
         ..bulk(Direction::Up)
     };
     let mut groups = vec![bulk(Direction::Down), bulk(Direction::Up), ping];
@@ -182,7 +187,7 @@ fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup,
     };
     let group = FlowGroup {
         direction,
-        count: read_count(table)?,
+        count: COUNT.given(table, "count")?.unwrap_or(1),
         start: table.time("start")?.unwrap_or_default(),
         start_jitter: table.time("start_jitter")?.unwrap_or_default(),
         together: table.flag("together", false)?,

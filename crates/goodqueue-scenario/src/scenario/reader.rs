@@ -84,10 +84,13 @@ impl<'d> Reader<'d> {
         words: &[&'c str],
     ) -> Result<&'c str, Diagnostic> {
         let Some(given) = self.text(key)? else { return Ok(default) };
-        words.iter().find(|word| **word == given).copied().ok_or_else(|| {
-            let message = Diagnostic::new(format!("`{}` is unknown", shortened(given)));
-            self.error(key, message.one_of(given, words))
-        })
+        words.iter().find(|word| **word == given).copied().ok_or_else(|| self.unknown(key, given, words))
+    }
+
+    /// `given` is none of the words that `key` may have.
+    pub(super) fn unknown(&self, key: &str, given: &str, words: &[&str]) -> Diagnostic {
+        let message = Diagnostic::new(format!("`{}` is unknown", shortened(given)));
+        self.error(key, message.one_of(given, words))
     }
 
     pub(super) fn flag(&self, key: &str, default: bool) -> Result<bool, Diagnostic> {
@@ -130,33 +133,36 @@ impl<'d> Reader<'d> {
     }
 
     pub(super) fn time(&self, key: &str) -> Result<Option<Duration>, Diagnostic> {
-        self.measure(key, "a time in quotes, such as \"50ms\"", units::time)
+        let read = |node| self.measure(key, node, "a time in quotes, such as \"50ms\"", units::time);
+        self.node(key).map(read).transpose()
     }
 
     pub(super) fn rate(&self, key: &str) -> Result<Option<Rate>, Diagnostic> {
-        self.measure(key, "a rate in quotes, such as \"10mbit\"", units::rate)
+        let read = |node| self.measure(key, node, "a rate in quotes, such as \"10mbit\"", units::rate);
+        self.node(key).map(read).transpose()
     }
 
     pub(super) fn size(&self, key: &str) -> Result<Option<u64>, Diagnostic> {
-        self.measure(key, "a size, such as 1500 (bytes) or \"360kb\"", units::size)
+        let read = |node| self.measure(key, node, "a size, such as 1500 (bytes) or \"360kb\"", units::size);
+        self.node(key).map(read).transpose()
     }
 
-    fn measure<T>(
+    /// Reads `node`, a value of `key` with a unit.
+    pub(super) fn measure<T>(
         &self,
         key: &str,
+        node: &Node,
         allowed: &str,
         read: fn(&str) -> Result<T, Diagnostic>,
-    ) -> Result<Option<T>, Diagnostic> {
-        match self.node(key) {
-            None => Ok(None),
-            Some(node) => match measured(node) {
-                Some(text) => read(&text).map(Some).map_err(|error| self.error(key, error)),
-                None => Err(self.mismatch(key, node, allowed)),
-            },
+    ) -> Result<T, Diagnostic> {
+        match measured(node) {
+            Some(text) => read(&text).map_err(|error| self.error(key, error)),
+            None => Err(self.mismatch(key, node, allowed)),
         }
     }
 
-    fn mismatch(&self, key: &str, node: &Node, allowed: &str) -> Diagnostic {
+    /// `node`, the value of `key`, is of the wrong sort.
+    pub(super) fn mismatch(&self, key: &str, node: &Node, allowed: &str) -> Diagnostic {
         self.error(key, Diagnostic::new(format!("{} is not possible", node.sort())).allowed(allowed))
     }
 }

@@ -35,7 +35,7 @@ pub use voip::{Hearing, Voip};
 pub use web::{Page, Web};
 
 use self::kind::Kind;
-pub(crate) use self::kind::{MAX_FLOWS, Surroundings, read_count};
+pub(super) use self::kind::{COUNT, MAX_FLOWS, Surroundings};
 use super::reader::Reader;
 use super::tcp::{TCP_KEYS, Tcp};
 
@@ -69,16 +69,19 @@ macro_rules! kinds {
             ) -> Result<(Self, Direction), Diagnostic> {
                 let kind = table.choice("kind", TcpTransfer::NAME, &[$($settings::NAME),+])?;
                 $(if kind == $settings::NAME {
-                    let of_tcp = if $settings::IS_OVER_TCP { TCP_KEYS.as_slice() } else { &[] };
-                    table.only(&[common, $settings::KEYS, of_tcp].concat())?;
+                    let over_tcp = if $settings::IS_OVER_TCP { TCP_KEYS.as_slice() } else { &[] };
+                    table.only(&[common, &$settings::TABLE.names(), over_tcp].concat())?;
                     return Ok((Self::$name($settings::read(table, around)?), $settings::DIRECTION));
                 })+
                 Err(table.error("kind", Diagnostic::new("there is no such kind")))
             }
 
-            /// Writes the keys of the kind.
+            /// Writes the keys of the kind, and those of its connections.
             pub(super) fn write(&self, flow: &mut Value) {
                 match self { $(Self::$name(settings) => settings.write(flow)),+ }
+                if let Some(tcp) = self.tcp() {
+                    tcp.write(flow);
+                }
             }
 
             /// Returns how the ends of its connections behave; `None` without TCP.

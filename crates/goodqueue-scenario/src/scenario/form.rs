@@ -90,7 +90,20 @@ impl Form<Duration> for Time {
 }
 
 /// A rate above 0 with its unit.
-pub(super) struct Speed;
+pub(super) struct Speed {
+    /// What is said of rate 0.
+    pub(super) refusal: &'static str,
+    pub(super) allowed: &'static str,
+    /// What to do instead of rate 0.
+    pub(super) help: &'static str,
+}
+
+/// The rate of a link or of a sender.
+pub(super) const SPEED: Speed = Speed {
+    refusal: "at a rate of 0 nothing ever leaves the queue",
+    allowed: "a rate above 0",
+    help: "for an outage write a schedule with a step of \"0bit\"",
+};
 
 impl Form<Rate> for Speed {
     fn read(&self, table: &Reader<'_>, key: &str, node: &Node) -> Result<Rate, Diagnostic> {
@@ -98,9 +111,8 @@ impl Form<Rate> for Speed {
         if rate.as_bps() > 0 {
             return Ok(rate);
         }
-        let message = Diagnostic::new("at a rate of 0 nothing ever leaves the queue");
-        let message = message.allowed("a rate above 0");
-        Err(table.error(key, message.help("for an outage write a schedule with a step of \"0bit\"")))
+        let message = Diagnostic::new(self.refusal).allowed(self.allowed);
+        Err(table.error(key, if self.help.is_empty() { message } else { message.help(self.help) }))
     }
 
     fn write(&self, value: &Rate) -> Option<Value> {
@@ -197,6 +209,9 @@ pub(super) struct Number {
     of: &'static str,
 }
 
+/// Any number.
+pub(super) const NUMBER: Number = number("", f64::MIN..=f64::MAX);
+
 /// A number within `range`. `refusal` has `{}` in place of a number outside.
 pub(super) const fn number(refusal: &'static str, range: RangeInclusive<f64>) -> Number {
     Number { refusal, range, of: "" }
@@ -260,19 +275,19 @@ impl Form<bool> for Flag {
     }
 }
 
-/// Text for people, with a limited number of bytes.
+/// Text with a limited number of bytes.
 pub(super) struct Text {
-    /// What is said of other texts.
-    refusal: &'static str,
+    /// What the text is, for messages.
+    what: &'static str,
     bytes: RangeInclusive<usize>,
 }
 
 /// Any text.
 pub(super) const TEXT: Text = text("", 0..=usize::MAX);
 
-/// Text with a number of bytes within a range.
-pub(super) const fn text(refusal: &'static str, bytes: RangeInclusive<usize>) -> Text {
-    Text { refusal, bytes }
+/// Text with a number of bytes within a range. Messages call it `what`.
+pub(super) const fn text(what: &'static str, bytes: RangeInclusive<usize>) -> Text {
+    Text { what, bytes }
 }
 
 impl Form<String> for Text {
@@ -281,11 +296,10 @@ impl Form<String> for Text {
         if self.bytes.contains(&text.len()) {
             return Ok(text.clone());
         }
-        let (low, high) = (self.bytes.start(), self.bytes.end());
-        let allowed = if *low == 0 { format!("at most {high}") } else { format!("{low} to {high}") };
+        let problem = if text.is_empty() { "empty" } else { "too long" };
+        let message = Diagnostic::new(format!("the {} is {problem}", self.what)).allowed(self.range());
         // The start of a long text is enough.
-        let message = Diagnostic::new(self.refusal).allowed(format!("{allowed} bytes"));
-        Err(table.error(key, message.at(0..0)))
+        Err(table.error(key, if text.len() > MOST_SHOWN { message.at(0..0) } else { message }))
     }
 
     fn write(&self, value: &String) -> Option<Value> {
@@ -295,7 +309,18 @@ impl Form<String> for Text {
     fn schema(&self) -> Value {
         json!({ "type": "string" })
     }
+
+    fn range(&self) -> String {
+        match (self.bytes.start(), self.bytes.end()) {
+            (_, &usize::MAX) => String::new(),
+            (0, high) => format!("at most {high} bytes"),
+            (low, high) => format!("{low} to {high} bytes"),
+        }
+    }
 }
+
+/// Bytes of a text that a message quotes.
+const MOST_SHOWN: usize = 1000;
 
 /// One of several words, each with its value.
 pub(super) struct Words<T: 'static>(pub(super) &'static [(&'static str, T)]);

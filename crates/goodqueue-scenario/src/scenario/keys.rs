@@ -4,9 +4,13 @@
 //! values. Reading, messages, the JSON of a resolved scenario, the page about the format and the
 //! JSON schema follow from it.
 
-use serde_json::Value;
+use goodqueue_tc::diagnostic::Diagnostic;
+use serde_json::{Value, json};
 
+use super::document::Node;
+use super::form;
 use super::quantity::Quantity;
+use super::reader::Reader;
 
 /// The keys of a table.
 pub(super) struct Table {
@@ -34,10 +38,67 @@ pub(super) struct Key {
 }
 
 impl Table {
+    /// Returns the table at `node`, the value of `key` in `outer`, which has no other keys.
+    pub(super) fn inside<'d>(
+        &self,
+        outer: &Reader<'d>,
+        key: &str,
+        node: &'d Node,
+    ) -> Result<Reader<'d>, Diagnostic> {
+        let inner = Reader::of(outer.document(), node, &format!("`{key}`"))?;
+        inner.only(&self.names())?;
+        Ok(inner)
+    }
+
+    /// Returns the JSON schema of a table with these keys and no others.
+    pub(super) fn schema(&self) -> Value {
+        let required: Vec<&str> =
+            self.keys.iter().filter(|key| key.is_required()).map(|key| key.name).collect();
+        let properties = self.keys.iter().map(|key| (key.name.to_owned(), key.schema())).collect();
+        form::object(&Value::Object(properties), &required)
+    }
+
     /// Returns the names of all keys.
     pub(super) fn names(&self) -> Vec<&'static str> {
         self.keys.iter().map(|key| key.name).collect()
     }
+}
+
+impl Key {
+    /// True if a table must have the key.
+    pub(super) fn is_required(&self) -> bool {
+        self.rule == "required"
+    }
+
+    /// Returns what the key is for, with the allowed values.
+    pub(super) fn description(&self) -> String {
+        let mut text = self.meaning.trim().to_owned();
+        if self.is_required() {
+            text.push_str(" Required.");
+        }
+        let range = (self.range)();
+        if !range.is_empty() {
+            text.push_str(&format!(" Allowed: {range}."));
+        }
+        text
+    }
+
+    /// Returns the JSON schema of the values.
+    pub(super) fn schema(&self) -> Value {
+        let mut schema = (self.schema)();
+        schema["description"] = json!(self.description());
+        if self.rule.is_empty() {
+            schema["default"] = Node::of_text(self.example).to_json();
+        }
+        schema
+    }
+}
+
+/// Returns an object with the keys that `write` adds.
+pub(super) fn written(write: impl FnOnce(&mut Value)) -> Value {
+    let mut object = json!({});
+    write(&mut object);
+    object
 }
 
 /// Declares the keys of a table, and the struct that holds their values.
@@ -72,6 +133,7 @@ impl Table {
 macro_rules! keys {
     (
         $(#[doc = $about:literal])+
+        $(#[derive($($derive:ident),+)])?
         $vis:vis struct $name:ident($table:ident, $around:ident: $context:ty) {
             $(
                 $(#[doc = $doc:literal])+
@@ -90,7 +152,7 @@ macro_rules! keys {
         $(then { $($then:tt)* })?
     ) => {
         $(#[doc = $about])+
-        #[derive(Clone, PartialEq, Debug)]
+        #[derive(Clone, PartialEq, Debug $($(, $derive)+)?)]
         $vis struct $name {
             $($(#[doc = $doc])+ pub $field: $type,)*
             $($($(#[doc = $extra_doc])+ pub $extra: $extra_type,)*)?

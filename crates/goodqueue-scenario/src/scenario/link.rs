@@ -10,6 +10,7 @@ use goodqueue_tc::units;
 use serde_json::{Value, json};
 
 use super::document::{Node, Origin, Raw};
+use super::form::{Time, time};
 use super::reader::{Reader, measured};
 use crate::trace::Trace;
 
@@ -185,6 +186,9 @@ fn read_line(root: &Reader<'_>) -> Result<Option<[Rate; 2]>, Diagnostic> {
     };
     Ok(Some([down, read_rate_above_0(&table, "up")?.unwrap_or(down)]))
 }
+
+/// A base round-trip time.
+pub(super) const RTT: Time = time("a base round-trip time of {} is not possible", Duration::ZERO..=MAX_RTT);
 
 pub(super) fn read_rtt(table: &Reader<'_>, default: Duration) -> Result<Duration, Diagnostic> {
     let rtt = table.time("rtt")?.unwrap_or(default);

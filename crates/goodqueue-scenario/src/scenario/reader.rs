@@ -8,34 +8,39 @@ use goodqueue_tc::units;
 use super::document::{Document, Node, Origin, Raw, Table};
 
 /// One table of a document.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Reader<'d> {
     document: &'d Document,
     table: &'d Table,
     /// Name in messages: `[link]`, `the scenario`.
-    name: &'d str,
+    name: String,
     origin: &'d Origin,
 }
 
 impl<'d> Reader<'d> {
     pub(super) fn root(document: &'d Document) -> Self {
-        Self { document, table: document.root(), name: "the scenario", origin: &Origin::Program }
+        Self { document, table: document.root(), name: "the scenario".to_owned(), origin: &Origin::Program }
     }
 
     /// The table at `node`.
-    pub(super) fn of(document: &'d Document, node: &'d Node, name: &'d str) -> Result<Self, Diagnostic> {
+    pub(super) fn of(document: &'d Document, node: &'d Node, name: &str) -> Result<Self, Diagnostic> {
         match &node.raw {
-            Raw::Table(table) => Ok(Self { document, table, name, origin: &node.origin }),
+            Raw::Table(table) => Ok(Self { document, table, name: name.to_owned(), origin: &node.origin }),
             _ => Err(document.at(Diagnostic::new(format!("{name} is {}, not a table", node.sort())), node)),
         }
     }
 
     /// The table under `key`; an empty one if it is absent.
-    pub(super) fn table(&self, key: &str, name: &'d str) -> Result<Self, Diagnostic> {
+    pub(super) fn table(&self, key: &str, name: &str) -> Result<Self, Diagnostic> {
         match self.node(key) {
             Some(node) => Self::of(self.document, node, name),
-            None => Ok(Self { document: self.document, table: EMPTY, name, origin: &Origin::Program }),
+            None => Ok(Self { name: name.to_owned(), ..self.empty() }),
         }
+    }
+
+    /// A table without keys.
+    pub(super) fn empty(&self) -> Self {
+        Self { document: self.document, table: EMPTY, name: String::new(), origin: &Origin::Program }
     }
 
     /// Refuses keys that are not among `keys`.

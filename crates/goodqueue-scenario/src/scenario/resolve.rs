@@ -14,7 +14,7 @@ use super::link::{BottleneckLink, LinkEnd, read_link};
 use super::names::Names;
 use super::reader::{Reader, measured};
 use super::resolved::{Output, Scenario};
-use super::tcp::{TCP_KEYS, default_tcp, read_tcp};
+use super::tcp::{TCP_KEYS, Tcp, TcpDefaults, default_tcp};
 use super::wifi::read_wifi;
 use crate::series_step;
 
@@ -45,7 +45,8 @@ impl Document {
         let hops = read_hops(&root, &link, duration)?;
         let tcp_table = root.table("tcp", "[tcp]")?;
         tcp_table.only(&TCP_KEYS)?;
-        let tcp = read_tcp(&tcp_table, &default_tcp(&link, names), &link, names)?;
+        let defaults = TcpDefaults { tcp: &default_tcp(&link, names), link: &link, names };
+        let tcp = Tcp::read(&tcp_table, &defaults)?;
         let flows = read_traffic(&root, (&link, &hops), &tcp, duration, names)?;
         check_distances(&root, &hops, &flows)?;
         check_pauses(&root, &link, &hops)?;

@@ -168,7 +168,8 @@ impl Scenario {
         if let Some(wifi) = &self.wifi {
             scenario["wifi"] = wifi.to_json();
         }
-        scenario["tcp"] = self.tcp.to_json();
+        scenario["tcp"] = json!({});
+        self.tcp.add_to(&mut scenario["tcp"]);
         scenario["flows"] = self.flows.iter().map(FlowGroup::to_json).collect();
         scenario["output"] = json!({});
         put_some(&mut scenario["output"], "json", self.output.json.as_ref());

@@ -60,18 +60,22 @@ macro_rules! kinds {
                 match self { $(Self::$name(_) => $settings::IS_ONE_WAY),+ }
             }
 
-            /// Reads the `kind` of a table and its keys; also the direction if nothing else is
-            /// said.
+            /// Returns the direction of the data if nothing else is said.
+            pub(super) const fn usual_direction(&self) -> Direction {
+                match self { $(Self::$name(_) => $settings::DIRECTION),+ }
+            }
+
+            /// Reads the `kind` of a table and its keys.
             pub(super) fn read(
                 table: &Reader<'_>,
                 common: &[&str],
                 around: &Surroundings<'_>,
-            ) -> Result<(Self, Direction), Diagnostic> {
+            ) -> Result<Self, Diagnostic> {
                 let kind = table.choice("kind", TcpTransfer::NAME, &[$($settings::NAME),+])?;
                 $(if kind == $settings::NAME {
                     let over_tcp = if $settings::IS_OVER_TCP { TCP_KEYS.as_slice() } else { &[] };
-                    table.only(&[common, &$settings::TABLE.names(), over_tcp].concat())?;
-                    return Ok((Self::$name($settings::read(table, around)?), $settings::DIRECTION));
+                    table.only(&[&["kind"], common, &$settings::TABLE.names(), over_tcp].concat())?;
+                    return $settings::read(table, around).map(Self::$name);
                 })+
                 Err(table.error("kind", Diagnostic::new("there is no such kind")))
             }
@@ -80,7 +84,7 @@ macro_rules! kinds {
             pub(super) fn write(&self, flow: &mut Value) {
                 match self { $(Self::$name(settings) => settings.write(flow)),+ }
                 if let Some(tcp) = self.tcp() {
-                    tcp.write(flow);
+                    tcp.add_to(flow);
                 }
             }
 

@@ -15,7 +15,7 @@ fn a_misspelt_key_is_shown_in_the_file_with_the_nearest() {
     load.toml:4:3: `flows.0` has no key `intervall`
       4 |   intervall = "1s"
         |   ^^^^^^^^^
-      allowed: kind, label, direction, count, start, start_jitter, together, stop, rtt, rtt_step, access, access_rate, dscp, client, server, enters, interval, packet, l4s
+      allowed: kind, direction, count, start, start_jitter, together, stop, rtt, rtt_step, client, server, label, enters, access, access_rate, dscp, interval, packet, l4s
       help: did you mean `interval`?
     "#);
 }

@@ -7,14 +7,14 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{Kind, Surroundings};
 use super::packet::{check_pace, check_packet};
-use crate::scenario::form::{Flag, SIZE, Speed};
+use crate::scenario::form::{Flag, SIZE, SPEED};
 use crate::scenario::keys::keys;
 
 keys! {
     /// Datagrams at a constant bit rate.
     pub struct Cbr(table, around: &Surroundings<'_>) {
         /// Rate of IP bytes.
-        rate: Rate = "64kbit", Speed => required("a flow of kind cbr needs a rate");
+        rate: Rate = "64kbit", SPEED => required("a flow of kind cbr needs a rate");
         /// IP bytes of a packet. Default: the MTU.
         packet: u32 = 1500, SIZE => or(around.link.mtu);
         /// Send packets as ECN-capable.

@@ -9,7 +9,7 @@ use crate::scenario::hops::Hop;
 use crate::scenario::link::BottleneckLink;
 use crate::scenario::names::Names;
 use crate::scenario::reader::Reader;
-use crate::scenario::tcp::{Tcp, read_tcp};
+use crate::scenario::tcp::{Tcp, TcpDefaults};
 
 /// One kind of traffic: its keys in a table of `[[flows]]`, and its configuration in the simulator.
 pub(crate) trait Kind: Sized {
@@ -47,7 +47,7 @@ pub(crate) struct Surroundings<'a> {
 impl Surroundings<'_> {
     /// The keys of `[tcp]` in `table`.
     pub(super) fn read_tcp(&self, table: &Reader<'_>) -> Result<Tcp, Diagnostic> {
-        read_tcp(table, self.tcp, self.link, self.names)
+        Tcp::read(table, &TcpDefaults { tcp: self.tcp, link: self.link, names: self.names })
     }
 }
 

@@ -8,7 +8,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use super::kind::{Kind, Surroundings};
 use super::packet::{check_pace, check_packet};
 use crate::scenario::drawn::{Drawn, Random};
-use crate::scenario::form::{Flag, SIZE, Speed};
+use crate::scenario::form::{Flag, SIZE, SPEED};
 use crate::scenario::keys::keys;
 use crate::scenario::reader::Reader;
 
@@ -16,7 +16,7 @@ keys! {
     /// Datagrams in bursts, with the defaults of ns-2's Exponential source.
     pub struct OnOff(table, around: &Surroundings<'_>) {
         /// Rate of IP bytes within a burst.
-        rate: Rate = "64kbit", Speed => required("a flow of kind onoff needs a rate");
+        rate: Rate = "64kbit", SPEED => required("a flow of kind onoff needs a rate");
         /// IP bytes of a packet. Default: 210, or the MTU if that is less.
         packet: u32 = 210, SIZE => or(around.link.mtu.min(DEFAULT_PACKET));
         /// Length of a burst; may be random.

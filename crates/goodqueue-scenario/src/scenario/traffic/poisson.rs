@@ -8,7 +8,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use super::kind::{Kind, Surroundings};
 use super::packet::{MIN_PACKET, check_pace};
 use crate::scenario::drawn::{Drawn, Random};
-use crate::scenario::form::{Flag, Speed};
+use crate::scenario::form::{Flag, SPEED};
 use crate::scenario::keys::keys;
 use crate::scenario::reader::Reader;
 
@@ -16,7 +16,7 @@ keys! {
     /// Datagrams with exponentially distributed times between them.
     pub struct Poisson(table, around: &Surroundings<'_>) {
         /// Mean rate of IP bytes.
-        rate: Rate = "1mbit", Speed => required("a flow of kind poisson needs a rate");
+        rate: Rate = "1mbit", SPEED => required("a flow of kind poisson needs a rate");
         /// IP bytes of a packet. Default: the MTU. May be random, limited to 28 bytes and the MTU.
         packet: Drawn<u64> = 1500, Random => or(Drawn::Constant(u64::from(around.link.mtu)));
         /// Send packets as ECN-capable.

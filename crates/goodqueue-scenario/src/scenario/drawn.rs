@@ -8,7 +8,8 @@ use goodqueue_tc::units;
 use serde_json::{Value, json};
 
 use super::document::{Node, Raw};
-use super::form::{Form, object};
+use super::form::{Form, Shape, object};
+use super::plain::NUMBER;
 use super::quantity;
 use super::reader::{Reader, measured};
 
@@ -160,23 +161,31 @@ impl<T: Quantity> Form<Drawn<T>> for Random {
     fn read(&self, table: &Reader<'_>, key: &str, node: &Node) -> Result<Drawn<T>, Diagnostic> {
         Drawn::read(table, key, node)
     }
+}
 
+impl<T: Quantity> Shape<Drawn<T>> for Random {
     fn write(&self, value: &Drawn<T>) -> Option<Value> {
         Some(value.to_json())
     }
 
     fn schema(&self) -> Value {
         let value = T::schema();
-        let factor = json!({ "type": "number" });
-        let bounds = json!({ "type": "array", "items": value, "minItems": 2, "maxItems": 2 });
         let of = |(form, keys): &(&str, &[&str])| {
-            let parameter = if *form == "uniform" { &bounds } else { &value };
-            let kind =
-                |key: &&str| ((*key).to_owned(), if key == form { parameter } else { &factor }.clone());
-            object(&keys.iter().map(kind).collect(), keys)
+            let parameter = |key: &&str| {
+                let mut schema = match (*key == *form, *key) {
+                    (true, "uniform") => {
+                        json!({ "type": "array", "items": value, "minItems": 2, "maxItems": 2 })
+                    }
+                    (true, _) => value.clone(),
+                    (false, _) => json!({ "type": "number" }),
+                };
+                schema["description"] =
+                    json!(MEANINGS.iter().find(|(name, _)| name == key).map(|(_, about)| about));
+                ((*key).to_owned(), schema)
+            };
+            object(&keys.iter().map(parameter).collect(), keys)
         };
-        let forms: Vec<Value> = FORMS.iter().map(of).collect();
-        let all = [[value].as_slice(), &forms].concat();
+        let all: Vec<Value> = [value.clone()].into_iter().chain(FORMS.iter().map(of)).collect();
         json!({ "anyOf": all })
     }
 
@@ -214,7 +223,7 @@ fn bounds<T: Quantity>(table: &Reader<'_>, node: &Node) -> Result<(T, T), Diagno
 
 /// A number without a unit, above `low`; it must be given.
 fn factor(table: &Reader<'_>, key: &str, low: f64, high: f64) -> Result<f64, Diagnostic> {
-    let given = table.number(key)?.ok_or_else(|| {
+    let given = NUMBER.given(table, key)?.ok_or_else(|| {
         let message = Diagnostic::new("this is not given");
         table.error(key, message.allowed(format!("a number above {low}, at most {high}")))
     })?;
@@ -225,10 +234,25 @@ fn factor(table: &Reader<'_>, key: &str, low: f64, high: f64) -> Result<f64, Dia
     Err(table.error(key, message.allowed(format!("a number above {low}, at most {high}"))))
 }
 
+/// True for the keys that hold the first parameter of a distribution.
+pub(super) fn is_distribution(key: &str) -> bool {
+    FORMS.iter().any(|(form, _)| *form == key)
+}
+
 /// The distributions by the key that holds their first parameter, with all their keys.
 const FORMS: &[(&str, &[&str])] = &[
     ("uniform", &["uniform"]),
     ("exponential", &["exponential"]),
     ("pareto", &["pareto", "shape"]),
     ("log_normal", &["log_normal", "sigma"]),
+];
+
+/// The parameters of the distributions.
+const MEANINGS: &[(&str, &str)] = &[
+    ("uniform", "The lower and the upper bound."),
+    ("exponential", "The mean."),
+    ("pareto", "The mean."),
+    ("shape", "Exponent of the tail: above 1, at most 100."),
+    ("log_normal", "The median."),
+    ("sigma", "Standard deviation of the natural logarithm: above 0, at most 10."),
 ];

@@ -4,7 +4,8 @@ use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use serde_json::json;
 
 use super::document::{Node, Raw};
-use super::form::{Form, Own, whole};
+use super::form::{Form, Own};
+use super::plain::whole;
 use super::reader::Reader;
 
 /// A code point by its name or number.

@@ -6,13 +6,12 @@ use serde_json::{Value, json};
 
 use super::document::{Node, Raw};
 use super::dscp::DSCP;
-use super::form::{Flag, Form, Maybe, Speed, TEXT, TIME, Unless, Whole, Words, text, whole};
+use super::form::{Form, Maybe, Shape, Unless};
 use super::hops::{BOTTLENECK, Hop};
 use super::keys::keys;
-use super::link::{BottleneckLink, MAX_RTT, RTT};
-use super::names::Names;
+use super::link::{MAX_RTT, RTT};
+use super::plain::{Flag, Speed, TEXT, TIME, Whole, Words, text, whole};
 use super::reader::Reader;
-use super::tcp::Tcp;
 use super::traffic::{COUNT, MAX_FLOWS, Ping, Surroundings, Traffic};
 
 keys! {
@@ -116,14 +115,10 @@ impl FlowGroup {
 
 pub(super) fn read_traffic(
     root: &Reader<'_>,
-    (link, hops): (&BottleneckLink, &[Hop]),
-    tcp: &Tcp,
-    duration: Duration,
-    names: &Names<'_>,
+    around: &Surroundings<'_>,
 ) -> Result<Vec<FlowGroup>, Diagnostic> {
-    let around = Surroundings { link, tcp, hops, duration, names };
     let items = match root.node("flows") {
-        None => return rrul_traffic(root, RRUL_FLOWS, &around),
+        None => return rrul_traffic(root, RRUL_FLOWS, around),
         Some(Node { raw: Raw::List(items), .. }) => items,
         Some(node) => {
             let Raw::Integer(_) = node.raw else {
@@ -131,7 +126,7 @@ pub(super) fn read_traffic(
                 let form = "[[flows]] tables, or one number: so many TCP flows each way and a ping";
                 return Err(root.error("flows", message.allowed(form)));
             };
-            return rrul_traffic(root, EACH_WAY.read(root, "flows", node)?, &around);
+            return rrul_traffic(root, EACH_WAY.read(root, "flows", node)?, around);
         }
     };
     let mut groups = Vec::new();
@@ -140,8 +135,8 @@ pub(super) fn read_traffic(
     for (index, node) in items.iter().enumerate() {
         let name = format!("`flows.{index}`");
         let table = Reader::of(root.document(), node, &name)?;
-        let group = FlowGroup::read(&table, &around)?;
-        group.check(&table, &around)?;
+        let group = FlowGroup::read(&table, around)?;
+        group.check(&table, around)?;
         total = total.saturating_add(group.count);
         if total > MAX_FLOWS {
             let message = Diagnostic::new(format!("the flows are {total} in all"));
@@ -198,6 +193,14 @@ fn check_entrance(table: &Reader<'_>, name: Option<&str>, hops: &[Hop]) -> Resul
     }
     let message = Diagnostic::new(format!("there is no hop `{}`", shortened(name)));
     Err(table.error("enters", message.one_of(name, &known)))
+}
+
+/// Returns the JSON schema of `flows`.
+pub(super) fn flows_schema() -> Value {
+    json!({ "anyOf": [
+        Shape::<u32>::schema(&EACH_WAY),
+        { "type": "array", "items": { "anyOf": Traffic::schemas(&FlowGroup::TABLE) } },
+    ] })
 }
 
 /// TCP flows each way of a number in place of tables.

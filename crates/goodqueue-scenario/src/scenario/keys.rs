@@ -50,18 +50,31 @@ impl Table {
         Ok(inner)
     }
 
-    /// Returns the JSON schema of a table with these keys and no others.
-    pub(super) fn schema(&self) -> Value {
-        let required: Vec<&str> =
-            self.keys.iter().filter(|key| key.is_required()).map(|key| key.name).collect();
-        let properties = self.keys.iter().map(|key| (key.name.to_owned(), key.schema())).collect();
-        form::object(&Value::Object(properties), &required)
+    /// Returns what the table describes, in one line.
+    pub(super) fn about(&self) -> String {
+        self.about.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// Returns the names of all keys.
     pub(super) fn names(&self) -> Vec<&'static str> {
         self.keys.iter().map(|key| key.name).collect()
     }
+
+    /// Returns the names of the keys that a table must have.
+    pub(super) fn required(&self) -> Vec<&'static str> {
+        self.keys.iter().filter(|key| key.is_required()).map(|key| key.name).collect()
+    }
+
+    /// Returns the JSON schema of a table with these keys and no others.
+    pub(super) fn schema(&self) -> Value {
+        form::object(&merged(&[self]), &self.required())
+    }
+}
+
+/// Returns the schemas of all keys of `tables` by their names.
+pub(super) fn merged(tables: &[&Table]) -> Value {
+    let keys = tables.iter().flat_map(|table| table.keys);
+    Value::Object(keys.map(|key| (key.name.to_owned(), key.schema())).collect())
 }
 
 impl Key {
@@ -191,7 +204,7 @@ macro_rules! keys {
 
             /// Adds the values to an object.
             pub(in crate::scenario) fn write(&self, object: &mut serde_json::Value) {
-                $(if let Some(value) = $crate::scenario::form::Form::<$type>::write(&$form, &self.$field) {
+                $(if let Some(value) = $crate::scenario::form::Shape::<$type>::write(&$form, &self.$field) {
                     object[stringify!($field)] = value;
                 })*
             }
@@ -203,9 +216,9 @@ macro_rules! keys {
             example: stringify!($example),
             rule: concat!($(stringify!($rule))?),
             meaning: concat!($($doc),+),
-            range: || $crate::scenario::form::Form::<$type>::range(&$form),
-            schema: || $crate::scenario::form::Form::<$type>::schema(&$form),
-            quantity: || $crate::scenario::form::Form::<$type>::quantity(&$form),
+            range: || $crate::scenario::form::Shape::<$type>::range(&$form),
+            schema: || $crate::scenario::form::Shape::<$type>::schema(&$form),
+            quantity: || $crate::scenario::form::Shape::<$type>::quantity(&$form),
         }
     };
     (@read $table:ident $key:ident [$type:ty] $example:tt [$form:expr]) => {{

@@ -1,9 +1,7 @@
 //! Typed access to the tables of a document. Absent keys get their defaults; wrong values are
 //! errors with their place.
 
-use goodqueue::{Duration, Rate};
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
-use goodqueue_tc::units;
 
 use super::document::{Document, Node, Origin, Raw, Table};
 
@@ -12,6 +10,8 @@ use super::document::{Document, Node, Origin, Raw, Table};
 pub(super) struct Reader<'d> {
     document: &'d Document,
     table: &'d Table,
+    /// Table that has the keys that `table` lacks.
+    below: &'d Table,
     /// Name in messages: `[link]`, `the scenario`.
     name: String,
     origin: &'d Origin,
@@ -19,13 +19,21 @@ pub(super) struct Reader<'d> {
 
 impl<'d> Reader<'d> {
     pub(super) fn root(document: &'d Document) -> Self {
-        Self { document, table: document.root(), name: "the scenario".to_owned(), origin: &Origin::Program }
+        Self {
+            document,
+            table: document.root(),
+            below: EMPTY,
+            name: "the scenario".to_owned(),
+            origin: &Origin::Program,
+        }
     }
 
     /// The table at `node`.
     pub(super) fn of(document: &'d Document, node: &'d Node, name: &str) -> Result<Self, Diagnostic> {
         match &node.raw {
-            Raw::Table(table) => Ok(Self { document, table, name: name.to_owned(), origin: &node.origin }),
+            Raw::Table(table) => {
+                Ok(Self { document, table, below: EMPTY, name: name.to_owned(), origin: &node.origin })
+            }
             _ => Err(document.at(Diagnostic::new(format!("{name} is {}, not a table", node.sort())), node)),
         }
     }
@@ -40,7 +48,13 @@ impl<'d> Reader<'d> {
 
     /// A table without keys.
     pub(super) fn empty(&self) -> Self {
-        Self { document: self.document, table: EMPTY, name: String::new(), origin: &Origin::Program }
+        Self {
+            document: self.document,
+            table: EMPTY,
+            below: EMPTY,
+            name: String::new(),
+            origin: &Origin::Program,
+        }
     }
 
     /// Refuses keys that are not among `keys`.
@@ -60,7 +74,12 @@ impl<'d> Reader<'d> {
     }
 
     pub(super) fn node(&self, key: &str) -> Option<&'d Node> {
-        self.table.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+        self.table.iter().chain(self.below).find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    /// This table, and the keys of `other` that it lacks.
+    pub(super) fn above(self, other: &Self) -> Self {
+        Self { below: other.table, ..self }
     }
 
     /// `message` about the value of `key`; about the whole table if the value is a default.
@@ -96,60 +115,6 @@ impl<'d> Reader<'d> {
     pub(super) fn unknown(&self, key: &str, given: &str, words: &[&str]) -> Diagnostic {
         let message = Diagnostic::new(format!("`{}` is unknown", shortened(given)));
         self.error(key, message.one_of(given, words))
-    }
-
-    pub(super) fn flag(&self, key: &str, default: bool) -> Result<bool, Diagnostic> {
-        match self.node(key) {
-            None => Ok(default),
-            Some(Node { raw: Raw::Bool(value), .. }) => Ok(*value),
-            Some(node) => Err(self.mismatch(key, node, "`true` or `false`")),
-        }
-    }
-
-    pub(super) fn integer(&self, key: &str, default: u64, low: u64, high: u64) -> Result<u64, Diagnostic> {
-        let allowed = || format!("a whole number from {low} to {high}");
-        match self.node(key) {
-            None => Ok(default),
-            Some(node @ Node { raw: Raw::Integer(number), .. }) => u64::try_from(*number)
-                .ok()
-                .filter(|number| (low..=high).contains(number))
-                .ok_or_else(|| self.mismatch(key, node, &allowed())),
-            Some(node) => Err(self.mismatch(key, node, &allowed())),
-        }
-    }
-
-    pub(super) fn small(&self, key: &str, default: u32, low: u32, high: u32) -> Result<u32, Diagnostic> {
-        let number = self.integer(key, u64::from(default), u64::from(low), u64::from(high))?;
-        Ok(u32::try_from(number).unwrap_or(high))
-    }
-
-    /// A number without a unit, whole or not.
-    pub(super) fn number(&self, key: &str) -> Result<Option<f64>, Diagnostic> {
-        let Some(node) = self.node(key) else { return Ok(None) };
-        let number = match &node.raw {
-            Raw::Integer(number) => number.to_string().parse(),
-            Raw::Other(text) => text.replace('_', "").parse::<f64>(),
-            _ => return Err(self.mismatch(key, node, "a number, such as 1.5")),
-        };
-        match number {
-            Ok(number) if number.is_finite() => Ok(Some(number)),
-            _ => Err(self.mismatch(key, node, "a number, such as 1.5")),
-        }
-    }
-
-    pub(super) fn time(&self, key: &str) -> Result<Option<Duration>, Diagnostic> {
-        let read = |node| self.measure(key, node, "a time in quotes, such as \"50ms\"", units::time);
-        self.node(key).map(read).transpose()
-    }
-
-    pub(super) fn rate(&self, key: &str) -> Result<Option<Rate>, Diagnostic> {
-        let read = |node| self.measure(key, node, "a rate in quotes, such as \"10mbit\"", units::rate);
-        self.node(key).map(read).transpose()
-    }
-
-    pub(super) fn size(&self, key: &str) -> Result<Option<u64>, Diagnostic> {
-        let read = |node| self.measure(key, node, "a size, such as 1500 (bytes) or \"360kb\"", units::size);
-        self.node(key).map(read).transpose()
     }
 
     /// Reads `node`, a value of `key` with a unit.

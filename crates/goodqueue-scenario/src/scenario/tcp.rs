@@ -11,10 +11,11 @@ use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Profile};
 use serde_json::{Value, json};
 
 use super::document::{Node, Raw};
-use super::form::{Flag, Form, Listed, Maybe, NUMBER, Own, SIZE, TIME, Time, Unless, Words, time, whole};
-use super::keys::{keys, written};
+use super::form::{Context, Form, Maybe, Own, Unless, object};
+use super::keys::{Table, keys, merged, written};
 use super::link::BottleneckLink;
 use super::names::Names;
+use super::plain::{Flag, NUMBER, SIZE, TIME, Time, Words, time, whole};
 use super::quantity::Quantity;
 use super::reader::Reader;
 
@@ -65,6 +66,9 @@ keys! {
     }
 }
 
+/// The tables inside `[tcp]`.
+pub(super) const TABLES: [&Table; 2] = [&Delay::TABLE, &Remembered::TABLE];
+
 /// Values of absent keys, and what they follow from.
 pub(super) struct TcpDefaults<'a> {
     pub(super) tcp: &'a Tcp,
@@ -72,8 +76,9 @@ pub(super) struct TcpDefaults<'a> {
     pub(super) names: &'a Names<'a>,
 }
 
-const CC: Listed = Listed(|| Names::default().cc.to_vec());
-const PROFILE: Listed = Listed(|| Names::default().profiles.to_vec());
+const CC: Context<String> =
+    Context { write: |name| json!(name), schema: || json!({ "enum": Names::default().cc }), quantity: None };
+const PROFILE: Context<String> = Context { schema: || json!({ "enum": Names::default().profiles }), ..CC };
 const MIN_RTO: Time =
     time("a minimum timeout of {} is not possible", Duration::from_nanos(1)..=Duration::from_secs(60));
 const HYSTART: Words<HyStart> = Words(&[
@@ -261,7 +266,7 @@ fn check_mss(table: &Reader<'_>, mss: u32, link: &BottleneckLink) -> Result<(), 
 /// The default profile needs SACK, so a scenario may name neither the profile nor the reason.
 fn check_sack(table: &Reader<'_>, sack: bool, profile: &str) -> Result<(), Diagnostic> {
     let works = |known: &Profile| goodqueue_tcp::Config { sack: false, ..known.settings }.check().is_ok();
-    if sack || Profile::by_name(profile).is_none_or(|known| works(known)) {
+    if sack || Profile::by_name(profile).is_none_or(&works) {
         return Ok(());
     }
     let others: Vec<&str> =
@@ -421,6 +426,28 @@ fn check_delay(table: &Reader<'_>, key: &str, timeout: Duration) -> Result<(), D
 /// Keys of `[tcp]`, and a table for each congestion control that has parameters.
 pub(super) static TCP_KEYS: LazyLock<Vec<&str>> =
     LazyLock::new(|| Tcp::TABLE.names().into_iter().chain(tuned().map(|about| about.name)).collect());
+/// Returns the JSON schemas of these keys by their names.
+pub(super) fn tcp_properties() -> Value {
+    let mut properties = merged(&[&Tcp::TABLE]);
+    for about in tuned() {
+        let parameters = about.parameters.iter().map(|parameter| {
+            let sort = match parameter.default {
+                ParameterValue::Time(_) => "string",
+                ParameterValue::Number(_) => "number",
+                ParameterValue::Count(_) => "integer",
+            };
+            let meaning = format!(
+                "{} Default: {} ({}). Allowed: {}.",
+                parameter.doc, parameter.default, parameter.source, parameter.range
+            );
+            (parameter.name.to_owned(), json!({ "type": sort, "description": meaning }))
+        });
+        properties[about.name] = object(&parameters.collect(), &[]);
+        properties[about.name]["description"] = json!(format!("Parameters of {}.", about.name));
+    }
+    properties
+}
+
 /// 65535 bytes scaled by 2^14 (RFC 7323 §2.2).
 const MAX_RWND: u32 = 65_535 << 14;
 /// IPv4 and TCP headers without options.

@@ -19,7 +19,7 @@ mod web;
 use goodqueue::Direction;
 use goodqueue_sim as sim;
 use goodqueue_tc::diagnostic::Diagnostic;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use capture::Capture;
 pub use cbr::Cbr;
@@ -36,8 +36,10 @@ pub use web::{Page, Web};
 
 use self::kind::Kind;
 pub(super) use self::kind::{COUNT, MAX_FLOWS, Surroundings};
+use super::form::object;
+use super::keys::{Table, merged};
 use super::reader::Reader;
-use super::tcp::{TCP_KEYS, Tcp};
+use super::tcp::{TCP_KEYS, Tcp, tcp_properties};
 
 /// Writes the enum over all kinds, and its dispatch.
 macro_rules! kinds {
@@ -49,6 +51,10 @@ macro_rules! kinds {
         }
 
         impl Traffic {
+            /// The kinds, with the keys that each has beside those of all flows.
+            pub(super) const TABLES: &'static [(&'static str, &'static Table)] =
+                &[$(($settings::NAME, &$settings::TABLE)),+];
+
             /// The word for `kind`: `tcp`, `ping`, ...
             #[must_use]
             pub const fn kind(&self) -> &'static str {
@@ -78,6 +84,24 @@ macro_rules! kinds {
                     return $settings::read(table, around).map(Self::$name);
                 })+
                 Err(table.error("kind", Diagnostic::new("there is no such kind")))
+            }
+
+            /// Returns the JSON schemas of the tables of all kinds, with the keys that all flows have.
+            pub(super) fn schemas(common: &Table) -> Vec<Value> {
+                vec![$({
+                    let mut keys = merged(&[common, &$settings::TABLE]);
+                    if let (true, Value::Object(all), Value::Object(more)) =
+                        ($settings::IS_OVER_TCP, &mut keys, tcp_properties())
+                    {
+                        all.extend(more);
+                    }
+                    keys["kind"] = json!({ "const": $settings::NAME, "description": $settings::TABLE.about() });
+                    // Without a kind it is a TCP flow.
+                    let is_default = $settings::NAME == TcpTransfer::NAME;
+                    let mut required = $settings::TABLE.required();
+                    required.extend((!is_default).then_some("kind"));
+                    object(&keys, &required)
+                }),+]
             }
 
             /// Writes the keys of the kind, and those of its connections.

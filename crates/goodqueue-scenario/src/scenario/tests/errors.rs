@@ -8,7 +8,7 @@ fn a_misspelt_key_is_shown_in_the_file_with_the_nearest() {
     load.toml:2:1: the scenario has no key `durration`
       2 | durration = "60s"
         | ^^^^^^^^^
-      allowed: name, title, question, expect, source, duration, warmup, seed, seeds, qdiscs, line, link, hops, wifi, tcp, flows, sweep, output
+      allowed: name, title, question, expect, source, duration, warmup, seed, seeds, qdiscs, line, link, hops, wifi, tcp, flows, output, sweep
       help: did you mean `duration`?
     "#);
     insta::assert_snapshot!(message("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"ping\"\n  intervall = \"1s\"\n"), @r#"

@@ -14,8 +14,9 @@ use serde_json::json;
 use super::kind::{Kind, Surroundings};
 use super::packet::MIN_PACKET;
 use crate::capture::PacketCapture;
-use crate::scenario::form::{FILE, Flag, Form, Maybe, Own, TEXT, number};
+use crate::scenario::form::{Form, Maybe, Own};
 use crate::scenario::keys::keys;
+use crate::scenario::plain::{FILE, Flag, TEXT, number};
 use crate::scenario::reader::Reader;
 
 keys! {

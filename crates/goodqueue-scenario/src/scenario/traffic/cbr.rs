@@ -7,8 +7,8 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{Kind, Surroundings};
 use super::packet::{check_pace, check_packet};
-use crate::scenario::form::{Flag, SIZE, SPEED};
 use crate::scenario::keys::keys;
+use crate::scenario::plain::{Flag, SIZE, SPEED};
 
 keys! {
     /// Datagrams at a constant bit rate.

@@ -4,10 +4,10 @@ use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use crate::scenario::form::{Whole, whole};
 use crate::scenario::hops::Hop;
 use crate::scenario::link::BottleneckLink;
 use crate::scenario::names::Names;
+use crate::scenario::plain::{Whole, whole};
 use crate::scenario::reader::Reader;
 use crate::scenario::tcp::{Tcp, TcpDefaults};
 

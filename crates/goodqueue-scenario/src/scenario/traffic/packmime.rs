@@ -7,8 +7,8 @@ use goodqueue_sim::traffic::PackMimeSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{Kind, Surroundings};
-use crate::scenario::form::{Flag, Form, Number, number, whole};
 use crate::scenario::keys::keys;
+use crate::scenario::plain::{Flag, Number, number, whole};
 use crate::scenario::tcp::Tcp;
 
 keys! {
@@ -18,7 +18,7 @@ keys! {
         /// Mean number of new connections per second. Required.
         connections: f64 = 20, CONNECTIONS => or({
             let message = Diagnostic::new("a flow of kind packmime needs a rate of connections");
-            return Err(table.error("connections", message.allowed(CONNECTIONS.range())));
+            return Err(table.error("connections", message.allowed(CONNECTIONS.allowed())));
         });
         /// Allow several requests on a connection (HTTP/1.1).
         persistent: bool = true, Flag;

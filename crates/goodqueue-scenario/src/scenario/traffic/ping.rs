@@ -8,8 +8,9 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{Kind, Surroundings};
 use super::packet::check_packet;
-use crate::scenario::form::{Flag, SIZE, Unless, time};
+use crate::scenario::form::Unless;
 use crate::scenario::keys::keys;
+use crate::scenario::plain::{Flag, SIZE, time};
 
 keys! {
     /// Requests that are answered at once.

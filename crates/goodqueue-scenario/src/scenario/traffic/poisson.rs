@@ -8,8 +8,8 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use super::kind::{Kind, Surroundings};
 use super::packet::{MIN_PACKET, check_pace};
 use crate::scenario::drawn::{Drawn, Random};
-use crate::scenario::form::{Flag, SPEED};
 use crate::scenario::keys::keys;
+use crate::scenario::plain::{Flag, SPEED};
 use crate::scenario::reader::Reader;
 
 keys! {

@@ -6,8 +6,9 @@ use goodqueue_sim::traffic::TcpSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{COUNT, Kind, Surroundings};
-use crate::scenario::form::{Flag, Form, Maybe, SIZE, Unless};
+use crate::scenario::form::{Form, Maybe, Unless};
 use crate::scenario::keys::keys;
+use crate::scenario::plain::{Flag, SIZE};
 use crate::scenario::reader::Reader;
 use crate::scenario::tcp::Tcp;
 
@@ -20,7 +21,7 @@ keys! {
         local_congestion: bool = false, Unless(false, Flag);
     }
     also {
-        /// Instead of `size`: bytes of all flows of the table together, in equal parts.
+        /// Instead of `size`: bytes of all flows of the table together, in equal parts. Default: none.
         total: Option<u64> = "360kb", Maybe(SIZE) => none;
     }
     with {

@@ -8,8 +8,8 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{Kind, Surroundings};
 use crate::scenario::drawn::{Drawn, Random};
-use crate::scenario::form::Flag;
 use crate::scenario::keys::keys;
+use crate::scenario::plain::Flag;
 use crate::scenario::tcp::Tcp;
 
 keys! {

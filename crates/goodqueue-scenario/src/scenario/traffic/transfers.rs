@@ -7,8 +7,9 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{Kind, Surroundings};
 use crate::scenario::drawn::{Drawn, Random};
-use crate::scenario::form::{Flag, Maybe, Size, size, whole};
+use crate::scenario::form::Maybe;
 use crate::scenario::keys::keys;
+use crate::scenario::plain::{Flag, Size, size, whole};
 use crate::scenario::tcp::Tcp;
 
 keys! {

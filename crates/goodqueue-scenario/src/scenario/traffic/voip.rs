@@ -7,8 +7,9 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{Kind, Surroundings};
 use super::packet::check_packet;
-use crate::scenario::form::{Flag, Maybe, SIZE, time};
+use crate::scenario::form::Maybe;
 use crate::scenario::keys::keys;
+use crate::scenario::plain::{Flag, SIZE, time};
 use crate::scenario::reader::Reader;
 
 keys! {

@@ -11,8 +11,9 @@ use super::kind::{Kind, Surroundings};
 use super::transfers::REQUEST;
 use crate::scenario::document::{Node, Raw};
 use crate::scenario::files::Files;
-use crate::scenario::form::{Own, TIME, object, whole};
+use crate::scenario::form::{Form, Own, Shape, object};
 use crate::scenario::keys::keys;
+use crate::scenario::plain::{SIZE, TIME, Whole, whole};
 use crate::scenario::reader::{Reader, measured};
 use crate::scenario::tcp::Tcp;
 
@@ -88,8 +89,8 @@ impl Page {
             return read_objects(table).map(Self::Objects);
         }
         table.only(&["size", "requests"])?;
-        let requests = table.small("requests", 1, 1, MAX_OBJECTS)?;
-        let Some(size) = table.size("size")? else {
+        let requests = REQUESTS.given(table, "requests")?.unwrap_or(1);
+        let Some(size) = SIZE.given(table, "size")? else {
             let message = Diagnostic::new("neither `objects` nor `size` is given");
             return Err(table.error("size", message.allowed(FORMS)));
         };
@@ -175,13 +176,18 @@ const PAGE: Own<Page> = Own {
     read: Page::read,
     write: Page::to_json,
     schema: || {
-        let size = json!({ "type": ["integer", "string"] });
-        let objects = json!({ "type": "array", "items": size, "minItems": 1, "maxItems": MAX_OBJECTS });
-        let requests = json!({ "type": "integer", "minimum": 1, "maximum": MAX_OBJECTS });
+        let size = |about: &str| json!({ "type": ["integer", "string"], "description": about });
+        let sizes = size("Bytes of an object.");
+        let objects = json!({
+            "type": "array", "items": sizes, "minItems": 1, "maxItems": MAX_OBJECTS,
+            "description": "Sizes of the objects, the page itself first.",
+        });
+        let mut requests = Shape::<u32>::schema(&REQUESTS);
+        requests["description"] = json!("Number of requests.");
         json!({ "anyOf": [
             { "enum": PAGES },
             object(&json!({ "objects": objects }), &["objects"]),
-            object(&json!({ "size": size, "requests": requests }), &["size"]),
+            object(&json!({ "size": size("Bytes of all objects."), "requests": requests }), &["size"]),
         ] })
     },
     quantity: None,
@@ -191,5 +197,6 @@ const PAGES: &[&str] = &["google", "huffpost"];
 const FORMS: &str =
     "\"google\", \"huffpost\", { objects = [20000, \"18kb\"] } or { size = \"3000kb\", requests = 110 }";
 const MAX_OBJECTS: u32 = 100_000;
+const REQUESTS: Whole = whole(1..=MAX_OBJECTS as u64);
 /// As many as a divided page may have in all.
 const MAX_OBJECT: u64 = 1 << 50;

@@ -12,7 +12,7 @@ use super::keys::keys;
 use super::link::{MAX_RTT, RTT};
 use super::plain::{Flag, Speed, TEXT, TIME, Whole, Words, text, whole};
 use super::reader::Reader;
-use super::traffic::{COUNT, MAX_FLOWS, Ping, Surroundings, Traffic};
+use super::traffic::{COUNT, MAX_FLOWS, Surroundings, Traffic};
 
 keys! {
     /// Flows that are alike.
@@ -174,11 +174,8 @@ fn rrul_traffic(
     let usual = FlowGroup::read(&nothing, around)?;
     let jitter = Duration::from_nanos(around.duration.as_nanos() / 10).min(RRUL_JITTER);
     let bulk = |direction| FlowGroup { direction, count, start_jitter: jitter, ..usual.clone() };
-    let ping = FlowGroup {
-        direction: Direction::Up,
-        traffic: Traffic::Ping(Ping::read(&nothing, around)?),
-        ..usual.clone()
-    };
+    let ping =
+        FlowGroup { direction: Direction::Up, traffic: Traffic::ping(&nothing, around)?, ..usual.clone() };
     let mut groups = vec![bulk(Direction::Down), bulk(Direction::Up), ping];
     groups.retain(|group| group.count > 0);
     Ok(groups)

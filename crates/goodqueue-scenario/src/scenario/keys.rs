@@ -173,7 +173,7 @@ macro_rules! keys {
 
         impl $name {
             /// The keys.
-            pub(in crate::scenario) const TABLE: $crate::scenario::keys::Table =
+            pub(super) const TABLE: $crate::scenario::keys::Table =
                 $crate::scenario::keys::Table {
                     about: concat!($($about, "\n"),+),
                     keys: &[
@@ -187,7 +187,7 @@ macro_rules! keys {
                 };
 
             /// Reads the keys; absent keys get their defaults.
-            pub(in crate::scenario) fn read(
+            pub(super) fn read(
                 $table: &$crate::scenario::reader::Reader<'_>,
                 $around: $context,
             ) -> Result<Self, goodqueue_tc::diagnostic::Diagnostic> {
@@ -203,7 +203,7 @@ macro_rules! keys {
             }
 
             /// Adds the values to an object.
-            pub(in crate::scenario) fn write(&self, object: &mut serde_json::Value) {
+            pub(super) fn write(&self, object: &mut serde_json::Value) {
                 $(if let Some(value) = $crate::scenario::form::Shape::<$type>::write(&$form, &self.$field) {
                     object[stringify!($field)] = value;
                 })*

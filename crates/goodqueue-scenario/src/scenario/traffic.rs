@@ -39,7 +39,7 @@ pub(super) use self::kind::{COUNT, MAX_FLOWS, Surroundings};
 use super::form::object;
 use super::keys::{Table, merged};
 use super::reader::Reader;
-use super::tcp::{TCP_KEYS, Tcp, tcp_properties};
+use super::tcp::{TCP_KEYS, Tcp};
 
 /// Writes the enum over all kinds, and its dispatch.
 macro_rules! kinds {
@@ -90,10 +90,10 @@ macro_rules! kinds {
             pub(super) fn schemas(common: &Table) -> Vec<Value> {
                 vec![$({
                     let mut keys = merged(&[common, &$settings::TABLE]);
-                    if let (true, Value::Object(all), Value::Object(more)) =
-                        ($settings::IS_OVER_TCP, &mut keys, tcp_properties())
-                    {
-                        all.extend(more);
+                    let of_tcp = if $settings::IS_OVER_TCP { TCP_KEYS.as_slice() } else { &[] };
+                    for key in of_tcp {
+                        let reference = format!("#/properties/tcp/properties/{key}");
+                        keys[*key] = json!({ "$ref": reference, "description": "As in [tcp]." });
                     }
                     keys["kind"] = json!({ "const": $settings::NAME, "description": $settings::TABLE.about() });
                     // Without a kind it is a TCP flow.
@@ -151,6 +151,13 @@ kinds! {
     TcpOnOff(TcpOnOff),
     /// A viewer of adaptive video.
     Video(Video),
+}
+
+impl Traffic {
+    /// Reads a ping.
+    pub(super) fn ping(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
+        Ping::read(table, around).map(Self::Ping)
+    }
 }
 
 #[cfg(test)]

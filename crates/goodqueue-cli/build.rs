@@ -14,11 +14,10 @@ fn main() {
     let mut table = String::from("&[\n");
     for file in files {
         let text = fs::read_to_string(&file).expect("a text file");
-        // The page of the scenario format names no discipline.
-        let Some((names, page)) = text.strip_prefix("<!-- ").and_then(|text| text.split_once(" -->\n"))
-        else {
-            continue;
-        };
+        let (names, page) = text
+            .strip_prefix("<!-- ")
+            .and_then(|text| text.split_once(" -->\n"))
+            .expect("a page begins with the names of its disciplines");
         let page = page.strip_suffix('\n').unwrap_or(page);
         for name in names.split(' ') {
             // Writing to a string cannot fail.

@@ -42,8 +42,6 @@ fn pages() -> BTreeMap<String, String> {
             pages.insert(name(&file.with_extension("md")), page);
         }
     }
-    let format = fs::read_to_string(crates.join("goodqueue-scenario/src/scenario.rs")).expect("there");
-    pages.insert("scenario.md".to_owned(), scenario_page(&page(&format)));
     pages
 }
 
@@ -57,15 +55,6 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 
 fn name(path: &Path) -> String {
     path.file_name().expect("a file").to_string_lossy().into_owned()
-}
-
-/// The section on the format of scenario files, as a page of its own. Links into the library's
-/// documentation become plain text.
-fn scenario_page(documentation: &str) -> String {
-    let section = documentation.split("# The format\n").nth(1).expect("scenario.rs describes the format");
-    let section = section.split("\n# ").next().unwrap_or(section);
-    let plain = section.replace("[`", "`").replace("`]", "`").replace("`crate::", "`goodqueue_scenario::");
-    format!("# Scenario files\n{}\n", plain.trim_end())
 }
 
 /// The inner documentation at the top of a file, without its comment marks.

@@ -201,3 +201,65 @@ fn statistics_of_a_live_bottleneck_keep_to_their_schema() {
     let text = std::fs::read_to_string(&path).expect("written");
     keeps(&schema("live"), &serde_json::from_str(&text).expect("JSON"));
 }
+
+/// Returns the value that a scenario file describes.
+fn scenario(text: &str) -> Value {
+    toml::from_str(text).expect("TOML")
+}
+
+#[test]
+fn scenario_files_and_resolved_scenarios_keep_to_their_schema() {
+    let schema = schema("scenario");
+    let crates = Path::new(REPOSITORY).join("crates");
+    let mut folders = vec![crates.join("goodqueue-scenario/scenarios")];
+    for entry in std::fs::read_dir(crates.join("goodqueue-papers/papers")).expect("readable") {
+        folders.push(entry.expect("readable").path());
+    }
+    let mut names = Vec::new();
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        for entry in std::fs::read_dir(folder).expect("readable") {
+            let path = entry.expect("readable").path();
+            let is_scenario = path.extension().is_some_and(|ending| ending == "toml")
+                && !["claims", "statements"].iter().any(|other| path.file_stem().expect("a name") == *other);
+            if is_scenario {
+                keeps(&schema, &scenario(&std::fs::read_to_string(&path).expect("readable")));
+                names.push(path);
+            }
+        }
+    }
+    assert!(names.len() > 40, "{names:?}");
+    for name in ["rrul-10-1", "wifi"] {
+        let short = ["compare", name, "--time", "1s", "--set", "warmup=0s"];
+        keeps(&schema, &written(&short)["scenario"]);
+    }
+    keeps(&schema, &scenario(""));
+    keeps(&schema, &scenario(&std::fs::read_to_string(mixed()).expect("written")));
+}
+
+#[test]
+fn wrong_scenarios_do_not_keep_to_their_schema() {
+    let schema = schema("scenario");
+    for wrong in [
+        "durration = '60s'",
+        "duration = 60",
+        "seeds = 0",
+        "link.mtu = 67",
+        "link.up = { rate = '1mbit', speed = 3 }",
+        "hops = [{ side = 'left' }]",
+        "wifi.width = 30",
+        "wifi.stations = [{ mcs = 32 }]",
+        "tcp.cc = 'cubik'",
+        "tcp.ledbat = { gian = 1 }",
+        "tcp.delayed_ack = { evry = 2 }",
+        "flows = -1",
+        "flows = [{ kind = 'udp' }]",
+        "flows = [{ kind = 'ping', intervall = '1s' }]",
+        "flows = [{ kind = 'cbr' }]",
+        "flows = [{ kind = 'cbr', rate = '1mbit', cc = 'cubic' }]",
+        "flows = [{ kind = 'transfers', size = { gamma = 3 }, think = '1s' }]",
+        "qdiscs = [3]",
+        "output.spikes = '25kb'",
+    ] {
+        assert!(!schema.is_valid(&scenario(wrong)), "{wrong}");
+    }
+}

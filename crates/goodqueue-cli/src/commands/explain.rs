@@ -1,5 +1,5 @@
-//! `goodqueue explain`: the documentation of a discipline or of the scenario format, as written at
-//! the top of its source file.
+//! `goodqueue explain`: the documentation of a discipline, as written at the top of its source file,
+//! or of the scenario format.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -52,13 +52,12 @@ pub(crate) fn main(args: &ExplainArgs, disciplines: &Disciplines) -> Outcome {
 /// Every discipline's page by its name. The build script lists the files of the folder `pages`.
 const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-/// The name under which the scenario format is explained, and its page.
+/// The name under which the scenario format is explained.
 const SCENARIO: &str = "scenario";
-const SCENARIO_PAGE: &str = include_str!("../../pages/scenario.md");
 
 fn explanation(name: &str, disciplines: &Disciplines) -> Result<String, Diagnostic> {
     if name == SCENARIO {
-        return Ok(SCENARIO_PAGE.to_owned());
+        return Ok(goodqueue_scenario::scenario::page());
     }
     if let Some(own) = disciplines.own().find(|kind| kind.name == name) {
         return Ok(super::list::qdisc_text(own));

@@ -1,6 +1,6 @@
-//! `goodqueue schema`: the JSON schemas of everything that `--json` writes.
+//! `goodqueue schema`: the JSON schemas of scenario files, and of everything that `--json` writes.
 //!
-//! Most schemas follow from the types that are written: their doc comments are the descriptions.
+//! That of scenario files follows from the declarations of their keys. Most other schemas follow from the types that are written: their doc comments are the descriptions.
 //! Lists and live statistics have no types; their schemas are written here.
 
 use clap::Args;
@@ -17,11 +17,12 @@ use super::replay::{beside, compare};
 use super::{Ending, Outcome, story};
 use crate::output;
 
-/// Print the JSON schema of a format that --json writes.
+/// Print the JSON schema of scenario files, or of a format that --json writes.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue schema                the names of all formats
   goodqueue schema results        what compare and run write
+  goodqueue schema scenario       scenario files, for editors
   goodqueue schema story > story.schema.json")]
 pub(crate) struct SchemaArgs {
     /// Name of the format [default: list the formats].
@@ -31,12 +32,13 @@ pub(crate) struct SchemaArgs {
 /// One format.
 struct Format {
     name: &'static str,
-    /// The commands that write it.
+    /// The commands that write it; what it is, if none does.
     written_by: &'static str,
     schema: fn() -> Value,
 }
 
 const FORMATS: &[Format] = &[
+    Format { name: "scenario", written_by: "scenario files", schema: goodqueue_scenario::scenario::schema },
     Format { name: "results", written_by: "compare, run", schema: of::<Results> },
     Format { name: "story", written_by: "compare --explain, replay --explain", schema: of::<story::Told> },
     Format { name: "comparison", written_by: "replay --compare", schema: of::<Vec<compare::Comparison>> },
@@ -196,7 +198,7 @@ fn verdicts() -> Value {
 }
 
 fn list() -> Value {
-    let kinds = [qdisc(), controller(), profile(), scenario(), link(), paper(), claim(), overview()];
+    let kinds = [qdisc(), controller(), profile(), listed_scenario(), link(), paper(), claim(), overview()];
     json!({
         "$schema": DRAFT,
         "description": "Entries of one kind.",
@@ -295,7 +297,7 @@ fn profile() -> Value {
     )
 }
 
-fn scenario() -> Value {
+fn listed_scenario() -> Value {
     let or_null = |description: &str| json!({ "type": ["string", "null"], "description": description });
     object(
         "A built-in scenario (`list scenarios`).",

@@ -172,7 +172,7 @@ impl PointRuns {
 
 fn flow_labels(group: &FlowGroup) -> FlowLabels {
     let hearing = match &group.traffic {
-        Traffic::Voip(call) => Some(call.hearing),
+        Traffic::Voip(call) => Some(call.hearing()),
         _ => None,
     };
     let cc = group.traffic.tcp().map(|tcp| tcp.cc.clone());
@@ -279,10 +279,10 @@ fn channel(
         HopQdisc::Fixed(on) => [&on[0], &on[1]],
         HopQdisc::Compared => compared,
     };
-    let mac = |direction: usize| match wifi.mac[direction] {
+    let mac = |direction: usize| match wifi.macs()[direction] {
         WifiMac::Fifo => MacConfig::Driver(Box::new(DriverConfig {
             qdisc: qdiscs[direction].config.clone(),
-            limit: wifi.driver[direction],
+            limit: wifi.drivers()[direction],
             order: wifi.driver_order,
         })),
         WifiMac::Fq => {
@@ -295,11 +295,11 @@ fn channel(
         clients: clients
             .map(|station| ClientConfig { mac: mac(1), radio: station.radio, weight: station.weight })
             .collect(),
-        forming: wifi.forming,
+        forming: wifi.forming(),
         small_queue: wifi.small_queue,
         framing: 0,
         seed: 0,
-        hash_keys: [0, 1].map(|direction: usize| match wifi.mac[direction] {
+        hash_keys: [0, 1].map(|direction: usize| match wifi.macs()[direction] {
             WifiMac::Fifo => hash_key::of(&tc::to_tc(&qdiscs[direction].config), sweep),
             WifiMac::Fq => hash_key::of("fq", sweep),
         }),

@@ -3,9 +3,12 @@
 use goodqueue::{AnyConfig, Direction, Link};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
+use serde_json::{Value, json};
 
 use super::document::{Document, Node, Raw};
-use super::link::{BottleneckLink, LinkRate};
+use super::ends::LinkRate;
+use super::form::{Context, object};
+use super::link::BottleneckLink;
 use super::reader::Reader;
 
 /// The disciplines of one run.
@@ -140,6 +143,35 @@ pub(super) fn read_discipline(
     let config = document.files().discipline(line, link, document.disciplines());
     let config = config.map_err(|error| document.at(error, node))?;
     Ok(Discipline { given: line.to_owned(), config })
+}
+
+/// Lines, or tables with lines.
+pub(super) const QDISCS: Context<Vec<QdiscChoice>> = Context {
+    write: |choices| {
+        let one = |choice: &QdiscChoice| {
+            json!({
+                "label": choice.label,
+                "down": tc::to_tc(&choice.down.config),
+                "up": tc::to_tc(&choice.up.config),
+            })
+        };
+        choices.iter().map(one).collect()
+    },
+    schema: || {
+        let label = json!({ "type": "string", "description": "Name in results. Default: the lines." });
+        let table = json!({ "label": label, "down": line_schema(), "up": line_schema() });
+        let one = json!({ "anyOf": [line_schema(), object(&table, &["down"])] });
+        json!({ "anyOf": [line_schema(), { "type": "array", "items": one, "minItems": 1 }] })
+    },
+    quantity: None,
+};
+
+/// Returns the JSON schema of a line.
+pub(super) fn line_schema() -> Value {
+    json!({
+        "type": "string",
+        "description": "Queue discipline in tc's grammar, such as \"fq_codel limit 1000\"; `goodqueue list qdiscs` shows all.",
+    })
 }
 
 /// One of each family: tail drop with the buffer of a modem, AQM on one queue, flow queueing

@@ -354,6 +354,11 @@ impl Document {
 pub(crate) struct KeyPlace(pub(super) Origin);
 
 impl Node {
+    /// A value of the program, as it is written in a file.
+    pub(super) fn of_text(text: &str) -> Self {
+        read_word(text, &Origin::Program)
+    }
+
     /// Returns the sort of the value, for messages.
     pub(crate) fn sort(&self) -> String {
         match &self.raw {

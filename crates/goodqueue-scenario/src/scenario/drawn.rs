@@ -8,6 +8,9 @@ use goodqueue_tc::units;
 use serde_json::{Value, json};
 
 use super::document::{Node, Raw};
+use super::form::{Form, Shape, object};
+use super::plain::NUMBER;
+use super::quantity;
 use super::reader::{Reader, measured};
 
 /// Where a time or a number of bytes comes from.
@@ -41,11 +44,16 @@ pub trait Quantity: Copy + PartialOrd + 'static {
     const FORM: &'static str;
     fn parse(text: &str) -> Result<Self, Diagnostic>;
     fn to_json(self) -> Value;
+    /// The JSON schema of its values.
+    fn schema() -> Value;
+    /// The quantity of bare numbers.
+    const BARE: Option<quantity::Quantity>;
     /// Seconds or bytes.
     fn to_f64(self) -> f64;
 }
 
 impl Quantity for Duration {
+    const BARE: Option<quantity::Quantity> = Some(quantity::Quantity::Time);
     const FORM: &'static str = "a time in quotes, such as \"5s\", or a table such as { uniform = [\"5s\", \"15s\"] }, \
                                 { exponential = \"5s\" }, { pareto = \"5s\", shape = 1.2 } or { log_normal = \"5s\", sigma = 1.0 }";
 
@@ -57,6 +65,10 @@ impl Quantity for Duration {
         json!(self.to_string())
     }
 
+    fn schema() -> Value {
+        json!({ "type": "string" })
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "a parameter of a distribution")]
     fn to_f64(self) -> f64 {
         self.as_nanos() as f64 / 1e9
@@ -64,6 +76,7 @@ impl Quantity for Duration {
 }
 
 impl Quantity for u64 {
+    const BARE: Option<quantity::Quantity> = None;
     const FORM: &'static str = "a size, such as 1500 (bytes) or \"360kb\", or a table such as { uniform = [1000, \"20kb\"] }, \
                                 { exponential = \"20kb\" }, { pareto = \"20kb\", shape = 1.2 } or { log_normal = \"20kb\", sigma = 1.0 }";
 
@@ -75,6 +88,10 @@ impl Quantity for u64 {
         json!(self)
     }
 
+    fn schema() -> Value {
+        json!({ "type": ["integer", "string"] })
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "a parameter of a distribution")]
     fn to_f64(self) -> f64 {
         self as f64
@@ -82,11 +99,9 @@ impl Quantity for u64 {
 }
 
 impl<T: Quantity> Drawn<T> {
-    /// The value of `key` in `table`, if it is there.
-    pub(super) fn read(table: &Reader<'_>, key: &str) -> Result<Option<Self>, Diagnostic> {
-        let Some(node) = table.node(key) else { return Ok(None) };
+    fn read(table: &Reader<'_>, key: &str, node: &Node) -> Result<Self, Diagnostic> {
         let Raw::Table(_) = node.raw else {
-            return quantity(table, key, node).map(|value| Some(Self::Constant(value)));
+            return quantity(table, key, node).map(Self::Constant);
         };
         let name = format!("`{key}`");
         let inner = Reader::of(table.document(), node, &name)?;
@@ -98,17 +113,17 @@ impl<T: Quantity> Drawn<T> {
         inner.only(keys)?;
         if form == "uniform" {
             let (low, high) = bounds(&inner, parameter)?;
-            return Ok(Some(Self::Uniform(low, high)));
+            return Ok(Self::Uniform(low, high));
         }
         let parameter = quantity(&inner, form, parameter)?;
-        Ok(Some(match form {
+        Ok(match form {
             "exponential" => Self::Exponential(parameter),
             "pareto" => Self::Pareto { mean: parameter, shape: factor(&inner, "shape", 1.0, 100.0)? },
             _ => Self::LogNormal { median: parameter, sigma: factor(&inner, "sigma", 0.0, 10.0)? },
-        }))
+        })
     }
 
-    pub(super) fn to_json(self) -> Value {
+    fn to_json(self) -> Value {
         match self {
             Self::Constant(value) => value.to_json(),
             Self::Uniform(low, high) => json!({ "uniform": [low.to_json(), high.to_json()] }),
@@ -136,6 +151,46 @@ impl<T: Quantity> Drawn<T> {
             Self::LogNormal { median, .. } => median,
         };
         parameter.to_f64() <= 0.0
+    }
+}
+
+/// A constant, or a table with the parameters of a distribution.
+pub(super) struct Random;
+
+impl<T: Quantity> Form<Drawn<T>> for Random {
+    fn read(&self, table: &Reader<'_>, key: &str, node: &Node) -> Result<Drawn<T>, Diagnostic> {
+        Drawn::read(table, key, node)
+    }
+}
+
+impl<T: Quantity> Shape<Drawn<T>> for Random {
+    fn write(&self, value: &Drawn<T>) -> Option<Value> {
+        Some(value.to_json())
+    }
+
+    fn schema(&self) -> Value {
+        let value = T::schema();
+        let of = |(form, keys): &(&str, &[&str])| {
+            let parameter = |key: &&str| {
+                let mut schema = match (*key == *form, *key) {
+                    (true, "uniform") => {
+                        json!({ "type": "array", "items": value, "minItems": 2, "maxItems": 2 })
+                    }
+                    (true, _) => value.clone(),
+                    (false, _) => json!({ "type": "number" }),
+                };
+                schema["description"] =
+                    json!(MEANINGS.iter().find(|(name, _)| name == key).map(|(_, about)| about));
+                ((*key).to_owned(), schema)
+            };
+            object(&keys.iter().map(parameter).collect(), keys)
+        };
+        let all: Vec<Value> = [value.clone()].into_iter().chain(FORMS.iter().map(of)).collect();
+        json!({ "anyOf": all })
+    }
+
+    fn quantity(&self) -> Option<quantity::Quantity> {
+        T::BARE
     }
 }
 
@@ -168,7 +223,7 @@ fn bounds<T: Quantity>(table: &Reader<'_>, node: &Node) -> Result<(T, T), Diagno
 
 /// A number without a unit, above `low`; it must be given.
 fn factor(table: &Reader<'_>, key: &str, low: f64, high: f64) -> Result<f64, Diagnostic> {
-    let given = table.number(key)?.ok_or_else(|| {
+    let given = NUMBER.given(table, key)?.ok_or_else(|| {
         let message = Diagnostic::new("this is not given");
         table.error(key, message.allowed(format!("a number above {low}, at most {high}")))
     })?;
@@ -179,10 +234,25 @@ fn factor(table: &Reader<'_>, key: &str, low: f64, high: f64) -> Result<f64, Dia
     Err(table.error(key, message.allowed(format!("a number above {low}, at most {high}"))))
 }
 
+/// True for the keys that hold the first parameter of a distribution.
+pub(super) fn is_distribution(key: &str) -> bool {
+    FORMS.iter().any(|(form, _)| *form == key)
+}
+
 /// The distributions by the key that holds their first parameter, with all their keys.
 const FORMS: &[(&str, &[&str])] = &[
     ("uniform", &["uniform"]),
     ("exponential", &["exponential"]),
     ("pareto", &["pareto", "shape"]),
     ("log_normal", &["log_normal", "sigma"]),
+];
+
+/// The parameters of the distributions.
+const MEANINGS: &[(&str, &str)] = &[
+    ("uniform", "The lower and the upper bound."),
+    ("exponential", "The mean."),
+    ("pareto", "The mean."),
+    ("shape", "Exponent of the tail: above 1, at most 100."),
+    ("log_normal", "The median."),
+    ("sigma", "Standard deviation of the natural logarithm: above 0, at most 10."),
 ];

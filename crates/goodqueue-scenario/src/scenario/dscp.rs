@@ -1,37 +1,40 @@
 //! `dscp`: how packets are marked, as a number or by the name of the code point.
 
-use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::diagnostic::{Diagnostic, shortened};
+use serde_json::json;
 
 use super::document::{Node, Raw};
+use super::form::{Form, Own};
+use super::plain::whole;
 use super::reader::Reader;
 
-/// The code point under `dscp`; 0, the default forwarding, if it is not there.
-pub(super) fn read_dscp(table: &Reader<'_>) -> Result<u8, Diagnostic> {
-    let Some(Node { raw: Raw::Text(given), .. }) = table.node("dscp") else {
-        let number = table.small("dscp", 0, 0, MAX).map_err(|error| error.help(HELP))?;
-        return Ok(u8::try_from(number).unwrap_or(0));
+/// A code point by its name or number.
+pub(super) const DSCP: Own<u8> = Own {
+    read: read_dscp,
+    write: |dscp| match CODE_POINTS.iter().find(|(_, code)| code == dscp) {
+        Some((name, _)) => json!(name),
+        None => json!(dscp),
+    },
+    schema: || json!({ "anyOf": [{ "type": "integer", "minimum": 0, "maximum": MAX }, { "enum": names() }] }),
+    quantity: None,
+};
+
+fn read_dscp(table: &Reader<'_>, key: &str, node: &Node) -> Result<u8, Diagnostic> {
+    let Raw::Text(given) = &node.raw else {
+        return whole(0..=MAX).read(table, key, node).map_err(|error| error.help(HELP));
     };
     let known = CODE_POINTS.iter().find(|(name, _)| name.eq_ignore_ascii_case(given.trim()));
     known.map(|(_, code)| *code).ok_or_else(|| {
-        let names: Vec<&str> = CODE_POINTS.iter().map(|(name, _)| *name).collect();
-        let upper = given.to_ascii_uppercase();
-        let message = Diagnostic::new(format!(
-            "there is no code point `{}`",
-            goodqueue_tc::diagnostic::shortened(given)
-        ));
-        table.error("dscp", message.one_of(&upper, &names))
+        let message = Diagnostic::new(format!("there is no code point `{}`", shortened(given)));
+        table.error(key, message.one_of(&given.to_ascii_uppercase(), &names()))
     })
 }
 
-/// The name of a code point, or else its number.
-pub(super) fn name(dscp: u8) -> serde_json::Value {
-    match CODE_POINTS.iter().find(|(_, code)| *code == dscp) {
-        Some((name, _)) => serde_json::json!(name),
-        None => serde_json::json!(dscp),
-    }
+fn names() -> Vec<&'static str> {
+    CODE_POINTS.iter().map(|(name, _)| *name).collect()
 }
 
-const MAX: u32 = 63;
+const MAX: u64 = 63;
 const HELP: &str = "or the name of a code point in quotes, such as \"EF\"";
 
 /// RFC 2474 (class selectors), RFC 2597 (assured forwarding), RFC 3246 (EF), RFC 5865 (VA), RFC

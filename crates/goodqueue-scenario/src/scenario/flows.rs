@@ -5,96 +5,120 @@ use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use serde_json::{Value, json};
 
 use super::document::{Node, Raw};
-use super::dscp::{self, read_dscp};
+use super::dscp::DSCP;
+use super::form::{Form, Maybe, Shape, Unless};
 use super::hops::{BOTTLENECK, Hop};
-use super::link::{BottleneckLink, MAX_RTT, read_rtt};
-use super::names::Choices;
+use super::keys::keys;
+use super::link::{MAX_RTT, RTT};
+use super::plain::{Flag, Speed, TEXT, TIME, Whole, Words, text, whole};
 use super::reader::Reader;
-use super::tcp::Tcp;
-use super::traffic::{MAX_FLOWS, Ping, Surroundings, TcpTransfer, Traffic, read_count};
-use super::written::put_some;
+use super::traffic::{COUNT, MAX_FLOWS, Surroundings, Traffic};
 
-/// Flows that are alike.
-#[derive(Clone, PartialEq, Debug)]
-pub struct FlowGroup {
-    /// Where their data goes; of a ping, its requests.
-    pub direction: Direction,
-    /// How many, at least one.
-    pub count: u32,
-    /// Earliest start, since the beginning of the run.
-    pub start: Duration,
-    /// Largest random delay of each start.
-    pub start_jitter: Duration,
-    /// Whether all flows of the table share the random delay of the first flow.
-    pub together: bool,
-    /// Stop time since the beginning of the run; `None`: the end of the run or of the transfer.
-    pub stop: Option<Duration>,
-    /// Base round-trip time of the first flow.
-    pub rtt: Duration,
-    /// Increase of the base round-trip time from each flow to the next.
-    pub rtt_step: Duration,
-    /// The client at their end, from 1.
-    pub client: u16,
-    /// The server at their other end, from 1.
-    pub server: u8,
-    /// Name of the hop at which the server attaches, or `bottleneck`; `None`: the first hop.
-    pub enters: Option<String>,
-    /// Part of `rtt`, each way, between a host and the first queue on its packets' path.
-    pub access: Duration,
-    /// Rate of each host's own link, for sending; `None`: sending takes no time.
-    pub access_rate: Option<Rate>,
-    /// Differentiated Services code point of the packets, both ways.
-    pub dscp: u8,
-    /// Label in results.
-    pub label: Option<String>,
-    /// Traffic that the flows send.
-    pub traffic: Traffic,
+keys! {
+    /// Flows that are alike.
+    pub struct FlowGroup(table, around: &Surroundings<'_>) {
+        /// Direction of the data. Default for a ping: "up" (its requests).
+        direction: Direction = "down", DIRECTION => or(traffic.usual_direction());
+        /// Number of flows.
+        count: u32 = 1, COUNT;
+        /// Start time.
+        start: Duration = "0s", TIME;
+        /// Largest random addition to each start: uniform, from the seed.
+        start_jitter: Duration = "0s", TIME;
+        /// One random addition for all flows of the table.
+        together: bool = false, Unless(false, Flag);
+        /// Stop time. Default: the end of the run.
+        stop: Option<Duration> = "50s", Maybe(TIME) => none;
+        /// Base round-trip time of these flows. Default: `link.rtt`.
+        rtt: Duration = "50ms", RTT => or(around.link.rtt);
+        /// Increase of the round-trip time from each flow to the next.
+        rtt_step: Duration = "0s", Unless(Duration::ZERO, TIME);
+        /// Number of the client, for disciplines that isolate hosts.
+        client: u16 = 1, whole(1..=65_535);
+        /// Number of the server.
+        server: u8 = 1, whole(1..=255);
+        /// Name of the flows in results. Default: none.
+        label: Option<String> = "voice", Maybe(text("label", 1..=60)) => none;
+        /// Hop at which the server attaches: a name, or "bottleneck". Packets skip the hops in front
+        /// of it, in both directions. Default: the first hop.
+        enters: Option<String> = "bottleneck", Maybe(TEXT) => none;
+        /// Delay, each way, between a host and the first queue; part of `rtt`.
+        access: Duration = "0s", Unless(Duration::ZERO, TIME);
+        /// Rate of each host's own link, for sending. Default: unlimited.
+        access_rate: Option<Rate> = "100mbit", Maybe(ACCESS_RATE) => none;
+        /// Code point of the packets, both ways: a name ("EF", "CS1", "AF41", "LE") or 0 to 63.
+        dscp: u8 = "CS0", Unless(0, DSCP);
+    }
+    with {
+        /// Traffic that the flows send.
+        traffic: Traffic;
+    }
+    first { let traffic = Traffic::read(table, &Self::TABLE.names(), around)?; }
 }
+
+const DIRECTION: Words<Direction> = Words(&[("down", Direction::Down), ("up", Direction::Up)]);
+const ACCESS_RATE: Speed = Speed {
+    refusal: "a host whose link has rate 0 sends nothing",
+    allowed: "1bit or more; left out: no limit",
+    help: "",
+};
 
 impl FlowGroup {
     pub(super) fn to_json(&self) -> Value {
-        let mut flow = json!({
-            "kind": self.traffic.kind(),
-            "direction": self.direction.name(),
-            "count": self.count,
-            "start": self.start.to_string(),
-            "start_jitter": self.start_jitter.to_string(),
-        });
-        if self.together {
-            flow["together"] = json!(true);
-        }
-        put_some(&mut flow, "stop", self.stop.map(|stop| stop.to_string()).as_ref());
-        flow["rtt"] = json!(self.rtt.to_string());
-        if !self.rtt_step.is_zero() {
-            flow["rtt_step"] = json!(self.rtt_step.to_string());
-        }
-        if (self.client, self.server) != (1, 1) {
-            flow["client"] = json!(self.client);
-            flow["server"] = json!(self.server);
-        }
-        put_some(&mut flow, "label", self.label.as_ref());
-        put_some(&mut flow, "enters", self.enters.as_ref());
-        if !self.access.is_zero() {
-            flow["access"] = json!(self.access.to_string());
-        }
-        put_some(&mut flow, "access_rate", self.access_rate.map(|rate| rate.to_string()).as_ref());
-        if self.dscp != 0 {
-            flow["dscp"] = dscp::name(self.dscp);
+        let mut flow = json!({ "kind": self.traffic.kind() });
+        self.write(&mut flow);
+        if let Value::Object(keys) = &mut flow
+            && (self.client, self.server) == (1, 1)
+        {
+            keys.retain(|key, _| key != "client" && key != "server");
         }
         self.traffic.write(&mut flow);
         flow
+    }
+
+    /// Refuses values that contradict each other.
+    fn check(&self, table: &Reader<'_>, around: &Surroundings<'_>) -> Result<(), Diagnostic> {
+        let longest = self.rtt + self.rtt_step.saturating_mul(u64::from(self.count - 1));
+        if longest > MAX_RTT {
+            let message =
+                Diagnostic::new(format!("the last flow's round-trip time of {longest} is not possible"));
+            return Err(
+                table.error("rtt_step", message.allowed("rtt + (count - 1) * rtt_step of at most 1h"))
+            );
+        }
+        if self.access.saturating_mul(2) > self.rtt {
+            let message = Diagnostic::new(format!(
+                "{} to the first queue and as much back are more than the round-trip time of {}",
+                self.access, self.rtt
+            ));
+            return Err(
+                table.error("access", message.allowed("at most half of `rtt`, of which it is a part"))
+            );
+        }
+        let duration = around.duration;
+        let latest = self.start + self.start_jitter;
+        if latest >= duration {
+            let key = if self.start >= duration { "start" } else { "start_jitter" };
+            let message =
+                Diagnostic::new(format!("a flow may start at {latest}, when the run of {duration} is over"));
+            return Err(table.error(key, message.allowed("start + start_jitter below the duration")));
+        }
+        if let Some(stop) = self.stop
+            && stop <= latest
+        {
+            let message = Diagnostic::new(format!("a flow may stop at {stop} before it starts at {latest}"));
+            return Err(table.error("stop", message.allowed("later than start + start_jitter")));
+        }
+        check_entrance(table, self.enters.as_deref(), around.hops)
     }
 }
 
 pub(super) fn read_traffic(
     root: &Reader<'_>,
-    (link, hops): (&BottleneckLink, &[Hop]),
-    tcp: &Tcp,
-    duration: Duration,
-    names: &Choices<'_>,
+    around: &Surroundings<'_>,
 ) -> Result<Vec<FlowGroup>, Diagnostic> {
     let items = match root.node("flows") {
-        None => return Ok(rrul_traffic(RRUL_FLOWS, link, tcp, duration)),
+        None => return rrul_traffic(root, RRUL_FLOWS, around),
         Some(Node { raw: Raw::List(items), .. }) => items,
         Some(node) => {
             let Raw::Integer(_) = node.raw else {
@@ -102,18 +126,17 @@ pub(super) fn read_traffic(
                 let form = "[[flows]] tables, or one number: so many TCP flows each way and a ping";
                 return Err(root.error("flows", message.allowed(form)));
             };
-            let count = root.small("flows", RRUL_FLOWS, 0, MAX_FLOWS / 2)?;
-            return Ok(rrul_traffic(count, link, tcp, duration));
+            return rrul_traffic(root, EACH_WAY.read(root, "flows", node)?, around);
         }
     };
-    let around = Surroundings { link, tcp, hops, duration, names };
     let mut groups = Vec::new();
     let mut total = 0u32;
     let mut objects = 0u64;
     for (index, node) in items.iter().enumerate() {
         let name = format!("`flows.{index}`");
         let table = Reader::of(root.document(), node, &name)?;
-        let group = read_flow(&table, &around)?;
+        let group = FlowGroup::read(&table, around)?;
+        group.check(&table, around)?;
         total = total.saturating_add(group.count);
         if total > MAX_FLOWS {
             let message = Diagnostic::new(format!("the flows are {total} in all"));
@@ -142,148 +165,44 @@ const MAX_OBJECTS_IN_ALL: u64 = 2_000_000;
 
 /// `count` bulk TCP flows each way and one ping: the Realtime Response Under Load test of Flent,
 /// without its UDP probes.
-fn rrul_traffic(count: u32, link: &BottleneckLink, tcp: &Tcp, duration: Duration) -> Vec<FlowGroup> {
-    let jitter = Duration::from_nanos(duration.as_nanos() / 10).min(RRUL_JITTER);
-    let bulk = |direction| FlowGroup {
-        direction,
-        count,
-        start: Duration::ZERO,
-        start_jitter: jitter,
-        together: false,
-        stop: None,
-        rtt: link.rtt,
-        rtt_step: Duration::ZERO,
-        client: 1,
-        server: 1,
-        enters: None,
-        access: Duration::ZERO,
-        access_rate: None,
-        dscp: 0,
-        label: None,
-        traffic: Traffic::Tcp(TcpTransfer { tcp: tcp.clone(), size: None, local_congestion: false }),
-    };
-    let ping = FlowGroup {
-        direction: Direction::Up,
-        count: 1,
-        start_jitter: Duration::ZERO,
-        traffic: Traffic::Ping(Ping::usual(link)),
-        ..bulk(Direction::Up)
-    };
+fn rrul_traffic(
+    root: &Reader<'_>,
+    count: u32,
+    around: &Surroundings<'_>,
+) -> Result<Vec<FlowGroup>, Diagnostic> {
+    let nothing = root.empty();
+    let usual = FlowGroup::read(&nothing, around)?;
+    let jitter = Duration::from_nanos(around.duration.as_nanos() / 10).min(RRUL_JITTER);
+    let bulk = |direction| FlowGroup { direction, count, start_jitter: jitter, ..usual.clone() };
+    let ping =
+        FlowGroup { direction: Direction::Up, traffic: Traffic::ping(&nothing, around)?, ..usual.clone() };
     let mut groups = vec![bulk(Direction::Down), bulk(Direction::Up), ping];
     groups.retain(|group| group.count > 0);
-    groups
-}
-
-fn read_flow(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<FlowGroup, Diagnostic> {
-    let (traffic, default_direction) = Traffic::read(table, FLOW_KEYS, around)?;
-    let direction = match table.choice("direction", default_direction.name(), &["down", "up"])? {
-        "up" => Direction::Up,
-        _ => Direction::Down,
-    };
-    let group = FlowGroup {
-        direction,
-        count: read_count(table)?,
-        start: table.time("start")?.unwrap_or_default(),
-        start_jitter: table.time("start_jitter")?.unwrap_or_default(),
-        together: table.flag("together", false)?,
-        stop: table.time("stop")?,
-        rtt: read_rtt(table, around.link.rtt)?,
-        rtt_step: table.time("rtt_step")?.unwrap_or_default(),
-        client: u16::try_from(table.small("client", 1, 1, u32::from(u16::MAX))?).unwrap_or(u16::MAX),
-        server: u8::try_from(table.small("server", 1, 1, u32::from(u8::MAX))?).unwrap_or(u8::MAX),
-        enters: read_entrance(table, around.hops)?,
-        access: table.time("access")?.unwrap_or_default(),
-        access_rate: read_access_rate(table)?,
-        dscp: read_dscp(table)?,
-        label: read_label(table)?,
-        traffic,
-    };
-    let longest = group.rtt + group.rtt_step.saturating_mul(u64::from(group.count - 1));
-    if longest > MAX_RTT {
-        let message =
-            Diagnostic::new(format!("the last flow's round-trip time of {longest} is not possible"));
-        return Err(table.error("rtt_step", message.allowed("rtt + (count - 1) * rtt_step of at most 1h")));
-    }
-    if group.access.saturating_mul(2) > group.rtt {
-        let message = Diagnostic::new(format!(
-            "{} to the first queue and as much back are more than the round-trip time of {}",
-            group.access, group.rtt
-        ));
-        return Err(table.error("access", message.allowed("at most half of `rtt`, of which it is a part")));
-    }
-    let duration = around.duration;
-    let latest = group.start + group.start_jitter;
-    if latest >= duration {
-        let key = if group.start >= duration { "start" } else { "start_jitter" };
-        let message =
-            Diagnostic::new(format!("a flow may start at {latest}, when the run of {duration} is over"));
-        return Err(table.error(key, message.allowed("start + start_jitter below the duration")));
-    }
-    if let Some(stop) = group.stop
-        && stop <= latest
-    {
-        let message = Diagnostic::new(format!("a flow may stop at {stop} before it starts at {latest}"));
-        return Err(table.error("stop", message.allowed("later than start + start_jitter")));
-    }
-    Ok(group)
-}
-
-/// `access_rate`: at rate 0 nothing would ever be sent.
-fn read_access_rate(table: &Reader<'_>) -> Result<Option<Rate>, Diagnostic> {
-    let rate = table.rate("access_rate")?;
-    if rate.is_some_and(|rate| rate.as_bps() == 0) {
-        let message = Diagnostic::new("a host whose link has rate 0 sends nothing".to_owned());
-        return Err(table.error("access_rate", message.allowed("1bit or more; left out: no limit")));
-    }
-    Ok(rate)
+    Ok(groups)
 }
 
 /// `enters`: the name of a hop, or `bottleneck`.
-fn read_entrance(table: &Reader<'_>, hops: &[Hop]) -> Result<Option<String>, Diagnostic> {
-    let Some(name) = table.text("enters")? else { return Ok(None) };
+fn check_entrance(table: &Reader<'_>, name: Option<&str>, hops: &[Hop]) -> Result<(), Diagnostic> {
+    let Some(name) = name else { return Ok(()) };
     let known: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).chain([BOTTLENECK]).collect();
     if known.contains(&name) {
-        return Ok(Some(name.to_owned()));
+        return Ok(());
     }
     let message = Diagnostic::new(format!("there is no hop `{}`", shortened(name)));
     Err(table.error("enters", message.one_of(name, &known)))
 }
 
-/// What results call the flows; text for people, but short.
-fn read_label(table: &Reader<'_>) -> Result<Option<String>, Diagnostic> {
-    let label = table.text("label")?;
-    match label {
-        Some(text) if text.is_empty() || text.len() > MAX_LABEL => {
-            let message =
-                Diagnostic::new(if text.is_empty() { "the label is empty" } else { "the label is too long" });
-            Err(table.error("label", message.allowed(format!("1 to {MAX_LABEL} bytes"))))
-        }
-        _ => Ok(label.map(str::to_owned)),
-    }
+/// Returns the JSON schema of `flows`.
+pub(super) fn flows_schema() -> Value {
+    json!({ "anyOf": [
+        Shape::<u32>::schema(&EACH_WAY),
+        { "type": "array", "items": { "anyOf": Traffic::schemas(&FlowGroup::TABLE) } },
+    ] })
 }
 
-const FLOW_KEYS: &[&str] = &[
-    "kind",
-    "label",
-    "direction",
-    "count",
-    "start",
-    "start_jitter",
-    "together",
-    "stop",
-    "rtt",
-    "rtt_step",
-    "access",
-    "access_rate",
-    "dscp",
-    "client",
-    "server",
-    "enters",
-];
-
+/// TCP flows each way of a number in place of tables.
+const EACH_WAY: Whole = whole(0..=MAX_FLOWS as u64 / 2);
 const RRUL_FLOWS: u32 = 4;
 
 /// Two default round-trip times.
 const RRUL_JITTER: Duration = Duration::from_millis(100);
-
-const MAX_LABEL: usize = 60;

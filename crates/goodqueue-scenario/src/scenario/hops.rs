@@ -3,30 +3,68 @@
 use goodqueue::{Direction, Duration, Link};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::discipline::{Discipline, read_discipline};
+use super::discipline::{Discipline, line_schema, read_discipline};
 use super::document::{Node, Raw};
-use super::link::{BottleneckLink, LinkEnd, LinkRate, read_link_end};
+use super::ends::{LINK_END, LinkEnd, LinkRate};
+use super::form::{Context, Form, object};
+use super::keys::keys;
+use super::link::{BottleneckLink, LinkContext};
+use super::plain::{TEXT, TIME, Words, text};
 use super::reader::Reader;
 
-/// A link beside the bottleneck.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Hop {
-    /// Name in results.
-    pub name: String,
-    /// Side of the bottleneck.
-    pub side: Side,
-    /// Towards the client.
-    pub down: LinkEnd,
-    /// From the client.
-    pub up: LinkEnd,
-    /// Propagation delay to the next hop towards the bottleneck, each way; a part of the flows'
-    /// round-trip time.
-    pub delay: Duration,
-    /// Its disciplines.
-    pub qdisc: HopQdisc,
+keys! {
+    /// A link beside the bottleneck.
+    pub struct Hop(table, around: &HopContext<'_>) {
+        /// Name in results. Default: hop 1, hop 2, ...
+        name: String = "modem", text("name", 1..=100) => or(format!("hop {}", around.number));
+        /// Side of the bottleneck: "client" or "server".
+        side: Side = "client", SIDE;
+        /// Rate towards the clients, like `link.down`. Default: "unlimited", a link that takes no time.
+        down: LinkEnd = "20mbit", LINK_END
+            => from(around.ends.end(table, "down", Direction::Down)?.unwrap_or(LinkEnd::plain(LinkRate::Unlimited)));
+        /// Rate towards the servers. Default: the value of `down`.
+        up: LinkEnd = "2mbit", LINK_END
+            => from(around.ends.end(table, "up", Direction::Up)?.unwrap_or_else(|| down.clone()));
+        /// Propagation delay to the next hop towards the bottleneck, each way. It is part of the flows'
+        /// `rtt`. If a hop on the server side has all of it, downloads cross the long path before the
+        /// bottleneck.
+        delay: Duration = "0s", TIME;
+        /// Disciplines: a line, { down = "...", up = "..." }, or "compared" for the discipline under
+        /// comparison.
+        qdisc: HopQdisc = "pfifo", QDISC => from({
+            let seen = [as_seen_by_qdisc(around.link, Direction::Down, &down.rate),
+                as_seen_by_qdisc(around.link, Direction::Up, &up.rate)];
+            read_qdisc(table, &seen)?
+        });
+    }
 }
+
+/// What the keys of a hop refer to.
+pub(super) struct HopContext<'a> {
+    /// From 1.
+    number: usize,
+    link: &'a BottleneckLink,
+    ends: &'a LinkContext,
+}
+
+const SIDE: Words<Side> = Words(&[("client", Side::Client), ("server", Side::Server)]);
+
+/// The disciplines of a hop or of a WiFi channel.
+pub(super) const QDISC: Context<HopQdisc> = Context {
+    write: |qdisc| match qdisc {
+        HopQdisc::Compared => json!("compared"),
+        HopQdisc::Fixed(on) => {
+            json!({ "down": tc::to_tc(&on[0].config), "up": tc::to_tc(&on[1].config) })
+        }
+    },
+    schema: || {
+        let lines = json!({ "down": line_schema(), "up": line_schema() });
+        json!({ "anyOf": [line_schema(), object(&lines, &["down", "up"])] })
+    },
+    quantity: None,
+};
 
 /// On which side of the bottleneck something is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +87,7 @@ pub enum HopQdisc {
 pub(super) fn read_hops(
     root: &Reader<'_>,
     link: &BottleneckLink,
-    duration: Duration,
+    ends: &LinkContext,
 ) -> Result<Vec<Hop>, Diagnostic> {
     let items = match root.node("hops") {
         None => return Ok(Vec::new()),
@@ -67,7 +105,8 @@ pub(super) fn read_hops(
     for (index, node) in items.iter().enumerate() {
         let name = format!("`hops.{index}`");
         let table = Reader::of(root.document(), node, &name)?;
-        let hop = read_hop(&table, index, link, duration)?;
+        table.only(&Hop::TABLE.names())?;
+        let hop = Hop::read(&table, &HopContext { number: index + 1, link, ends })?;
         if hops.iter().any(|earlier| earlier.name == hop.name) {
             let message = Diagnostic::new(format!("two hops are called `{}`", hop.name));
             return Err(table.error("name", message.help("give each hop a name of its own")));
@@ -75,42 +114,6 @@ pub(super) fn read_hops(
         hops.push(hop);
     }
     Ok(hops)
-}
-
-fn read_hop(
-    table: &Reader<'_>,
-    index: usize,
-    link: &BottleneckLink,
-    duration: Duration,
-) -> Result<Hop, Diagnostic> {
-    table.only(&["name", "side", "down", "up", "delay", "qdisc"])?;
-    let unlimited = || LinkEnd { rate: LinkRate::Unlimited, driver: None, pause: None };
-    let down =
-        read_link_end(table, "down", duration, link.line_rate(Direction::Down))?.unwrap_or_else(unlimited);
-    let up =
-        read_link_end(table, "up", duration, link.line_rate(Direction::Up))?.unwrap_or_else(|| down.clone());
-    let name = match table.text("name")? {
-        None => format!("hop {}", index + 1),
-        Some(name) if name.is_empty() || name.len() > MAX_NAME => {
-            let message = Diagnostic::new("this cannot be the name of a hop");
-            return Err(table.error("name", message.allowed(format!("1 to {MAX_NAME} bytes"))));
-        }
-        Some(name) => name.to_owned(),
-    };
-    let side = match table.choice("side", "client", &["client", "server"])? {
-        "server" => Side::Server,
-        _ => Side::Client,
-    };
-    let seen = [(Direction::Down, &down), (Direction::Up, &up)]
-        .map(|(direction, end)| as_seen_by_qdisc(link, direction, &end.rate));
-    Ok(Hop {
-        name,
-        side,
-        delay: table.time("delay")?.unwrap_or_default(),
-        qdisc: read_qdisc(table, &seen)?,
-        down,
-        up,
-    })
 }
 
 pub(super) fn read_qdisc(table: &Reader<'_>, seen: &[Link; 2]) -> Result<HopQdisc, Diagnostic> {
@@ -131,9 +134,9 @@ pub(super) fn read_qdisc(table: &Reader<'_>, seen: &[Link; 2]) -> Result<HopQdis
         Raw::Table(_) => {
             let inner = Reader::of(document, node, "`qdisc`")?;
             inner.only(&["down", "up"])?;
-            let read = |key: &str, link: &Link| match (inner.text(key)?, inner.node(key)) {
-                (Some(line), Some(at)) => read_discipline(document, at, line, link),
-                _ => Err(inner.error(key, Diagnostic::new(format!("`{key}` is missing")).allowed(FORMS))),
+            let read = |key: &str, link: &Link| match inner.node(key) {
+                Some(at) => read_discipline(document, at, &TEXT.read(&inner, key, at)?, link),
+                None => Err(inner.error(key, Diagnostic::new(format!("`{key}` is missing")).allowed(FORMS))),
             };
             Ok(HopQdisc::Fixed(Box::new([read("down", &seen[0])?, read("up", &seen[1])?])))
         }
@@ -173,23 +176,6 @@ impl Hop {
             Duration::from_nanos(sum.as_nanos().saturating_add(delay.as_nanos()))
         })
     }
-
-    pub(super) fn to_json(&self) -> Value {
-        let qdisc = match &self.qdisc {
-            HopQdisc::Compared => json!("compared"),
-            HopQdisc::Fixed(on) => {
-                json!({ "down": tc::to_tc(&on[0].config), "up": tc::to_tc(&on[1].config) })
-            }
-        };
-        json!({
-            "name": self.name,
-            "side": match self.side { Side::Client => "client", Side::Server => "server" },
-            "down": self.down.to_json(),
-            "up": self.up.to_json(),
-            "delay": self.delay.to_string(),
-            "qdisc": qdisc,
-        })
-    }
 }
 
 /// Name of the bottleneck in `enters`.
@@ -198,4 +184,3 @@ pub(crate) const BOTTLENECK: &str = "bottleneck";
 const FORMS: &str = "a line in tc's grammar in quotes, { down = \"...\", up = \"...\" }, or \"compared\"";
 const DEFAULT_QDISC: &str = "pfifo";
 const MAX_HOPS: usize = 32;
-const MAX_NAME: usize = 100;

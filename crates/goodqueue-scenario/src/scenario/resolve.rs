@@ -1,73 +1,107 @@
-//! From a document to a scenario: defaults filled in, units read, traces loaded, ranges checked.
-
-use std::path::{Component, Path};
+//! The parts of a scenario that refer to each other, and checks across them.
 
 use goodqueue::Duration;
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
-use goodqueue_tc::units;
+use serde_json::json;
 
-use super::discipline::read_qdiscs;
-use super::document::{Document, Node, Raw};
+use super::document::Document;
+use super::ends::LinkEnd;
 use super::flows::{FlowGroup, read_traffic};
+use super::form::{Form, Own};
 use super::hops::{Hop, Side, read_hops};
-use super::link::{BottleneckLink, LinkEnd, read_link};
+use super::keys::Table;
+use super::link::{BottleneckLink, Line, LinkContext};
 use super::names::{Choices, Names};
-use super::reader::{Reader, measured};
-use super::resolved::{Output, Scenario};
-use super::tcp::{default_tcp, read_tcp, tcp_keys};
-use super::wifi::read_wifi;
-use crate::series_step;
+use super::output::Output;
+use super::plain::{TEXT, Time, time};
+use super::reader::Reader;
+use super::tcp::{Tcp, TcpDefaults, default_tcp, tcp_keys};
+use super::traffic::Surroundings;
+use super::wifi::{Wifi, read_wifi};
 
-impl Document {
-    /// The scenario that this document describes, without its sweep.
-    ///
-    /// # Errors
-    /// An unknown key, a value of the wrong sort or out of range, a trace or a discipline that
-    /// cannot be read.
-    pub fn resolve(&self, names: &Names<'_>) -> Result<Scenario, Diagnostic> {
-        let root = Reader::root(self);
-        root.only(ROOT_KEYS)?;
-        let duration = root.time("duration")?.unwrap_or(DEFAULT_DURATION);
-        if duration.is_zero() || duration > MAX_DURATION {
-            let message = Diagnostic::new(format!("a run of {duration} is not possible"));
-            return Err(
-                root.error("duration", message.allowed(format!("more than 0s, at most {MAX_DURATION}")))
-            );
-        }
-        let warmup = root.time("warmup")?.unwrap_or(Duration::ZERO);
-        if warmup >= duration {
-            let message =
-                Diagnostic::new(format!("a warm-up of {warmup} leaves nothing of a run of {duration}"));
-            return Err(root.error("warmup", message.allowed("less than the duration")));
-        }
-        let seeds = root.small("seeds", 1, 1, MAX_SEEDS)?;
-        let link = read_link(&root, duration)?;
-        let hops = read_hops(&root, &link, duration)?;
+/// The parts of a scenario that refer to each other.
+pub(super) struct Parts {
+    pub(super) link: BottleneckLink,
+    pub(super) hops: Vec<Hop>,
+    pub(super) wifi: Option<Wifi>,
+    pub(super) tcp: Tcp,
+    pub(super) flows: Vec<FlowGroup>,
+    pub(super) output: Output,
+}
+
+impl Parts {
+    pub(super) fn read(root: &Reader<'_>, names: &Names<'_>) -> Result<Self, Diagnostic> {
+        let duration = DURATION.given(root, "duration")?.unwrap_or(DEFAULT_DURATION);
+        let ends = LinkContext { line: read_line(root)?, duration };
+        let link = BottleneckLink::read(&table(root, "link", &BottleneckLink::TABLE)?, &ends)?;
+        let hops = read_hops(root, &link, &ends)?;
         let tcp_table = root.table("tcp", "[tcp]")?;
-        tcp_table.only(&tcp_keys(self))?;
-        let names = &Choices::of(self, names);
-        let tcp = read_tcp(&tcp_table, &default_tcp(self, &link, names), &link, names)?;
-        let flows = read_traffic(&root, (&link, &hops), &tcp, duration, names)?;
-        check_distances(&root, &hops, &flows)?;
-        check_pauses(&root, &link, &hops)?;
-        Ok(Scenario {
-            name: read_name(&root)?,
-            title: read_words(&root, "title")?,
-            question: read_words(&root, "question")?,
-            expect: read_words(&root, "expect")?,
-            source: read_words(&root, "source")?,
-            duration,
-            warmup,
-            seed: root.integer("seed", 1, 0, u64::MAX - u64::from(seeds))?,
-            seeds,
-            qdiscs: read_qdiscs(&root, &link)?,
-            output: read_output(&root, duration)?,
-            wifi: read_wifi(&root, &link, &flows)?,
-            flows,
-            link,
-            hops,
-            tcp,
-        })
+        tcp_table.only(&tcp_keys(root.document().extensions()))?;
+        let names = &Choices::of(root.document(), names);
+        let tcp = &default_tcp(root.document(), &link, names);
+        let defaults = TcpDefaults { tcp, link: &link, names };
+        let tcp = Tcp::read(&tcp_table, &defaults)?;
+        let around = Surroundings { link: &link, tcp: &tcp, hops: &hops, duration, names };
+        let flows = read_traffic(root, &around)?;
+        check_distances(root, &hops, &flows)?;
+        check_pauses(root, &link, &hops)?;
+        let wifi = read_wifi(root, &link, &flows)?;
+        let output = Output::read(&table(root, "output", &Output::TABLE)?, duration)?;
+        Ok(Self { link, hops, wifi, tcp, flows, output })
+    }
+}
+
+/// Simulated time.
+pub(super) const DURATION: Time =
+    time("a run of {} is not possible", Duration::from_nanos(1)..=Duration::from_secs(1_000_000));
+/// Names go into paths: nothing that a file system or a shell gives a meaning to.
+pub(super) const NAME: Own<String> = Own {
+    read: |table, key, node| {
+        let given = TEXT.read(table, key, node)?;
+        if !given.is_empty() && given.len() <= MAX_NAME && !given.starts_with('.') && given.chars().all(plain)
+        {
+            return Ok(given);
+        }
+        let message = Diagnostic::new(format!("`{}` cannot be the name of files", shortened(&given)));
+        Err(table.error(
+            key,
+            message
+                .allowed(format!(
+                    "1 to {MAX_NAME} of the characters A-Z a-z 0-9 . _ -, not beginning with a dot"
+                ))
+                .help("put free text into `title`"),
+        ))
+    },
+    write: |name| json!(name),
+    schema: || json!({ "type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]*$", "maxLength": MAX_NAME }),
+    quantity: None,
+};
+
+fn plain(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "._-".contains(character)
+}
+
+/// The name of a scenario without a name.
+pub(super) fn name_of_file(document: &Document) -> String {
+    let stem: String = document.stem().unwrap_or("rrul").chars().take(MAX_NAME).collect();
+    let mut name = stem.replace(|character| !plain(character), "-");
+    if name.starts_with('.') || name.is_empty() {
+        name.insert(0, '-');
+    }
+    name
+}
+
+/// The table under `key`, which has no other keys than `keys`.
+fn table<'d>(root: &Reader<'d>, key: &str, keys: &Table) -> Result<Reader<'d>, Diagnostic> {
+    let table = root.table(key, &format!("[{key}]"))?;
+    table.only(&keys.names())?;
+    Ok(table)
+}
+
+fn read_line(root: &Reader<'_>) -> Result<Option<Line>, Diagnostic> {
+    match root.node("line") {
+        Some(_) => Line::read(&table(root, "line", &Line::TABLE)?, ()).map(Some),
+        None => Ok(None),
     }
 }
 
@@ -118,108 +152,6 @@ fn check_pauses(root: &Reader<'_>, link: &BottleneckLink, hops: &[Hop]) -> Resul
     Ok(())
 }
 
-/// Names go into paths: nothing that a file system or a shell gives a meaning to.
-fn read_name(root: &Reader<'_>) -> Result<String, Diagnostic> {
-    let plain = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
-    let Some(given) = root.text("name")? else {
-        let stem: String = root.document().stem().unwrap_or("rrul").chars().take(MAX_NAME).collect();
-        let mut name = stem.replace(|character| !plain(character), "-");
-        if name.starts_with('.') || name.is_empty() {
-            name.insert(0, '-');
-        }
-        return Ok(name);
-    };
-    if given.is_empty() || given.len() > MAX_NAME || given.starts_with('.') || !given.chars().all(plain) {
-        let message = Diagnostic::new(format!("`{}` cannot be the name of files", shortened(given)));
-        return Err(root.error(
-            "name",
-            message
-                .allowed(format!(
-                    "1 to {MAX_NAME} of the characters A-Z a-z 0-9 . _ -, not beginning with a dot"
-                ))
-                .help("put free text into `title`"),
-        ));
-    }
-    Ok(given.to_owned())
-}
-
-fn read_words(root: &Reader<'_>, key: &str) -> Result<String, Diagnostic> {
-    let text = root.text(key)?.unwrap_or("");
-    if text.len() > MAX_WORDS {
-        let message = Diagnostic::new("the text is too long").allowed(format!("at most {MAX_WORDS} bytes"));
-        return Err(root.error(key, message.at(0..0)));
-    }
-    Ok(text.to_owned())
-}
-
-fn read_output(root: &Reader<'_>, duration: Duration) -> Result<Output, Diagnostic> {
-    let table = root.table("output", "[output]")?;
-    table.only(&["json", "report", "series", "spikes"])?;
-    let series = table.time("series")?;
-    if let Some(step) = series {
-        series_step::check(step, duration).map_err(|error| table.error("series", error))?;
-        if step > duration {
-            let message = Diagnostic::new(format!("a step of {step} is longer than the run"));
-            return Err(table.error("series", message.allowed(format!("at most {duration}"))));
-        }
-    }
-    let json = read_file_name(&table, "json", &[".json"])?;
-    let report = read_file_name(&table, "report", &[".html", ".htm"])?;
-    Ok(Output { json, report, series, spikes: read_spikes(&table)? })
-}
-
-/// A name below the working directory. Scenarios come from others, and must not choose any file of
-/// who runs them.
-fn read_file_name(table: &Reader<'_>, key: &str, ends: &[&str]) -> Result<Option<String>, Diagnostic> {
-    let Some(name) = table.text(key)? else { return Ok(None) };
-    let is_plain = |part: Component<'_>| match part {
-        Component::Normal(part) => !part.as_encoded_bytes().starts_with(b"."),
-        Component::CurDir => true,
-        _ => false,
-    };
-    let is_below = Path::new(name).components().all(is_plain) && !name.contains(char::is_control);
-    if is_below && ends.iter().any(|end| name.to_lowercase().ends_with(end)) {
-        return Ok(Some(name.to_owned()));
-    }
-    let message = Diagnostic::new(format!("a scenario cannot write to `{}`", shortened(name)));
-    let ends = ends.join(" or ");
-    Err(table.error(
-        key,
-        message
-            .allowed(format!(
-                "a name below the working directory that ends with {ends}, without `..` and hidden folders or files"
-            ))
-            .help(format!("`--{key} FILE` writes to any place")),
-    ))
-}
-
-fn read_spikes(table: &Reader<'_>) -> Result<Vec<u64>, Diagnostic> {
-    let form = "a list of sizes, such as [15000, \"25kb\"]";
-    let Some(node) = table.node("spikes") else { return Ok(Vec::new()) };
-    let Raw::List(items) = &node.raw else {
-        return Err(table.error("spikes", Diagnostic::new("this is not a list").allowed(form)));
-    };
-    if items.len() > MAX_SPIKES {
-        let message = Diagnostic::new(format!("{} thresholds are too many", items.len()));
-        return Err(table.error("spikes", message.allowed(format!("at most {MAX_SPIKES}"))));
-    }
-    let document = table.document();
-    let size = |item: &Node| match measured(item) {
-        Some(text) => units::size(&text).map_err(|error| document.at(error, item)),
-        None => Err(document.at(Diagnostic::new("this is not a size").allowed(form), item)),
-    };
-    items.iter().map(size).collect()
-}
-
-const ROOT_KEYS: &[&str] = &[
-    "name", "title", "question", "expect", "source", "duration", "warmup", "seed", "seeds", "qdiscs", "line",
-    "link", "hops", "wifi", "tcp", "flows", "sweep", "output",
-];
-
+/// That of an absent `duration`.
 const DEFAULT_DURATION: Duration = Duration::from_secs(60);
-
-const MAX_DURATION: Duration = Duration::from_secs(1_000_000);
-const MAX_SEEDS: u32 = 100_000;
-const MAX_SPIKES: usize = 16;
 const MAX_NAME: usize = 100;
-const MAX_WORDS: usize = 10_000;

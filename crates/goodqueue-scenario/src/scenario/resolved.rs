@@ -2,69 +2,119 @@
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus, mix_64};
 use goodqueue::{Duration, Rate};
-use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
-use super::discipline::QdiscChoice;
+use super::discipline::{QDISCS, QdiscChoice, read_qdiscs};
 use super::document::Document;
-use super::flows::FlowGroup;
+use super::flows::{FlowGroup, flows_schema};
+use super::form::{Context, Maybe, Unless, object};
 use super::hops::Hop;
-use super::link::BottleneckLink;
+use super::keys::{keys, merged, written};
+use super::link::{BottleneckLink, Line};
 use super::names::Names;
-use super::tcp::Tcp;
-use super::wifi::Wifi;
-use super::written::put_some;
+use super::output::Output;
+use super::plain::{TIME, Text, text, whole};
+use super::reader::Reader;
+use super::resolve::{DURATION, NAME, Parts, name_of_file};
+use super::tcp::{Tcp, tcp_properties};
+use super::wifi::{Wifi, WifiStation};
 
-/// A resolved scenario: nothing is left to a default.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Scenario {
-    /// For file names: letters, digits, `.`, `_` and `-`.
-    pub name: String,
-    /// Free text.
-    pub title: String,
-    /// Question that the scenario answers.
-    pub question: String,
-    /// Expected answer.
-    pub expect: String,
-    /// Source of the question and the answer.
-    pub source: String,
-    /// Simulated time of a run, the warm-up included.
-    pub duration: Duration,
-    /// Time at the beginning that is not measured.
-    pub warmup: Duration,
-    /// Seed of the first repetition.
-    pub seed: u64,
-    /// Repetitions, with `seed`, `seed + 1`, ...
-    pub seeds: u32,
-    /// The disciplines to compare, in this order; labels are distinct.
-    pub qdiscs: Vec<QdiscChoice>,
-    /// The bottleneck.
-    pub link: BottleneckLink,
-    /// Further links in series, in the order from the servers to the clients.
-    pub hops: Vec<Hop>,
-    /// A WiFi channel behind all of them.
-    pub wifi: Option<Wifi>,
-    /// Defaults of TCP flows; they are filled in in `flows` already.
-    pub tcp: Tcp,
-    /// The traffic.
-    pub flows: Vec<FlowGroup>,
-    /// Files to write.
-    pub output: Output,
+keys! {
+    /// A resolved scenario: nothing is left to a default.
+    pub struct Scenario(table, names: &Names<'_>) {
+        /// For file names. Default: the name of the file.
+        name: String = "rrul", NAME => or(name_of_file(table.document()));
+        /// Free text for people, like the next three keys.
+        title: String = "...", WORDS => or(String::new());
+        /// Question that the scenario answers.
+        question: String = "...", WORDS => or(String::new());
+        /// Expected answer.
+        expect: String = "...", WORDS => or(String::new());
+        /// Source of the question and the answer.
+        source: String = "...", WORDS => or(String::new());
+        /// Simulated time of a run, the warm-up included.
+        duration: Duration = "60s", DURATION;
+        /// Time at the beginning that is not measured.
+        warmup: Duration = "0s", TIME;
+        /// Seed of the first repetition.
+        seed: u64 = 1, whole(0..=u64::MAX);
+        /// Number of repetitions, with `seed`, `seed + 1`, ...
+        seeds: u32 = 1, whole(1..=100_000);
+        /// Disciplines to compare: lines in tc's grammar, or tables. "cake / fq_codel" is one towards the
+        /// clients and one towards the servers. In a table `up` defaults to `down`. Default: those of `goodqueue compare`.
+        qdiscs: Vec<QdiscChoice>
+            = ["fq_codel", "cake / fq_codel", { label = "mixed", down = "pie", up = "pfifo limit 50" }], QDISCS => from(read_qdiscs(table, &parts.link)?);
+        /// Rates that percentages refer to: "95%" in `[link]`, in `[[hops]]` and in tc lines (`cake
+        /// bandwidth 95%`); `--rate` and `--up` then set them instead of those of `[link]`. Default:
+        /// none. Percentages in tc lines then refer to the rate of the discipline's link.
+        line: Option<Line> = { down = "16mbit" }, Maybe(LINE) => from(parts.link.line.clone());
+        /// The bottleneck.
+        link: BottleneckLink = { down = "10mbit" }, LINK => from(parts.link);
+        /// Further links in series, in the order from the servers to the clients. Default: none.
+        hops: Vec<Hop> = [], Unless(Vec::new(), HOPS) => from(parts.hops);
+        /// An 802.11n channel between the last link and the clients. Default: none.
+        wifi: Option<Wifi> = {}, Maybe(WIFI) => from(parts.wifi);
+        /// Defaults of all TCP flows.
+        tcp: Tcp = { cc = "cubic" }, TCP => from(parts.tcp);
+        /// One table for each set of equal flows; `flows = 4` is short for 4 TCP flows in each direction
+        /// and a ping.
+        flows: Vec<FlowGroup> = 4, FLOWS => from(parts.flows);
+        /// Files below the working directory. Earlier results are replaced, other files never.
+        output: Output = {}, OUTPUT => from(parts.output);
+    }
+    first { let parts = Parts::read(table, names)?; }
+    then {
+        if warmup >= duration {
+            let message = format!("a warm-up of {warmup} leaves nothing of a run of {duration}");
+            return Err(table.error("warmup", Diagnostic::new(message).allowed("less than the duration")));
+        }
+        let highest = u64::MAX - u64::from(seeds);
+        if seed > highest {
+            let message = Diagnostic::new(format!("the number {seed} is not possible"));
+            return Err(table.error("seed", message.allowed(format!("a whole number from 0 to {highest}"))));
+        }
+    }
 }
 
-/// Files to write in addition to the table.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Output {
-    /// Path of the results.
-    pub json: Option<String>,
-    /// Path of the report.
-    pub report: Option<String>,
-    /// Step of the time series.
-    pub series: Option<Duration>,
-    /// For each of these numbers of bytes, how long the queues hold more is measured.
-    pub spikes: Vec<u64>,
-}
+/// Free text.
+const WORDS: Text = text("text", 0..=10_000);
+
+const LINE: Context<Line> = Context {
+    write: |line| written(|table| line.write(table)),
+    schema: || Line::TABLE.schema(),
+    quantity: None,
+};
+const LINK: Context<BottleneckLink> = Context {
+    write: |link| written(|table| link.write(table)),
+    schema: || BottleneckLink::TABLE.schema(),
+    quantity: None,
+};
+const HOPS: Context<Vec<Hop>> = Context {
+    write: |hops| hops.iter().map(|hop| written(|table| hop.write(table))).collect(),
+    schema: || json!({ "type": "array", "items": Hop::TABLE.schema() }),
+    quantity: None,
+};
+const WIFI: Context<Wifi> = Context {
+    write: |wifi| written(|table| wifi.write(table)),
+    schema: || object(&merged(&[&Wifi::TABLE, &WifiStation::TABLE]), &[]),
+    quantity: None,
+};
+const TCP: Context<Tcp> = Context {
+    write: |tcp| written(|table| tcp.add_to(table)),
+    schema: || object(&tcp_properties(), &[]),
+    quantity: None,
+};
+const FLOWS: Context<Vec<FlowGroup>> = Context {
+    write: |flows| flows.iter().map(FlowGroup::to_json).collect(),
+    schema: flows_schema,
+    quantity: None,
+};
+const OUTPUT: Context<Output> = Context {
+    write: |output| written(|table| output.write(table)),
+    schema: || Output::TABLE.schema(),
+    quantity: None,
+};
 
 /// One flow of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -77,6 +127,19 @@ pub struct Flow<'s> {
     pub rtt: Duration,
     /// The table that describes the flow.
     pub group: &'s FlowGroup,
+}
+
+impl Document {
+    /// The scenario that this document describes, without its sweep.
+    ///
+    /// # Errors
+    /// An unknown key, a value of the wrong sort or out of range, a trace or a discipline that
+    /// cannot be read.
+    pub fn resolve(&self, names: &Names<'_>) -> Result<Scenario, Diagnostic> {
+        let root = Reader::root(self);
+        root.only(&[Scenario::TABLE.names().as_slice(), &["sweep"]].concat())?;
+        Scenario::read(&root, names)
+    }
 }
 
 impl Scenario {
@@ -128,56 +191,7 @@ impl Scenario {
     /// [`Document::from_json`] reads it back.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let mut scenario = json!({
-            "name": self.name,
-            "title": self.title,
-            "question": self.question,
-            "expect": self.expect,
-            "source": self.source,
-            "duration": self.duration.to_string(),
-            "warmup": self.warmup.to_string(),
-            "seed": self.seed,
-            "seeds": self.seeds,
-        });
-        let qdisc = |choice: &QdiscChoice| {
-            json!({
-                "label": choice.label,
-                "down": tc::to_tc(&choice.down.config),
-                "up": tc::to_tc(&choice.up.config),
-            })
-        };
-        scenario["qdiscs"] = self.qdiscs.iter().map(qdisc).collect();
-        if let Some([down, up]) = self.link.line {
-            scenario["line"] = json!({ "down": down.to_string(), "up": up.to_string() });
-        }
-        scenario["link"] = json!({
-            "down": self.link.down.to_json(),
-            "up": self.link.up.to_json(),
-            "rtt": self.link.rtt.to_string(),
-            "mtu": self.link.mtu,
-            "framing": self.link.framing,
-        });
-        put_some(
-            &mut scenario["link"],
-            "delay_tick",
-            self.link.delay_tick.map(|tick| tick.to_string()).as_ref(),
-        );
-        if !self.hops.is_empty() {
-            scenario["hops"] = self.hops.iter().map(Hop::to_json).collect();
-        }
-        if let Some(wifi) = &self.wifi {
-            scenario["wifi"] = wifi.to_json();
-        }
-        scenario["tcp"] = self.tcp.to_json();
-        scenario["flows"] = self.flows.iter().map(FlowGroup::to_json).collect();
-        scenario["output"] = json!({});
-        put_some(&mut scenario["output"], "json", self.output.json.as_ref());
-        put_some(&mut scenario["output"], "report", self.output.report.as_ref());
-        put_some(&mut scenario["output"], "series", self.output.series.map(|step| step.to_string()).as_ref());
-        if !self.output.spikes.is_empty() {
-            scenario["output"]["spikes"] = json!(self.output.spikes);
-        }
-        scenario
+        written(|scenario| self.write(scenario))
     }
 }
 

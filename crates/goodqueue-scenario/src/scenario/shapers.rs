@@ -3,8 +3,8 @@
 use goodqueue::{AnyConfig, Rate};
 use goodqueue_tc::units::show_rate;
 
+use super::ends::LinkRate;
 use super::hops::HopQdisc;
-use super::link::LinkRate;
 use super::resolved::Scenario;
 
 impl Scenario {

@@ -8,47 +8,121 @@ use goodqueue_tcp::registry::Known;
 use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Profile};
 use serde_json::{Value, json};
 
-use super::document::{Document, Raw};
+use super::document::{Document, Node, Raw};
+use super::form::{Context, Form, Maybe, Own, Unless, object};
+use super::keys::{Table, keys, merged, written};
 use super::link::BottleneckLink;
 use super::names::Choices;
+use super::plain::{Flag, NUMBER, SIZE, TIME, Time, Words, time, whole};
+use super::quantity::Quantity;
 use super::reader::Reader;
+use crate::extensions::Extensions;
 
-/// The ends of a TCP connection.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Tcp {
-    /// Name of the congestion control.
-    pub cc: String,
-    /// Initial window in segments.
-    pub iw: u32,
-    /// Payload of a full segment in bytes.
-    pub mss: u32,
-    /// How acknowledgements are delayed; `None`: not at all.
-    pub delayed_ack: Option<DelayedAck>,
-    /// ECN is negotiated.
-    pub ecn: bool,
-    /// ECN-capable packets carry ECT(1), the identifier of L4S.
-    pub l4s: bool,
-    /// Selective acknowledgements are used.
-    pub sack: bool,
-    /// Least retransmission timeout.
-    pub min_rto: Duration,
-    /// The receiver's window in bytes; `None`: the profile's.
-    pub rwnd: Option<u32>,
-    /// Who ends slow start before a loss does; `None`: as the profile has it.
-    pub hystart: Option<HyStart>,
-    /// State from earlier connections to the same host.
-    pub remembers: Remembered,
-    /// Parameters of the congestion control that differ from its defaults.
-    pub tuning: Option<Tuning>,
-    /// Name of the rest of its behaviour.
-    pub profile: String,
-    /// What the names of its profile and its congestion control stand for.
-    found: Found,
+keys! {
+    /// The ends of a TCP connection.
+    pub struct Tcp(table, around: &TcpDefaults<'_>) {
+        /// Congestion control.
+        cc: String = "cubic", CC => from(cc.to_owned());
+        /// Initial window in segments (RFC 6928).
+        iw: u32 = 10, whole(1..=10_000) => or(usual.iw);
+        /// Payload of a segment in bytes. Default: MTU - 40.
+        mss: u32 = 1460, whole(1..=65_535) => or(usual.mss);
+        /// ACK every second segment, or after this time; "off"; or { every = 2, timeout = "40ms" }.
+        delayed_ack: Option<DelayedAck> = "40ms", DELAYED_ACK => or(usual.delayed_ack);
+        /// Negotiate ECN (RFC 3168).
+        ecn: bool = false, Flag => or(usual.ecn);
+        /// Selective acknowledgements (RFC 2018, RFC 6675).
+        sack: bool = true, Flag => or(usual.sack);
+        /// Smallest retransmission timeout; RFC 6298 has 1s, systems in use have 200ms.
+        min_rto: Duration = "200ms", MIN_RTO => or(usual.min_rto);
+        /// TCP implementation: all behaviour, and the defaults of the other keys except `cc`.
+        profile: String = "linux", PROFILE => from(profile.to_owned());
+        /// Mark ECN-capable packets as L4S (RFC 9331): ECT(1) instead of ECT(0). Needs a scalable
+        /// congestion control: dctcp.
+        l4s: bool = false, Flag => from(read_l4s(table, usual.l4s, &cc, found)?);
+        /// The receiver's window. Default: that of the profile. Only the profile `linux` has a limit
+        /// (3 MB).
+        rwnd: Option<u32> = "64kb", Maybe(SIZE) => from(read_rwnd(table, mss)?.or(usual.rwnd));
+        /// What ends slow start before a loss: "own" is the method of `cc`, "rfc9406" is HyStart++
+        /// (cubic, newreno, reno), "off" is nothing. Default: that of the profile.
+        hystart: Option<HyStart> = "own", Maybe(HYSTART) => from(read_hystart(table, usual.hystart, &cc, found)?);
+        /// State from earlier connections to the same host (profile `linux32` only). Default: none.
+        remembers: Remembered = { rtt = "5s", rttvar = "2s", ssthresh = 200 }, REMEMBERED
+            => from(read_remembered(table, usual.remembers, &profile, found)?);
+    }
+    with {
+        /// Parameters of the congestion control that differ from its defaults.
+        tuning: Option<Tuning>;
+        /// What the names of its profile and its congestion control stand for.
+        found: Found;
+    }
+    first {
+        let profile = table.choice("profile", &around.tcp.profile, &around.names.profiles)?;
+        let usual = &of_profile(table.document(), around.tcp, profile);
+        let cc = table.choice("cc", &usual.cc, &around.names.cc)?;
+        let found = Found::new(table.document(), profile, cc);
+    }
+    then {
+        check_mss(table, mss, around.link)?;
+        check_sack(table, sack, &profile, found)?;
+        let tuning = read_tuning(table, usual.tuning.as_ref(), [&cc, &profile], found)?;
+    }
 }
+
+/// The tables inside `[tcp]`.
+pub(super) const TABLES: [&Table; 2] = [&Delay::TABLE, &Remembered::TABLE];
+
+/// Values of absent keys, and what they follow from.
+pub(super) struct TcpDefaults<'a> {
+    pub(super) tcp: &'a Tcp,
+    pub(super) link: &'a BottleneckLink,
+    pub(super) names: &'a Choices<'a>,
+}
+
+const CC: Context<String> = Context {
+    write: |name| json!(name),
+    schema: || json!({ "enum": Extensions::new().controllers().collect::<Vec<_>>() }),
+    quantity: None,
+};
+const PROFILE: Context<String> = Context {
+    schema: || json!({ "enum": Extensions::new().profiles().map(|profile| profile.name).collect::<Vec<_>>() }),
+    ..CC
+};
+const MIN_RTO: Time =
+    time("a minimum timeout of {} is not possible", Duration::from_nanos(1)..=Duration::from_secs(60));
+const HYSTART: Words<HyStart> = Words(&[
+    (HyStart::Own.name(), HyStart::Own),
+    (HyStart::Off.name(), HyStart::Off),
+    (HyStart::Rfc9406.name(), HyStart::Rfc9406),
+]);
+
+keys! {
+    /// How acknowledgements are delayed.
+    struct Delay(table, _around: ()) {
+        /// Segments of an acknowledgement.
+        every: u32 = 2, whole(1..=1000);
+        /// Longest time without an acknowledgement.
+        timeout: Duration = "40ms", TIME;
+    }
+    then { check_delay(table, "timeout", timeout)?; }
+}
+
+/// A time, a table, or "off".
+const DELAYED_ACK: Own<Option<DelayedAck>> = Own {
+    read: read_delayed_ack,
+    write: |delayed_ack| match delayed_ack {
+        Some(DelayedAck { every, timeout }) => {
+            written(|object| Delay { every: *every, timeout: *timeout }.write(object))
+        }
+        None => json!("off"),
+    },
+    schema: || json!({ "anyOf": [{ "type": "string" }, Delay::TABLE.schema()] }),
+    quantity: Some(Quantity::Time),
+};
 
 /// A profile and a congestion control, found by their names.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
-struct Found {
+pub struct Found {
     profile: Option<&'static Profile>,
     /// The congestion control of this name.
     plain: Option<Known>,
@@ -57,7 +131,7 @@ struct Found {
 }
 
 impl Found {
-    fn of(document: &Document, profile: &str, cc: &str) -> Self {
+    fn new(document: &Document, profile: &str, cc: &str) -> Self {
         let known = document.extensions().tcp();
         let profile = known.profile(profile);
         let variant = profile.and_then(|profile| known.known(profile.variant(cc)));
@@ -88,50 +162,41 @@ pub struct Tuning {
     pub values: Vec<(&'static str, ParameterValue)>,
 }
 
-/// State that a Linux connection inherits from earlier connections to the same host.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Remembered {
-    /// Their round-trip time.
-    pub rtt: Option<Duration>,
-    /// Its mean deviation; `None`: as large.
-    pub rttvar: Option<Duration>,
-    /// Their slow-start threshold in segments.
-    pub ssthresh: Option<u32>,
+keys! {
+    /// State that a Linux connection inherits from earlier connections to the same host.
+    #[derive(Copy, Eq, Default)]
+    pub struct Remembered(_table, _around: ()) {
+        /// Their round-trip time.
+        rtt: Option<Duration> = "5s", Maybe(REMEMBERED_TIME) => none;
+        /// Its mean deviation. Default: as large.
+        rttvar: Option<Duration> = "2s", Maybe(REMEMBERED_TIME) => none;
+        /// Their slow-start threshold in segments.
+        ssthresh: Option<u32> = 200, Maybe(whole(2..=1_000_000)) => none;
+    }
 }
 
+const REMEMBERED_TIME: Time =
+    time("a round-trip time of {} is not remembered", Duration::ZERO..=Duration::from_secs(60));
+
+/// A table that is not written if nothing is remembered.
+const REMEMBERED: Unless<Remembered, Own<Remembered>> = Unless(
+    Remembered { rtt: None, rttvar: None, ssthresh: None },
+    Own {
+        read: |table, key, node| Remembered::read(&Remembered::TABLE.inside(table, key, node)?, ()),
+        write: |remembered| written(|object| remembered.write(object)),
+        schema: || Remembered::TABLE.schema(),
+        quantity: None,
+    },
+);
+
 impl Tcp {
-    pub(super) fn to_json(&self) -> Value {
-        let delayed_ack = match self.delayed_ack {
-            Some(ack) => json!({ "every": ack.every, "timeout": ack.timeout.to_string() }),
-            None => json!("off"),
-        };
-        let mut table = json!({
-            "cc": self.cc,
-            "iw": self.iw,
-            "mss": self.mss,
-            "delayed_ack": delayed_ack,
-            "ecn": self.ecn,
-            "sack": self.sack,
-            "min_rto": self.min_rto.to_string(),
-            "profile": self.profile,
-        });
-        if self.found.is_scalable() {
-            table["l4s"] = json!(self.l4s);
-        }
-        if let Some(rwnd) = self.rwnd {
-            table["rwnd"] = json!(rwnd);
-        }
-        if let Some(hystart) = self.hystart {
-            table["hystart"] = json!(hystart.name());
-        }
-        if let Some(rtt) = self.remembers.rtt {
-            table["remembers"]["rtt"] = json!(rtt.to_string());
-        }
-        if let Some(rttvar) = self.remembers.rttvar {
-            table["remembers"]["rttvar"] = json!(rttvar.to_string());
-        }
-        if let Some(ssthresh) = self.remembers.ssthresh {
-            table["remembers"]["ssthresh"] = json!(ssthresh);
+    /// Adds its keys to an object; those of its congestion control only if that has them.
+    pub(super) fn add_to(&self, table: &mut Value) {
+        self.write(table);
+        if let Value::Object(keys) = table
+            && !self.found.is_scalable()
+        {
+            keys.shift_remove("l4s");
         }
         if let Some(Tuning { controller, values }) = &self.tuning {
             for (name, value) in values {
@@ -141,14 +206,6 @@ impl Tcp {
                     ParameterValue::Count(count) => json!(count),
                 };
             }
-        }
-        table
-    }
-
-    /// Its keys, beside others in the table of a flow.
-    pub(super) fn write(&self, flow: &mut Value) {
-        if let (Value::Object(flow), Value::Object(tcp)) = (flow, self.to_json()) {
-            flow.extend(tcp);
         }
     }
 
@@ -237,77 +294,47 @@ fn of_profile(document: &Document, default: &Tcp, profile: &str) -> Tcp {
     tcp
 }
 
-pub(super) fn read_tcp(
-    table: &Reader<'_>,
-    default: &Tcp,
-    link: &BottleneckLink,
-    names: &Choices<'_>,
-) -> Result<Tcp, Diagnostic> {
-    let profile = table.choice("profile", &default.profile, &names.profiles)?;
-    let default = &of_profile(table.document(), default, profile);
-    let mss = table.small("mss", default.mss, 1, link.mtu)?;
-    if mss + TCP_IP_HEADERS > link.mtu {
-        let largest = link.mtu.saturating_sub(TCP_IP_HEADERS);
-        let message = Diagnostic::new(format!(
-            "a segment of {mss} bytes and {TCP_IP_HEADERS} bytes of headers do not fit the MTU of {}",
-            link.mtu
-        ));
-        return Err(table.error("mss", message.allowed(format!("1 to {largest}"))));
+fn check_mss(table: &Reader<'_>, mss: u32, link: &BottleneckLink) -> Result<(), Diagnostic> {
+    let largest = link.mtu.saturating_sub(TCP_IP_HEADERS);
+    if mss <= largest {
+        return Ok(());
     }
-    let min_rto = table.time("min_rto")?.unwrap_or(default.min_rto);
-    if min_rto.is_zero() || min_rto > Duration::from_secs(60) {
-        let message = Diagnostic::new(format!("a minimum timeout of {min_rto} is not possible"));
-        return Err(table.error("min_rto", message.allowed("above 0s, at most 60s")));
-    }
-    let cc = table.choice("cc", &default.cc, &names.cc)?;
-    let found = Found::of(table.document(), profile, cc);
-    Ok(Tcp {
-        cc: cc.to_owned(),
-        iw: table.small("iw", default.iw, 1, 10_000)?,
-        mss,
-        delayed_ack: read_delayed_ack(table, default.delayed_ack)?,
-        ecn: table.flag("ecn", default.ecn)?,
-        l4s: read_l4s(table, default.l4s, cc, found)?,
-        sack: read_sack(table, default.sack, profile, found)?,
-        min_rto,
-        rwnd: read_rwnd(table, mss)?.or(default.rwnd),
-        hystart: read_hystart(table, default.hystart, cc, found)?,
-        remembers: read_remembered(table, default.remembers, profile, found)?,
-        tuning: read_tuning(table, default.tuning.as_ref(), cc, profile, found)?,
-        profile: profile.to_owned(),
-        found,
-    })
+    let message = Diagnostic::new(format!(
+        "a segment of {mss} bytes and {TCP_IP_HEADERS} bytes of headers do not fit the MTU of {}",
+        link.mtu
+    ));
+    Err(table.error("mss", message.allowed(format!("1 to {largest}"))))
 }
 
 /// The default profile needs SACK, so a scenario may name neither the profile nor the reason.
-fn read_sack(table: &Reader<'_>, default: bool, profile: &str, found: Found) -> Result<bool, Diagnostic> {
-    let sack = table.flag("sack", default)?;
+fn check_sack(table: &Reader<'_>, sack: bool, profile: &str, found: Found) -> Result<(), Diagnostic> {
     let works = |known: &Profile| goodqueue_tcp::Config { sack: false, ..known.settings }.check().is_ok();
-    if !sack && found.profile.is_some_and(|known| !works(known)) {
-        let all = table.document().extensions().profiles();
-        let others: Vec<&str> = all.filter(|known| works(known)).map(|known| known.name).collect();
-        let message = Diagnostic::new(format!("the profile `{profile}` needs SACK"))
-            .allowed(format!("with `profile` = {}", others.join(", ")));
-        return Err(table.error("sack", message.help("leave `sack` out, or choose one of these profiles")));
+    if sack || found.profile.is_none_or(works) {
+        return Ok(());
     }
-    Ok(sack)
+    let all = table.document().extensions().profiles();
+    let others: Vec<&str> = all.filter(|known| works(known)).map(|known| known.name).collect();
+    let message = Diagnostic::new(format!("the profile `{profile}` needs SACK"))
+        .allowed(format!("with `profile` = {}", others.join(", ")));
+    Err(table.error("sack", message.help("leave `sack` out, or choose one of these profiles")))
 }
 
 /// A network gives L4S packets a short queue, and expects their senders to be scalable (RFC 9331
 /// §4.3). Classic flows of the same scenario keep ECT(0).
 fn read_l4s(table: &Reader<'_>, default: bool, cc: &str, found: Found) -> Result<bool, Diagnostic> {
-    if table.flag("l4s", false)? && !found.is_scalable() {
+    let given = Flag.given(table, "l4s")?;
+    if given == Some(true) && !found.is_scalable() {
         let all = table.document().extensions().tcp().controllers();
         let scalable = all.filter(|about| about.needs == Needs::AccurateEcn);
         let names: Vec<&str> = scalable.map(|about| about.name).collect();
         let message = Diagnostic::new(format!("L4S needs a scalable congestion control, and `{cc}` is not"));
         return Err(table.error("l4s", message.allowed(format!("with cc = {}", names.join(", ")))));
     }
-    Ok(table.flag("l4s", default)? && found.is_scalable())
+    Ok(given.unwrap_or(default) && found.is_scalable())
 }
 
 fn read_rwnd(table: &Reader<'_>, mss: u32) -> Result<Option<u32>, Diagnostic> {
-    let Some(bytes) = table.size("rwnd")? else { return Ok(None) };
+    let Some(bytes) = Form::<u64>::given(&SIZE, table, "rwnd")? else { return Ok(None) };
     match u32::try_from(bytes) {
         Ok(bytes) if (mss..=MAX_RWND).contains(&bytes) => Ok(Some(bytes)),
         _ => {
@@ -327,8 +354,7 @@ fn read_hystart(
     found: Found,
 ) -> Result<Option<HyStart>, Diagnostic> {
     let fits = found.about().is_some_and(|about| about.standard_slow_start);
-    let given = table.choice("hystart", "", &HyStart::ALL.map(HyStart::name))?;
-    match HyStart::ALL.into_iter().find(|hystart| hystart.name() == given) {
+    match HYSTART.given(table, "hystart")? {
         Some(HyStart::Rfc9406) if !fits => {
             let message = Diagnostic::new(format!("HyStart++ is not for the slow start of `{cc}`"));
             let message = message.allowed("with cubic, newreno and reno");
@@ -361,36 +387,20 @@ fn read_remembered(
             table.error("remembers", message.help("leave `remembers` out, or choose another `profile`"))
         );
     }
-    let inner = Reader::of(table.document(), node, "`remembers`")?;
-    inner.only(&["rtt", "rttvar", "ssthresh"])?;
-    let time = |key| match inner.time(key)? {
-        Some(time) if time > Duration::from_secs(60) => {
-            let message = Diagnostic::new(format!("a round-trip time of {time} is not remembered"));
-            Err(inner.error(key, message.allowed("at most 60s")))
-        }
-        time => Ok(time),
-    };
-    let (rtt, rttvar) = (time("rtt")?, time("rttvar")?);
-    let ssthresh = match inner.node("ssthresh") {
-        Some(_) => Some(inner.small("ssthresh", 2, 2, 1_000_000)?),
-        None => None,
-    };
-    Ok(Remembered { rtt, rttvar, ssthresh })
+    REMEMBERED.read(table, "remembers", node)
 }
 
 /// Flows of another congestion control have none, whatever the others have.
 fn read_tuning(
     table: &Reader<'_>,
     default: Option<&Tuning>,
-    cc: &str,
-    profile: &str,
+    [cc, profile]: [&str; 2],
     found: Found,
 ) -> Result<Option<Tuning>, Diagnostic> {
     let own = found.about();
     let own_name = own.map_or("", |own| own.name);
-    if let Some(other) =
-        tuned(table.document()).find(|about| about.name != own_name && table.node(about.name).is_some())
-    {
+    let mut tuned = tuned(table.document().extensions());
+    if let Some(other) = tuned.find(|about| about.name != own_name && table.node(about.name).is_some()) {
         let name = other.name;
         let message = Diagnostic::new(format!(
             "the parameters of `{name}` do not apply to `{cc}` of the profile `{profile}`"
@@ -416,11 +426,9 @@ fn read_tuning(
 fn read_parameter(table: &Reader<'_>, parameter: &Parameter) -> Result<ParameterValue, Diagnostic> {
     let name = parameter.name;
     let given = match parameter.default {
-        ParameterValue::Time(_) => table.time(name)?.map(ParameterValue::Time),
-        ParameterValue::Number(_) => table.number(name)?.map(ParameterValue::Number),
-        ParameterValue::Count(default) => {
-            Some(ParameterValue::Count(table.integer(name, default, 0, u64::MAX)?))
-        }
+        ParameterValue::Time(_) => TIME.given(table, name)?.map(ParameterValue::Time),
+        ParameterValue::Number(_) => NUMBER.given(table, name)?.map(ParameterValue::Number),
+        ParameterValue::Count(_) => whole(0..=u64::MAX).given(table, name)?.map(ParameterValue::Count),
     };
     let value = given.unwrap_or(parameter.default);
     match parameter.check(value) {
@@ -433,53 +441,63 @@ fn read_parameter(table: &Reader<'_>, parameter: &Parameter) -> Result<Parameter
 }
 
 /// The congestion controls that have parameters.
-fn tuned(document: &Document) -> impl Iterator<Item = &'static About> + '_ {
-    document.extensions().tcp().controllers().filter(|about| !about.parameters.is_empty())
+fn tuned(extensions: &Extensions) -> impl Iterator<Item = &'static About> + '_ {
+    extensions.tcp().controllers().filter(|about| !about.parameters.is_empty())
 }
 
-fn read_delayed_ack(
-    table: &Reader<'_>,
-    default: Option<DelayedAck>,
-) -> Result<Option<DelayedAck>, Diagnostic> {
-    let Some(node) = table.node("delayed_ack") else { return Ok(default) };
-    if let Raw::Text(word) = &node.raw
-        && word == "off"
-    {
-        return Ok(None);
+fn read_delayed_ack(table: &Reader<'_>, key: &str, node: &Node) -> Result<Option<DelayedAck>, Diagnostic> {
+    match &node.raw {
+        Raw::Text(word) if word == "off" => Ok(None),
+        Raw::Table(_) => {
+            let Delay { every, timeout } = Delay::read(&Delay::TABLE.inside(table, key, node)?, ())?;
+            Ok(Some(DelayedAck { every, timeout }))
+        }
+        _ => {
+            let form = "a time such as \"40ms\", \"off\", or { every = 2, timeout = \"40ms\" }";
+            let timeout = TIME.read(table, key, node).map_err(|error| error.allowed(form))?;
+            check_delay(table, key, timeout)?;
+            Ok(Some(DelayedAck { every: 2, timeout }))
+        }
     }
-    if let Raw::Table(_) = node.raw {
-        let inner = Reader::of(table.document(), node, "`delayed_ack`")?;
-        inner.only(&["every", "timeout"])?;
-        let every = inner.small("every", 2, 1, 1000)?;
-        let timeout = inner.time("timeout")?.unwrap_or(Duration::from_millis(40));
-        return checked_delayed_ack(&inner, "timeout", DelayedAck { every, timeout });
-    }
-    let form = "a time such as \"40ms\", \"off\", or { every = 2, timeout = \"40ms\" }";
-    let timeout = table.time("delayed_ack").map_err(|error| error.allowed(form))?.unwrap_or_default();
-    checked_delayed_ack(table, "delayed_ack", DelayedAck { every: 2, timeout })
 }
 
-fn checked_delayed_ack(
-    table: &Reader<'_>,
-    key: &str,
-    ack: DelayedAck,
-) -> Result<Option<DelayedAck>, Diagnostic> {
-    if ack.timeout.is_zero() || ack.timeout > Duration::from_secs(10) {
-        let message = Diagnostic::new(format!("an acknowledgement delay of {} is not possible", ack.timeout));
-        let message = message.allowed("above 0s, at most 10s");
-        return Err(table.error(key, message.help("write \"off\" to acknowledge each segment at once")));
+fn check_delay(table: &Reader<'_>, key: &str, timeout: Duration) -> Result<(), Diagnostic> {
+    if !timeout.is_zero() && timeout <= Duration::from_secs(10) {
+        return Ok(());
     }
-    Ok(Some(ack))
+    let message = Diagnostic::new(format!("an acknowledgement delay of {timeout} is not possible"));
+    let message = message.allowed("above 0s, at most 10s");
+    Err(table.error(key, message.help("write \"off\" to acknowledge each segment at once")))
 }
 
-/// Keys of `[tcp]`: those of connections, and a table for each congestion control that has
-/// parameters.
-pub(super) fn tcp_keys(document: &Document) -> Vec<&'static str> {
-    let tables = tuned(document).map(|about| about.name);
-    CONNECTION_KEYS.iter().copied().chain(tables).chain(["profile"]).collect()
+/// Keys of `[tcp]`, and a table for each congestion control that has parameters.
+pub(super) fn tcp_keys(extensions: &Extensions) -> Vec<&'static str> {
+    let tables = tuned(extensions).map(|about| about.name);
+    Tcp::TABLE.names().into_iter().chain(tables).collect()
 }
-const CONNECTION_KEYS: &[&str] =
-    &["cc", "iw", "mss", "delayed_ack", "ecn", "l4s", "sack", "min_rto", "rwnd", "hystart", "remembers"];
+
+/// Returns the JSON schemas of these keys by their names.
+pub(super) fn tcp_properties() -> Value {
+    let mut properties = merged(&[&Tcp::TABLE]);
+    for about in tuned(&Extensions::new()) {
+        let parameters = about.parameters.iter().map(|parameter| {
+            let sort = match parameter.default {
+                ParameterValue::Time(_) => "string",
+                ParameterValue::Number(_) => "number",
+                ParameterValue::Count(_) => "integer",
+            };
+            let meaning = format!(
+                "{} Default: {} ({}). Allowed: {}.",
+                parameter.doc, parameter.default, parameter.source, parameter.range
+            );
+            (parameter.name.to_owned(), json!({ "type": sort, "description": meaning }))
+        });
+        properties[about.name] = object(&parameters.collect(), &[]);
+        properties[about.name]["description"] = json!(format!("Parameters of {}.", about.name));
+    }
+    properties
+}
+
 /// 65535 bytes scaled by 2^14 (RFC 7323 §2.2).
 const MAX_RWND: u32 = 65_535 << 14;
 /// IPv4 and TCP headers without options.

@@ -20,7 +20,7 @@ mod web;
 use goodqueue::Direction;
 use goodqueue_sim as sim;
 use goodqueue_tc::diagnostic::Diagnostic;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use capture::Capture;
 pub use cbr::Cbr;
@@ -37,9 +37,12 @@ pub use voip::{Hearing, Voip};
 pub use web::{Page, Web};
 
 use self::kind::Kind;
-pub(crate) use self::kind::{MAX_FLOWS, Surroundings, read_count};
+pub(super) use self::kind::{COUNT, MAX_FLOWS, Surroundings};
+use super::form::object;
+use super::keys::{Table, merged};
 use super::reader::Reader;
 use super::tcp::{Tcp, tcp_keys};
+use crate::extensions::Extensions;
 
 /// Writes the enum over all kinds, and its dispatch.
 macro_rules! kinds {
@@ -53,6 +56,10 @@ macro_rules! kinds {
         }
 
         impl Traffic {
+            /// The kinds, with the keys that each has beside those of all flows.
+            pub(super) const TABLES: &'static [(&'static str, &'static Table)] =
+                &[$(($settings::NAME, &$settings::TABLE)),+];
+
             /// The word for `kind`: `tcp`, `ping`, ...
             #[must_use]
             pub const fn kind(&self) -> &'static str {
@@ -70,34 +77,62 @@ macro_rules! kinds {
                 }
             }
 
-            /// Reads the `kind` of a table and its keys; also the direction if nothing else is
-            /// said.
+            /// Returns the direction of the data if nothing else is said.
+            pub(super) const fn usual_direction(&self) -> Direction {
+                match self {
+                    $(Self::$name(_) => $settings::DIRECTION,)+
+                    Self::Own(_) => Direction::Down,
+                }
+            }
+
+            /// Reads the `kind` of a table and its keys.
             pub(super) fn read(
                 table: &Reader<'_>,
                 common: &[&str],
                 around: &Surroundings<'_>,
-            ) -> Result<(Self, Direction), Diagnostic> {
+            ) -> Result<Self, Diagnostic> {
                 let others = table.document().extensions().sources();
-                let names: Vec<&str> =
-                    [$($settings::NAME),+].into_iter().chain(others.iter().map(|own| own.kind().name)).collect();
+                let own = others.iter().map(|own| own.kind().name);
+                let names: Vec<&str> = [$($settings::NAME),+].into_iter().chain(own).collect();
                 let kind = table.choice("kind", TcpTransfer::NAME, &names)?;
                 $(if kind == $settings::NAME {
-                    let of_tcp = if $settings::IS_OVER_TCP { tcp_keys(table.document()) } else { Vec::new() };
-                    table.only(&[common, $settings::KEYS, of_tcp.as_slice()].concat())?;
-                    return Ok((Self::$name($settings::read(table, around)?), $settings::DIRECTION));
+                    let over_tcp = if $settings::IS_OVER_TCP { tcp_keys(table.document().extensions()) } else { Vec::new() };
+                    table.only(&[&["kind"], common, &$settings::TABLE.names(), &over_tcp].concat())?;
+                    return $settings::read(table, around).map(Self::$name);
                 })+
                 if let Some(source) = others.iter().find(|own| own.kind().name == kind) {
-                    table.only(&[common, Own::keys(*source).as_slice()].concat())?;
-                    return Ok((Self::Own(Own::read(*source, table)?), Direction::Down));
+                    table.only(&[&["kind"], common, &Own::keys(*source)].concat())?;
+                    return Own::read(*source, table).map(Self::Own);
                 }
                 Err(table.error("kind", Diagnostic::new("there is no such kind")))
             }
 
-            /// Writes the keys of the kind.
+            /// Returns the JSON schemas of the tables of all kinds, with the keys that all flows have.
+            pub(super) fn schemas(common: &Table) -> Vec<Value> {
+                vec![$({
+                    let mut keys = merged(&[common, &$settings::TABLE]);
+                    let of_tcp = if $settings::IS_OVER_TCP { tcp_keys(&Extensions::new()) } else { Vec::new() };
+                    for key in of_tcp {
+                        let reference = format!("#/properties/tcp/properties/{key}");
+                        keys[key] = json!({ "$ref": reference, "description": "As in [tcp]." });
+                    }
+                    keys["kind"] = json!({ "const": $settings::NAME, "description": $settings::TABLE.about() });
+                    // Without a kind it is a TCP flow.
+                    let is_default = $settings::NAME == TcpTransfer::NAME;
+                    let mut required = $settings::TABLE.required();
+                    required.extend((!is_default).then_some("kind"));
+                    object(&keys, &required)
+                }),+]
+            }
+
+            /// Writes the keys of the kind, and those of its connections.
             pub(super) fn write(&self, flow: &mut Value) {
                 match self {
                     $(Self::$name(settings) => settings.write(flow),)+
                     Self::Own(own) => own.write(flow),
+                }
+                if let Some(tcp) = self.tcp() {
+                    tcp.add_to(flow);
                 }
             }
 
@@ -146,6 +181,13 @@ kinds! {
     TcpOnOff(TcpOnOff),
     /// A viewer of adaptive video.
     Video(Video),
+}
+
+impl Traffic {
+    /// Reads a ping.
+    pub(super) fn ping(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
+        Ping::read(table, around).map(Self::Ping)
+    }
 }
 
 #[cfg(test)]

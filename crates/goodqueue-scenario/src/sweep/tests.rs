@@ -55,7 +55,7 @@ fn a_bad_value_is_shown_where_it_stands_in_the_sweep() {
     load.toml:3:1: [link] has no key `upp`
       3 | "link.upp" = ["1mbit"]
         | ^^^^^^^^^^
-      allowed: down, up, rtt, delay_tick, mtu, framing
+      allowed: down, up, rtt, mtu, framing, delay_tick
       help: did you mean `up`?
     "#);
     insta::assert_snapshot!(points("[sweep]\nseed = 3").unwrap_err(), @r#"

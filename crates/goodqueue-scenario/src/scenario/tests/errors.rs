@@ -8,14 +8,14 @@ fn a_misspelt_key_is_shown_in_the_file_with_the_nearest() {
     load.toml:2:1: the scenario has no key `durration`
       2 | durration = "60s"
         | ^^^^^^^^^
-      allowed: name, title, question, expect, source, duration, warmup, seed, seeds, qdiscs, line, link, hops, wifi, tcp, flows, sweep, output
+      allowed: name, title, question, expect, source, duration, warmup, seed, seeds, qdiscs, line, link, hops, wifi, tcp, flows, output, sweep
       help: did you mean `duration`?
     "#);
     insta::assert_snapshot!(message("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"ping\"\n  intervall = \"1s\"\n"), @r#"
     load.toml:4:3: `flows.0` has no key `intervall`
       4 |   intervall = "1s"
         |   ^^^^^^^^^
-      allowed: kind, label, direction, count, start, start_jitter, together, stop, rtt, rtt_step, access, access_rate, dscp, client, server, enters, interval, packet, l4s
+      allowed: kind, direction, count, start, start_jitter, together, stop, rtt, rtt_step, client, server, label, enters, access, access_rate, dscp, interval, packet, l4s
       help: did you mean `interval`?
     "#);
 }

@@ -137,7 +137,7 @@ fn a_bad_option_is_shown_with_its_name() {
     ");
     insta::assert_snapshot!(with(Overrides { set: vec!["link.upp=1mbit".into()], ..Overrides::default() }), @r"
     --set: [link] has no key `upp`
-      allowed: down, up, rtt, delay_tick, mtu, framing
+      allowed: down, up, rtt, mtu, framing, delay_tick
       help: did you mean `up`?
     ");
     insta::assert_snapshot!(with(Overrides { rate: Some("1mbit".into()), trace_down: Some("x".into()), ..Overrides::default() }), @r"

@@ -1,7 +1,7 @@
 //! `kind = "capture"`: datagrams of the lengths, and in the times, of recorded packets.
 
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use goodqueue::random::mix_64;
@@ -9,30 +9,80 @@ use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::CaptureSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tc::units::show_number;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::kind::{Kind, Surroundings};
 use super::packet::MIN_PACKET;
-use crate::scenario::document::Origin;
+use crate::capture::PacketCapture;
+use crate::scenario::form::{Form, Maybe, Own};
+use crate::scenario::keys::keys;
+use crate::scenario::plain::{FILE, Flag, TEXT, number};
 use crate::scenario::reader::Reader;
 
-/// Datagrams as recorded.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Capture {
-    /// The file that they were read from.
-    pub file: PathBuf,
-    /// Only packets from this address; `None`: all.
-    pub from: Option<IpAddr>,
-    /// So many times as fast as recorded.
-    pub speed: f64,
-    /// Period after which the recording starts again; `None`: the flow ends with the recording.
-    pub period: Option<Duration>,
-    /// Time since the first, at this speed, and bytes of each IP packet.
-    pub packets: Arc<[(Duration, u32)]>,
-    /// Packets are ECN-capable.
-    pub ecn: bool,
+keys! {
+    /// Datagrams with the lengths and times of recorded IP packets.
+    pub struct Capture(table, around: &Surroundings<'_>) {
+        /// File in the formats pcap or pcapng, a path relative to the scenario file. Required.
+        file: PathBuf = "call.pcapng", FILE => or({
+            let message = Diagnostic::new("a flow of kind capture needs a file");
+            return Err(table.error("file", message.allowed("the path of a pcap or pcapng file")));
+        });
+        /// Use only packets from this address. Default: all packets.
+        from: Option<IpAddr> = "192.0.2.1", Maybe(ADDRESS) => none;
+        /// Speed relative to the recording.
+        speed: f64 = 1.0, number("{} times the recorded speed is not possible", MIN_SPEED..=MAX_SPEED);
+        /// Start again at the end of the recording.
+        repeat: bool = false, Flag;
+        /// Send packets as ECN-capable.
+        ecn: bool = false, Flag;
+    }
+    with {
+        /// Period after which the recording starts again; `None`: the flow ends with the recording.
+        period: Option<Duration>;
+        /// Time since the first, at this speed, and bytes of each IP packet.
+        packets: Arc<[(Duration, u32)]>;
+    }
+    then {
+        let recorded = table.document().files().capture(&file, from)?;
+        check_packets(table, &recorded, around.link.mtu)?;
+        let scaled = |time: Duration| Duration::from_nanos(scale(time.as_nanos(), speed));
+        let period = match (repeat, recorded.period()) {
+            (false, _) => None,
+            (true, Some(period)) => Some(scaled(period).max(Duration::from_micros(1))),
+            (true, None) => {
+                let message = Diagnostic::new("all of the recording is in one instant, so it has no length");
+                return Err(table.error("repeat", message.help("leave `repeat` out")));
+            }
+        };
+        let packets = table.document().files().packets_at((&file, from, speed), || {
+            recorded.packets().iter().map(|packet| (scaled(packet.0), packet.1.max(MIN_PACKET))).collect()
+        });
+    }
 }
+
+/// Refuses packets that the link cannot carry.
+fn check_packets(table: &Reader<'_>, recorded: &PacketCapture, mtu: u32) -> Result<(), Diagnostic> {
+    let mut numbered = (1u64..).zip(recorded.packets());
+    let Some((number, (_, bytes))) = numbered.find(|(_, packet)| packet.1 > mtu) else { return Ok(()) };
+    let message = Diagnostic::new(format!(
+        "IP packet {number} of the recording has {bytes} bytes, more than the MTU of {mtu}"
+    ));
+    Err(table.error("file", message.help("record with offloads off, or raise `link.mtu`")))
+}
+
+/// An address of a host.
+const ADDRESS: Own<IpAddr> = Own {
+    read: |table, key, node| {
+        let given = TEXT.read(table, key, node)?;
+        given.parse().map_err(|_| {
+            let message = Diagnostic::new(format!("`{given}` is not an address"));
+            table.error(key, message.allowed("such as 192.0.2.1 or 2001:db8::1"))
+        })
+    },
+    write: |address| json!(address.to_string()),
+    schema: || json!({ "type": "string" }),
+    quantity: None,
+};
 
 impl Capture {
     /// Equal packets have equal sums: the file may change between two runs.
@@ -46,65 +96,7 @@ impl Capture {
 
 impl Kind for Capture {
     const NAME: &'static str = "capture";
-    const KEYS: &'static [&'static str] = &["file", "from", "speed", "repeat", "ecn"];
     const IS_ONE_WAY: bool = true;
-
-    fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
-        let (Some(given), Some(node)) = (table.text("file")?, table.node("file")) else {
-            let message = Diagnostic::new("a flow of kind capture needs a file");
-            return Err(table.error("file", message.allowed("the path of a pcap or pcapng file")));
-        };
-        let file = match node.origin {
-            Origin::File(_) => table.document().folder().join(given),
-            _ => Path::new(given).to_owned(),
-        };
-        let from = match table.text("from")? {
-            None => None,
-            Some(text) => Some(text.parse().map_err(|_| {
-                let message = Diagnostic::new(format!("`{text}` is not an address"));
-                table.error("from", message.allowed("such as 192.0.2.1 or 2001:db8::1"))
-            })?),
-        };
-        let speed = table.number("speed")?.unwrap_or(1.0);
-        if !(MIN_SPEED..=MAX_SPEED).contains(&speed) {
-            let message =
-                Diagnostic::new(format!("{} times the recorded speed is not possible", show_number(speed)));
-            return Err(table.error("speed", message.allowed(format!("{MIN_SPEED} to {MAX_SPEED}"))));
-        }
-        let recorded = table.document().files().capture(&file, from)?;
-        let mtu = around.link.mtu;
-        if let Some((number, packet)) = (1..).zip(recorded.packets()).find(|(_, packet)| packet.1 > mtu) {
-            let number: u64 = number;
-            let message = Diagnostic::new(format!(
-                "IP packet {number} of the recording has {} bytes, more than the MTU of {mtu}",
-                packet.1
-            ));
-            return Err(table.error("file", message.help("record with offloads off, or raise `link.mtu`")));
-        }
-        let scaled = |time: Duration| Duration::from_nanos(scale(time.as_nanos(), speed));
-        let period = match (table.flag("repeat", false)?, recorded.period()) {
-            (false, _) => None,
-            (true, Some(period)) => Some(scaled(period).max(Duration::from_micros(1))),
-            (true, None) => {
-                let message = Diagnostic::new("all of the recording is in one instant, so it has no length");
-                return Err(table.error("repeat", message.help("leave `repeat` out")));
-            }
-        };
-        let packets = table.document().files().packets_at((&file, from, speed), || {
-            recorded.packets().iter().map(|packet| (scaled(packet.0), packet.1.max(MIN_PACKET))).collect()
-        });
-        Ok(Self { file, from, speed, period, packets, ecn: table.flag("ecn", false)? })
-    }
-
-    fn write(&self, flow: &mut Value) {
-        flow["file"] = json!(self.file.to_string_lossy());
-        if let Some(from) = self.from {
-            flow["from"] = json!(from.to_string());
-        }
-        flow["speed"] = json!(self.speed);
-        flow["repeat"] = json!(self.period.is_some());
-        flow["ecn"] = json!(self.ecn);
-    }
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { period, ecn, .. } = self;

@@ -4,39 +4,31 @@ use goodqueue::{Direction, Rate};
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::CbrSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
-use serde_json::{Value, json};
 
 use super::kind::{Kind, Surroundings};
-use super::packet::{read_paced_rate, read_packet};
-use crate::scenario::reader::Reader;
+use super::packet::{check_pace, check_packet};
+use crate::scenario::keys::keys;
+use crate::scenario::plain::{Flag, SIZE, SPEED};
 
-/// Datagrams at a constant bit rate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cbr {
-    /// Rate of IP bytes.
-    pub rate: Rate,
-    /// IP bytes of a packet.
-    pub packet: u32,
-    /// Packets are ECN-capable.
-    pub ecn: bool,
+keys! {
+    /// Datagrams at a constant bit rate.
+    pub struct Cbr(table, around: &Surroundings<'_>) {
+        /// Rate of IP bytes.
+        rate: Rate = "64kbit", SPEED => required("a flow of kind cbr needs a rate");
+        /// IP bytes of a packet. Default: the MTU.
+        packet: u32 = 1500, SIZE => or(around.link.mtu);
+        /// Send packets as ECN-capable.
+        ecn: bool = false, Flag;
+    }
+    then {
+        check_packet(table, packet, around)?;
+        check_pace(table, rate, packet)?;
+    }
 }
 
 impl Kind for Cbr {
     const NAME: &'static str = "cbr";
-    const KEYS: &'static [&'static str] = &["rate", "packet", "ecn"];
     const IS_ONE_WAY: bool = true;
-
-    fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
-        let packet = read_packet(table, around.link.mtu, around)?;
-        let rate = read_paced_rate(table, Self::NAME, packet)?;
-        Ok(Self { rate, packet, ecn: table.flag("ecn", false)? })
-    }
-
-    fn write(&self, flow: &mut Value) {
-        flow["rate"] = json!(self.rate.to_string());
-        flow["packet"] = json!(self.packet);
-        flow["ecn"] = json!(self.ecn);
-    }
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { rate, packet: bytes, ecn } = self;

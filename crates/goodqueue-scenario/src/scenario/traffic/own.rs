@@ -7,6 +7,8 @@ use goodqueue_sim::traffic::KnownSource;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::json;
 
+use crate::scenario::form::Form as _;
+use crate::scenario::plain::{Flag, NUMBER, SIZE, SPEED, TIME, Whole, whole};
 use crate::scenario::reader::Reader;
 
 /// Traffic of a source of another crate.
@@ -72,16 +74,16 @@ fn read_value(table: &Reader<'_>, parameter: &Parameter) -> Result<Option<Value>
     if table.node(name).is_none() {
         return Ok(None);
     }
-    let integer = || table.integer(name, 0, 0, u64::MAX);
+    let integer = || WHOLE.given(table, name);
     let value = match parameter.unit {
-        Unit::Time | Unit::Seconds => table.time(name)?.map(Value::Time),
-        Unit::Rate => table.rate(name)?.map(Value::Rate),
-        Unit::Bytes => table.size(name)?.map(Value::Bytes),
-        Unit::Probability => table.number(name)?.map(Value::Probability),
-        Unit::Flag { .. } => Some(Value::Flag(table.flag(name, false)?)),
+        Unit::Time | Unit::Seconds => TIME.given(table, name)?.map(Value::Time),
+        Unit::Rate => SPEED.given(table, name)?.map(Value::Rate),
+        Unit::Bytes => SIZE.given(table, name)?.map(Value::Bytes),
+        Unit::Probability => NUMBER.given(table, name)?.map(Value::Probability),
+        Unit::Flag { .. } => Flag.given(table, name)?.map(Value::Flag),
         Unit::Choice(words) => Some(Value::Choice(table.choice(name, "", words)?)),
-        Unit::Packets => Some(Value::Packets(integer()?)),
-        Unit::Integer => Some(Value::Integer(integer()?)),
+        Unit::Packets => integer()?.map(Value::Packets),
+        Unit::Integer => integer()?.map(Value::Integer),
         Unit::Signed | Unit::Class | Unit::Table(_) | Unit::Priomap => {
             let message = Diagnostic::new("a flow has no values of this sort");
             return Err(table.error(name, message.help(format!("leave `{name}` out"))));
@@ -95,3 +97,5 @@ fn read_value(table: &Reader<'_>, parameter: &Parameter) -> Result<Option<Value>
         value => Ok(value),
     }
 }
+
+const WHOLE: Whole = whole(0..=u64::MAX);

@@ -5,54 +5,37 @@ use goodqueue::Direction;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::PackMimeSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
-use serde_json::{Value, json};
 
 use super::kind::{Kind, Surroundings};
-use crate::scenario::reader::Reader;
+use crate::scenario::keys::keys;
+use crate::scenario::plain::{Flag, Number, number, whole};
 use crate::scenario::tcp::Tcp;
 
-/// Web connections as PackMime-HTTP draws them.
-#[derive(Clone, PartialEq, Debug)]
-pub struct PackMime {
-    /// How the ends of the connections behave.
-    pub tcp: Tcp,
-    /// New connections per second in the mean.
-    pub connections: f64,
-    /// HTTP/1.1: connections may carry several requests.
-    pub persistent: bool,
-    /// Connections open at a time, at most.
-    pub max_open: u32,
+keys! {
+    /// Over TCP: the web connections of many users, PackMime-HTTP model. `direction` is that of the
+    /// answers: "down" has the users behind the line, "up" has the servers behind the line.
+    pub struct PackMime(table, around: &Surroundings<'_>) {
+        /// Mean number of new connections per second. Required.
+        connections: f64 = 20, CONNECTIONS => or({
+            let message = Diagnostic::new("a flow of kind packmime needs a rate of connections");
+            return Err(table.error("connections", message.allowed(CONNECTIONS.allowed())));
+        });
+        /// Allow several requests on a connection (HTTP/1.1).
+        persistent: bool = true, Flag;
+        /// Largest number of open connections; further users get no answer.
+        // 5 kB each: a load far above the link's capacity stays at 50 MB.
+        max_open: u32 = 10000, whole(1..=100_000);
+    }
+    with {
+        /// How the ends of the connections behave.
+        tcp: Tcp;
+    }
+    then { let tcp = around.read_tcp(table)?; }
 }
 
 impl Kind for PackMime {
     const NAME: &'static str = "packmime";
-    const KEYS: &'static [&'static str] = &["connections", "persistent", "max_open"];
     const IS_OVER_TCP: bool = true;
-
-    fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
-        let allowed = format!("connections per second, {LEAST_RATE} to {MAX_RATE}");
-        let Some(connections) = table.number("connections")? else {
-            let message = Diagnostic::new("a flow of kind packmime needs a rate of connections");
-            return Err(table.error("connections", message.allowed(allowed)));
-        };
-        if !(LEAST_RATE..=MAX_RATE).contains(&connections) {
-            let message = Diagnostic::new(format!("{connections} connections per second are not possible"));
-            return Err(table.error("connections", message.allowed(allowed)));
-        }
-        Ok(Self {
-            connections,
-            persistent: table.flag("persistent", true)?,
-            max_open: table.small("max_open", DEFAULT_MAX_OPEN, 1, 100_000)?,
-            tcp: around.read_tcp(table)?,
-        })
-    }
-
-    fn write(&self, flow: &mut Value) {
-        flow["connections"] = json!(self.connections);
-        flow["persistent"] = json!(self.persistent);
-        flow["max_open"] = json!(self.max_open);
-        self.tcp.write(flow);
-    }
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
@@ -73,7 +56,5 @@ impl Kind for PackMime {
 
 /// The parameters of the model are functions of the rate, fitted from 1 to some hundred connections
 /// per second (Cao et al. 2004). At higher rates they approach a Poisson process.
-const LEAST_RATE: f64 = 0.01;
-const MAX_RATE: f64 = 100_000.0;
-/// 5 kB each: a load far above the link's capacity stays at 50 MB.
-const DEFAULT_MAX_OPEN: u32 = 10_000;
+const CONNECTIONS: Number =
+    number("{} connections per second are not possible", 0.01..=100_000.0).of("connections per second, ");

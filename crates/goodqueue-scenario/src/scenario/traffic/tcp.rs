@@ -4,57 +4,54 @@ use goodqueue::Direction;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::TcpSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
-use serde_json::{Value, json};
 
-use super::kind::{Kind, Surroundings, read_count};
+use super::kind::{COUNT, Kind, Surroundings};
+use crate::scenario::form::{Form, Maybe, Unless};
+use crate::scenario::keys::keys;
+use crate::scenario::plain::{Flag, SIZE};
 use crate::scenario::reader::Reader;
 use crate::scenario::tcp::Tcp;
 
-/// A TCP transfer.
-#[derive(Clone, PartialEq, Debug)]
-pub struct TcpTransfer {
-    /// How its ends behave.
-    pub tcp: Tcp,
-    /// Bytes to transfer; `None`: without end.
-    pub size: Option<u64>,
-    /// The first queue is on the sender's own host, which tells TCP about drops.
-    pub local_congestion: bool,
-}
-
-impl Kind for TcpTransfer {
-    const NAME: &'static str = "tcp";
-    const KEYS: &'static [&'static str] = &["size", "total", "local_congestion"];
-    const IS_OVER_TCP: bool = true;
-
-    fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
-        let (size, total) = (table.size("size")?, table.size("total")?);
-        for (key, given) in [("size", size), ("total", total)] {
-            if given == Some(0) {
-                let message = Diagnostic::new("a transfer of 0 bytes is not possible");
-                return Err(table.error(key, message.help(format!("leave `{key}` out for one without end"))));
-            }
-        }
+keys! {
+    /// A connection with data in one direction.
+    pub struct TcpTransfer(table, around: &Surroundings<'_>) {
+        /// Bytes to transfer. Default: unlimited.
+        size: Option<u64> = "360kb", Maybe(SIZE) => none;
+        /// The first queue is on the sender's host, which tells TCP at once about drops (Linux).
+        local_congestion: bool = false, Unless(false, Flag);
+    }
+    also {
+        /// Instead of `size`: bytes of all flows of the table together, in equal parts. Default: none.
+        total: Option<u64> = "360kb", Maybe(SIZE) => none;
+    }
+    with {
+        /// How its ends behave.
+        tcp: Tcp;
+    }
+    then {
+        check_size(table, "size", size)?;
+        check_size(table, "total", total)?;
         if size.is_some() && total.is_some() {
             let message = Diagnostic::new("the size of a flow is given already");
             return Err(table.error("total", message.help("give either `size` or `total`")));
         }
-        let size = match total {
-            Some(total) => Some(total.div_ceil(u64::from(read_count(table)?))),
-            None => size,
-        };
-        let local_congestion = table.flag("local_congestion", false)?;
-        Ok(Self { tcp: around.read_tcp(table)?, size, local_congestion })
+        let count: u64 = COUNT.given(table, "count")?.unwrap_or(1);
+        let size = total.map(|total| total.div_ceil(count)).or(size);
+        let tcp = around.read_tcp(table)?;
     }
+}
 
-    fn write(&self, flow: &mut Value) {
-        if let Some(size) = self.size {
-            flow["size"] = json!(size);
-        }
-        if self.local_congestion {
-            flow["local_congestion"] = json!(true);
-        }
-        self.tcp.write(flow);
+fn check_size(table: &Reader<'_>, key: &str, size: Option<u64>) -> Result<(), Diagnostic> {
+    if size != Some(0) {
+        return Ok(());
     }
+    let message = Diagnostic::new("a transfer of 0 bytes is not possible");
+    Err(table.error(key, message.help(format!("leave `{key}` out for one without end"))))
+}
+
+impl Kind for TcpTransfer {
+    const NAME: &'static str = "tcp";
+    const IS_OVER_TCP: bool = true;
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;

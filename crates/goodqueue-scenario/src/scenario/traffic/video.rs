@@ -5,68 +5,58 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::VideoSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::kind::{Kind, Surroundings};
-use super::transfers::read_request;
+use super::transfers::REQUEST;
 use crate::scenario::document::{Node, Raw};
+use crate::scenario::form::{Form, Own};
+use crate::scenario::keys::keys;
+use crate::scenario::plain::{TIME, time};
+use crate::scenario::quantity::Quantity;
 use crate::scenario::reader::{Reader, measured};
 use crate::scenario::tcp::Tcp;
 
-/// A viewer.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Video {
-    /// How the ends of the connection behave.
-    pub tcp: Tcp,
-    /// Bit rates, ascending.
-    pub ladder: Vec<Rate>,
-    /// Duration of a segment.
-    pub segment: Duration,
-    /// So much of the film is fetched ahead at most.
-    pub buffer: Duration,
-    /// So much before it is shown.
-    pub ready: Duration,
-    /// Bytes of a request.
-    pub request: u64,
+keys! {
+    /// Over TCP: adaptive video on one connection. Each segment has the bit rate that the last five
+    /// segments allow. The flow is silent while the buffer is full. `direction` is as for packmime.
+    pub struct Video(table, around: &Surroundings<'_>) {
+        /// Bit rates, ascending (those of Pensieve, 240p to 1440p: Mao, Netravali & Alizadeh,
+        /// SIGCOMM 2017).
+        ladder: Vec<Rate> = ["300kbit", "750kbit", "1200kbit", "1850kbit", "2850kbit", "4300kbit"], LADDER;
+        /// Duration of a segment.
+        segment: Duration = "2s", time("segments of {} are not possible", Duration::from_nanos(1)..=LONGEST);
+        /// Length of the video that may be fetched ahead (dash.js, `bufferTimeAtTopQuality`). Default:
+        /// 30s, or `ready` and a segment if that is longer.
+        buffer: Duration = "30s", TIME => or(DEFAULT_BUFFER.max(ready_of(table, segment)? + segment));
+        /// Length in the buffer before the video starts, also after a stall. Default: two segments.
+        ready: Duration = "4s", TIME => from(ready_of(table, segment)?);
+        /// Bytes of a request.
+        request: u64 = 300, REQUEST;
+    }
+    with {
+        /// How the ends of the connection behave.
+        tcp: Tcp;
+    }
+    then {
+        let least = ready + segment;
+        if buffer < least || buffer > LONGEST {
+            let message = Diagnostic::new(format!("a buffer of {buffer} is not possible"));
+            let allowed = format!("{least} (`ready` and a segment) to {LONGEST}");
+            return Err(table.error("buffer", message.allowed(allowed)));
+        }
+        let tcp = around.read_tcp(table)?;
+    }
+}
+
+/// `ready`: by default two segments.
+fn ready_of(table: &Reader<'_>, segment: Duration) -> Result<Duration, Diagnostic> {
+    Ok(TIME.given(table, "ready")?.unwrap_or(segment.saturating_mul(2)))
 }
 
 impl Kind for Video {
     const NAME: &'static str = "video";
-    const KEYS: &'static [&'static str] = &["ladder", "segment", "buffer", "ready", "request"];
     const IS_OVER_TCP: bool = true;
-
-    fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
-        let segment = table.time("segment")?.unwrap_or(DEFAULT_SEGMENT);
-        if segment.is_zero() || segment > LONGEST {
-            let message = Diagnostic::new(format!("segments of {segment} are not possible"));
-            return Err(table.error("segment", message.allowed(format!("above 0s, at most {LONGEST}"))));
-        }
-        let ready = table.time("ready")?.unwrap_or(segment.saturating_mul(DEFAULT_READY));
-        let buffer = table.time("buffer")?.unwrap_or(DEFAULT_BUFFER.max(ready + segment));
-        if buffer < ready + segment || buffer > LONGEST {
-            let message = Diagnostic::new(format!("a buffer of {buffer} is not possible"));
-            let least = ready + segment;
-            let allowed = format!("{least} (`ready` and a segment) to {LONGEST}");
-            return Err(table.error("buffer", message.allowed(allowed)));
-        }
-        Ok(Self {
-            ladder: read_ladder(table)?,
-            segment,
-            buffer,
-            ready,
-            request: read_request(table)?,
-            tcp: around.read_tcp(table)?,
-        })
-    }
-
-    fn write(&self, flow: &mut Value) {
-        flow["ladder"] = self.ladder.iter().map(ToString::to_string).collect();
-        flow["segment"] = json!(self.segment.to_string());
-        flow["buffer"] = json!(self.buffer.to_string());
-        flow["ready"] = json!(self.ready.to_string());
-        flow["request"] = json!(self.request);
-        self.tcp.write(flow);
-    }
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
@@ -87,13 +77,18 @@ impl Kind for Video {
     }
 }
 
-fn read_ladder(table: &Reader<'_>) -> Result<Vec<Rate>, Diagnostic> {
-    let Some(node) = table.node("ladder") else {
-        return Ok(DEFAULT_LADDER.iter().map(|kbit| Rate::from_bps(kbit * 1000)).collect());
-    };
+/// The bit rates in which a video exists.
+const LADDER: Own<Vec<Rate>> = Own {
+    read: read_ladder,
+    write: |ladder| ladder.iter().map(ToString::to_string).collect(),
+    schema: || json!({ "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": MOST_STEPS }),
+    quantity: Some(Quantity::Rate),
+};
+
+fn read_ladder(table: &Reader<'_>, key: &str, node: &Node) -> Result<Vec<Rate>, Diagnostic> {
     let wrong = |what: String| {
         let allowed = "a list of bit rates, each above the one before, such as [\"300kbit\", \"1mbit\"]";
-        table.error("ladder", Diagnostic::new(what).allowed(allowed))
+        table.error(key, Diagnostic::new(what).allowed(allowed))
     };
     let Raw::List(items) = &node.raw else { return Err(wrong("this is not a list".to_owned())) };
     if items.is_empty() || items.len() > MOST_STEPS {
@@ -101,8 +96,8 @@ fn read_ladder(table: &Reader<'_>) -> Result<Vec<Rate>, Diagnostic> {
     }
     let mut ladder: Vec<Rate> = Vec::with_capacity(items.len());
     for node in items {
-        let rate = read_step(table, node)
-            .map_err(|error| error.unwrap_or_else(|| wrong(format!("{} is not possible", node.sort()))))?;
+        let text = measured(node).ok_or_else(|| wrong(format!("{} is not possible", node.sort())))?;
+        let rate = units::rate(&text).map_err(|error| table.document().at(error, node))?;
         if rate.as_bps() == 0 || ladder.last().is_some_and(|before| rate <= *before) {
             return Err(wrong(format!("a bit rate of {rate} is not possible here")));
         }
@@ -111,18 +106,6 @@ fn read_ladder(table: &Reader<'_>) -> Result<Vec<Rate>, Diagnostic> {
     Ok(ladder)
 }
 
-/// A bit rate with its unit; the error is `None` if it is no text.
-fn read_step(table: &Reader<'_>, node: &Node) -> Result<Rate, Option<Diagnostic>> {
-    let text = measured(node).ok_or(None)?;
-    units::rate(&text).map_err(|error| Some(table.document().at(error, node)))
-}
-
-/// That of Pensieve (Mao, Netravali & Alizadeh, SIGCOMM 2017), in kbit/s: 240p to 1440p.
-const DEFAULT_LADDER: [u64; 6] = [300, 750, 1200, 1850, 2850, 4300];
-const DEFAULT_SEGMENT: Duration = Duration::from_secs(2);
-/// Segments.
-const DEFAULT_READY: u64 = 2;
-/// dash.js, `bufferTimeAtTopQuality`.
 const DEFAULT_BUFFER: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_secs(3600);
 const MOST_STEPS: usize = 100;

@@ -8,27 +8,42 @@ use goodqueue_tc::units;
 use serde_json::{Value, json};
 
 use super::kind::{Kind, Surroundings};
-use super::transfers::read_request;
+use super::transfers::REQUEST;
 use crate::scenario::document::{Node, Raw};
 use crate::scenario::files::Files;
+use crate::scenario::form::{Form, Own, Shape, object};
+use crate::scenario::keys::keys;
+use crate::scenario::plain::{SIZE, TIME, Whole, whole};
 use crate::scenario::reader::{Reader, measured};
 use crate::scenario::tcp::Tcp;
 
-/// A browser.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Web {
-    /// How the ends of the connections behave.
-    pub tcp: Tcp,
-    /// Page that the browser fetches.
-    pub page: Page,
-    /// The sizes of its objects, which the flows share.
-    pub objects: WebPage,
-    /// Connections side by side.
-    pub connections: u32,
-    /// Bytes of a request.
-    pub request: u64,
-    /// Time from the beginning of a fetch to the beginning of the next.
-    pub interval: Duration,
+keys! {
+    /// Over UDP and TCP: a browser that looks up a name, fetches a page, and repeats this. The
+    /// defaults are those of http-getter, the client of Høiland-Jørgensen et al. 2015. `direction` is
+    /// as for packmime.
+    pub struct Web(table, around: &Surroundings<'_>) {
+        /// Page that the browser fetches: "google" (56 kB in 3 requests), "huffpost" (3 MB in 110), {
+        /// objects = [20000, "18kb"] } with the page itself first, or { size = "3000kb", requests =
+        /// 110 }.
+        page: Page = "google", PAGE;
+        /// Number of parallel connections.
+        connections: u32 = 4, whole(1..=1000);
+        /// Bytes of a request.
+        request: u64 = 300, REQUEST;
+        /// Time between the starts of two fetches; a fetch that takes longer delays the next one.
+        interval: Duration = "1s", TIME;
+    }
+    with {
+        /// The sizes of the objects of the page, which the flows share.
+        objects: WebPage;
+        /// How the ends of the connections behave.
+        tcp: Tcp;
+    }
+    then {
+        let objects = page.objects(table.document().files());
+        let objects = objects.ok_or_else(|| Diagnostic::new("a web page has no objects"))?;
+        let tcp = around.read_tcp(table)?;
+    }
 }
 
 /// A web page.
@@ -50,21 +65,20 @@ pub enum Page {
 }
 
 impl Page {
-    fn read(table: &Reader<'_>) -> Result<Self, Diagnostic> {
-        let Some(node) = table.node("page") else { return Ok(Self::Google) };
+    fn read(table: &Reader<'_>, key: &str, node: &Node) -> Result<Self, Diagnostic> {
         match &node.raw {
             Raw::Text(name) => match name.as_str() {
                 "google" => Ok(Self::Google),
                 "huffpost" => Ok(Self::Huffpost),
                 _ => {
                     let message = Diagnostic::new(format!("there is no page `{}`", shortened(name)));
-                    Err(table.error("page", message.one_of(name, PAGES).help(FORMS)))
+                    Err(table.error(key, message.one_of(name, PAGES).help(FORMS)))
                 }
             },
             Raw::Table(_) => Self::read_table(&Reader::of(table.document(), node, "`page`")?),
             _ => {
                 let message = Diagnostic::new(format!("{} is not possible", node.sort()));
-                Err(table.error("page", message.allowed(FORMS)))
+                Err(table.error(key, message.allowed(FORMS)))
             }
         }
     }
@@ -75,8 +89,8 @@ impl Page {
             return read_objects(table).map(Self::Objects);
         }
         table.only(&["size", "requests"])?;
-        let requests = table.small("requests", 1, 1, MAX_OBJECTS)?;
-        let Some(size) = table.size("size")? else {
+        let requests = REQUESTS.given(table, "requests")?.unwrap_or(1);
+        let Some(size) = SIZE.given(table, "size")? else {
             let message = Diagnostic::new("neither `objects` nor `size` is given");
             return Err(table.error("size", message.allowed(FORMS)));
         };
@@ -137,29 +151,7 @@ impl Web {
 
 impl Kind for Web {
     const NAME: &'static str = "web";
-    const KEYS: &'static [&'static str] = &["page", "connections", "request", "interval"];
     const IS_OVER_TCP: bool = true;
-
-    fn read(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
-        let page = Page::read(table)?;
-        let objects = page.objects(table.document().files());
-        Ok(Self {
-            objects: objects.ok_or_else(|| Diagnostic::new("a web page has no objects"))?,
-            page,
-            connections: table.small("connections", DEFAULT_CONNECTIONS, 1, 1000)?,
-            request: read_request(table)?,
-            interval: table.time("interval")?.unwrap_or(DEFAULT_INTERVAL),
-            tcp: around.read_tcp(table)?,
-        })
-    }
-
-    fn write(&self, flow: &mut Value) {
-        flow["page"] = self.page.to_json();
-        flow["connections"] = json!(self.connections);
-        flow["request"] = json!(self.request);
-        flow["interval"] = json!(self.interval.to_string());
-        self.tcp.write(flow);
-    }
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
@@ -179,12 +171,32 @@ impl Kind for Web {
     }
 }
 
+/// A page by its name, by the sizes of its objects, or by its size.
+const PAGE: Own<Page> = Own {
+    read: Page::read,
+    write: Page::to_json,
+    schema: || {
+        let size = |about: &str| json!({ "type": ["integer", "string"], "description": about });
+        let sizes = size("Bytes of an object.");
+        let objects = json!({
+            "type": "array", "items": sizes, "minItems": 1, "maxItems": MAX_OBJECTS,
+            "description": "Sizes of the objects, the page itself first.",
+        });
+        let mut requests = Shape::<u32>::schema(&REQUESTS);
+        requests["description"] = json!("Number of requests.");
+        json!({ "anyOf": [
+            { "enum": PAGES },
+            object(&json!({ "objects": objects }), &["objects"]),
+            object(&json!({ "size": size("Bytes of all objects."), "requests": requests }), &["size"]),
+        ] })
+    },
+    quantity: None,
+};
+
 const PAGES: &[&str] = &["google", "huffpost"];
 const FORMS: &str =
     "\"google\", \"huffpost\", { objects = [20000, \"18kb\"] } or { size = \"3000kb\", requests = 110 }";
-/// Those of http-getter, the client of Høiland-Jørgensen et al. 2015.
-const DEFAULT_CONNECTIONS: u32 = 4;
-const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_OBJECTS: u32 = 100_000;
+const REQUESTS: Whole = whole(1..=MAX_OBJECTS as u64);
 /// As many as a divided page may have in all.
 const MAX_OBJECT: u64 = 1 << 50;

@@ -13,6 +13,7 @@ pub mod choice;
 pub mod claim;
 pub mod elsewhere;
 pub mod emodel;
+mod estimate;
 pub mod export;
 pub mod extensions;
 pub mod files;

@@ -15,7 +15,8 @@ mod wifi;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::statistics::{Estimate, Summary, median_apart, student_t};
+pub use crate::estimate::{Estimate, median_apart, student_t};
+pub use crate::statistics::Summary;
 pub use flow::{FlowLosses, FlowPackets, FlowResult, GroupResult, Transfers};
 pub use link::{HopResult, LinkResult, MeanMax, Packets, PerDirection, SpikeResult};
 pub use probes::{LossPattern, Probes, VideoResult, VoipResult, WebProbe};

@@ -68,6 +68,17 @@ impl Session {
     }
 }
 
+impl Outline {
+    /// Returns the session with all runs, with these time series.
+    ///
+    /// # Errors
+    /// A point that does not resolve, a setting that the simulator refuses, an option of the
+    /// command line that changes no run, or results that would take more than a gigabyte.
+    pub fn session(self, steps: Steps) -> Result<Session, Diagnostic> {
+        self.runs(steps).map(Session::of)
+    }
+}
+
 impl<R: Runs> Session<R> {
     /// The session that makes all of `runs`.
     #[must_use]

@@ -1,13 +1,9 @@
 //! Distributions, indices and units as floating-point numbers.
 
-mod estimate;
-
 use goodqueue::Duration;
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-pub use estimate::{Estimate, median_apart, student_t};
 
 /// A distribution. All values are `null` without a sample.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use self::pairs::Group;
+use crate::estimate::{Estimate, median_apart};
 use crate::metrics;
 use crate::results::{Aggregate, Results, Run};
-use crate::statistics::{Estimate, median_apart};
 
 /// Returns the results of the runs of a scenario, with the means over their seeds.
 #[must_use]

@@ -7,7 +7,7 @@
 //! | swept keys | one column for each, in SI units where all values have one |
 //! | `seed` | seed of the run |
 //! | `t_s` | simulated time of the beginning of the step, or of the ping's request |
-//! | `series` | a name from the catalogue of time series ([`crate::metrics::series`]) |
+//! | `series` | a name from the catalogue of time series ([`crate::results::time_series`]) |
 //! | `direction` | `down` or `up`; empty for a ping |
 //! | `flow` | number of the flow; only for its goodput |
 //! | `value` | empty if no packet left in the step, or if the ping was lost |

@@ -6,8 +6,9 @@ use goodqueue_tc::units;
 use super::catalogue::described;
 use super::columns::{by_key, check_key, keys, placeholders};
 use super::{Metric, values};
+use crate::estimate::Estimate;
 use crate::results::Run;
-use crate::statistics::{Estimate, float, seconds};
+use crate::statistics::{float, seconds};
 
 /// A condition on one metric.
 #[derive(Clone, PartialEq, Debug)]

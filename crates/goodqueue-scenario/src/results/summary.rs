@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::link::PerDirection;
 use super::time_series::{QUEUES, TimeSeries};
-use crate::statistics::Estimate;
+use crate::estimate::Estimate;
 
 /// The metrics of one discipline at one point of the sweep, over all seeds.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]

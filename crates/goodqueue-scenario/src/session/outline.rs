@@ -2,7 +2,6 @@
 
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::Session;
 use crate::run::ScenarioRuns;
 use crate::run::series::Steps;
 use crate::scenario::{Document, Names, Scenario};
@@ -39,12 +38,11 @@ impl Outline {
         &self.sweep
     }
 
-    /// Returns the session with all runs, with these time series.
+    /// Returns all runs, with these time series.
     ///
     /// # Errors
-    /// A point that does not resolve, a setting that the simulator refuses, an option of the
-    /// command line that changes no run, or results that would take more than a gigabyte.
-    pub fn session(self, steps: Steps) -> Result<Session, Diagnostic> {
-        ScenarioRuns::with(self.sweep, steps).map(Session::of)
+    /// As [`ScenarioRuns::with`].
+    pub fn runs(self, steps: Steps) -> Result<ScenarioRuns<'static>, Diagnostic> {
+        ScenarioRuns::with(self.sweep, steps)
     }
 }

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::estimate::Estimate;
 use crate::metrics;
 use crate::results::{Difference, Run};
-use crate::statistics::Estimate;
 
 /// The metrics of one discipline at one point of a sweep, by key and seed.
 pub(super) struct Group<'r> {

@@ -326,6 +326,7 @@ impl CobaltVars {
 }
 
 /// 1/sqrt of 0 (taken as 1) to 15, rounded to fractions of 2^32.
+#[expect(clippy::cast_possible_truncation, reason = "1/sqrt of 2 and more is below 2^32")]
 const ROOTS: [u32; 16] = {
     let mut roots = [u32::MAX; 16];
     let mut count = 2;

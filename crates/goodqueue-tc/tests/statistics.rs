@@ -172,7 +172,8 @@ fn ours(recording: Recording) -> Option<Vec<Value>> {
     let rate = header.rate().expect("a rate");
     let text = header.commands().join("\n");
     let link = Link { rate, ..Link::default() };
-    let config = tc::parse_as(&text, &link, Some("linux")).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let variant = Some(header.variant());
+    let config = tc::parse_as(&text, &link, variant).unwrap_or_else(|error| panic!("{text}: {error}"));
     let rows: Vec<Row> = recording.collect::<Result<_, _>>().expect("readable");
     if rows.iter().any(|row| matches!(row, Row::Change { .. })) {
         return None;

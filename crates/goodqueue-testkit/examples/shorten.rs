@@ -3,7 +3,7 @@
 //! `cargo run -p goodqueue-testkit --example shorten FOLDER FILE...`. The header's `schedule` is the
 //! name of the arrivals. A recording with the rows of an earlier one refers to it.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = arguments.next().ok_or("usage: shorten FOLDER FILE...")?;
     let folder = Path::new(&folder);
     fs::create_dir_all(folder.join("arrivals"))?;
-    let (mut seen, mut schedules): (HashMap<String, String>, HashMap<String, Vec<Row>>) = Default::default();
+    let (mut seen, mut schedules): (BTreeMap<String, String>, BTreeMap<String, Vec<Row>>) =
+        Default::default();
     for file in arguments {
         let recording = Recording::open(Path::new(&file)).map_err(|error| error.to_string())?;
         let mut header = recording.header().clone();

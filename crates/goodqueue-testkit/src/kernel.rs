@@ -4,10 +4,11 @@
 //! what became of each packet, and the random numbers drawn. The kernel's clock at a row is the
 //! header's `t_start_ns` + t; the qdisc was made within the first milliseconds of that clock.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use goodqueue::random::{Recorded, Source};
-use goodqueue::{AnyConfig, AnyQdisc, Disciplines, Duration, Instant, Link, Qdisc, Rate};
+use goodqueue::{AnyConfig, AnyQdisc, Disciplines, DropReason, Duration, Instant, Link, Qdisc, Rate};
 use goodqueue_tc::recording::{self, Arrivals, Row};
 use goodqueue_tc::replay::{Arrival, Fate, SerialLink};
 
@@ -115,6 +116,19 @@ impl Recording {
         qdisc
     }
 
+    /// Compares the reasons of drops with those that the recording gives.
+    fn agree_on_reasons(&self, ours: &BTreeMap<u64, DropReason>) -> Result<(), String> {
+        for row in &self.rows {
+            if let Row::Drop { seq, reason: Some(reason), .. } = row
+                && let Some(why) = ours.get(seq)
+                && !why.linux_names().contains(&reason.as_str())
+            {
+                return Err(format!("packet {seq}: the kernel names {reason}, we name {}", why.name()));
+            }
+        }
+        Ok(())
+    }
+
     /// Feeds the arrivals to the discipline on an ideal serial link and compares each packet's
     /// fate, and after each periodic work of PIE or adaptive RED the two variables that `variables`
     /// brings up to date and gives. Returns the packets.
@@ -128,10 +142,16 @@ impl Recording {
         let mut qdisc = self.qdisc();
         let mut link = SerialLink::new(self.rate, self.origin).with_slack_of(&self.config);
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let mut reasons = BTreeMap::new();
         let (mut seen, mut packets) = (0, 0);
         let (mut arrivals, mut changes) = (self.arrivals.clone(), self.changes.iter());
         for row in &self.rows {
-            let mut report = |fate| ours.push(as_recorded(fate));
+            let mut report = |fate| {
+                if let Fate::Dropped { seq, why, .. } = fate {
+                    reasons.insert(seq, why);
+                }
+                ours.push(as_recorded(fate));
+            };
             if let Some(arrival) = arrivals.next(row) {
                 packets += 1;
                 link.arrive(&mut qdisc, arrival, &mut report);
@@ -165,6 +185,7 @@ impl Recording {
         }
         link.run_until(&mut qdisc, Instant::MAX, &mut |fate| ours.push(as_recorded(fate)));
         seen = agree(&ours, &theirs, seen, theirs.len())?;
+        self.agree_on_reasons(&reasons)?;
         match ours.get(seen) {
             Some(more) => Err(format!("the kernel's record ends; we have {more:?}")),
             None if !qdisc.is_empty() => Err("packets are left at the end".to_owned()),

@@ -39,8 +39,10 @@
 //! `linux`: a queue that exceeds `target` for the first time, or after an interval without packets,
 //! is signalled at its next packet. Linux overwrites the interval that it has just started. Its
 //! inverse square root starts at 0. Steps of an interval above 4.29 s are cut to 32 bits of
-//! nanoseconds. `linux61` and `paper`: the inverse square roots of 2, 3 and 6 are slightly too small,
-//! and BLUE draws a number also for a packet that CoDel signals. `paper`: the interval passes before the first signal.
+//! nanoseconds. `paper`: the interval passes before the first signal.
+//!
+//! `linux61` and `paper`: the inverse square roots of 2, 3 and 6 are slightly too small, and BLUE
+//! draws a number also for a packet that CoDel signals.
 //!
 //! # Cost
 //! Constant per packet, plus dropped packets, plus the steps by which the count decays. There are
@@ -324,6 +326,7 @@ impl CobaltVars {
 }
 
 /// 1/sqrt of 0 (taken as 1) to 15, rounded to fractions of 2^32.
+#[expect(clippy::cast_possible_truncation, reason = "1/sqrt of 2 and more is below 2^32")]
 const ROOTS: [u32; 16] = {
     let mut roots = [u32::MAX; 16];
     let mut count = 2;

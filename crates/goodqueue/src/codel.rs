@@ -40,9 +40,8 @@
 //! * `linux`: none known. The clock counts units of 1024 ns in 32 bits, so `interval` is at most
 //!   2199 s. Two drops are at least one unit apart. After 256 drops in one dequeue the next drop
 //!   is scheduled from the present time instead of the time at which the last one was due. The
-//!   square root improves by one Newton step per drop: the second
-//!   distance is 50 ms, where the law gives 70.7 ms. A packet that arrives with CE is not counted
-//!   as marked.
+//!   inverse square root improves by one Newton step per drop: the second distance is 50 ms, where
+//!   the law gives 70.7 ms. A packet that arrives with CE is not counted as marked.
 //! * `linux61`: as `linux`, without these two rules. `interval` must be at least 1024 ns, because
 //!   Linux 6.1 would drop without end.
 //! * `cacm2012`: a phase of dropping that starts within 16 intervals of the last one resumes at

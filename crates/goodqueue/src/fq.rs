@@ -283,9 +283,9 @@ impl<P: Packet + Flow> Fq<P> {
                 }
                 self.current = (self.current + 1) % BANDS;
                 let weight = self.config.weights.get(self.current).copied().map_or(1, i64::from);
-                let band = self.bands.get_mut(self.current)?;
-                band.credit = (band.credit + weight).min(weight);
-                if band.credit > 0 {
+                let next = self.bands.get_mut(self.current)?;
+                next.credit = (next.credit + weight).min(weight);
+                if next.credit > 0 {
                     break;
                 }
                 fruitless = 0;

@@ -8,7 +8,7 @@
 //! loses packets from its head.
 //!
 //! # Reference
-//! RFC 8290 (2018); Linux 6.1 `net/sched/sch_fq_codel.c`.
+//! RFC 8290 (2018); Linux 7.3 and 6.1 `net/sched/sch_fq_codel.c`.
 //!
 //! # State
 //! ```text

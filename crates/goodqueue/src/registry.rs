@@ -476,6 +476,13 @@ pub const PRESETS: &[Preset] = &[
         source: "Høiland-Jørgensen et al. 2015, \"The Good, the Bad and the WiFi\"",
     },
     Preset {
+        name: "cake_mq",
+        kind: "cake",
+        settings: &[("variant", Value::Choice("linux"))],
+        doc: "CAKE for a device with several transmit queues, of which one is used: it then decides as `cake`",
+        source: "Linux 7.3 sch_cake, cake_mq",
+    },
+    Preset {
         name: "hred",
         kind: "red",
         settings: &harsh_red(0.02),

@@ -16,17 +16,8 @@ fn every_recorded_packet_has_the_fate_that_the_kernel_gave_it() {
 fn every_packet_recorded_on_linux_7_3_has_the_fate_that_the_kernel_gave_it() {
     let paths = Recording::all_of_linux73().unwrap();
     assert_eq!(paths.len(), 93);
-    let is_open =
-        |path: &PathBuf| NOT_YET_EQUAL.iter().any(|name| path.ends_with(format!("{name}.jsonl.gz")));
-    let (open, done): (Vec<PathBuf>, Vec<PathBuf>) = paths.into_iter().partition(is_open);
-    assert_eq!(open.len(), NOT_YET_EQUAL.len());
-    let equal: Vec<PathBuf> = open.into_iter().filter(|path| compared(path).is_ok()).collect();
-    assert!(equal.is_empty(), "equal by now: {equal:?}");
-    compare_all(done);
+    compare_all(paths);
 }
-
-/// Recordings of Linux 7.3 that the disciplines do not reproduce yet.
-const NOT_YET_EQUAL: &[&str] = &["cake_mq_8mbit", "cake_mq_unlimited"];
 
 #[test]
 fn with_its_random_numbers_red_drops_what_ns_2_drops() {

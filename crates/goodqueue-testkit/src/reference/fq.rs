@@ -165,7 +165,7 @@ impl Fq {
             if which == 0 {
                 self.lists[flow.band][1].push(number);
             } else {
-                flow.idle_since = Some(now / MILLI | 1);
+                flow.idle_since = Some((now / MILLI) | 1);
             }
             return None;
         };

@@ -30,7 +30,7 @@ pub(super) fn updated(
 
 /// A gain of 1/256 per second, per nanosecond and as a fraction of 2^32, with 6 binary places.
 fn scaled(gain: u32) -> i64 {
-    ((u64::from(gain) * ONE >> 2) / 1_000_000_000).cast_signed()
+    (((u64::from(gain) * ONE) >> 2) / 1_000_000_000).cast_signed()
 }
 
 impl<P: Packet + Flow, R: Random> DualPi2<P, R> {

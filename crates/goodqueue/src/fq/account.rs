@@ -40,9 +40,9 @@ impl<P: Packet + Flow> Fq<P> {
         let who = "A full band drops the packet that arrives.";
         let both = (Quantity::Packets(held), limit(config.limit));
         account.limit(about, DropReason::BandLimit, both, (who, "tc-fq(8), limit"));
-        let who = "A full flow drops the packet that arrives.";
-        let both = (Quantity::Packets(own), limit(config.flow_limit));
-        account.limit(about, DropReason::FlowLimit, both, (who, "tc-fq(8), flow_limit"));
+        let of_flow = (Quantity::Packets(own), limit(config.flow_limit));
+        let rule = ("A full flow drops the packet that arrives.", "tc-fq(8), flow_limit");
+        account.limit(about, DropReason::FlowLimit, of_flow, rule);
         account
     }
 }

@@ -87,13 +87,16 @@ impl Default for List {
     }
 }
 
+/// A flow, a planned departure, and a running number of arrivals.
+type Early = (u32, Instant, u64);
+
 /// All flows and their packets.
 #[derive(Clone, Debug)]
 pub(super) struct Flows<P> {
     pool: Pool<Planned<P>>,
     /// Packets that were planned earlier than one of their flow that came before, by flow, plan and
     /// arrival.
-    early: BTreeMap<(u32, Instant, u64), Planned<P>>,
+    early: BTreeMap<Early, Planned<P>>,
     arrivals: u64,
     /// Number of each flow by its hash; [`NIL`]: no packet came yet.
     numbers: Vec<u32>,
@@ -184,7 +187,7 @@ impl<P: Packet> Flows<P> {
         }
     }
 
-    fn first_early(&self, number: u32) -> Option<(&(u32, Instant, u64), &Planned<P>)> {
+    fn first_early(&self, number: u32) -> Option<(&Early, &Planned<P>)> {
         self.early.range((number, Instant::ZERO, 0)..).next().filter(|(key, _)| key.0 == number)
     }
 

@@ -44,6 +44,28 @@ impl DropReason {
         Self::NotEct,
     ];
 
+    /// Returns the reasons of Linux 7.3 (`enum qdisc_drop_reason`, in lower case) that may stand for
+    /// this one; none if Linux has no such drop, or names no reason for it.
+    ///
+    /// Linux distinguishes less in some disciplines, and more in others. FIFOs, `choke`, `netem` and
+    /// full queues of classes have `generic` for every drop; memory and packets have one reason
+    /// (`overlimit`); `red` calls a drop above its maximum `overlimit`. On the other hand `cake`
+    /// calls a drop by BLUE `flood_protection`, which is [`Self::Congested`] here.
+    #[must_use]
+    pub const fn linux_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Congested => &["congested", "flood_protection", "overlimit", "generic"],
+            Self::Overlimit => &["overlimit", "generic"],
+            Self::Overmemory | Self::Oversize => &["overlimit"],
+            Self::FlowLimit => &["flow_limit"],
+            Self::Lost => &["generic"],
+            Self::BandLimit => &["band_limit"],
+            Self::Horizon => &["horizon_limit"],
+            Self::NotEct => &["l4s_step_non_ecn"],
+            Self::Purged | Self::Superseded => &[],
+        }
+    }
+
     /// Returns the name used in results.
     #[must_use]
     pub const fn name(self) -> &'static str {

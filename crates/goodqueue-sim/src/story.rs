@@ -87,9 +87,9 @@ pub fn story(config: &Config, which: Which, qdisc: [&str; 2]) -> Result<Story, N
     let mut again = Finder { which: Which::Number(visit.number), arrived: 0, found: None };
     let mut second = Run::new(config).map_err(NoStory::Run)?.witnessed(visit.direction, witness);
     second.go_to_end(|_| true, Some(&mut again)).map_err(NoStory::Run)?;
-    let witness = second.take_witness(visit.direction);
+    let seen = second.take_witness(visit.direction);
     let what = format!("{}, {}", towards(visit.direction), contents(&visit));
-    let told = witness.and_then(|seen| seen.story(visit.number, qdisc[visit.direction.index()], &what));
+    let told = seen.and_then(|seen| seen.story(visit.number, qdisc[visit.direction.index()], &what));
     told.ok_or(NoStory::TooFew(finder.arrived))
 }
 

@@ -280,9 +280,9 @@ impl SerialLink {
         Self { rate, origin, busy_until: Instant::ZERO, ask_at: None, slack: Duration::ZERO }
     }
 
-    /// Sets the slack of the discipline's timer to that of `config` (`timer_slack`). The kernel runs
-    /// a timer with slack late, or together with another timer that is due in the meantime. Here
-    /// that is the timer of an arrival.
+    /// Sets the slack of the discipline's timer to that of `config` (`timer_slack`). The kernel
+    /// runs a timer with slack late, or together with another timer that is due in the meantime.
+    /// Here that is the timer of an arrival.
     #[must_use]
     pub fn with_slack_of(self, config: &AnyConfig) -> Self {
         Self { slack: config.to_settings().time("timer_slack").unwrap_or_default(), ..self }

@@ -1,7 +1,8 @@
 //! `goodqueue schema`: the JSON schemas of scenario files, and of everything that `--json` writes.
 //!
-//! That of scenario files follows from the declarations of their keys. Most other schemas follow from the types that are written: their doc comments are the descriptions.
-//! Lists and live statistics have no types; their schemas are written here.
+//! That of scenario files follows from the declarations of their keys. Most other schemas follow
+//! from the types that are written: their doc comments are the descriptions. Lists and live
+//! statistics have no types; their schemas are written here.
 
 use clap::Args;
 use goodqueue_advise::Advice;

@@ -1,8 +1,8 @@
 //! Scenarios: one bottleneck, one traffic mix, several queue disciplines. This module reads them
 //! from TOML files and resolves them.
 //!
-//! [`page`] returns the page about the format with every key, as `goodqueue explain scenario` prints
-//! it. Each key is declared once, with `keys!` of the module `keys`.
+//! [`page`] returns the page about the format with every key, as `goodqueue explain scenario`
+//! prints it. Each key is declared once, with `keys!` of the module `keys`.
 //!
 //! # Limits of a scenario
 //!

@@ -23,8 +23,8 @@ pub trait Observer {
     fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate);
 
     /// Reports that a packet has arrived at a queue beside the bottleneck. Only a run that is
-    /// [observed everywhere](crate::Run::observed_everywhere) reports these queues. [`Visit::number`] counts the packets of
-    /// this place.
+    /// [observed everywhere](crate::Run::observed_everywhere) reports these queues.
+    /// [`Visit::number`] counts the packets of this place.
     fn arrived_at(&mut self, place: Place, visit: &Visit) {
         let _ = (place, visit);
     }

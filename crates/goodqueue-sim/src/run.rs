@@ -181,10 +181,10 @@ impl<'c> Run<'c> {
         self.simulation.run_along(&mut self.course, to, Some(&mut register))
     }
 
-    /// Runs to the end, and returns the outcome. `watch` sees what the run has counted, some hundred
-    /// times per run and at its end. The run ends early when `watch` returns false or the observer
-    /// wants no further reports; the outcome is then that of the time until there. At the end the
-    /// observer hears of the packets that are still queued.
+    /// Runs to the end, and returns the outcome. `watch` sees what the run has counted, some
+    /// hundred times per run and at its end. The run ends early when `watch` returns false or the
+    /// observer wants no further reports; the outcome is then that of the time until there. At the
+    /// end the observer hears of the packets that are still queued.
     ///
     /// # Errors
     /// The run holds more than [`MAX_PACKETS`](crate::MAX_PACKETS).

@@ -1,7 +1,7 @@
 //! Writes recordings in short form into a folder, and their arrivals into `arrivals` in it.
 //!
-//! `cargo run -p goodqueue-testkit --example shorten FOLDER FILE...`. The header's `schedule` is the
-//! name of the arrivals. A recording with the rows of an earlier one refers to it.
+//! `cargo run -p goodqueue-testkit --example shorten FOLDER FILE...`. The header's `schedule` is
+//! the name of the arrivals. A recording with the rows of an earlier one refers to it.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -51,16 +51,16 @@
 //! them evenly. The scheduler weights the two queues; the RFC's shifts time.
 //!
 //! `linux`: the controller uses the larger delay of the two queues, and the native mark is a step
-//! at `step_thresh`, also below two packets. Probabilities have 32 bits, and a draw signals if it is
-//! at most the probability, so that a probability of 0 signals once in 2^32 draws. A packet that is
-//! dropped costs no credit. The change of the probability is added modulo 2^32. A class chosen by
-//! the caller picks the queue, as `skb->priority` does: 1 is L, 2 is L without marks and drops.
+//! at `step_thresh`, also below two packets. Probabilities have 32 bits, and a draw signals if it
+//! is at most the probability, so that a probability of 0 signals once in 2^32 draws. A packet that
+//! is dropped costs no credit. The change of the probability is added modulo 2^32. A class chosen
+//! by the caller picks the queue, as `skb->priority` does: 1 is L, 2 is L without marks and drops.
 //! The timer runs at multiples of `tupdate`; in the kernel, at the time of the set-up plus
 //! multiples of it ([`DualPi2::update_next_at`]).
 //!
-//! Both: the coupled AQM signals nothing while less than two packets of the largest size are queued.
-//! tc writes `alpha` and `beta` as decimal numbers of 1/s; a number without a decimal point is in
-//! 256ths, as the kernel stores them. `memlimit` counts packet lengths with `rfc9332`, unless
+//! Both: the coupled AQM signals nothing while less than two packets of the largest size are
+//! queued. tc writes `alpha` and `beta` as decimal numbers of 1/s; a number without a decimal point
+//! is in 256ths, as the kernel stores them. `memlimit` counts packet lengths with `rfc9332`, unless
 //! `truesize` is set; with `rfc9332` a probability of 0 never signals. `max_rtt` and `typical_rtt`
 //! set `target`, `tupdate`, `alpha` and `beta` by the formulas of RFC 9332 §A.1, as tc does. A flow
 //! that changes its ECN field from packet to packet may be reordered. Packets are never aggregates,

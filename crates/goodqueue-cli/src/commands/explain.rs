@@ -1,5 +1,5 @@
-//! `goodqueue explain`: the documentation of a discipline, as written at the top of its source file,
-//! or of the scenario format.
+//! `goodqueue explain`: the documentation of a discipline, as written at the top of its source
+//! file, or of the scenario format.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -75,7 +75,8 @@ impl LinkRate {
 keys! {
     /// One direction of a link, as a table. Exactly one of `rate`, `trace` and `schedule` is given.
     struct EndTable(table, line: Option<Rate>) {
-        /// Constant rate above 0; a percentage of the rate in `[line]`; in `[[hops]]` also "unlimited".
+        /// Constant rate above 0; a percentage of the rate in `[line]`; in `[[hops]]` also
+        /// "unlimited".
         rate: Option<LinkRate> = "10mbit", Maybe(RATE)
             => from(table.node("rate").map(|node| read_rate(table, "rate", node, line)).transpose()?);
         /// Mahimahi trace, a path relative to the scenario file.
@@ -86,8 +87,8 @@ keys! {
         /// Time after which the schedule starts again, until the run ends. Default: never.
         repeat: Option<Duration> = "60s", Maybe(TIME) => none;
         /// Queue of the device below the discipline: packets, including the one that is being sent;
-        /// bytes ("3028b": the device takes another packet while it holds fewer); or byte queue limits
-        /// ("bql"). Default: the device takes a packet when it can send it.
+        /// bytes ("3028b": the device takes another packet while it holds fewer); or byte queue
+        /// limits ("bql"). Default: the device takes a packet when it can send it.
         driver: Option<Driver> = "256p", Maybe(DRIVER) => none;
         /// Ethernet flow control, see below. Default: none.
         pause: Option<Pause> = { high = "3028b" }, Maybe(PAUSE) => none;

@@ -39,8 +39,8 @@ keys! {
         server: u8 = 1, whole(1..=255);
         /// Name of the flows in results. Default: none.
         label: Option<String> = "voice", Maybe(text("label", 1..=60)) => none;
-        /// Hop at which the server attaches: a name, or "bottleneck". Packets skip the hops in front
-        /// of it, in both directions. Default: the first hop.
+        /// Hop at which the server attaches: a name, or "bottleneck". Packets skip the hops in
+        /// front of it, in both directions. Default: the first hop.
         enters: Option<String> = "bottleneck", Maybe(TEXT) => none;
         /// Delay, each way, between a host and the first queue; part of `rtt`.
         access: Duration = "0s", Unless(Duration::ZERO, TIME);

@@ -21,18 +21,19 @@ keys! {
         name: String = "modem", text("name", 1..=100) => or(format!("hop {}", around.number));
         /// Side of the bottleneck: "client" or "server".
         side: Side = "client", SIDE;
-        /// Rate towards the clients, like `link.down`. Default: "unlimited", a link that takes no time.
+        /// Rate towards the clients, like `link.down`. Default: "unlimited", a link that takes no
+        /// time.
         down: LinkEnd = "20mbit", LINK_END
             => from(around.ends.end(table, "down", Direction::Down)?.unwrap_or(LinkEnd::plain(LinkRate::Unlimited)));
         /// Rate towards the servers. Default: the value of `down`.
         up: LinkEnd = "2mbit", LINK_END
             => from(around.ends.end(table, "up", Direction::Up)?.unwrap_or_else(|| down.clone()));
-        /// Propagation delay to the next hop towards the bottleneck, each way. It is part of the flows'
-        /// `rtt`. If a hop on the server side has all of it, downloads cross the long path before the
-        /// bottleneck.
+        /// Propagation delay to the next hop towards the bottleneck, each way. It is part of the
+        /// flows' `rtt`. If a hop on the server side has all of it, downloads cross the long path
+        /// before the bottleneck.
         delay: Duration = "0s", TIME;
-        /// Disciplines: a line, { down = "...", up = "..." }, or "compared" for the discipline under
-        /// comparison.
+        /// Disciplines: a line, { down = "...", up = "..." }, or "compared" for the discipline
+        /// under comparison.
         qdisc: HopQdisc = "pfifo", QDISC => from({
             let seen = [as_seen_by_qdisc(around.link, Direction::Down, &down.rate),
                 as_seen_by_qdisc(around.link, Direction::Up, &up.rate)];

@@ -45,7 +45,8 @@ keys! {
         let line = around.line.clone();
         let down = around.bottleneck_end(table, "down", Direction::Down)?;
         let up = around.bottleneck_end(table, "up", Direction::Up)?;
-        // A line with one given rate is symmetric. Without any rate it is the 10/1 line of `compare`.
+        // A line with one given rate is symmetric. Without any rate it is the 10/1 line of
+        // `compare`.
         let default_up = down.clone().unwrap_or_else(|| LinkEnd::fixed(DEFAULT_UP));
     }
     then { let delay_tick = delay_tick.filter(|tick| !tick.is_zero()); }

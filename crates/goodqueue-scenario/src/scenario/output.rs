@@ -24,7 +24,8 @@ keys! {
         report: Option<String> = "report.html", Maybe(REPORT) => none;
         /// Step of the time series. Default: no series.
         series: Option<Duration> = "100ms", Maybe(TIME) => none;
-        /// Measure how long the queues hold more than each of these numbers of bytes. Default: none.
+        /// Measure how long the queues hold more than each of these numbers of bytes. Default:
+        /// none.
         spikes: Vec<u64> = [15000, "25kb"], Unless(Vec::new(), SPIKES) => or(Vec::new());
     }
     then {

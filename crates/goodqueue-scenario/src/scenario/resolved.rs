@@ -41,13 +41,14 @@ keys! {
         seed: u64 = 1, whole(0..=u64::MAX);
         /// Number of repetitions, with `seed`, `seed + 1`, ...
         seeds: u32 = 1, whole(1..=100_000);
-        /// Disciplines to compare: lines in tc's grammar, or tables. "cake / fq_codel" is one towards the
-        /// clients and one towards the servers. In a table `up` defaults to `down`. Default: those of `goodqueue compare`.
+        /// Disciplines to compare: lines in tc's grammar, or tables. "cake / fq_codel" is one
+        /// towards the clients and one towards the servers. In a table `up` defaults to `down`.
+        /// Default: those of `goodqueue compare`.
         qdiscs: Vec<QdiscChoice>
             = ["fq_codel", "cake / fq_codel", { label = "mixed", down = "pie", up = "pfifo limit 50" }], QDISCS => from(read_qdiscs(table, &parts.link)?);
         /// Rates that percentages refer to: "95%" in `[link]`, in `[[hops]]` and in tc lines (`cake
-        /// bandwidth 95%`); `--rate` and `--up` then set them instead of those of `[link]`. Default:
-        /// none. Percentages in tc lines then refer to the rate of the discipline's link.
+        /// bandwidth 95%`); `--rate` and `--up` then set them instead of those of `[link]`.
+        /// Default: none. Percentages in tc lines then refer to the rate of the discipline's link.
         line: Option<Line> = { down = "16mbit" }, Maybe(LINE) => from(parts.link.line.clone());
         /// The bottleneck.
         link: BottleneckLink = { down = "10mbit" }, LINK => from(parts.link);
@@ -57,8 +58,8 @@ keys! {
         wifi: Option<Wifi> = {}, Maybe(WIFI) => from(parts.wifi);
         /// Defaults of all TCP flows.
         tcp: Tcp = { cc = "cubic" }, TCP => from(parts.tcp);
-        /// One table for each set of equal flows; `flows = 4` is short for 4 TCP flows in each direction
-        /// and a ping.
+        /// One table for each set of equal flows; `flows = 4` is short for 4 TCP flows in each
+        /// direction and a ping.
         flows: Vec<FlowGroup> = 4, FLOWS => from(parts.flows);
         /// Files below the working directory. Earlier results are replaced, other files never.
         output: Output = {}, OUTPUT => from(parts.output);

@@ -107,7 +107,8 @@ macro_rules! kinds {
                 Err(table.error("kind", Diagnostic::new("there is no such kind")))
             }
 
-            /// Returns the JSON schemas of the tables of all kinds, with the keys that all flows have.
+            /// Returns the JSON schemas of the tables of all kinds, with the keys that all flows
+            /// have.
             pub(super) fn schemas(common: &Table) -> Vec<Value> {
                 vec![$({
                     let mut keys = merged(&[common, &$settings::TABLE]);

@@ -22,15 +22,15 @@ use super::reader::Reader;
 keys! {
     /// A WiFi channel: an access point, and the clients.
     pub struct Wifi(table, around: &WifiContext<'_>) {
-        /// Queue of the access point: "fifo" is a discipline above a driver, "fq" is the MAC's own fair
-        /// queueing.
+        /// Queue of the access point: "fifo" is a discipline above a driver, "fq" is the MAC's own
+        /// fair queueing.
         mac: WifiMac = "fifo", MAC;
         /// The same for the clients.
         mac_up: WifiMac = "fifo", MAC;
         /// Discipline above the drivers, as in `[[hops]]`.
         qdisc: HopQdisc = "compared", QDISC => from(around.qdisc(table)?);
-        /// Packets in the access point's driver, per access category (ath9k's `ATH_MAX_QDEPTH`: a quarter
-        /// of its 512 buffers, less 5 in reserve).
+        /// Packets in the access point's driver, per access category (ath9k's `ATH_MAX_QDEPTH`: a
+        /// quarter of its 512 buffers, less 5 in reserve).
         driver: u32 = 123, whole(1..=MAX_DRIVER);
         /// Packets in a client's driver. Default: the value of `driver`.
         driver_up: u32 = 123, whole(1..=MAX_DRIVER) => or(driver);
@@ -39,16 +39,17 @@ keys! {
         driver_order: Order = "turns", Words(&[("turns", Order::Turns), ("oldest", Order::OldestHead)]);
         /// For "fq": share airtime among the stations; false: take turns.
         airtime_fairness: bool = true, Flag;
-        /// Aggregates that the access point forms ahead, per access category, including the one in the
-        /// air (ath9k's `ATH_AGGR_MIN_QDEPTH`); 0: it forms an aggregate at channel access, from all
-        /// packets that are queued then (ns-3).
+        /// Aggregates that the access point forms ahead, per access category, including the one in
+        /// the air (ath9k's `ATH_AGGR_MIN_QDEPTH`); 0: it forms an aggregate at channel access,
+        /// from all packets that are queued then (ns-3).
         prepared: u32 = 2, whole(0..=MAX_PREPARED);
         /// The same for a client. Default: the value of `prepared`.
         prepared_up: u32 = 2, whole(0..=MAX_PREPARED) => or(prepared);
-        /// Clients 1, 2, ... The keys from `mcs` on are keys of a station. In `[wifi]` they apply to all
-        /// stations. Default: one equal station per client of the flows.
+        /// Clients 1, 2, ... The keys from `mcs` on are keys of a station. In `[wifi]` they apply
+        /// to all stations. Default: one equal station per client of the flows.
         stations: Vec<WifiStation> = [{}, { mcs = 0 }], STATIONS => from(read_stations(table, around.clients)?);
-        /// Bytes of one TCP transfer that may wait at its client (TCP small queues). Default: no limit.
+        /// Bytes of one TCP transfer that may wait at its client (TCP small queues). Default: no
+        /// limit.
         small_queue: Option<u32> = "85kb",
             Maybe(size("a queue of {} bytes is not possible", 1..=MAX_SMALL_QUEUE)) => none;
     }

@@ -8,10 +8,10 @@ use goodqueue_tcp::congestion::whole::whole;
 use goodqueue_tcp::congestion::{About, Ack, Congestion, CongestionControl, Controller, Signal};
 
 /// The window of ns-2's TCP agents (`opencwnd` and `slowdown` of tcp.cc with `windowOption_` 1).
-/// Unlike [`NewReno`](goodqueue_tcp::NewReno), the window grows with each ACK, independent of the bytes
-/// that the ACK covers, and congestion halves the window and not the bytes in flight. ns-2's window
-/// is a double-precision number of segments, so the fraction of a byte counts, through halvings
-/// too.
+/// Unlike [`NewReno`](goodqueue_tcp::NewReno), the window grows with each ACK, independent of the
+/// bytes that the ACK covers, and congestion halves the window and not the bytes in flight. ns-2's
+/// window is a double-precision number of segments, so the fraction of a byte counts, through
+/// halvings too.
 #[derive(Clone, Debug)]
 pub struct NewRenoNs2 {
     /// Growth per window in thousandths of a segment.

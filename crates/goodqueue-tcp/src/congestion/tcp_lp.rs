@@ -7,8 +7,8 @@
 //! rises. Above 1000 ticks per second, integer division turns the other clock's scale into 0, and
 //! the delay becomes a number near 2^32 that falls with time. TCP-LP then behaves as Reno for long
 //! times, and backs off without reason at other times. How often depends on the clock at the start:
-//! 0 in today's Linux, five minutes before its overflow in Linux 3.x. This file keeps that behaviour
-//! with its 32-bit arithmetic.
+//! 0 in today's Linux, five minutes before its overflow in Linux 3.x. This file keeps that
+//! behaviour with its 32-bit arithmetic.
 //!
 //! On a 64-bit machine ns-2 runs the same code with 64-bit arithmetic. The wrong delay then grows
 //! with time, and TCP-LP backs off much more often. The parameter `word` selects the width.

@@ -111,7 +111,8 @@ impl Control {
             (None, Some(typical)) => (micros(typical).saturating_mul(TYPICAL_TO_MAX), micros(typical)),
         };
         let tupdate = typical.min(longest / 3).max(1);
-        // RFC 9332 §A.1: alpha = 0.1 tupdate / max_rtt^2, beta = 0.3 / max_rtt, in 256ths per second.
+        // RFC 9332 §A.1: alpha = 0.1 tupdate / max_rtt^2, beta = 0.3 / max_rtt, in 256ths per
+        // second.
         let longest = u128::from(longest);
         let gain = |value: u128| u32::try_from(value).unwrap_or(u32::MAX).min(MOST_GAIN);
         Ok(Self {

@@ -3,10 +3,10 @@
 //!
 //! Linux allocates a packet of its own host with the shared description of its fragments (320
 //! bytes) and room in front (64), rounded up to a power of two, and 256 bytes for the description
-//! of the packet: 2,304 bytes for a full frame (`SKB_TRUESIZE`, `kmalloc_reserve`; so the recordings
-//! have it). A packet of 90 bytes takes 768 bytes in Linux 6.1, and 896 since Linux 6.3, which has a
-//! cache of buffers of 640 bytes (`skb_small_head_cache`). A network card's driver often gives
-//! every packet a buffer of the same size.
+//! of the packet: 2,304 bytes for a full frame (`SKB_TRUESIZE`, `kmalloc_reserve`; so the
+//! recordings have it). A packet of 90 bytes takes 768 bytes in Linux 6.1, and 896 since Linux 6.3,
+//! which has a cache of buffers of 640 bytes (`skb_small_head_cache`). A network card's driver
+//! often gives every packet a buffer of the same size.
 
 use crate::config::{ConfigError, Declaration, Parameter, Settings};
 use crate::packet::Packet;

@@ -85,9 +85,9 @@ pub trait Packet {
         None
     }
 
-    /// Returns the time before which the sender lets the packet not depart (Linux: `skb->tstamp`, the
-    /// "earliest departure time"). A discipline that paces waits for it. `None` (the default): at
-    /// once.
+    /// Returns the time before which the sender lets the packet not depart (Linux: `skb->tstamp`,
+    /// the "earliest departure time"). A discipline that paces waits for it. `None` (the default):
+    /// at once.
     fn earliest_departure(&self) -> Option<Instant> {
         None
     }

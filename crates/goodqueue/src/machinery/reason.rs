@@ -44,11 +44,11 @@ impl DropReason {
         Self::NotEct,
     ];
 
-    /// Returns the reasons of Linux 7.3 (`enum qdisc_drop_reason`, in lower case) that may stand for
-    /// this one; none if Linux has no such drop, or names no reason for it.
+    /// Returns the reasons of Linux 7.3 (`enum qdisc_drop_reason`, in lower case) that may stand
+    /// for this one; none if Linux has no such drop, or names no reason for it.
     ///
-    /// Linux distinguishes less in some disciplines, and more in others. FIFOs, `choke`, `netem` and
-    /// full queues of classes have `generic` for every drop; memory and packets have one reason
+    /// Linux distinguishes less in some disciplines, and more in others. FIFOs, `choke`, `netem`
+    /// and full queues of classes have `generic` for every drop; memory and packets have one reason
     /// (`overlimit`); `red` calls a drop above its maximum `overlimit`. On the other hand `cake`
     /// calls a drop by BLUE `flood_protection`, which is [`Self::Congested`] here.
     #[must_use]

@@ -17,7 +17,8 @@ keys! {
     pub struct Ping(table, around: &Surroundings<'_>) {
         /// Time between requests (that of Flent's tests).
         interval: Duration = "200ms", time("a ping each {} is not possible", MIN_INTERVAL..=Duration::MAX);
-        /// IP bytes of a packet, with the IP and ICMP headers. Default: 64, or the MTU if that is less.
+        /// IP bytes of a packet, with the IP and ICMP headers. Default: 64, or the MTU if that is
+        /// less.
         packet: u32 = 64, SIZE => or(around.link.mtu.min(DEFAULT_BYTES));
         /// Send packets as ECT(1), as L4S packets are.
         l4s: bool = false, Unless(false, Flag);

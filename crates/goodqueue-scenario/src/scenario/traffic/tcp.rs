@@ -21,7 +21,8 @@ keys! {
         local_congestion: bool = false, Unless(false, Flag);
     }
     also {
-        /// Instead of `size`: bytes of all flows of the table together, in equal parts. Default: none.
+        /// Instead of `size`: bytes of all flows of the table together, in equal parts. Default:
+        /// none.
         total: Option<u64> = "360kb", Maybe(SIZE) => none;
     }
     with {

@@ -26,8 +26,8 @@ keys! {
         ladder: Vec<Rate> = ["300kbit", "750kbit", "1200kbit", "1850kbit", "2850kbit", "4300kbit"], LADDER;
         /// Duration of a segment.
         segment: Duration = "2s", time("segments of {} are not possible", Duration::from_nanos(1)..=LONGEST);
-        /// Length of the video that may be fetched ahead (dash.js, `bufferTimeAtTopQuality`). Default:
-        /// 30s, or `ready` and a segment if that is longer.
+        /// Length of the video that may be fetched ahead (dash.js, `bufferTimeAtTopQuality`).
+        /// Default: 30s, or `ready` and a segment if that is longer.
         buffer: Duration = "30s", TIME => or(DEFAULT_BUFFER.max(ready_of(table, segment)? + segment));
         /// Length in the buffer before the video starts, also after a stall. Default: two segments.
         ready: Duration = "4s", TIME => from(ready_of(table, segment)?);

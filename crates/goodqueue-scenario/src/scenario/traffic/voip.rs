@@ -22,9 +22,9 @@ keys! {
         packet: u32 = 200, SIZE => or(usual_packet(table, interval, around)?);
         /// Send packets as ECN-capable.
         ecn: bool = false, Flag;
-        /// Length of a de-jitter buffer: a packet that arrives later than the fastest packet by more
-        /// than this is lost. Default: no buffer; every packet that arrives is heard, at the mean
-        /// delay.
+        /// Length of a de-jitter buffer: a packet that arrives later than the fastest packet by
+        /// more than this is lost. Default: no buffer; every packet that arrives is heard, at the
+        /// mean delay.
         playout: Option<Duration> = "60ms",
             Maybe(time("a de-jitter buffer of {} is not possible", Duration::ZERO..=MAX_PLAYOUT)) => none;
         /// The decoder conceals lost packets (G.711 Appendix I).
@@ -37,7 +37,8 @@ keys! {
 /// the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hearing {
-    /// Length of the de-jitter buffer; `None`: every packet that arrives is heard, at the mean delay.
+    /// Length of the de-jitter buffer; `None`: every packet that arrives is heard, at the mean
+    /// delay.
     pub playout: Option<Duration>,
     /// The decoder conceals lost packets.
     pub concealment: bool,

@@ -19,12 +19,12 @@ use crate::scenario::tcp::Tcp;
 
 keys! {
     /// Over UDP and TCP: a browser that looks up a name, fetches a page, and repeats this. The
-    /// defaults are those of http-getter, the client of Høiland-Jørgensen et al. 2015. `direction` is
-    /// as for packmime.
+    /// defaults are those of http-getter, the client of Høiland-Jørgensen et al. 2015. `direction`
+    /// is as for packmime.
     pub struct Web(table, around: &Surroundings<'_>) {
-        /// Page that the browser fetches: "google" (56 kB in 3 requests), "huffpost" (3 MB in 110), {
-        /// objects = [20000, "18kb"] } with the page itself first, or { size = "3000kb", requests =
-        /// 110 }.
+        /// Page that the browser fetches: "google" (56 kB in 3 requests), "huffpost" (3 MB in 110),
+        /// { objects = [20000, "18kb"] } with the page itself first, or { size = "3000kb", requests
+        /// = 110 }.
         page: Page = "google", PAGE;
         /// Number of parallel connections.
         connections: u32 = 4, whole(1..=1000);

@@ -257,10 +257,10 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         let classic = since(self.classic.front().map(|queued| queued.at));
         let low_latency = since(self.low_latency.front().map(|queued| queued.at));
         match self.config.variant {
-            DualPi2Variant::Rfc9332 => (rfc9332::updated(&self.config, classic, before), classic),
+            DualPi2Variant::Rfc9332 => (self.config.rfc_updated(classic, before.0, before.1), classic),
             DualPi2Variant::Linux => {
                 let delay = classic.max(low_latency);
-                (linux::updated(&self.config, delay, before), delay)
+                (self.config.linux_updated(delay, before.0, before.1), delay)
             }
         }
     }

@@ -129,7 +129,7 @@ impl DualPi2Config {
     pub(super) const fn one(&self) -> u64 {
         match self.variant {
             DualPi2Variant::Rfc9332 => ONE,
-            DualPi2Variant::Linux => super::linux::ONE,
+            DualPi2Variant::Linux => ONE_OF_LINUX,
         }
     }
 
@@ -418,3 +418,5 @@ const TYPICAL_TO_MAX: u64 = 6;
 
 /// Probability 1.
 pub(super) const ONE: u64 = 1_000_000_000_000_000_000;
+/// Probability 1 in Linux, whose probabilities have 32 bits.
+pub(super) const ONE_OF_LINUX: u64 = u32::MAX as u64;

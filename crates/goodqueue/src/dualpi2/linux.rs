@@ -1,31 +1,29 @@
 //! The decisions of Linux 7.3: probabilities of 32 bits, and a step for the low-latency queue.
 
-use super::config::{DualPi2Config, Step};
+use super::config::{DualPi2Config, ONE_OF_LINUX as ONE, Step};
 use super::{DualPi2, Service, Signal};
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::DropReason;
 use crate::random::Random;
 use crate::time::Duration;
 
-/// Returns the base probability after an update that finds `delay`, given that and the delay
-/// before. As in the kernel, the change is added modulo 2^32.
-pub(super) fn updated(
-    config: &DualPi2Config,
-    delay: Duration,
-    (probability, last_delay): (u64, Duration),
-) -> u64 {
-    let gap = |a: Duration, b: Duration| a.as_nanos().wrapping_sub(b.as_nanos()).cast_signed();
-    let change = gap(delay, config.target)
-        .wrapping_mul(scaled(config.alpha))
-        .wrapping_add(gap(delay, last_delay).wrapping_mul(scaled(config.beta)));
-    let step = (change.unsigned_abs() >> SCALE) & ONE;
-    let moved = if change > 0 {
-        let sum = (probability + step) & ONE;
-        if sum < probability { ONE } else { sum }
-    } else {
-        probability.saturating_sub(step)
-    };
-    if config.overflow { moved.min(ONE / u64::from(config.coupling)) } else { moved }
+impl DualPi2Config {
+    /// Returns the base probability after an update that finds `delay`, given that and the delay
+    /// before. As in the kernel, the change is added modulo 2^32.
+    pub(super) fn linux_updated(&self, delay: Duration, probability: u64, last_delay: Duration) -> u64 {
+        let gap = |a: Duration, b: Duration| a.as_nanos().wrapping_sub(b.as_nanos()).cast_signed();
+        let change = gap(delay, self.target)
+            .wrapping_mul(scaled(self.alpha))
+            .wrapping_add(gap(delay, last_delay).wrapping_mul(scaled(self.beta)));
+        let step = (change.unsigned_abs() >> SCALE) & ONE;
+        let moved = if change > 0 {
+            let sum = (probability + step) & ONE;
+            if sum < probability { ONE } else { sum }
+        } else {
+            probability.saturating_sub(step)
+        };
+        if self.overflow { moved.min(ONE / u64::from(self.coupling)) } else { moved }
+    }
 }
 
 /// A gain of 1/256 per second, per nanosecond and as a fraction of 2^32, with 6 binary places.
@@ -105,7 +103,5 @@ impl Signal {
     }
 }
 
-/// Probability 1.
-pub(super) const ONE: u64 = u32::MAX as u64;
 /// Binary places of a gain.
 const SCALE: u32 = 6;

@@ -7,19 +7,18 @@ use crate::queue::Queued;
 use crate::random::Random;
 use crate::time::Duration;
 
-/// Returns the base probability after an update that finds `delay`, given that and the delay
-/// before.
-pub(super) fn updated(
-    config: &DualPi2Config,
-    delay: Duration,
-    (probability, last_delay): (u64, Duration),
-) -> u64 {
-    let gap = |a: Duration, b: Duration| i128::from(a.as_nanos()) - i128::from(b.as_nanos());
-    let change = i128::from(config.alpha) * gap(delay, config.target)
-        + i128::from(config.beta) * gap(delay, last_delay);
-    let most = if config.overflow { config.saturation() } else { ONE };
-    let moved = (i128::from(probability) + change.saturating_mul(PER_256_NANOS)).clamp(0, i128::from(most));
-    u64::try_from(moved).unwrap_or(0)
+impl DualPi2Config {
+    /// Returns the base probability after an update that finds `delay`, given that and the delay
+    /// before.
+    pub(super) fn rfc_updated(&self, delay: Duration, probability: u64, last_delay: Duration) -> u64 {
+        let gap = |a: Duration, b: Duration| i128::from(a.as_nanos()) - i128::from(b.as_nanos());
+        let change =
+            i128::from(self.alpha) * gap(delay, self.target) + i128::from(self.beta) * gap(delay, last_delay);
+        let most = if self.overflow { self.saturation() } else { ONE };
+        let moved =
+            (i128::from(probability) + change.saturating_mul(PER_256_NANOS)).clamp(0, i128::from(most));
+        u64::try_from(moved).unwrap_or(0)
+    }
 }
 
 impl<P: Packet + Flow, R: Random> DualPi2<P, R> {

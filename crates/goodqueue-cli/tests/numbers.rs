@@ -42,17 +42,17 @@ fn every_claim_set_up_and_recording_has_been_measured() {
     assert_same("set-ups", "make validation", &names(&measured("validation.json"), "set_up"), &set_ups);
 
     let mut recordings = BTreeSet::new();
-    for folder in ["recordings", "recordings-ns2"] {
+    for folder in ["recordings", "recordings-7.3", "recordings-ns2"] {
         let folder = root().join("crates/goodqueue-testkit").join(folder);
         for entry in std::fs::read_dir(folder).expect("the recordings") {
             let path = entry.expect("a recording").path();
             if path.to_string_lossy().ends_with(".jsonl.gz") {
-                recordings.insert(file_name(&path));
+                recordings.insert(place(&path));
             }
         }
     }
     let replayed = measured("replay.json");
-    let replayed = names(&replayed, "file").iter().map(|file| file_name(Path::new(file))).collect();
+    let replayed = names(&replayed, "file").iter().map(|file| place(Path::new(file))).collect();
     assert_same("recordings", "make recordings", &replayed, &recordings);
 }
 
@@ -248,8 +248,10 @@ fn string<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {value}"))
 }
 
-fn file_name(path: &Path) -> String {
-    path.file_name().expect("a file").to_string_lossy().into_owned()
+/// The name of a recording with its folder: two kernels have recordings of the same name.
+fn place(path: &Path) -> String {
+    let folder = path.parent().and_then(Path::file_name).expect("a folder");
+    Path::new(folder).join(path.file_name().expect("a file")).to_string_lossy().into_owned()
 }
 
 fn root() -> PathBuf {

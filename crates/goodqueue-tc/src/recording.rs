@@ -19,12 +19,12 @@
 //! | `["E", t]` | the recording ends here: packets that are still queued have no fate in it |
 //!
 //! Of the header's further fields these concern every packet: `priority`
-//! ([`Priority::of_recording`]), `mark`, `skb_hash` (`"flow+1"`: that is the hash of each packet's
-//! flow), `truesize` (an object that gives the memory of a packet by its length; a `T` row
-//! overrides it) and `edt_us` (an object that gives, by flow, the microseconds from the arrival of
-//! a packet to the time at which its sender lets it depart). `R` rows of 2 bytes are draws of 16
-//! bits. In recordings of `dualpi2`, `P` rows have the base probability (scale 2^32 - 1) and the
-//! queue delay in nanoseconds.
+//! ([`of_recording`](crate::replay::Priority::of_recording)), `mark`, `skb_hash` (`"flow+1"`: that
+//! is the hash of each packet's flow), `truesize` (an object that gives the memory of a packet by
+//! its length; a `T` row overrides it) and `edt_us` (an object that gives, by flow, the
+//! microseconds from the arrival of a packet to the time at which its sender lets it depart). `R`
+//! rows of 2 bytes are draws of 16 bits. In recordings of `dualpi2`, `P` rows have the base
+//! probability (scale 2^32 - 1) and the queue delay in nanoseconds.
 //!
 //! A recording may share its arrivals with others ([`short`]).
 //!

@@ -49,7 +49,7 @@
 //!   starts with `initial_quantum` again. Here every flow is kept, so `buckets` has no effect, and
 //!   `orphan_mask` has at most 16 bits.
 //! * A class chosen by the caller is the priority, as `skb->priority` is; else it is
-//!   [`Flow::priority`](crate::Flow::priority). `bands` is 3, as in Linux.
+//!   [`Flow::priority`]. `bands` is 3, as in Linux.
 //! * As in Linux, a flow is put on the list of the band of its previous packet. A packet that is
 //!   planned earlier than one before it overtakes that packet. A packet on the fast path overtakes
 //!   packets of its flow that wait for their time, and is not marked by `ce_threshold`.

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Starts a server in a thread of its own.
 fn server() -> SocketAddr {
@@ -65,9 +65,9 @@ fn a_client_that_goes_away_ends_its_runs() {
     assert!(lines.any(|line| line == "event: progress"));
     assert!(answer(server, "GET", "").ends_with('1'));
     drop(lines);
-    let begin = Instant::now();
-    while !answer(server, "GET", "").ends_with('0') {
-        assert!(begin.elapsed() < Duration::from_secs(30), "the runs go on");
+    let has_ended = (0..3000).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
-    }
+        answer(server, "GET", "").ends_with('0')
+    });
+    assert!(has_ended, "the runs go on");
 }

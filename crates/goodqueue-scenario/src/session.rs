@@ -5,6 +5,7 @@
 //! and may cancel the rest.
 //!
 //! ```
+//! use goodqueue_scenario::run::Runs as _;
 //! use goodqueue_scenario::scenario::Document;
 //! use goodqueue_scenario::session::{Session, Unwatched};
 //!

@@ -16,7 +16,8 @@ function outer(line: string): { words: string[]; rest: string } {
 export function wordsOf(parameter: Parameter): string[] | null {
   const { name, default: preset, range } = parameter;
   if (range !== "" && !range.startsWith("needs") && !range.startsWith("variant")) return null;
-  if (preset === name) return ["", name.includes("-") ? `no-${name}` : `no${name}`];
+  // tc joins "no" to a name as the name joins its own words.
+  if (preset === name) return ["", `no${/[-_]/.exec(name)?.[0] ?? ""}${name}`];
   if (preset === "off" || preset.startsWith("off;") || preset.startsWith("no")) return ["", name];
   return preset === "on" ? ["", name] : null;
 }

@@ -41,7 +41,8 @@ impl Request {
             |error: serde_json::Error| Diagnostic::new(format!("the request cannot be read: {error}"));
         let mut keys: Map<String, Value> = serde_json::from_str(json).map_err(unread)?;
         let mut text = |key: &str| keys.remove(key).map_or(Ok(None), serde_json::from_value).map_err(unread);
-        let (builtin, toml) = (text("builtin")?, text("toml")?);
+        let builtin = text("builtin")?;
+        let toml = text("toml")?;
         let options: Overrides = serde_json::from_value(Value::Object(keys)).map_err(unread)?;
         let traces = [("trace_down", &options.trace_down), ("trace_up", &options.trace_up)];
         if let Some((key, _)) = traces.iter().find(|(_, path)| path.is_some()) {

@@ -28,8 +28,13 @@ struct Notes {
 
 impl Notes {
     fn new(stop_after: usize) -> Self {
-        let (started, results, progress) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { stop_after, finished: AtomicUsize::new(0), started, results, progress }
+        Self {
+            stop_after,
+            finished: AtomicUsize::new(0),
+            started: Mutex::default(),
+            results: Mutex::default(),
+            progress: Mutex::default(),
+        }
     }
 }
 

@@ -50,7 +50,8 @@ impl Shape<Duration> for Time {
 
     fn range(&self) -> String {
         const SHORTEST: Duration = Duration::from_nanos(1);
-        let (low, high) = (*self.range.start(), *self.range.end());
+        let low = *self.range.start();
+        let high = *self.range.end();
         match (low, high) {
             (Duration::ZERO, Duration::MAX) => String::new(),
             (Duration::ZERO, _) => format!("at most {high}"),
@@ -143,7 +144,8 @@ impl<T: TryFrom<u64> + Copy + Into<u64>> Shape<T> for Size {
     }
 
     fn range(&self) -> String {
-        let (low, high) = (self.range.start(), self.range.end());
+        let low = self.range.start();
+        let high = self.range.end();
         if *high == u64::MAX { String::new() } else { format!("{low} to {high}") }
     }
 }

@@ -79,7 +79,8 @@ impl<'w> Tracker<'w> {
         let mut damaged = self.damaged.into_inner().unwrap_or_else(PoisonError::into_inner);
         // The order of the threads is random.
         damaged.sort();
-        let (stored, repeated) = (self.stored.into_inner(), self.repeated.into_inner());
+        let stored = self.stored.into_inner();
+        let repeated = self.repeated.into_inner();
         Finished { all, stored, repeated, damaged }
     }
 }

@@ -9,7 +9,8 @@
 //! 3. **Identities** hold at every return, in packets and in bytes: offered = enqueued + dropped
 //!    before enqueue; enqueued = queued + dequeued + dropped after enqueue.
 //! 4. **Order**: packets of one flow leave in the order they came, unless a reconfiguration moved
-//!    the later ones to another queue.
+//!    the later ones to another queue. `fq` is an exception, as in Linux: its fast path, and
+//!    packets that their sender planned earlier, overtake packets of their flow that wait.
 //! 5. **Bounds**: limits on length and memory hold at every return. A queue above a limit that was
 //!    lowered only shrinks. The work of a call is bounded by a documented constant, or by the
 //!    number of packets it drops.

@@ -59,7 +59,8 @@ fn usual_packet(
 ) -> Result<u32, Diagnostic> {
     // 64 kbit/s are 8 bytes in a millisecond.
     let voice = u32::try_from(interval.as_nanos() * 8 / 1_000_000).unwrap_or(u32::MAX);
-    let (usual, mtu) = (voice.saturating_add(HEADERS), around.link.mtu);
+    let usual = voice.saturating_add(HEADERS);
+    let mtu = around.link.mtu;
     if usual <= mtu {
         return Ok(usual);
     }

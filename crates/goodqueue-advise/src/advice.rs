@@ -1,8 +1,9 @@
-//! The answer.
+//! The answer, and what a caller hears while it is searched.
 
 use goodqueue_scenario::choice::starves;
 use goodqueue_scenario::measure::{STARVED_CAP, grade, voice_cap_of_most, worse_of};
 use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::session::{Unwatched, Watch};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -133,7 +134,7 @@ pub struct Tried {
 
 impl Spread {
     /// Summarises values; zeros if there are none.
-    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn from_values(values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().collect();
         let Some(first) = values.first().copied() else {
             return Self { mean: 0.0, min: 0.0, max: 0.0, runs: 0 };
@@ -151,18 +152,18 @@ impl Spread {
 
 impl Measured {
     /// Summarises runs: `full` with each mix that fills the line, and `all` with every mix.
-    pub(crate) fn of(full: &[&[Run]], all: &[&[Run]], first_s: Option<f64>) -> Self {
-        let latency = |runs: &[Run]| Spread::of(runs.iter().map(added)).mean;
+    pub(crate) fn from_runs(full: &[&[Run]], all: &[&[Run]], first_s: Option<f64>) -> Self {
+        let latency = |runs: &[Run]| Spread::from_values(runs.iter().map(added)).mean;
         let worst = full.iter().map(|runs| latency(runs)).fold(0.0, f64::max);
         let searched = full.first().copied().unwrap_or_default();
         let ping = |run: &Run| run.probes.ping_s.mean.unwrap_or(f64::INFINITY);
         let voice = all.iter().filter_map(|runs| voice_cap_of_most(*runs));
         Self {
-            latency_s: Spread::of(all.iter().flat_map(|runs| runs.iter()).map(added)),
+            latency_s: Spread::from_values(all.iter().flat_map(|runs| runs.iter()).map(added)),
             goodput_bps: goodput(searched),
             grade: voice.fold(grade(worst), worse_of).to_owned(),
             call_mos: all.iter().filter_map(|runs| call_mos(runs)).reduce(f64::min),
-            ping_s: Spread::of(searched.iter().map(ping)).mean,
+            ping_s: Spread::from_values(searched.iter().map(ping)).mean,
             first_s,
             worst_s: worst,
         }
@@ -180,16 +181,47 @@ impl Measured {
 /// Returns the mean opinion score of the calls of these runs.
 fn call_mos(runs: &[Run]) -> Option<f64> {
     let scores: Vec<f64> = runs.iter().filter_map(|run| run.probes.voip.as_ref()?.mos).collect();
-    (!scores.is_empty()).then(|| Spread::of(scores).mean)
+    (!scores.is_empty()).then(|| Spread::from_values(scores).mean)
 }
 
 /// Returns the mean goodput of TCP, towards the home and the Internet.
 pub(crate) fn goodput<'r>(runs: impl IntoIterator<Item = &'r Run> + Clone) -> [f64; 2] {
-    let mean = |of: fn(&Run) -> f64| Spread::of(runs.clone().into_iter().map(of)).mean;
+    let mean = |of: fn(&Run) -> f64| Spread::from_values(runs.clone().into_iter().map(of)).mean;
     [mean(|run| run.goodput.down), mean(|run| run.goodput.up)]
 }
 
 /// Ping beyond the idle ping. A run in which no ping was answered is as bad as it gets.
 pub(crate) fn added(run: &Run) -> f64 {
     run.induced_latency_s.mean.unwrap_or(run.duration_s)
+}
+
+/// Observes a search, and may cancel it. Of [`Watch`] only the question whether to stop is asked:
+/// the search has no fixed number of runs.
+pub trait Observe: Watch {
+    /// There is a first answer: the usual setting of such a line, after a short simulation.
+    fn first(&self, answer: &First) {
+        let _ = answer;
+    }
+
+    /// The search has come this far: a fraction from 0 to 1.
+    fn came(&self, fraction: f64) {
+        let _ = fraction;
+    }
+}
+
+impl Observe for Unwatched {}
+
+/// The first answer. Nothing of it is verified yet.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+pub struct First {
+    /// Name of the discipline.
+    pub discipline: String,
+    /// Rates of the shapers in bit/s, towards the home and the Internet.
+    pub shaped_bps: [u64; 2],
+    /// The disciplines in tc's grammar, towards the home and the Internet.
+    pub lines: [String; 2],
+    /// Mean ping under load beyond the idle ping in seconds: today, and with this setting.
+    pub latency_s: [f64; 2],
+    /// Goodput of TCP in bit/s towards the home and the Internet: today, and with this setting.
+    pub goodput_bps: [[f64; 2]; 2],
 }

@@ -1,14 +1,121 @@
-//! Watches a run, and ends it as soon as its values are known well enough.
+//! Ends a run as soon as its values are known well enough, and says whether a load needs another
+//! seed.
 
 use std::sync::{Mutex, PoisonError};
 
 use goodqueue::{Duration, Instant};
+use goodqueue_scenario::results::Estimate;
 use goodqueue_scenario::session::Watch;
 use goodqueue_sim::{Config, SoFar, Traffic};
 
-use crate::known::{BLOCK_S, Blocks};
-use crate::observe::Observe;
-use crate::rule::Rule;
+use crate::advice::Observe;
+
+/// Values of one run in blocks of [`BLOCK_S`] seconds, without the warm-up.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Blocks {
+    /// Mean ping beyond the idle ping, of the blocks in which one was answered.
+    pub(crate) added_s: Vec<f64>,
+    /// Goodput of TCP in bit/s, towards the home and the Internet.
+    pub(crate) goodput_bps: [Vec<f64>; 2],
+}
+
+/// How well values have to be known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// Share of the added latency.
+    latency_share: f64,
+    /// Latency in seconds that is enough, however small the share.
+    latency_s: f64,
+    /// Share of the rate of the line.
+    goodput_share: f64,
+}
+
+impl Known {
+    /// For the values that are promised.
+    pub(crate) const PROMISED: Self = Self { latency_share: 0.1, latency_s: 0.002, goodput_share: 0.03 };
+    /// For the values of today, which people know themselves.
+    pub(crate) const COMPARED: Self = Self { latency_share: 0.2, latency_s: 0.005, goodput_share: 0.1 };
+
+    /// True if the mean added latency of these runs is known well enough.
+    pub(crate) fn has_latency(self, runs: &[&Blocks]) -> bool {
+        let of_runs: Vec<&[f64]> = runs.iter().map(|run| &*run.added_s).collect();
+        let all = of_runs.concat();
+        let added_s = Estimate::of(&all).map_or(0.0, |of| of.mean);
+        uncertainty(&of_runs) <= (added_s * self.latency_share).max(self.latency_s)
+    }
+
+    /// True if the mean goodput of these runs is known well enough on a line of these rates.
+    pub(crate) fn has_goodput(self, runs: &[&Blocks], rates_bps: [f64; 2]) -> bool {
+        (0..2).all(|side| {
+            let of_runs: Vec<&[f64]> = runs.iter().map(|run| &*run.goodput_bps[side]).collect();
+            uncertainty(&of_runs) <= rates_bps[side] * self.goodput_share
+        })
+    }
+}
+
+/// Returns half of the interval in which the mean is with a confidence of 95 %: the wider one of
+/// two estimates. One takes each block by itself. The other one takes each run as one value,
+/// because what happens at the start of a run may last for all of its blocks. It is infinite for
+/// fewer than two blocks.
+fn uncertainty(runs: &[&[f64]]) -> f64 {
+    let of_blocks = Estimate::of(&runs.concat()).and_then(|of| of.ci95).unwrap_or(f64::INFINITY);
+    let means: Vec<f64> = runs.iter().filter_map(|run| Some(Estimate::of(run)?.mean)).collect();
+    of_blocks.max(two_standard_errors(&means))
+}
+
+/// Returns two standard errors of the mean of these values; 0 for a single one. Student's factor
+/// for two runs, 12.7, would call nothing known.
+fn two_standard_errors(means: &[f64]) -> f64 {
+    let (Some(of), true) = (Estimate::of(means), means.len() > 1) else { return 0.0 };
+    #[expect(clippy::cast_precision_loss, reason = "a few runs")]
+    let count = means.len() as f64;
+    let squares: f64 = means.iter().map(|mean| (mean - of.mean).powi(2)).sum();
+    2.0 * (squares / (count - 1.0) / count).sqrt()
+}
+
+/// Length of a block: longer than the round trips of a path, so that blocks hardly depend on each
+/// other.
+pub(crate) const BLOCK_S: f64 = 5.0;
+
+/// When the runs of a load are enough.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    /// How well the values have to be known.
+    pub(crate) wanted: Known,
+    /// Rates of the line in bit/s if the goodput counts too.
+    pub(crate) goodput_of_bps: Option<[f64; 2]>,
+    /// Blocks that a run has at least.
+    pub(crate) least_blocks: usize,
+    /// Base round-trip time in seconds. A run lasts for at least [`ROUND_TRIPS`] under load.
+    pub(crate) rtt_s: f64,
+    /// Runs that a load has at least.
+    pub(crate) least_runs: usize,
+}
+
+impl Rule {
+    /// True if the last of these runs, which is on its way, may end.
+    pub(crate) fn ends(&self, runs: &[&Blocks]) -> bool {
+        let Some(run) = runs.last() else { return false };
+        let blocks = run.goodput_bps[0].len();
+        let added_s = Estimate::of(&run.added_s).map_or(f64::INFINITY, |of| of.mean);
+        #[expect(clippy::cast_precision_loss, reason = "a few blocks")]
+        let measured_s = blocks as f64 * BLOCK_S;
+        blocks >= self.least_blocks && measured_s >= ROUND_TRIPS * (self.rtt_s + added_s) && self.knows(runs)
+    }
+
+    /// True if these runs are enough.
+    pub(crate) fn is_met(&self, runs: &[&Blocks]) -> bool {
+        runs.len() >= self.least_runs && self.knows(runs)
+    }
+
+    fn knows(&self, runs: &[&Blocks]) -> bool {
+        let goodput = |rates| self.wanted.has_goodput(runs, rates);
+        self.wanted.has_latency(runs) && self.goodput_of_bps.is_none_or(goodput)
+    }
+}
+
+/// Round trips under load after which senders have forgotten their start: six gain cycles of BBR.
+const ROUND_TRIPS: f64 = 50.0;
 
 /// The judge of one run.
 pub(crate) struct Judge<'j> {
@@ -127,4 +234,83 @@ const BEGINNING: Duration = Duration::from_millis(10_000);
 #[expect(clippy::cast_precision_loss, reason = "a time of a run")]
 fn seconds(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pings(added_ms: &[f64]) -> Blocks {
+        Blocks { added_s: added_ms.iter().map(|ms| ms / 1e3).collect(), ..Blocks::default() }
+    }
+
+    #[test]
+    fn equal_blocks_are_known_and_few_or_scattered_ones_are_not() {
+        let is_known = |added_ms: &[f64]| Known::PROMISED.has_latency(&[&pings(added_ms)]);
+        assert!(is_known(&[20.0; 3]));
+        assert!(!is_known(&[20.0]));
+        assert!(!is_known(&[20.0, 120.0, 40.0, 190.0]));
+        let many = [15.0, 25.0].repeat(60);
+        assert!(is_known(&many) && !is_known(&many[..4]));
+    }
+
+    #[test]
+    fn runs_that_contradict_each_other_are_not_known_however_steady_each_of_them_is() {
+        let [one, other] = [600.0, 800.0].map(|ms| pings(&[ms; 12]));
+        assert!(Known::COMPARED.has_latency(&[&one]) && Known::COMPARED.has_latency(&[&one, &one]));
+        assert!(!Known::COMPARED.has_latency(&[&one, &other]));
+    }
+
+    fn steady(blocks: usize) -> Blocks {
+        let values = |value: f64| vec![value; blocks];
+        Blocks { added_s: values(0.02), goodput_bps: [values(9e6), values(1e6)] }
+    }
+
+    #[test]
+    fn a_run_has_its_least_blocks_and_a_load_its_least_runs() {
+        let rule = Rule {
+            wanted: Known::PROMISED,
+            goodput_of_bps: Some([10e6, 1e6]),
+            least_blocks: 3,
+            rtt_s: 0.03,
+            least_runs: 2,
+        };
+        assert!(!rule.ends(&[&steady(2)]) && rule.ends(&[&steady(3)]));
+        assert!(!rule.ends(&[&steady(6), &steady(2)]), "the first run has ended already");
+        assert!(!rule.is_met(&[&steady(6)]) && rule.is_met(&[&steady(6), &steady(3)]));
+    }
+
+    /// BBR behind a buffer of a second takes tens of seconds to settle, however steady its queue
+    /// is.
+    #[test]
+    fn a_run_behind_a_long_queue_lasts_longer() {
+        let rule = Rule {
+            wanted: Known::COMPARED,
+            goodput_of_bps: None,
+            least_blocks: 2,
+            rtt_s: 0.03,
+            least_runs: 1,
+        };
+        let behind = |added_s: f64, blocks: usize| {
+            let goodput_bps = [vec![9e6; blocks], vec![1e6; blocks]];
+            Blocks { added_s: vec![added_s; blocks], goodput_bps }
+        };
+        assert!(rule.ends(&[&behind(0.07, 2)]) && !rule.ends(&[&behind(0.3, 3)]));
+        assert!(rule.ends(&[&behind(0.3, 4)]) && !rule.ends(&[&behind(1.2, 12)]));
+    }
+
+    #[test]
+    fn a_load_whose_goodput_swings_goes_on() {
+        let mut run = steady(6);
+        run.goodput_bps[0] = [3e6, 9e6].repeat(3);
+        let rule = Rule {
+            wanted: Known::PROMISED,
+            goodput_of_bps: None,
+            least_blocks: 2,
+            rtt_s: 0.03,
+            least_runs: 1,
+        };
+        assert!(rule.ends(&[&run]));
+        assert!(!Rule { goodput_of_bps: Some([10e6, 1e6]), ..rule }.ends(&[&run]));
+    }
 }

@@ -1,7 +1,11 @@
-//! The line and its router as they are modelled.
+//! A line, its router and the traffic of a home as they are modelled.
 
+use std::fmt::Write as _;
+
+use goodqueue::{Duration, Rate};
+
+use crate::judge::BLOCK_S;
 use crate::question::Question;
-use crate::span::Span;
 
 /// A line as it is modelled.
 #[derive(Clone, Copy, Debug)]
@@ -64,3 +68,229 @@ impl<'q> Model<'q> {
 pub(crate) const TODAY: &str = "today";
 /// Seed of all runs of the search. The verification has others.
 pub(crate) const SEARCH_SEED: u64 = 1;
+
+/// Simulated time of a run in seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Span {
+    /// From the start of the load on, not part of the values.
+    pub(crate) warmup_s: f64,
+    /// Time of the values.
+    pub(crate) measured_s: f64,
+}
+
+impl Span {
+    /// Returns the time of runs whose values are promised: what lasts, not the start of the load.
+    pub(crate) fn promised(question: &Question) -> Self {
+        let warmup_s = (ROUND_TRIPS * question.rtt_s()).max(WARMUP_S).round();
+        Self { warmup_s, measured_s: if question.varies() { VARYING_S } else { MEASURED_S } }
+    }
+
+    /// Returns the time of runs that compare settings: as many packets on each line.
+    pub(crate) fn compared(question: &Question) -> Self {
+        Self::from_bits(question, COMPARED_BITS, [3.0, 15.0])
+    }
+
+    /// Returns the time of the runs of the first answer.
+    pub(crate) fn first(question: &Question) -> Self {
+        Self::from_bits(question, FIRST_BITS, [1.5, 10.0])
+    }
+
+    fn from_bits(question: &Question, bits: f64, [least, most]: [f64; 2]) -> Self {
+        if question.varies() {
+            return Self { warmup_s: 0.0, measured_s: VARYING_S / 2.0 };
+        }
+        #[expect(clippy::cast_precision_loss, reason = "rates of a line")]
+        let rate = question.rates.iter().map(|rate| rate.as_bps()).sum::<u64>() as f64;
+        let least = least.max(ROUND_TRIPS * question.rtt_s()).min(most);
+        let tenths = |seconds: f64| (seconds * 10.0).round() / 10.0;
+        let measured_s = tenths((bits / rate).clamp(least, most));
+        Self { warmup_s: tenths((measured_s / 2.0).max(ROUND_TRIPS * question.rtt_s())), measured_s }
+    }
+
+    /// Returns the number of blocks of the values.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few blocks")]
+    pub(crate) fn blocks(self) -> usize {
+        (self.measured_s / BLOCK_S) as usize
+    }
+
+    /// Returns the whole time in seconds.
+    pub(crate) fn total(self) -> f64 {
+        self.warmup_s + self.measured_s
+    }
+}
+
+/// Slow start is over by then. An eighth of 1 Gbit/s needs 2,700 segments at 250 ms, which are nine
+/// doublings of ten segments: 2.3 s.
+const WARMUP_S: f64 = 5.0;
+/// Round trips in which a flow finds its share, if they take longer.
+const ROUND_TRIPS: f64 = 20.0;
+/// Several periods of CUBIC: an eighth of 100 Mbit/s at 100 ms has one of 4 s (RFC 9438, K).
+const MEASURED_S: f64 = 30.0;
+/// Time in which a rate changes often enough.
+const VARYING_S: f64 = 60.0;
+/// Bits of a run that compares settings: 100,000 packets of 1250 bytes.
+const COMPARED_BITS: f64 = 1e9;
+/// Bits of a run of the first answer.
+const FIRST_BITS: f64 = 0.4e9;
+
+/// Returns the rate of the router's port towards the modem, and of the network interfaces of the
+/// hosts. A sender without a rate of its own would overflow the router's queue in a burst that no
+/// real host sends.
+pub(crate) fn port_rate(question: &Question) -> &'static str {
+    if question.rates.iter().any(|rate| *rate > FAST) { FASTER_PORT } else { PORT }
+}
+
+const PORT: &str = "1gbit";
+const FASTER_PORT: &str = "10gbit";
+/// A line that a port of 1 Gbit/s would limit.
+const FAST: Rate = Rate::from_bps(900_000_000);
+
+/// A traffic mix.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mix {
+    /// Name for people.
+    pub(crate) name: &'static str,
+    /// Whether both directions are full all the time, so that the mix tells what the line carries.
+    pub(crate) is_full: bool,
+    flows: fn(&mut Flows<'_>),
+}
+
+impl Mix {
+    /// Returns the flows, in TOML.
+    pub(crate) fn flows(&self, question: &Question) -> String {
+        let mut flows = Flows { question, text: String::new() };
+        (self.flows)(&mut flows);
+        flows.pings();
+        flows.text
+    }
+}
+
+/// The load of a speed test: its server is near, and it fills one direction after the other or
+/// both. Pings that somebody measured are compared with it.
+pub(crate) const SPEED_TEST: Mix = Mix {
+    name: "a speed test in both directions",
+    is_full: true,
+    flows: |flows| {
+        flows.tcp("count = 4");
+        flows.tcp("direction = 'up'\ncount = 4");
+    },
+};
+
+/// The load that settings are judged by. Its servers are near and far: a CAKE whose `rtt` suits one
+/// distance only loses here.
+pub(crate) const NEAR_AND_FAR: Mix = Mix {
+    name: "4 downloads and 4 uploads, near and far",
+    is_full: true,
+    flows: |flows| flows.near_and_far("cubic"),
+};
+
+/// The same with a sender that keeps more packets on their way than others: a shaper behind the
+/// bottleneck has to leave more room for it.
+const BBR: Mix = Mix { name: "the same with BBR", is_full: true, flows: |flows| flows.near_and_far("bbr") };
+
+/// The mixes with which settings are searched.
+pub(crate) const SEARCHED: &[Mix] = &[NEAR_AND_FAR, BBR];
+
+/// The mixes with which the advice is verified.
+pub(crate) const VERIFIED: &[Mix] = &[
+    NEAR_AND_FAR,
+    BBR,
+    Mix {
+        name: "a call, and another device loads the line",
+        is_full: false,
+        flows: |flows| {
+            flows.tcp("client = 2\ncount = 2");
+            flows.tcp("client = 2\ndirection = 'up'");
+            flows.call();
+        },
+    },
+    Mix {
+        name: "an evening: video, downloads, web, call",
+        is_full: false,
+        flows: |flows| {
+            flows.tcp("count = 2");
+            flows.served("video");
+            flows.served("web");
+            flows.call();
+        },
+    },
+    Mix {
+        name: "a backup: one upload, web pages",
+        is_full: false,
+        flows: |flows| {
+            flows.tcp("direction = 'up'");
+            flows.served("web");
+        },
+    },
+];
+
+/// The text of the flows of a mix.
+struct Flows<'q> {
+    question: &'q Question,
+    text: String,
+}
+
+impl Flows<'_> {
+    /// Adds downloads (unless `keys` say otherwise) that last.
+    fn tcp(&mut self, keys: &str) {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            self.text,
+            "\n[[flows]]\n{keys}\nstart_jitter = '100ms'\naccess_rate = '{}'\n",
+            port_rate(self.question)
+        );
+    }
+
+    /// Adds a download from and an upload to a server at each distance.
+    fn near_and_far(&mut self, cc: &str) {
+        for direction in ["down", "up"] {
+            for rtt in distances(self.question.rtt) {
+                self.tcp(&format!(
+                    "direction = '{direction}'\nrtt = '{}us'\ncc = '{cc}'",
+                    rtt.as_nanos() / 1000
+                ));
+            }
+        }
+    }
+
+    /// Adds the answers of a server to a person.
+    fn served(&mut self, kind: &str) {
+        let keys = format!("access_rate = '{}'\n", port_rate(self.question));
+        self.other(kind, &keys);
+    }
+
+    fn other(&mut self, kind: &str, keys: &str) {
+        let _ = write!(self.text, "\n[[flows]]\nkind = '{kind}'\n{keys}");
+    }
+
+    fn call(&mut self) {
+        self.other("voip", "direction = 'up'\n");
+        self.other("voip", "");
+    }
+
+    fn pings(&mut self) {
+        self.other("ping", "interval = '50ms'\n");
+    }
+}
+
+/// Returns base round-trip times of servers that people use at the same time: one near, one as far
+/// as the question says, one on the same continent and one on another. With 30 ms they are 10, 30,
+/// 100 and 250 ms.
+fn distances(rtt: Duration) -> [Duration; 4] {
+    let ms = Duration::from_millis;
+    let near = Duration::from_nanos((rtt.as_nanos() / 3).max(rtt.as_nanos().saturating_sub(20_000_000)));
+    [near, rtt, rtt + ms(70), rtt + ms(220)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_near_and_far_whatever_the_line_adds() {
+        let ms = Duration::from_millis;
+        assert_eq!(distances(ms(30)), [10, 30, 100, 250].map(ms));
+        assert_eq!(distances(ms(600)), [580, 600, 670, 820].map(ms));
+        assert_eq!(distances(ms(12)), [4, 12, 82, 232].map(ms));
+    }
+}

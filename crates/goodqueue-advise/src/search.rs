@@ -1,25 +1,19 @@
-//! The search: a first answer, then both rates of the shapers, then the discipline and its
-//! parameters.
+//! The search: the buffers of a measured line, a first answer, then both rates of the shapers, then
+//! the discipline and its parameters.
 
-use goodqueue_scenario::choice::{Candidate, best, most};
+use goodqueue_scenario::choice::{Candidate, SAME_USE, best, most};
 use goodqueue_scenario::results::Run;
 use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::units;
 
-use crate::advice::{Advice, Spread, Tried, added};
-use crate::answer::answer;
-use crate::decided::decided;
-use crate::fitted::fitted;
-use crate::manager::Manager;
+use crate::advice::{Advice, First, Observe, Spread, Tried, added};
+use crate::kind::Shares;
 use crate::managers::managers;
-use crate::mix::{Mix, NEAR_AND_FAR, SEARCHED};
-use crate::model::{Model, Router, SEARCH_SEED};
-use crate::observe::{First, Observe};
-use crate::question::Question;
-use crate::setup::Setup;
-use crate::shares::Shares;
+use crate::model::{Mix, Model, NEAR_AND_FAR, Router, SEARCH_SEED, SEARCHED, SPEED_TEST, Span};
+use crate::question::{Measurement, Question};
+use crate::setting::{Manager, Setup};
 use crate::simulated::Simulator;
-use crate::span::Span;
-use crate::verification::verified;
+use crate::verification::{answer, verified};
 
 /// Returns advice for a line. `threads`: of the simulation, 0 for one per processor. `None` if
 /// the observer cancels.
@@ -248,7 +242,7 @@ fn may_be_better(first: &Candidate, usual: &Rated<'_>, rtt_s: f64) -> bool {
 
 /// Returns the means of runs with the same setting.
 fn candidate(runs: &[Run]) -> Candidate {
-    let mean = |of: &dyn Fn(&Run) -> f64| Spread::of(runs.iter().map(of)).mean;
+    let mean = |of: &dyn Fn(&Run) -> f64| Spread::from_values(runs.iter().map(of)).mean;
     Candidate {
         latency_s: mean(&added),
         goodput_bps: [mean(&|run| run.goodput.down), mean(&|run| run.goodput.up)],
@@ -263,3 +257,112 @@ fn router(number: usize, setup: &Setup<'_>, question: &Question) -> Router {
 /// tenth depends on the load, and the usual setting has advantages that one load does not show,
 /// such as fairness between hosts.
 const CLEAR: f64 = 0.1;
+
+/// Returns the index of the best candidate if the candidates that were not tried cannot change it.
+/// `tried`: from the one that carries most on. `next`: what the first of the others carries; it and
+/// those behind it carry less. `None` if all were tried.
+fn decided(tried: &[Candidate], next: Option<[f64; 2]>, rtt_s: f64) -> Option<usize> {
+    let Some(next) = next else { return best(tried, rtt_s) };
+    let most = most(tried);
+    let least_s = tried.iter().map(|of| of.latency_s).reduce(f64::min)?;
+    // One that adds more latency than the least allows will not be chosen: the least can only fall.
+    let first = tried.iter().find(|of| of.is_hardly_slower_than(least_s, rtt_s))?;
+    let next = Candidate { goodput_bps: next, latency_s: 0.0 };
+    let carries_more = first.share_of(most) > next.share_of(most) + SAME_USE;
+    // Even beside a setting that adds nothing.
+    let is_short_enough = first.is_hardly_slower_than(0.0, rtt_s);
+    if carries_more && is_short_enough { best(tried, rtt_s) } else { None }
+}
+
+/// Returns the line with the buffers with which its ping under load is the measured one. Both
+/// buffers keep their ratio. `None` if the observer cancels.
+///
+/// # Errors
+/// No buffer gives this ping.
+fn fitted<'q>(
+    model: &Model<'q>,
+    measured: Measurement,
+    simulator: &Simulator<'_>,
+) -> Result<Option<Model<'q>>, Diagnostic> {
+    #[expect(clippy::cast_precision_loss, reason = "a round-trip time")]
+    let wanted = (measured.loaded.as_nanos() - measured.idle.as_nanos()) as f64 / 1e9;
+    let compared = model.lasting(Span::compared(model.question));
+    // Coarse, then fine. The latency grows with the buffer.
+    let (mut low, mut high): (f64, f64) = (SMALLEST, LARGEST);
+    for round in 0..ROUNDS {
+        let ratio = (high / low).powf(1.0 / f64::from(POINTS - 1));
+        let factors: Vec<f64> = (0..POINTS).map(|point| low * ratio.powf(f64::from(point))).collect();
+        let documents = factors
+            .iter()
+            .map(|factor| compared.scaled(*factor).scenario(&SPEED_TEST, &[Router::unmanaged()], 1))
+            .collect::<Result<Vec<_>, _>>()?;
+        let Some(runs) = simulator.runs(&documents, [0.0, 0.0])? else { return Ok(None) };
+        let latencies: Vec<f64> = runs.iter().map(added).collect();
+        let Some(first_above) = latencies.iter().position(|latency| *latency >= wanted) else {
+            return Err(Diagnostic::new(format!(
+                "no buffer of this line makes pings take {}",
+                units::show_time(measured.loaded)
+            ))
+            .help("check the rates: pings as long as this belong to a slower line"));
+        };
+        if round + 1 == ROUNDS || first_above == 0 {
+            low = factors[first_above.saturating_sub(1)];
+            high = factors[first_above];
+            let (below, above) = (latencies[first_above.saturating_sub(1)], latencies[first_above]);
+            let share =
+                if above > below { ((wanted - below) / (above - below)).clamp(0.0, 1.0) } else { 0.0 };
+            return Ok(Some(model.scaled(low + (high - low) * share)));
+        }
+        (low, high) = (factors[first_above - 1], factors[first_above]);
+    }
+    Ok(Some(model.scaled(high)))
+}
+
+/// Factors of the buffers of the kind of line.
+const SMALLEST: f64 = 1.0 / 64.0;
+const LARGEST: f64 = 64.0;
+/// Buffers tried in a round.
+const POINTS: i32 = 6;
+const ROUNDS: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(latency_ms: f64, mbit: f64) -> Candidate {
+        Candidate { latency_s: latency_ms / 1e3, goodput_bps: [mbit; 2] }
+    }
+
+    #[test]
+    fn a_fast_shaper_whose_latency_nobody_feels_makes_slower_ones_needless() {
+        assert_eq!(decided(&[with(1.5, 98.0)], Some([95.0; 2]), 0.02), Some(0));
+        assert_eq!(decided(&[with(90.0, 98.0), with(1.5, 95.0)], Some([90.0; 2]), 0.02), Some(1));
+    }
+
+    #[test]
+    fn it_takes_another_one_as_long_as_that_could_be_better() {
+        assert_eq!(decided(&[with(9.0, 98.0)], Some([95.0; 2]), 0.02), None, "another may add less");
+        assert_eq!(decided(&[with(5.0, 98.0), with(3.0, 95.0)], Some([90.0; 2]), 0.02), None);
+        assert_eq!(decided(&[with(1.5, 98.0)], Some([98.0; 2]), 0.02), None, "an equal one may add less");
+    }
+
+    /// All orders of latencies, on the way from the fastest shaper to the slowest.
+    #[test]
+    fn an_early_decision_is_that_of_all_candidates() {
+        let mut early = 0;
+        for number in 0..4_u32.pow(5) {
+            let latencies =
+                (0..5).map(|place| [0.5, 3.0, 6.0, 40.0][(number / 4_u32.pow(place) % 4) as usize]);
+            let all: Vec<Candidate> =
+                latencies.zip([98.0, 95.0, 95.0, 90.0, 85.0]).map(|(ms, mbit)| with(ms, mbit)).collect();
+            let chosen = best(&all, 0.02);
+            for tried in 1..all.len() {
+                if let Some(index) = decided(&all[..tried], Some(all[tried].goodput_bps), 0.02) {
+                    assert_eq!(Some(index), chosen, "{:?}", &all[..]);
+                    early += 1;
+                }
+            }
+        }
+        assert!(early > 500, "{early}");
+    }
+}

@@ -11,10 +11,10 @@ use goodqueue_scenario::session::{Progress, Session, Watch, side_by_side};
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
+use crate::advice::Observe;
+use crate::judge::Blocks;
+use crate::judge::Rule;
 use crate::judge::{Judge, Seen};
-use crate::known::Blocks;
-use crate::observe::Observe;
-use crate::rule::Rule;
 
 /// Where and for whom to simulate.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ impl Simulator<'_> {
     ) -> Result<Option<Vec<Run>>, Diagnostic> {
         let mut all = Vec::new();
         for document in documents {
-            all.extend(of_document(document, None)?);
+            all.extend(runs_of_document(document, None)?);
         }
         let watch = PartOfSearch { observer: self.observer, part };
         Ok(Session::of(all).threads(self.threads).run(&watch)?.whole())
@@ -50,7 +50,7 @@ impl Simulator<'_> {
         earlier: &[Blocks],
         rule: Rule,
     ) -> Result<Option<(Run, Seen)>, Diagnostic> {
-        let mut runs = of_document(document, series)?;
+        let mut runs = runs_of_document(document, series)?;
         runs.truncate(1);
         let Some(config) = runs.first().map(|run| run.config.clone()) else { return Ok(None) };
         let judge = Judge::new(&config, earlier, rule, self.observer);
@@ -87,7 +87,7 @@ impl Simulator<'_> {
 }
 
 /// Returns the runs of a scenario.
-fn of_document(document: &Document, series: Option<Duration>) -> Result<Vec<RunSpec>, Diagnostic> {
+fn runs_of_document(document: &Document, series: Option<Duration>) -> Result<Vec<RunSpec>, Diagnostic> {
     runs_of(&[Sweep::new(document, &Names::default())?.point(0)?], series)
 }
 

@@ -1,18 +1,24 @@
-//! The verification of a setting: other seeds and other traffic than the search had.
+//! The verification of a setting with other seeds and other traffic than the search had, and the
+//! answer.
 
+use goodqueue::Duration;
 use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::run::series::default_step;
 use goodqueue_scenario::scenario::Names;
 use goodqueue_scenario::summary::results;
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use crate::cell::{Cell, Role, cells};
+use crate::advice::{Advice, InMix, Instead, Measured, Spread, Tried, added, goodput};
+use crate::judge::{Blocks, Known, Rule};
 use crate::kind::Equipment;
-use crate::mix::{Mix, VERIFIED};
-use crate::model::{Model, Router, SEARCH_SEED};
+use crate::model::{Mix, Model, NEAR_AND_FAR, Router, SEARCH_SEED, Span, VERIFIED};
+use crate::places::place;
 use crate::question::Question;
-use crate::setup::Setup;
+use crate::setting::Setup;
+use crate::settings::{settings, steps};
 use crate::simulated::Simulator;
+use crate::words;
 
 /// Runs without any shaper, with the advice, and with the advice without the line's encapsulation.
 pub(crate) struct Verified {
@@ -103,3 +109,166 @@ fn found(cells: Vec<Cell<'_>>, equipment: Option<Equipment>, scenario: serde_jso
 
 /// How results call a router with the advice.
 pub(crate) const ADVICE: &str = "advice";
+
+/// What a router is run for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Today,
+    Advised,
+    /// With the advice, but without the line's encapsulation.
+    Without,
+    /// With other equipment and no shaper.
+    Instead,
+}
+
+/// One router with one mix, and its runs.
+struct Cell<'a> {
+    model: Model<'a>,
+    /// Number of the mix.
+    mix: usize,
+    role: Role,
+    router: Router,
+    runs: Vec<Run>,
+    /// Added latency in the first seconds of the load of the first run.
+    first_s: Option<f64>,
+    /// The same runs in blocks.
+    blocks: Vec<Blocks>,
+}
+
+/// Returns all cells without runs, those that take longest first. Only the first mix shows what the
+/// encapsulation is good for.
+fn cells<'a>(model: &Model<'a>, other: Option<&Model<'a>>, routers: &[Router]) -> Vec<Cell<'a>> {
+    let cell = |model: &Model<'a>, mix, role, router: &Router| Cell {
+        model: *model,
+        mix,
+        role,
+        router: router.clone(),
+        runs: Vec::new(),
+        first_s: None,
+        blocks: Vec::new(),
+    };
+    let roles = [Role::Today, Role::Advised, Role::Without];
+    let mut all = Vec::new();
+    for mix in 0..VERIFIED.len() {
+        let routers = routers.iter().zip(roles).filter(|(_, role)| mix == 0 || *role != Role::Without);
+        all.extend(routers.map(|(router, role)| cell(model, mix, role, router)));
+        all.extend(other.map(|model| cell(model, mix, Role::Instead, &Router::unmanaged())));
+    }
+    all
+}
+
+impl Cell<'_> {
+    /// Simulates one seed after another until the values are known well enough or the question's
+    /// number of seeds is reached. Returns false if the observer cancels.
+    fn simulate(&mut self, simulator: &Simulator<'_>) -> Result<bool, Diagnostic> {
+        let effort = self.model.question.effort;
+        // Only the report draws series, and only those of the first mix.
+        let step = (effort.series && self.mix == 0).then(|| default_step(self.duration()));
+        let rule = self.rule();
+        // The search has seen the first seed.
+        for seed in SEARCH_SEED + 1..=SEARCH_SEED + effort.seeds {
+            let mix = &VERIFIED[self.mix];
+            let document = self.model.scenario(mix, std::slice::from_ref(&self.router), seed)?;
+            let Some((run, seen)) = simulator.judged(&document, step, &self.blocks, rule)? else {
+                return Ok(false);
+            };
+            self.runs.push(run);
+            self.blocks.push(seen.blocks);
+            self.first_s = self.first_s.or(seen.first_s);
+            if rule.is_met(&self.blocks.iter().collect::<Vec<_>>()) {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    fn rule(&self) -> Rule {
+        let question = self.model.question;
+        let is_full = VERIFIED[self.mix].is_full;
+        #[expect(clippy::cast_precision_loss, reason = "rates of a line")]
+        let rates = question.rates.map(|rate| rate.as_bps() as f64);
+        let is_promised = matches!(self.role, Role::Advised | Role::Instead);
+        let whole = Span::promised(question).blocks();
+        Rule {
+            wanted: if is_promised { Known::PROMISED } else { Known::COMPARED },
+            goodput_of_bps: is_full.then_some(rates),
+            least_blocks: match self.role {
+                // The rate of the line has to change often enough.
+                _ if question.varies() => whole,
+                Role::Advised | Role::Instead if is_full => whole,
+                Role::Advised | Role::Instead => LEAST_PROMISED,
+                Role::Today | Role::Without => LEAST_COMPARED,
+            },
+            rtt_s: question.rtt_s(),
+            // The queue of today fills differently after each start.
+            least_runs: if self.role == Role::Today && is_full { 2 } else { 1 },
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds of a run")]
+    fn duration(&self) -> Duration {
+        Duration::from_millis((self.model.span.total() * 1e3) as u64)
+    }
+}
+
+/// Blocks of a run with the advice whose mix does not fill the line. Pages and video come in
+/// bursts.
+const LEAST_PROMISED: usize = 3;
+/// Blocks of each other run.
+const LEAST_COMPARED: usize = 2;
+
+/// Returns what the search and the verification found, as an answer.
+pub(crate) fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tried: Vec<Tried>) -> Advice {
+    let question = model.question;
+    let today = measured(&checked.mixes, |of| &of.runs[0], checked.first_s[0]);
+    let mut advised = measured(&checked.mixes, |of| &of.runs[1], checked.first_s[1]);
+    advised.cap(today.goodput_bps);
+    let without = Spread::from_values(checked.without.iter().map(added)).mean;
+    let instead = checked.equipment.map(|equipment| Instead {
+        equipment: equipment.how,
+        measured: measured(&checked.mixes, |of| &of.instead, None),
+    });
+    let mixes = checked.mixes.iter().map(|of| InMix {
+        name: of.mix.name,
+        today_s: Spread::from_values(of.runs[0].iter().map(added)),
+        advised_s: Spread::from_values(of.runs[1].iter().map(added)),
+        instead_s: checked.equipment.map(|_| Spread::from_values(of.instead.iter().map(added))),
+        today_goodput_bps: goodput(&of.runs[0]),
+        advised_goodput_bps: goodput(&of.runs[1]),
+    });
+    let routers = [Router::unmanaged(), Router { label: best.manager.name(), lines: best.lines(question) }];
+    let mut advice = Advice {
+        line: words::line(question),
+        sources: question.kind.source.to_owned(),
+        rate_bps: question.rates.map(|rate| rate.as_bps()),
+        rtt_s: question.rtt_s(),
+        buffer_bytes: model.buffers,
+        is_measured: question.measured.is_some(),
+        keep: today.latency_s.mean - advised.latency_s.mean < WORTH_S,
+        reason: String::new(),
+        mixes: mixes.collect(),
+        discipline: best.manager.name(),
+        shaped_bps: best.rates(question).map(|rate| rate.as_bps()),
+        lines: best.lines(question),
+        steps: steps(question, best),
+        settings: settings(question, best),
+        today,
+        advised,
+        instead,
+        tried,
+        scenario: model.text(&NEAR_AND_FAR, &routers, SEARCH_SEED),
+        results: checked.results,
+    };
+    advice.reason = place(question.kind.bottleneck).reason(question, &advice, without);
+    advice
+}
+
+/// Summarises some of the runs of each mix, with the added latency in the first seconds.
+fn measured(mixes: &[OfMix], runs: impl Fn(&OfMix) -> &[Run] + Copy, first_s: Option<f64>) -> Measured {
+    let full: Vec<&[Run]> = mixes.iter().filter(|of| of.mix.is_full).map(runs).collect();
+    let all: Vec<&[Run]> = mixes.iter().map(runs).collect();
+    Measured::from_runs(&full, &all, first_s)
+}
+
+/// A shaper that saves less is not worth its price.
+const WORTH_S: f64 = 0.005;

@@ -6,8 +6,8 @@ use goodqueue::Rate;
 use goodqueue_scenario::measure::{VOICE_CAPS, grade};
 use goodqueue_tc::units;
 
+use crate::advice::First;
 use crate::advice::{Advice, Measured, Spread};
-use crate::observe::First;
 use crate::question::Question;
 
 /// Returns the first output: that the search begins.

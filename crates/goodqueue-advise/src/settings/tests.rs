@@ -3,9 +3,9 @@
 use std::process::{Command, Output};
 
 use super::*;
-use crate::before::steps;
 use crate::managers::managers;
 use crate::setting::Form;
+use crate::settings::steps;
 
 /// Returns the settings for shapers of 95 % of this line, and the rates of the shapers in kbit/s.
 /// `variant`: of the parameters of cake, 0 for the usual ones.

@@ -264,6 +264,7 @@ format: toolchain
 
 lint: toolchain
 	$(CARGO) clippy --workspace --all-targets --features goodqueue-cli/object-store --quiet -- --deny warnings
+	$(CARGO) clippy --package goodqueue-cli --no-default-features --quiet -- --deny warnings
 
 docs: toolchain
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
@@ -271,6 +272,7 @@ docs: toolchain
 unit: toolchain
 	$(CARGO) test --workspace --quiet
 	$(CARGO) test --package goodqueue-cli --features object-store --test object_store --quiet
+	$(CARGO) test --package goodqueue-cli --no-default-features --test without_papers --quiet
 
 # A program outside the workspace, with a discipline of its own, and one that `goodqueue new-aqm` writes. They take the
 # versions of this workspace's lock file, so that all share what they compile.

@@ -1,14 +1,5 @@
 //! Text in columns that fit the terminal.
 
-use crate::output;
-
-/// Returns the width of the terminal; `None` if standard output is no terminal, so that files do
-/// not depend on it.
-pub(crate) fn terminal() -> Option<usize> {
-    let size = output::is_terminal().then(terminal_size::terminal_size).flatten();
-    size.map(|(width, _)| usize::from(width.0))
-}
-
 /// Formats rows of cells, a line each, with the columns aligned. Those of `right` are aligned to
 /// the right. A line that is longer than `width` ends with an ellipsis.
 pub(crate) fn rows(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> String {

@@ -9,6 +9,7 @@ pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod new_aqm;
 pub(crate) mod replay;
+#[cfg(feature = "papers")]
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schema;
@@ -22,6 +23,7 @@ pub(crate) mod stats;
 mod story;
 #[cfg(target_os = "linux")]
 pub(crate) mod top;
+#[cfg(feature = "papers")]
 pub(crate) mod validate;
 
 use goodqueue::Disciplines;

@@ -21,13 +21,30 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+/// A part of the help that only a program with the papers has.
+#[cfg(feature = "papers")]
+macro_rules! only_with_papers {
+    ($text:literal) => {
+        $text
+    };
+}
+#[cfg(not(feature = "papers"))]
+macro_rules! only_with_papers {
+    ($text:literal) => {
+        ""
+    };
+}
+
+#[cfg(feature = "papers")]
 mod claims;
+#[cfg(feature = "papers")]
 mod columns;
 mod commands;
 #[cfg(target_os = "linux")]
 mod live;
 mod messages;
 mod output;
+#[cfg(feature = "papers")]
 mod papers;
 mod playground;
 mod progress;
@@ -44,9 +61,10 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use goodqueue_scenario::Extensions;
 
 use crate::commands::{
-    Ending, advise, compare, completions, explain, list, man, new_aqm, replay, reproduce, run, schema,
-    validate,
+    Ending, advise, compare, completions, explain, list, man, new_aqm, replay, run, schema,
 };
+#[cfg(feature = "papers")]
+use crate::commands::{reproduce, validate};
 #[cfg(target_os = "linux")]
 use crate::commands::{shape, shell, stats, top};
 
@@ -57,19 +75,23 @@ use crate::commands::{shape, shell, stats, top};
 /// in tc's grammar, so you can paste a line from your router.
 #[derive(Parser, Debug)]
 #[command(name = "goodqueue", version, propagate_version = true, max_term_width = 110)]
-#[command(after_help = "Examples:
+#[command(after_help = concat!(
+    "Examples:
   goodqueue advise 40mbit/10mbit --link dsl                what to set on your router
   goodqueue compare                                        RRUL load on a 10/1 Mbit/s line (default)
   goodqueue compare --rate 100mbit --up 20mbit --rtt 20ms  your own line
   goodqueue compare --qdisc 'fq_codel target 13ms' --qdisc 'pfifo limit 100'
   goodqueue compare --trace-down lte.down --report lte.html
   goodqueue run codel-dynamic-link                         a built-in scenario
-  goodqueue reproduce jk                                   the claims of a paper
-  goodqueue list qdiscs                                    the disciplines
+",
+    only_with_papers!("  goodqueue reproduce jk                                   the claims of a paper
+"),
+    "  goodqueue list qdiscs                                    the disciplines
   goodqueue list qdiscs codel                              the parameters of one
   goodqueue explain codel                                  the documentation of a discipline
 
-Exit codes: 0 success, 1 a check failed, 2 invalid usage or input, 3 the machine was too busy for a live test, 130 interrupted (128 plus the number of the signal).")]
+Exit codes: 0 success, 1 a check failed, 2 invalid usage or input, 3 the machine was too busy for a live test, 130 interrupted (128 plus the number of the signal)."
+))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -80,8 +102,10 @@ enum Command {
     Advise(advise::AdviseArgs),
     Compare(compare::CompareArgs),
     Run(run::RunArgs),
+    #[cfg(feature = "papers")]
     Reproduce(reproduce::ReproduceArgs),
     Replay(replay::ReplayArgs),
+    #[cfg(feature = "papers")]
     Validate(validate::ValidateArgs),
     List(list::ListArgs),
     Explain(explain::ExplainArgs),
@@ -130,8 +154,10 @@ pub fn run_with(extensions: &Extensions, arguments: impl IntoIterator<Item = imp
         Command::Advise(args) => advise::main(args),
         Command::Compare(args) => compare::main(args, extensions),
         Command::Run(args) => run::main(args, extensions),
+        #[cfg(feature = "papers")]
         Command::Reproduce(args) => reproduce::main(args, disciplines),
         Command::Replay(args) => replay::main(args, disciplines),
+        #[cfg(feature = "papers")]
         Command::Validate(args) => validate::main(args),
         Command::List(args) => list::main(args, extensions),
         Command::Explain(args) => explain::main(args, disciplines),

@@ -220,6 +220,13 @@ pub(crate) fn print_help(plain: &str, in_colour: &str) -> Result<(), Diagnostic>
     if is_coloured { write(in_colour) } else { print(plain) }
 }
 
+/// Returns the width of the terminal; `None` if standard output is no terminal, so that files do
+/// not depend on it.
+pub(crate) fn width() -> Option<usize> {
+    let size = is_terminal().then(terminal_size::terminal_size).flatten();
+    size.map(|(width, _)| usize::from(width.0))
+}
+
 /// True if standard output is a terminal.
 pub(crate) fn is_terminal() -> bool {
     stdout().is_terminal()

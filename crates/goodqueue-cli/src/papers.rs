@@ -8,8 +8,8 @@ use std::time::Duration;
 use goodqueue_papers::reproduce::{Effort, Paper, Plan};
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use crate::columns;
 use crate::progress::in_words;
+use crate::{columns, output};
 
 /// The experiments of a paper.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ pub(crate) fn listed(papers: &[Paper], processors: Option<u16>) -> Result<String
         rows.push(cost.row(&paper.name, &paper.source, processors));
     }
     rows.push(total.row("--all", "", processors));
-    let mut text = columns::rows(&rows, &[1, 2, 3], columns::terminal());
+    let mut text = columns::rows(&rows, &[1, 2, 3], output::width());
     let first = papers.first().map_or("PAPER", |paper| paper.name.as_str());
     // Writing to a string cannot fail.
     let _ = write!(

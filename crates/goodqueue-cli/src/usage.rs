@@ -79,6 +79,9 @@ fn refused(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Op
         }
         ErrorKind::InvalidSubcommand => {
             let unknown = first(ContextKind::InvalidSubcommand).unwrap_or_default();
+            if let Some(diagnostic) = left_out(&unknown) {
+                return Some(diagnostic);
+            }
             let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
             Diagnostic::new(format!("there is no command `{unknown}`")).one_of(&unknown, &names)
         }
@@ -86,6 +89,9 @@ fn refused(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Op
             named(Diagnostic::new("its value is missing").help(format!("give one, as in `{option}`")))
         }
         ErrorKind::InvalidValue => {
+            if let Some(diagnostic) = left_out(&value).filter(|_| chosen.ends_with(" list")) {
+                return Some(diagnostic);
+            }
             let allowed = texts(ContextKind::ValidValue);
             let names: Vec<&str> = allowed.iter().map(String::as_str).collect();
             named(Diagnostic::new(format!("`{value}` is not one of its values")).one_of(&value, &names))
@@ -117,6 +123,23 @@ fn refused(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Op
         }
         _ => return None,
     })
+}
+
+/// Says how to get a command or a list that this program was built without.
+#[cfg(not(feature = "papers"))]
+fn left_out(name: &str) -> Option<Diagnostic> {
+    matches!(name, "reproduce" | "validate" | "papers" | "claims").then(|| {
+        Diagnostic::new(format!(
+            "this program was built without the papers, which `{name}` needs: `cargo install goodqueue-cli` installs \
+             one with them"
+        ))
+    })
+}
+
+/// Says how to get a command or a list that this program was built without: it has all.
+#[cfg(feature = "papers")]
+const fn left_out(_: &str) -> Option<Diagnostic> {
+    None
 }
 
 /// Returns the program and the command that the arguments name, such as `goodqueue compare`.

@@ -13,8 +13,8 @@ use crate::output;
 
 /// Print the completions of commands, options and values for a shell.
 ///
-/// Values are names of extensions, scenarios, papers, links, metrics, TCP profiles and congestion
-/// controls.
+/// Values are names: those of extensions, scenarios, links, metrics, TCP profiles, congestion
+/// controls and everything else that the arguments of this program name.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue completions bash > ~/.local/share/bash-completion/completions/goodqueue

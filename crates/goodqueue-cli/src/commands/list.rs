@@ -1,6 +1,7 @@
 //! `goodqueue list`: disciplines, congestion controls, profiles, scenarios, papers and claims, with
 //! defaults and sources.
 
+#[cfg(feature = "papers")]
 mod papers;
 mod unknown;
 
@@ -27,21 +28,31 @@ use self::unknown::unknown;
 use super::{Ending, Outcome};
 use crate::output::{self, Outputs};
 
-/// List disciplines, congestion controls, TCP profiles, scenarios, papers or their claims, with
-/// defaults and sources.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(about = concat!(
+    "List disciplines, congestion controls, TCP profiles, scenarios",
+    only_with_papers!(", papers or their claims"),
+    ", with defaults and sources"
+))]
+#[command(after_help = concat!(
+    "Examples:
   goodqueue list                    an overview of all kinds
   goodqueue list qdiscs             their names and what they do
   goodqueue list qdiscs codel       the parameters of one
   goodqueue list profiles linux
-  goodqueue list claims jk          the claims of one paper
-  goodqueue list tcps --json -")]
+",
+    only_with_papers!("  goodqueue list claims jk          the claims of one paper
+"),
+    "  goodqueue list tcps --json -"
+))]
 pub(crate) struct ListArgs {
     /// Kind of entries to list [default: an overview of all kinds].
-    #[arg(value_name = "qdiscs|tcps|profiles|scenarios|links|papers|claims")]
+    #[arg(value_name = concat!("qdiscs|tcps|profiles|scenarios|links", only_with_papers!("|papers|claims")))]
     what: Option<What>,
-    /// Show only the entry with this name; of claims, those of this paper or with this prefix.
+    #[arg(help = concat!(
+        "Show only the entry with this name",
+        only_with_papers!("; of claims, those of this paper or with this prefix")
+    ))]
     name: Option<String>,
     /// Write the list as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
@@ -61,8 +72,10 @@ enum What {
     /// Kinds of access lines for `goodqueue advise`, with what is assumed about each.
     Links,
     /// Papers whose claims `goodqueue reproduce` checks, and how long that takes.
+    #[cfg(feature = "papers")]
     Papers,
     /// Claims of these papers.
+    #[cfg(feature = "papers")]
     Claims,
 }
 
@@ -80,7 +93,9 @@ impl What {
             Self::Profiles => profiles(extensions)?,
             Self::Scenarios => scenarios(),
             Self::Links => links(),
+            #[cfg(feature = "papers")]
             Self::Papers => (papers::entries()?, Vec::new()),
+            #[cfg(feature = "papers")]
             Self::Claims => (papers::claims(None)?.0, Vec::new()),
         })
     }
@@ -93,7 +108,9 @@ pub(crate) fn main(args: &ListArgs, extensions: &Extensions) -> Outcome {
     let name = args.name.as_deref();
     let (entries, text) = match args.what {
         None => selected(overview(extensions)?, name)?,
+        #[cfg(feature = "papers")]
         Some(What::Papers) => papers::papers(name)?,
+        #[cfg(feature = "papers")]
         Some(What::Claims) => papers::claims(name)?,
         Some(what) if what.has_details() && name.is_none() => {
             let (entries, _) = what.entries(extensions)?;

@@ -6,7 +6,9 @@
 
 use clap::Args;
 use goodqueue_advise::Advice;
+#[cfg(feature = "papers")]
 use goodqueue_papers::reproduce::{ClaimResult, MetricsTable};
+#[cfg(feature = "papers")]
 use goodqueue_papers::validate::Row;
 use goodqueue_scenario::results::{LinkResult, Results};
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -48,7 +50,9 @@ const FORMATS: &[Format] = &[
         written_by: "replay with several --qdisc",
         schema: of::<Vec<beside::Line>>,
     },
+    #[cfg(feature = "papers")]
     Format { name: "verdicts", written_by: "reproduce", schema: verdicts },
+    #[cfg(feature = "papers")]
     Format { name: "validation", written_by: "validate", schema: of::<Vec<Row>> },
     Format { name: "advice", written_by: "advise", schema: of::<Advice> },
     Format { name: "list", written_by: "list", schema: list },
@@ -179,6 +183,7 @@ fn adopt(outer: &mut Value, inner: &mut Value) {
     }
 }
 
+#[cfg(feature = "papers")]
 fn verdicts() -> Value {
     let (mut claim, mut table) = (of::<Vec<ClaimResult>>(), of::<Vec<MetricsTable>>());
     let mut outer = json!({});

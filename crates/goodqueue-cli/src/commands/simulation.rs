@@ -18,7 +18,6 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
 
 use super::{Ending, Outcome, judgement, signed};
-use crate::columns;
 use crate::messages::{self, note, say};
 use crate::output::{self, Outputs};
 use crate::playground;
@@ -119,7 +118,7 @@ impl How {
         let view = if self.wide {
             View::Wide
         } else {
-            View::Short(columns::terminal().unwrap_or_default().max(NARROWEST))
+            View::Short(output::width().unwrap_or_default().max(NARROWEST))
         };
         let tables = terminal::overview(results, self.metric.as_deref(), view);
         if self.explain_columns { format!("{tables}\n{}", terminal::explained(results)) } else { tables }

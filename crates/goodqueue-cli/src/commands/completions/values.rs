@@ -7,6 +7,7 @@ use clap::Command;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use goodqueue::{Disciplines, registry};
 use goodqueue_advise::{ALIASES, KINDS, routers};
+#[cfg(feature = "papers")]
 use goodqueue_papers::{reproduce, validate};
 use goodqueue_scenario::Extensions;
 use goodqueue_scenario::library::SCENARIOS;
@@ -19,6 +20,7 @@ enum Values {
     Qdiscs,
     /// Built-in scenarios, or files.
     Scenarios,
+    #[cfg(feature = "papers")]
     Papers,
     Links,
     Routers,
@@ -30,6 +32,7 @@ enum Values {
     /// Entries of `goodqueue list`.
     Listed,
     Pages,
+    #[cfg(feature = "papers")]
     SetUps,
 }
 
@@ -47,9 +50,12 @@ const ARGUMENTS: &[(&str, &str, Values)] = &[
     ("run", "set", Values::Settings),
     ("run", "metric", Values::Metrics),
     ("run", "fail_if", Values::Conditions),
+    #[cfg(feature = "papers")]
     ("reproduce", "what", Values::Papers),
+    #[cfg(feature = "papers")]
     ("reproduce", "qdiscs", Values::Qdiscs),
     ("replay", "qdisc", Values::Qdiscs),
+    #[cfg(feature = "papers")]
     ("validate", "set_up", Values::SetUps),
     ("list", "name", Values::Listed),
     ("explain", "name", Values::Pages),
@@ -89,6 +95,7 @@ impl Values {
         Ok(match self {
             Self::Qdiscs => qdiscs(disciplines),
             Self::Scenarios => std::iter::once(FILES.to_owned()).chain(scenarios()).collect(),
+            #[cfg(feature = "papers")]
             Self::Papers => reproduce::papers()?.iter().map(|paper| paper.name.clone()).collect(),
             Self::Links => {
                 let aliases = ALIASES.iter().map(|(alias, _)| (*alias).to_owned());
@@ -106,6 +113,7 @@ impl Values {
                 [qdiscs(disciplines), tcps, profiles, scenarios().collect(), links().collect()].concat()
             }
             Self::Pages => [qdiscs(disciplines), vec!["scenario".to_owned()]].concat(),
+            #[cfg(feature = "papers")]
             Self::SetUps => validate::names()?,
         })
     }

@@ -5,8 +5,8 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use super::unknown::unknown;
-use crate::columns;
 use crate::papers::{self, Cost};
+use crate::{columns, output};
 
 /// Returns the entries of all papers.
 pub(super) fn entries() -> Result<Vec<Value>, Diagnostic> {
@@ -69,7 +69,7 @@ fn claim_json(paper: &Paper, claim: &Claim) -> Value {
 fn claims_text(claims: &[(&Paper, &Claim)]) -> String {
     let row = |(_, claim): &(&Paper, &Claim)| vec![claim.id.clone(), claim.says.clone()];
     let rows: Vec<Vec<String>> = claims.iter().map(row).collect();
-    let mut text = columns::rows(&rows, &[], columns::terminal());
+    let mut text = columns::rows(&rows, &[], output::width());
     if let Some((_, first)) = claims.first() {
         text.push_str(&format!("\n`goodqueue list claims {}` shows a claim as a whole.\n", first.id));
     }
@@ -88,7 +88,7 @@ fn details(paper: &Paper, claim: &Claim) -> String {
         parts.push(("not run", why.clone()));
     }
     let line = |(name, text): &(&str, String)| {
-        let text = columns::wrapped(text, INDENT + 2, columns::terminal());
+        let text = columns::wrapped(text, INDENT + 2, output::width());
         format!("  {:INDENT$}{text}", format!("{name}:"))
     };
     format!("{}\n{}", claim.id, parts.iter().map(line).collect::<String>())

@@ -271,6 +271,7 @@ docs: toolchain
 
 unit: toolchain
 	$(CARGO) test --workspace --quiet
+	$(CARGO) test --package goodqueue-scenario --features object-store --lib --quiet objects
 	$(CARGO) test --package goodqueue-cli --features object-store --test object_store --quiet
 	$(CARGO) test --package goodqueue-cli --no-default-features --test without_papers --quiet
 

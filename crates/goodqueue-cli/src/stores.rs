@@ -12,7 +12,7 @@ pub fn open_objects(url: &str, build: &str) -> Result<Store, Diagnostic> {
     #[cfg(feature = "object-store")]
     {
         let _ = build;
-        Store::at(goodqueue_objects::open(url)?)
+        Store::at(goodqueue_scenario::objects::open(url)?)
     }
     #[cfg(not(feature = "object-store"))]
     Err(goodqueue_scenario::store::built_without_objects(url, build))

@@ -21,6 +21,8 @@ pub mod hash_key;
 pub mod library;
 pub mod measure;
 pub mod metrics;
+#[cfg(feature = "object-store")]
+pub mod objects;
 pub mod request;
 pub mod results;
 pub mod run;

@@ -1,13 +1,12 @@
-//! Finished runs in an object store, named by a URL.
-
-#![forbid(unsafe_code)]
+//! Finished runs in an object store, named by a URL: Amazon S3 and compatible ones, Google Cloud
+//! Storage, or Azure. Machines without a common folder can then share a sweep. A run is one object,
+//! which appears whole or not at all.
 
 mod bucket;
 mod words;
 
 use std::sync::Arc;
 
-use goodqueue_scenario::store::Place;
 use goodqueue_tc::diagnostic::Diagnostic;
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
@@ -15,8 +14,9 @@ use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path;
 use object_store::{ObjectStore, RetryConfig};
 
-use crate::bucket::Bucket;
-use crate::words::in_words;
+use self::bucket::Bucket;
+use self::words::in_words;
+use crate::store::Place;
 
 /// Opens the object store at a URL such as `s3://bucket/upload`, and checks that it can be listed.
 /// Credentials and further settings come from the environment variables of the provider.

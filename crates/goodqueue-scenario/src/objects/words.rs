@@ -5,7 +5,7 @@ use std::error::Error as _;
 use object_store::Error;
 
 /// Returns what happened, without the bodies of answers.
-pub(crate) fn in_words(error: &Error) -> String {
+pub(super) fn in_words(error: &Error) -> String {
     match error {
         Error::NotFound { .. } => "the bucket does not exist".to_owned(),
         Error::PermissionDenied { .. } => "access is denied".to_owned(),

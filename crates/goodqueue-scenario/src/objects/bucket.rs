@@ -4,16 +4,16 @@ use std::io;
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use goodqueue_scenario::store::Place;
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::words::in_words;
+use super::words::in_words;
+use crate::store::Place;
 
 /// All objects below a prefix.
 #[derive(Debug)]
-pub(crate) struct Bucket {
+pub(super) struct Bucket {
     objects: Arc<dyn ObjectStore>,
     prefix: Path,
     url: String,
@@ -22,14 +22,14 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    pub(crate) fn new(objects: Arc<dyn ObjectStore>, prefix: Path, url: String) -> io::Result<Self> {
+    pub(super) fn new(objects: Arc<dyn ObjectStore>, prefix: Path, url: String) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         Ok(Self { objects, prefix, url, runtime })
     }
 
     /// Lists the first object: a bucket that does not exist, and one that may not be listed, would
     /// otherwise look empty.
-    pub(crate) fn check(&self) -> object_store::Result<()> {
+    pub(super) fn check(&self) -> object_store::Result<()> {
         let first = async { self.objects.list(Some(&self.prefix)).next().await };
         self.runtime.block_on(first).transpose().map(drop)
     }

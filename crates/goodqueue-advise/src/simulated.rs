@@ -12,9 +12,7 @@ use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::advice::Observe;
-use crate::judge::Blocks;
-use crate::judge::Rule;
-use crate::judge::{Judge, Seen};
+use crate::judge::{Blocks, Judge, Rule, Seen};
 
 /// Where and for whom to simulate.
 #[derive(Clone, Copy)]

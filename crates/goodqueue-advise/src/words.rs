@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use goodqueue::Rate;
 use goodqueue_scenario::measure::{VOICE_CAPS, grade};
+use goodqueue_scenario::number::with_digits;
 use goodqueue_tc::units;
 
-use crate::advice::First;
-use crate::advice::{Advice, Measured, Spread};
+use crate::advice::{Advice, First, Measured, Spread};
 use crate::question::Question;
 
 /// Returns the first output: that the search begins.
@@ -220,14 +220,14 @@ pub(crate) fn size(bytes: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a size for people")]
     let kilobytes = bytes as f64 / 1e3;
     if kilobytes >= 995.0 {
-        format!("{} MB", three(kilobytes / 1e3))
+        format!("{} MB", short(kilobytes / 1e3))
     } else {
-        format!("{} kB", three(kilobytes))
+        format!("{} kB", short(kilobytes))
     }
 }
 
 fn units_rate(bps: f64) -> String {
-    format!("{} Mbit/s", three(bps / 1e6))
+    format!("{} Mbit/s", short(bps / 1e6))
 }
 
 pub(crate) fn milliseconds(seconds: f64) -> String {
@@ -235,17 +235,12 @@ pub(crate) fn milliseconds(seconds: f64) -> String {
 }
 
 fn plain(seconds: f64) -> String {
-    three(seconds * 1e3)
+    short(seconds * 1e3)
 }
 
 /// Two or three digits: 843, 84, 8.4, 0.84.
-fn three(value: f64) -> String {
-    let decimals = match value.abs() {
-        value if value >= 9.95 => 0,
-        value if value >= 0.995 => 1,
-        _ => 2,
-    };
-    format!("{value:.decimals$}")
+fn short(value: f64) -> String {
+    with_digits(value, 2, 2)
 }
 
 /// Returns the number of seeds of a mix.

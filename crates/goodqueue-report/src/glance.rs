@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use goodqueue_scenario::metrics::catalogue;
+use goodqueue_scenario::number::trim;
 use goodqueue_scenario::results::{Results, Run};
 
 use crate::escape::{clip, html};
@@ -211,7 +212,7 @@ impl Scale {
             }
             // 3 × 0.1 is shown as 0.3.
             let words = format!("{tick:.3}");
-            let words = words.trim_end_matches('0').trim_end_matches('.');
+            let words = trim(&words);
             let _ = writeln!(
                 out,
                 "<path d=\"M{x:.1} {TOP}V{bottom:.0}\" stroke=\"currentColor\" stroke-opacity=\".2\"/>\

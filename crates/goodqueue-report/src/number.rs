@@ -1,5 +1,6 @@
-//! Numbers for readers: three significant digits and a unit.
+//! Numbers for readers: a few significant digits and a unit.
 
+use goodqueue_scenario::number::{trim, with_digits};
 use serde::{Serialize, Serializer};
 
 /// A rounded number whose JSON is as short as possible.
@@ -34,22 +35,6 @@ impl Serialize for Short {
     }
 }
 
-/// Returns the number of digits after the point that shows `value` with three significant digits,
-/// at most three.
-pub(crate) fn decimals(value: f64) -> usize {
-    match value.abs() {
-        v if v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        v if v >= 0.9995 => 2,
-        _ => 3,
-    }
-}
-
-/// Formats `value` with three significant digits.
-pub(crate) fn plain(value: f64) -> String {
-    format!("{value:.*}", decimals(value))
-}
-
 /// Formats a time, as in `12 ms`, `4.2 ms`, `1.25 s`.
 pub(crate) fn time(seconds: f64) -> String {
     let ms = seconds * 1e3;
@@ -70,12 +55,7 @@ pub(crate) fn rate(bps: f64) -> String {
         v if v >= 1e3 => (1e3, "kbit/s"),
         _ => (1.0, "bit/s"),
     };
-    format!("{} {unit}", trim(&plain(bps / scale)))
-}
-
-/// Removes the zeros at the end of a decimal fraction.
-pub(crate) fn trim(number: &str) -> &str {
-    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
+    format!("{} {unit}", trim(&with_digits(bps / scale, 3, 3)))
 }
 
 #[cfg(test)]

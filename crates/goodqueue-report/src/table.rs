@@ -6,6 +6,7 @@ mod pairs;
 use std::fmt::Write as _;
 
 use goodqueue_scenario::metrics::{Better, Digits, LOSSES, PACKETS, SOJOURN, SOJOURN_IN, Table};
+use goodqueue_scenario::number::decimals;
 use goodqueue_scenario::results::Aggregate;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::scenario::Direction;
@@ -15,7 +16,7 @@ use crate::grade::Grades;
 use crate::group::{Grouped, Point};
 use crate::meaning::plain;
 use crate::metric::{self, Spread, columns};
-use crate::number::{decimals, time};
+use crate::number::time;
 use crate::style::Style;
 use crate::swatch::swatch;
 use crate::words;
@@ -180,7 +181,7 @@ impl<'a> Column<'a> {
         match self.metric.digits() {
             Digits::AfterPoint(digits) => digits,
             Digits::Three if mean == 0.0 => 0,
-            Digits::Three => decimals(mean),
+            Digits::Three => decimals(mean, 3, 3),
         }
     }
 

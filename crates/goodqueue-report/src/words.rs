@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use goodqueue_scenario::number::trim;
 use goodqueue_scenario::results::Run;
 
 use crate::escape::clip;
 use crate::group::Point;
-use crate::number::{rate, time, trim};
+use crate::number::{rate, time};
 
 /// Returns the parameters except the seeds.
 ///

@@ -21,6 +21,7 @@ pub mod hash_key;
 pub mod library;
 pub mod measure;
 pub mod metrics;
+pub mod number;
 #[cfg(feature = "object-store")]
 pub mod objects;
 pub mod request;

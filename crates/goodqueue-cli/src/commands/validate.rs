@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use goodqueue_papers::validate::{self, Row};
+use goodqueue_scenario::number::with_digits;
 
 use super::{Ending, Outcome};
 use crate::output::{self, Outputs};
@@ -103,16 +104,9 @@ fn table<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
     text
 }
 
-/// Formats a number with about four significant digits.
+/// Formats a number with four significant digits.
 fn number(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        huge if huge >= 1000.0 => format!("{value:.0}"),
-        large if large >= 100.0 => format!("{value:.1}"),
-        medium if medium >= 10.0 => format!("{value:.2}"),
-        small if small >= 1.0 => format!("{value:.3}"),
-        _ => format!("{value:.4}"),
-    }
+    if value == 0.0 { "0".to_owned() } else { with_digits(value, 4, 4) }
 }
 
 fn signed(value: f64) -> String {

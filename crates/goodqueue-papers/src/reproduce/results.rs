@@ -1,5 +1,6 @@
 //! What comes out of claims and metrics, as `goodqueue reproduce --json` writes it, and in words.
 
+use goodqueue_scenario::number::{trim, with_digits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -243,24 +244,16 @@ pub fn figures(value: f64) -> String {
     if value.abs() >= HUGE {
         return format!("{value:.3e}");
     }
-    #[expect(clippy::cast_possible_truncation, reason = "the exponent of a float")]
-    let exponent = value.abs().log10().floor() as i32;
-    let decimals = usize::try_from((3 - exponent).clamp(0, 9)).unwrap_or(0);
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    trim(&with_digits(value, 4, 9)).to_owned()
 }
 
 /// Three significant figures are enough where columns stand side by side.
 #[must_use]
 pub fn three_figures(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= HUGE && size.is_finite() => return format!("{value:.2e}"),
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        size if size >= 1.0 || size == 0.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$}")
+    if value.abs() >= HUGE && value.is_finite() {
+        return format!("{value:.2e}");
+    }
+    with_digits(value, 3, if value == 0.0 { 2 } else { 3 })
 }
 
 /// From here on digits would fill lines. Rates of terabits are below.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use goodqueue_scenario::metrics::catalogue;
+use goodqueue_scenario::number::decimals;
 use goodqueue_scenario::results::Aggregate;
 use goodqueue_scenario::results::Run;
 use goodqueue_tc::brief;
@@ -10,7 +11,6 @@ use goodqueue_tc::brief;
 use crate::differences::Differences;
 use crate::escape::{clip, html};
 use crate::group::Point;
-use crate::number::decimals;
 
 /// Returns the table of a point of the sweep; empty with one seed.
 pub(super) fn pairs(point: &Point<'_>, summary: &[Aggregate]) -> String {
@@ -42,7 +42,7 @@ pub(super) fn pairs(point: &Point<'_>, summary: &[Aggregate]) -> String {
             };
             let scale = column.parts[0].0.scale();
             let (mean, half) = (figure.mean * scale, figure.ci95.unwrap_or_default() * scale);
-            let digits = decimals(mean);
+            let digits = decimals(mean, 3, 3);
             let _ = write!(
                 out,
                 "<td class=\"n\">{mean:+.digits$} <span class=\"ci\">± {half:.digits$}</span></td>"

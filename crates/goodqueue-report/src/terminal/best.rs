@@ -1,6 +1,7 @@
 //! Sentences below the table: which discipline does best, and what it costs.
 
 use goodqueue_scenario::choice::{self, Candidate};
+use goodqueue_scenario::number::with_digits;
 use goodqueue_tc::brief;
 
 use super::line::Line;
@@ -85,14 +86,7 @@ impl Of {
 
 /// Three digits.
 fn digits(value: f64) -> String {
-    let decimals = if value >= 99.95 {
-        0
-    } else if value >= 9.995 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.decimals$}")
+    with_digits(value, 3, 2)
 }
 
 const DIRECTIONS: [&str; 2] = ["downloads", "uploads"];

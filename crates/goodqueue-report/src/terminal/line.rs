@@ -3,6 +3,7 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
 use goodqueue_scenario::metrics::{Column, Digits, Metric};
+use goodqueue_scenario::number::decimals;
 use goodqueue_scenario::results::Estimate;
 use goodqueue_scenario::results::Run;
 use goodqueue_sim::Direction;
@@ -100,7 +101,7 @@ pub(super) fn difference(figure: Option<&Estimate>, metric: &Metric) -> String {
     let (mean, half) = (figure.mean * metric.scale(), figure.ci95.unwrap_or_default() * metric.scale());
     let digits = match digits_of(metric) {
         Digits::AfterPoint(digits) => digits,
-        Digits::Three => three_digits(mean.abs()),
+        Digits::Three => decimals(mean, 3, 2),
     };
     format!("{mean:+.digits$}±{half:.digits$}")
 }
@@ -134,16 +135,7 @@ pub(super) const fn count(number: u64) -> f64 {
 
 /// What a person can compare at a glance: 843, 84.3, 8.43, 0.84.
 fn three_figures(value: Option<f64>) -> String {
-    number(value, value.map_or(2, three_digits))
-}
-
-/// Digits after the decimal point that make three figures.
-fn three_digits(value: f64) -> usize {
-    match value {
-        value if value >= 99.95 => 0,
-        value if value >= 9.995 => 1,
-        _ => 2,
-    }
+    number(value, value.map_or(2, |value| decimals(value, 3, 2)))
 }
 
 pub(super) fn number(value: Option<f64>, digits: usize) -> String {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use goodqueue_scenario::number::with_digits;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 use ratatui::Frame;
@@ -353,12 +354,7 @@ fn short_rate(bps: f64) -> String {
         bps if bps >= 1e6 => (bps / 1e6, "Mbit/s"),
         bps => (bps / 1e3, "kbit/s"),
     };
-    let digits = match value {
-        value if value >= 99.95 => 0,
-        value if value >= 9.995 => 1,
-        _ => 2,
-    };
-    format!("{value:.digits$} {unit}")
+    format!("{} {unit}", with_digits(value, 3, 2))
 }
 
 fn right(text: String) -> Line<'static> {

@@ -1,8 +1,8 @@
 //! The answer, and what a caller hears while it is searched.
 
 use goodqueue_scenario::choice::starves;
-use goodqueue_scenario::measure::{STARVED_CAP, grade, voice_cap_of_most, worse_of};
-use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::measure::{STARVED_CAP, grade, voice_cap_of_most};
+use goodqueue_scenario::results::{Grade, Results, Run};
 use goodqueue_scenario::session::{Unwatched, Watch};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,7 +67,7 @@ pub struct Measured {
     /// Grade for the mean latency of the worst mix that fills both directions, lowered where calls
     /// fail in a mix. It is C at best if the setting takes more than half of the goodput from a
     /// direction.
-    pub grade: String,
+    pub grade: Grade,
     /// Mean opinion score of calls (ITU-T G.107) in the mix where it is lowest; `null` if no call
     /// was judged.
     pub call_mos: Option<f64>,
@@ -161,7 +161,7 @@ impl Measured {
         Self {
             latency_s: Spread::from_values(all.iter().flat_map(|runs| runs.iter()).map(added)),
             goodput_bps: goodput(searched),
-            grade: voice.fold(grade(worst), worse_of).to_owned(),
+            grade: voice.fold(grade(worst), Grade::max),
             call_mos: all.iter().filter_map(|runs| call_mos(runs)).reduce(f64::min),
             ping_s: Spread::from_values(searched.iter().map(ping)).mean,
             first_s,
@@ -173,7 +173,7 @@ impl Measured {
     pub(crate) fn cap(&mut self, today_bps: [f64; 2]) {
         let is_starved = (0..2).any(|side| starves(self.goodput_bps[side], today_bps[side]));
         if is_starved {
-            self.grade = worse_of(&self.grade, STARVED_CAP).to_owned();
+            self.grade = self.grade.max(STARVED_CAP);
         }
     }
 }

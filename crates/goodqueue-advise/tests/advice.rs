@@ -7,6 +7,7 @@ use std::path::Path;
 use goodqueue::Duration;
 use goodqueue_advise::{Advice, Measurement, Question, advise, html, kind, read_flent, words};
 use goodqueue_scenario::export::{Contents, Format};
+use goodqueue_scenario::results::Grade;
 use goodqueue_scenario::run::series::Steps;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
 use goodqueue_scenario::session::{Outline, Unwatched};
@@ -30,7 +31,7 @@ fn setting<'a>(advice: &'a Advice, name: &str) -> &'a str {
 fn a_dsl_line_with_cells_needs_a_shaper_that_knows_them() {
     let advice = advised(&asked("6mbit/1mbit", "dsl"));
     assert!(advice.line.contains("ADSL"), "{}", advice.line);
-    assert_eq!(advice.today.grade, "F");
+    assert_eq!(advice.today.grade, Grade::F);
     assert!(advice.advised.ping_s < 0.1, "{}", advice.advised.ping_s);
     assert!(advice.advised.latency_s.max < advice.today.latency_s.min, "every run is better");
     assert!(advice.lines.iter().all(|line| line.contains(" atm")), "{:?}", advice.lines);

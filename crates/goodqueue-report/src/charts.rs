@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use goodqueue_scenario::metrics::SOJOURN;
-use goodqueue_scenario::results::Band;
-use goodqueue_scenario::results::{PerDirection, QueueSeries, Run, Series};
+use goodqueue_scenario::results::{Band, FlowKind, PerDirection, QueueSeries, Run, Series};
 use goodqueue_scenario::scenario::Direction;
 use goodqueue_scenario::summary::series::pings_per_step;
 use serde::Serialize;
@@ -266,12 +265,15 @@ impl Shown {
             goodput_step_s: series.step_s * crate::metric::count(steps.goodput),
             down: Queue::new(&series.queues.down, steps.all),
             up: Queue::new(&series.queues.up, steps.all),
-            goodput: PerDirection { down: flows("down").collect(), up: flows("up").collect() },
+            goodput: PerDirection {
+                down: flows(Direction::Down).collect(),
+                up: flows(Direction::Up).collect(),
+            },
             pings: thin::pings(&series.pings, max_steps)
                 .into_iter()
                 .filter_map(|(t, rtt)| Some((Short::with_digits(t, 7)?, rtt.and_then(ms), None)))
                 .collect(),
-            joined: run.flows.iter().filter(|flow| flow.kind == "ping").count() < 2,
+            joined: run.flows.iter().filter(|flow| flow.kind == FlowKind::Ping).count() < 2,
             lost: Lost::of(&[series]),
             quantiles: Quantiles::new(&series.quantiles),
         }
@@ -288,7 +290,7 @@ impl Shown {
             };
             Queue { mean: line(thinned_mean), max: line(thinned_max) }
         };
-        let goodput = |direction: &str| {
+        let goodput = |direction: Direction| {
             let all: Vec<_> =
                 runs.iter().map(|(run, series)| flows(run, series, direction, steps.goodput)).collect();
             let flow = |number: usize, name: &str| {
@@ -317,7 +319,7 @@ impl Shown {
             goodput_step_s: series.step_s * crate::metric::count(steps.goodput),
             down: queue(|series| &series.queues.down),
             up: queue(|series| &series.queues.up),
-            goodput: PerDirection { down: goodput("down"), up: goodput("up") },
+            goodput: PerDirection { down: goodput(Direction::Down), up: goodput(Direction::Up) },
             pings: at
                 .zip(pings.mean.iter().zip(&pings.ci95))
                 .filter_map(|(t, (mean, half))| {
@@ -412,7 +414,7 @@ impl Quantiles {
 
 /// Returns the name and the goodput in Mbit/s of each flow of a direction. Flows beyond `MAX_FLOWS`
 /// are added up.
-fn flows(run: &Run, series: &Series, direction: &str, bucket: usize) -> Vec<(String, Vec<Option<f64>>)> {
+fn flows(run: &Run, series: &Series, direction: Direction, bucket: usize) -> Vec<(String, Vec<Option<f64>>)> {
     let of_direction = |f: &&goodqueue_scenario::results::FlowSeries| {
         run.flows.iter().any(|known| known.id == f.id && known.direction == direction)
     };
@@ -553,7 +555,7 @@ mod tests {
         let s = r.series.as_mut().unwrap();
         s.goodput_bps =
             (0..40).map(|id| goodqueue_scenario::results::FlowSeries { id, values: vec![1e6; 4] }).collect();
-        let drawn = flows(&r, r.series.as_ref().unwrap(), "down", 1);
+        let drawn = flows(&r, r.series.as_ref().unwrap(), Direction::Down, 1);
         assert_eq!(drawn.len(), MAX_FLOWS);
         assert_eq!(drawn[11], ("29 other flows".to_owned(), vec![Some(29.0); 4]));
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use goodqueue_scenario::measure::CONVERSATION_RTT_S;
 use goodqueue_scenario::results::Run;
+use goodqueue_scenario::scenario::Direction;
 
 use crate::escape::{clip, html};
 use crate::group::{Grouped, Point};
@@ -124,7 +125,7 @@ fn goodput_of_a_flow(run: &Run) -> Option<f64> {
     let flows = run
         .flows
         .iter()
-        .filter(|flow| flow.transport().controls_congestion() && flow.direction == "down")
+        .filter(|flow| flow.transport().controls_congestion() && flow.direction == Direction::Down)
         .count();
     let flows = f64::from(u32::try_from(flows).ok()?);
     (flows > 0.0).then(|| run.goodput.down / flows)
@@ -146,8 +147,11 @@ mod tests {
         run.probes.ping_s.p95 = Some(ping_ms / 1e3);
         (run.probes.ping_sent, run.probes.ping_lost) = (100, lost);
         run.goodput.down = mbit * 1e6;
-        run.flows =
-            vec![FlowResult { cc: Some("cubic".into()), direction: "down".into(), ..FlowResult::default() }];
+        run.flows = vec![FlowResult {
+            cc: Some("cubic".into()),
+            direction: Direction::Down,
+            ..FlowResult::default()
+        }];
         run
     }
 

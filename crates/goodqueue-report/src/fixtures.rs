@@ -1,9 +1,10 @@
 //! Results for the tests of this crate.
 
 use goodqueue_scenario::results::{
-    Bottleneck, Engine, Fairness, FlowResult, FlowSeries, LinkResult, MeanMax, Packets, PerDirection, Probes,
-    Quantiles, QueueSeries, Run, Series, Summary,
+    Bottleneck, Engine, Fairness, FlowKind, FlowResult, FlowSeries, Grade, LinkResult, MeanMax, Packets,
+    PerDirection, Probes, Quantiles, QueueSeries, Run, Series, Summary,
 };
+use goodqueue_scenario::scenario::Direction;
 
 pub(crate) fn summary(s: f64) -> Summary {
     let v = Some(s);
@@ -24,12 +25,12 @@ fn link(rate_bps: f64) -> LinkResult {
     }
 }
 
-fn flow(id: u32, kind: &str, cc: Option<&str>) -> FlowResult {
+fn flow(id: u32, kind: FlowKind, cc: Option<&str>) -> FlowResult {
     FlowResult {
         id,
-        kind: kind.into(),
+        kind,
         cc: cc.map(Into::into),
-        direction: "down".into(),
+        direction: Direction::Down,
         rtt_s: 0.05,
         goodput_bps: 9e6,
         bytes_delivered: 1,
@@ -52,10 +53,10 @@ pub(crate) fn run(qdisc: &str, seed: u64, series: Option<Series>) -> Run {
         bottleneck: Bottleneck { down: link(10e6), up: link(1e6) },
         hops: Vec::new(),
         wifi: None,
-        flows: vec![flow(0, "tcp", Some("cubic")), flow(1, "ping", None)],
+        flows: vec![flow(0, FlowKind::Tcp, Some("cubic")), flow(1, FlowKind::Ping, None)],
         goodput: PerDirection { down: 9e6, up: 0.0 },
         induced_latency_s: summary(0.004),
-        grade: Some("A+".into()),
+        grade: Some(Grade::APlus),
         probes: Probes { ping_s: summary(0.054), ping_sent: 100, ping_lost: 0, ..Probes::default() },
         fairness: Fairness {
             jain_goodput: Some(0.99),

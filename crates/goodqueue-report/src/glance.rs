@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use goodqueue_scenario::metrics::catalogue;
 use goodqueue_scenario::number::trim;
-use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::results::{Grade, Results, Run};
 
 use crate::escape::{clip, html};
 use crate::grade::of_mean;
@@ -63,7 +63,7 @@ fn table(results: &Results, points: &[(&str, Vec<Line<'_>>)]) -> String {
                 html(point)
             );
         }
-        let grade = of_mean(&line.runs).unwrap_or("–");
+        let grade = of_mean(&line.runs).map_or("–", Grade::name);
         let name = html(&clip(&line.label(), LONGEST_NAME));
         let _ = write!(out, "<tr><th style=\"text-align:left\">{name}</th><td>{grade}</td>");
         for column in &columns {

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use comfy_table::{Cell, Table};
 use goodqueue_scenario::metrics::{self, Column, Group, catalogue};
-use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::results::{Grade, Results, Run};
 use goodqueue_scenario::{elsewhere, shared};
 use goodqueue_tc::{brief, printable};
 
@@ -213,7 +213,7 @@ fn main_table(lines: &[Line<'_>], columns: &[Column<'_>]) -> Table {
     let headings = columns.iter().map(|column| column.heading.as_str());
     table.set_header(["\n\nqdisc"].into_iter().chain(headings).chain(["\n\ngrade"]));
     for line in lines {
-        let grade = of_mean(&line.runs).unwrap_or("–");
+        let grade = of_mean(&line.runs).map_or("–", Grade::name);
         let cells = columns.iter().map(|column| line.cell(column));
         table.add_row([line.name()].into_iter().chain(cells).chain([Cell::new(grade)]));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use goodqueue_scenario::number::trim;
-use goodqueue_scenario::results::Run;
+use goodqueue_scenario::results::{FlowKind, Run};
 
 use crate::escape::clip;
 use crate::group::Point;
@@ -49,10 +49,10 @@ fn load(run: &Run) -> Option<String> {
     let mut kinds: Vec<(String, usize)> = Vec::new();
     for flow in &run.flows {
         let cc = flow.cc.as_deref().map_or(String::new(), |cc| format!(" {}", clip(cc, 24)));
-        let kind = if flow.kind == "tcp" { "TCP".to_owned() } else { clip(&flow.kind, 24) };
-        let name = match (flow.kind.as_str(), flow.direction.as_str()) {
-            ("ping", _) | (_, "") => format!("{kind}{cc}"),
-            (_, direction) => format!("{kind}{cc} {}", clip(direction, 12)),
+        let kind = if flow.kind == FlowKind::Tcp { "TCP".to_owned() } else { clip(flow.kind.name(), 24) };
+        let name = match flow.kind {
+            FlowKind::Ping => format!("{kind}{cc}"),
+            _ => format!("{kind}{cc} {}", flow.direction.name()),
         };
         match kinds.iter_mut().find(|(known, _)| *known == name) {
             Some((_, n)) => *n += 1,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use goodqueue_sim::Direction;
 use goodqueue_tc::brief;
 
 use crate::results::{Packets, Run};
@@ -33,7 +34,7 @@ pub fn remarks(runs: &[&Run]) -> Vec<String> {
 /// A queue in one direction, over all runs.
 struct Place<'r> {
     name: &'r str,
-    direction: &'static str,
+    direction: Direction,
     /// Its disciplines: more than one if it has the compared ones.
     qdiscs: Vec<&'r str>,
     /// The packets that arrived and were dropped under each compared discipline, and the reasons.
@@ -55,9 +56,9 @@ struct Queue<'r> {
 }
 
 /// Returns the queues beside the bottleneck, with their names and directions.
-fn queues(run: &Run) -> impl Iterator<Item = (&str, &'static str, Queue<'_>)> {
+fn queues(run: &Run) -> impl Iterator<Item = (&str, Direction, Queue<'_>)> {
     run.hops.iter().flat_map(|hop| {
-        [("down", &hop.down), ("up", &hop.up)].map(|(direction, link)| {
+        [(Direction::Down, &hop.down), (Direction::Up, &hop.up)].map(|(direction, link)| {
             let queue = Queue { qdisc: &link.qdisc, packets: &link.packets, drops: &link.drops };
             (hop.name.as_str(), direction, queue)
         })
@@ -101,7 +102,7 @@ impl<'r> Place<'r> {
         Some(format!(
             "Beside the bottleneck, `{}`{qdisc} dropped packets {}: {}.",
             self.name,
-            self.direction,
+            self.direction.name(),
             told.join(", ")
         ))
     }

@@ -160,8 +160,10 @@ const ENDS: &str = "a name that ends with .csv or .parquet (a row for each run),
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use goodqueue_sim::Direction;
+
     use super::*;
-    use crate::results::{FlowResult, FlowSeries, PerDirection, QueueSeries, Run, Series};
+    use crate::results::{FlowKind, FlowResult, FlowSeries, PerDirection, QueueSeries, Run, Series};
 
     /// Two steps of a run with a download, an upload and a ping.
     pub(crate) fn run(qdisc: &str, seed: u64) -> Run {
@@ -172,11 +174,11 @@ pub(crate) mod tests {
             throughput_bps: vec![9.5e6, 0.0],
             drops: vec![1, 0],
         };
-        let flow = |id, kind: &str, cc: Option<&str>, direction: &str| FlowResult {
+        let flow = |id, kind, cc: Option<&str>, direction| FlowResult {
             id,
-            kind: kind.to_owned(),
+            kind,
             cc: cc.map(str::to_owned),
-            direction: direction.to_owned(),
+            direction,
             rtt_s: 0.05,
             ..FlowResult::default()
         };
@@ -186,9 +188,9 @@ pub(crate) mod tests {
             seed,
             duration_s: 0.2,
             flows: vec![
-                flow(0, "tcp", Some("cubic"), "down"),
-                flow(1, "tcp", Some("cubic"), "up"),
-                flow(2, "ping", None, "up"),
+                flow(0, FlowKind::Tcp, Some("cubic"), Direction::Down),
+                flow(1, FlowKind::Tcp, Some("cubic"), Direction::Up),
+                flow(2, FlowKind::Ping, None, Direction::Up),
             ],
             series: Some(Series {
                 step_s: 0.1,

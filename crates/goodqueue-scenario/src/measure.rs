@@ -28,7 +28,7 @@ use self::transfers::{completion, groups, web};
 pub use crate::statistics::{exact_summary, float, histogram_summary, jain};
 pub use grade::{
     CONVERSATION_RTT_S, GRADES, LATE_CAP, LOSS_CAPS, STARVED_CAP, VOICE_CAPS, grade, voice_cap,
-    voice_cap_of_most, worse_of,
+    voice_cap_of_most,
 };
 pub use labels::{FlowLabels, Labels};
 
@@ -60,9 +60,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         goodput_by_kind: goodput_by_kind(&flows, measured_s),
         completion: completion(config, outcome),
         groups: groups(&labels.flows, config, outcome),
-        grade: induced_latency_s
-            .mean
-            .map(|mean| grade::of_run(mean, &probes, &flows, config, [&down, &up]).to_owned()),
+        grade: induced_latency_s.mean.map(|mean| grade::of_run(mean, &probes, &flows, config, [&down, &up])),
         induced_latency_s,
         probes,
         fairness: Fairness { groups: group_fairness(&labels.flows, &flows), ..fairness(&flows) },
@@ -112,15 +110,15 @@ fn flows(labels: &Labels, config: &Config, outcome: &Outcome) -> Vec<FlowResult>
 /// Returns the sum of the goodput of the flows that `counts` accepts, for each direction.
 fn goodput(flows: &[FlowResult], measured_s: f64, counts: impl Fn(&FlowResult) -> bool) -> PerDirection<f64> {
     let of = |direction: Direction| {
-        let counted = flows.iter().filter(|flow| flow.direction == direction.name() && counts(flow));
+        let counted = flows.iter().filter(|flow| flow.direction == direction && counts(flow));
         per_second(counted.map(|flow| flow.bytes_delivered).sum(), measured_s)
     };
     PerDirection { down: of(Direction::Down), up: of(Direction::Up) }
 }
 
 fn goodput_by_kind(flows: &[FlowResult], measured_s: f64) -> BTreeMap<String, PerDirection<f64>> {
-    let kinds: BTreeSet<&str> = flows.iter().map(|flow| flow.kind.as_str()).collect();
-    let of_kind = |kind: &str| (kind.to_owned(), goodput(flows, measured_s, |flow| flow.kind == kind));
+    let kinds: BTreeSet<&str> = flows.iter().map(|flow| flow.kind.name()).collect();
+    let of_kind = |kind: &str| (kind.to_owned(), goodput(flows, measured_s, |flow| flow.kind.name() == kind));
     kinds.into_iter().map(of_kind).collect()
 }
 

@@ -11,11 +11,13 @@ mod series;
 mod summary;
 pub mod time_series;
 mod wifi;
+mod words;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::estimate::{Estimate, median_apart, student_t};
+pub use crate::scenario::FlowKind;
 pub use crate::statistics::Summary;
 pub use flow::{FlowLosses, FlowPackets, FlowResult, GroupResult, Transfers};
 pub use link::{HopResult, LinkResult, MeanMax, Packets, PerDirection, SpikeResult};
@@ -24,6 +26,7 @@ pub use run::{Bottleneck, Engine, Fairness, GroupFairness, Run, SharedQueue};
 pub use series::{FlowSeries, Quantiles, QueueSeries, Series};
 pub use summary::{Aggregate, Band, Difference, FlowMeans, MeanSeries, QueueMeans};
 pub use wifi::{RadioResult, StationResult, WifiQueueResult, WifiResult};
+pub use words::Grade;
 
 /// All runs of a scenario.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -40,7 +40,7 @@ const fn is_notable(shared: &SharedQueue) -> bool {
 }
 
 fn told(run: &Run, flow: u32, places: &[&SharedQueue]) -> String {
-    let kind = |flow: u32| run.flows.get(flow as usize).map_or("flow", |flow| flow.kind.as_str());
+    let kind = |flow: u32| run.flows.get(flow as usize).map_or("flow", |flow| flow.kind.name());
     let places: Vec<String> = places
         .iter()
         .map(|shared| {
@@ -48,7 +48,7 @@ fn told(run: &Run, flow: u32, places: &[&SharedQueue]) -> String {
                 shared.with.iter().map(|other| format!("{} {other}", kind(*other))).collect();
             let percent = (100 * shared.met).div_ceil(shared.packets.max(1));
             let hop = if shared.queue == "bottleneck" { "" } else { &*format!(" at {}", shared.queue) };
-            format!("{}{hop} with {} ({percent} % of its packets)", shared.direction, some(&others))
+            format!("{}{hop} with {} ({percent} % of its packets)", shared.direction.name(), some(&others))
         })
         .collect();
     format!("{} {flow} shares its queue {}", kind(flow), places.join(", "))
@@ -69,15 +69,17 @@ const MOST: usize = 3;
 
 #[cfg(test)]
 mod tests {
+    use goodqueue_sim::Direction;
+
     use super::*;
-    use crate::results::FlowResult;
+    use crate::results::{FlowKind, FlowResult};
 
     fn run(seed: u64, met: u64) -> Run {
-        let flow = |id, kind: &str| FlowResult { id, kind: kind.to_owned(), ..FlowResult::default() };
+        let flow = |id, kind| FlowResult { id, kind, ..FlowResult::default() };
         let shared = SharedQueue {
             flow: 1,
             queue: "bottleneck".to_owned(),
-            direction: "up".to_owned(),
+            direction: Direction::Up,
             with: vec![0],
             packets: 100,
             met,
@@ -85,7 +87,7 @@ mod tests {
         Run {
             qdisc: "fq_codel".to_owned(),
             seed,
-            flows: vec![flow(0, "tcp"), flow(1, "ping")],
+            flows: vec![flow(0, FlowKind::Tcp), flow(1, FlowKind::Ping)],
             shared_queues: vec![shared],
             ..Run::default()
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::runs_of;
+use goodqueue_scenario::scenario::Direction;
 use goodqueue_scenario::scenario::{Document, Names};
 use goodqueue_scenario::session::{Session, Unwatched};
 use goodqueue_scenario::sweep;
@@ -52,10 +53,10 @@ fn a_probe_beside_a_greedy_flow_is_told_of_with_every_discipline_that_hashes() {
     ] {
         let runs = run(&format!("duration = \"3s\"\nqdiscs = [\"{qdisc}\"]\n{LOAD}"));
         let shared = &runs[0].shared_queues;
-        let directions: BTreeSet<&str> = shared.iter().map(|shared| shared.direction.as_str()).collect();
+        let directions: BTreeSet<&str> = shared.iter().map(|shared| shared.direction.name()).collect();
         assert_eq!(directions, BTreeSet::from(["down", "up"]), "{qdisc}: {shared:?}");
         for shared in shared {
-            let other = u32::from(shared.direction == "up");
+            let other = u32::from(shared.direction == Direction::Up);
             assert_eq!(
                 (shared.flow, shared.with.as_slice(), shared.queue.as_str()),
                 (2, &[other][..], "bottleneck")
@@ -86,12 +87,12 @@ fn flows_collide_as_often_as_chance_has_it_and_not_under_all_disciplines_at_once
         "flows.0.packet" = [1500, 1400]
         "#
     ));
-    let met: BTreeSet<(String, String, u64, String)> = runs
+    let met: BTreeSet<(String, String, u64, Direction)> = runs
         .iter()
         .flat_map(|run| {
             let notable = run.shared_queues.iter().filter(|shared| shared.met * 2 > shared.packets);
             notable.map(move |shared| {
-                (format!("{:?}", run.sweep), run.qdisc.clone(), run.seed, shared.direction.clone())
+                (format!("{:?}", run.sweep), run.qdisc.clone(), run.seed, shared.direction)
             })
         })
         .collect();
@@ -101,9 +102,9 @@ fn flows_collide_as_often_as_chance_has_it_and_not_under_all_disciplines_at_once
     assert!((75..=150).contains(&met.len()), "{} of {cases}", met.len());
     // Of six disciplines and points each, chance lets two or more meet for one seed and direction
     // about as often as this.
-    let mut together = std::collections::BTreeMap::<(u64, &str), u32>::new();
+    let mut together = std::collections::BTreeMap::<(u64, Direction), u32>::new();
     for (_, _, seed, direction) in &met {
-        *together.entry((*seed, direction)).or_default() += 1;
+        *together.entry((*seed, *direction)).or_default() += 1;
     }
     // The chance of none of six is 68 %, of one 27 %: of 300 cases some 95 have any, and 14 more
     // than one.

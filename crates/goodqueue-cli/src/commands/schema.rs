@@ -4,10 +4,11 @@
 //! from the types that are written: their doc comments are the descriptions. Lists and live
 //! statistics have no types; their schemas are written here.
 
+#[cfg(feature = "papers")]
+mod papers;
+
 use clap::Args;
 use goodqueue_advise::Advice;
-#[cfg(feature = "papers")]
-use goodqueue_papers::reproduce::{ClaimResult, MetricsTable};
 #[cfg(feature = "papers")]
 use goodqueue_papers::validate::Row;
 use goodqueue_scenario::results::{LinkResult, Results};
@@ -51,7 +52,7 @@ const FORMATS: &[Format] = &[
         schema: of::<Vec<beside::Line>>,
     },
     #[cfg(feature = "papers")]
-    Format { name: "verdicts", written_by: "reproduce", schema: verdicts },
+    Format { name: "verdicts", written_by: "reproduce", schema: papers::verdicts },
     #[cfg(feature = "papers")]
     Format { name: "validation", written_by: "validate", schema: of::<Vec<Row>> },
     Format { name: "advice", written_by: "advise", schema: of::<Advice> },
@@ -169,6 +170,15 @@ fn array(description: &str, items: Value) -> Value {
     json!({ "type": "array", "description": description, "items": items })
 }
 
+/// Returns the schema of a type whose values are words.
+#[cfg(feature = "papers")]
+fn one_of<T: JsonSchema>(description: &str) -> Value {
+    let mut schema = of::<T>();
+    adopt(&mut json!({}), &mut schema);
+    schema["description"] = json!(description);
+    schema
+}
+
 /// Moves the definitions of `inner` to the end of `outer`, where references find them.
 fn adopt(outer: &mut Value, inner: &mut Value) {
     if let Some(Value::Object(more)) = inner.as_object_mut().and_then(|fields| fields.remove("$defs")) {
@@ -183,28 +193,11 @@ fn adopt(outer: &mut Value, inner: &mut Value) {
     }
 }
 
-#[cfg(feature = "papers")]
-fn verdicts() -> Value {
-    let (mut claim, mut table) = (of::<Vec<ClaimResult>>(), of::<Vec<MetricsTable>>());
-    let mut outer = json!({});
-    adopt(&mut outer, &mut claim);
-    adopt(&mut outer, &mut table);
-    claim["description"] = json!("Claims and their verdicts.");
-    let metrics = json!({
-        "type": "object",
-        "description": "Metrics of the chosen experiments by paper; absent without any.",
-        "additionalProperties": table,
-    });
-    let mut schema = with_optional(
-        object("Verdicts about the claims of papers.", json!({ "claims": claim })),
-        json!({ "metrics": metrics }),
-    );
-    schema["$defs"] = outer["$defs"].take();
-    schema
-}
-
 fn list() -> Value {
-    let kinds = [qdisc(), controller(), profile(), listed_scenario(), link(), paper(), claim(), overview()];
+    let mut kinds = vec![qdisc(), controller(), profile(), listed_scenario(), link()];
+    #[cfg(feature = "papers")]
+    kinds.extend([papers::paper(), papers::claim()]);
+    kinds.push(overview());
     json!({
         "$schema": DRAFT,
         "description": "Entries of one kind.",
@@ -329,40 +322,6 @@ fn link() -> Value {
             "mpu": count("Smallest packet on the line in bytes."),
             "source": text("Where the values come from."),
         }),
-    )
-}
-
-fn paper() -> Value {
-    object(
-        "A paper (`list papers`).",
-        json!({
-            "name": text("Name."),
-            "title": text("Authors and title."),
-            "source": text("Where it was published."),
-            "claims": count("Number of its claims."),
-            "runs": count("Number of runs that its experiments need."),
-            "cpu_s": { "type": ["number", "null"], "x-unit": "s", "description": "Estimated CPU time of these runs." },
-        }),
-    )
-}
-
-fn claim() -> Value {
-    with_optional(
-        object(
-            "A claim of a paper (`list claims`).",
-            json!({
-                "name": text("Name of the claim."),
-                "paper": text("Name of the paper."),
-                "source": text("The paper."),
-                "kind": text("What the claim is about."),
-                "where": text("Place in the paper."),
-                "quote": text("The paper's words; empty if the claim is our own."),
-                "says": text("What is checked."),
-                "checks": array("Checks as expressions.", json!({ "type": "string" })),
-                "tolerance": text("The allowed difference."),
-            }),
-        ),
-        json!({ "not_run": text("Why it is not run.") }),
     )
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use goodqueue_scenario::measure::{self, float};
-use goodqueue_scenario::results::{FlowSeries, PerDirection, Run};
+use goodqueue_scenario::results::{FlowKind, FlowSeries, PerDirection, Run};
 use goodqueue_scenario::run::{RunSpec, Wanted};
 use goodqueue_scenario::session::Measured;
 use goodqueue_scenario::summary::series::pings_per_step;
-use goodqueue_sim::Outcome;
+use goodqueue_sim::{Direction, Outcome};
 use serde::{Deserialize, Serialize};
 
 use super::clock::seconds;
@@ -102,7 +102,7 @@ impl Details {
         let starts: Vec<f64> = spec.config.flows.iter().map(|flow| seconds(flow.start.as_nanos())).collect();
         let groups = groups(wanted, run, &starts);
         let responses: Vec<f64> = groups.iter().filter_map(|group| group.response_s).collect();
-        let tcp = run.flows.iter().filter(|flow| flow.kind == "tcp");
+        let tcp = run.flows.iter().filter(|flow| flow.kind == FlowKind::Tcp);
         let goodputs: Vec<f64> = tcp.map(|flow| flow.goodput_bps).collect();
         let histogram = |link: usize| {
             let recorded = outcome.links[link].sojourn.iter_recorded();
@@ -141,9 +141,9 @@ impl Details {
 
 /// The goodput of each TCP flow in the direction of the first flow, for each step of the series.
 fn goodput_per_step(run: &Run, goodput: &[FlowSeries]) -> Vec<Vec<f64>> {
-    let Some(direction) = run.flows.first().map(|flow| &flow.direction) else { return Vec::new() };
+    let Some(direction) = run.flows.first().map(|flow| flow.direction) else { return Vec::new() };
     let tcp = goodput.iter().filter(|of| {
-        run.flows.iter().any(|flow| flow.id == of.id && is_tcp(&flow.kind) && flow.direction == *direction)
+        run.flows.iter().any(|flow| flow.id == of.id && is_tcp(&flow.kind) && flow.direction == direction)
     });
     let mut steps: Vec<Vec<f64>> = Vec::new();
     for of in tcp {
@@ -177,7 +177,7 @@ fn voice(outcome: &Outcome) -> Vec<(f64, u64)> {
 }
 
 fn groups(wanted: &Wanted, run: &Run, starts: &[f64]) -> Vec<GroupResult> {
-    let delivered = |direction: &str| -> u64 {
+    let delivered = |direction: Direction| -> u64 {
         let all = run.flows.iter().filter(|flow| is_tcp(&flow.kind) && flow.direction == direction);
         all.map(|flow| flow.bytes_delivered).sum()
     };
@@ -191,7 +191,7 @@ fn groups(wanted: &Wanted, run: &Run, starts: &[f64]) -> Vec<GroupResult> {
             let (flows, starts) = (&run.flows[range.clone()], &starts[range]);
             let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
             let bytes: u64 = flows.iter().map(|flow| flow.bytes_delivered).sum();
-            let all = flows.first().map_or(0, |flow| delivered(&flow.direction));
+            let all = flows.first().map_or(0, |flow| delivered(flow.direction));
             let ends: Option<Vec<f64>> =
                 flows.iter().zip(starts).map(|(flow, start)| flow.fct_s.map(|fct| start + fct)).collect();
             let begin = starts.iter().copied().fold(f64::INFINITY, f64::min);
@@ -209,8 +209,8 @@ fn groups(wanted: &Wanted, run: &Run, starts: &[f64]) -> Vec<GroupResult> {
 }
 
 /// A connection, at work all the time or at times.
-fn is_tcp(kind: &str) -> bool {
-    matches!(kind, "tcp" | "tcp_onoff")
+const fn is_tcp(kind: &FlowKind) -> bool {
+    matches!(kind, FlowKind::Tcp | FlowKind::TcpOnOff)
 }
 
 /// The greatest and the second greatest number of consecutive steps whose value is above

@@ -7,7 +7,9 @@
     reason = "invented numbers"
 )]
 
+use goodqueue_scenario::measure::grade;
 use goodqueue_scenario::results::*;
+use goodqueue_scenario::scenario::Direction;
 
 /// An invented discipline.
 struct Invented {
@@ -94,7 +96,7 @@ fn run(qdisc: &Invented, seed: u64, rate: f64) -> Run {
     let per_flow: Vec<f64> = goodput.iter().map(|f| mean(&f.values)).collect();
     let rtts: Vec<f64> = pings.iter().filter_map(|p| p.1).collect();
     let induced = summary(rtts.iter().map(|r| r - BASE_RTT_S).collect());
-    let grade = grade(&induced);
+    let grade = induced.mean.map(grade);
     let link = |queue: &QueueSeries, bps: f64| link(line, queue, bps, utilization, delay, seed);
     Run {
         qdisc: line.into(),
@@ -108,7 +110,7 @@ fn run(qdisc: &Invented, seed: u64, rate: f64) -> Run {
         flows: (0..9).map(|id| flow(id, &per_flow)).collect(),
         goodput: PerDirection { down: per_flow[..4].iter().sum(), up: per_flow[4..].iter().sum() },
         induced_latency_s: induced,
-        grade: Some(grade.into()),
+        grade,
         probes: Probes {
             ping_s: summary(rtts.clone()),
             ping_sent: 300,
@@ -219,9 +221,9 @@ fn link(line: &str, queue: &QueueSeries, bps: f64, utilization: f64, delay: f64,
 fn flow(id: u32, goodput_bps: &[f64]) -> FlowResult {
     FlowResult {
         id,
-        kind: if id < 8 { "tcp" } else { "ping" }.into(),
+        kind: if id < 8 { FlowKind::Tcp } else { FlowKind::Ping },
         cc: (id < 8).then(|| "cubic".into()),
-        direction: if (4..8).contains(&id) { "up" } else { "down" }.into(),
+        direction: if (4..8).contains(&id) { Direction::Up } else { Direction::Down },
         rtt_s: BASE_RTT_S,
         goodput_bps: goodput_bps.get(id as usize).copied().unwrap_or(0.0),
         bytes_delivered: 1,
@@ -232,13 +234,6 @@ fn flow(id: u32, goodput_bps: &[f64]) -> FlowResult {
         fct_s: None,
         ..FlowResult::default()
     }
-}
-
-fn grade(induced: &Summary) -> &'static str {
-    [(0.005, "A+"), (0.03, "A"), (0.06, "B"), (0.2, "C"), (0.4, "D")]
-        .iter()
-        .find(|(below, _)| induced.mean.is_some_and(|m| m < *below))
-        .map_or("F", |grade| grade.1)
 }
 
 fn quantiles(down: Vec<f64>, up: Vec<f64>, pings: Vec<f64>) -> Quantiles {

@@ -1,4 +1,4 @@
-use goodqueue_scenario::results::{Fairness, PerDirection, Probes, Summary};
+use goodqueue_scenario::results::{Fairness, FlowKind, Grade, PerDirection, Probes, Summary};
 
 use super::*;
 use crate::fixtures::{run, series, summary};
@@ -107,7 +107,7 @@ fn hostile_names_stay_text() {
     let hostile = format!("\"'><script>alert(1)</script><!--{{{{data}}}}{}", "x".repeat(10_000));
     let mut r = run(&hostile, 1, Some(series(3)));
     r.flows[0].cc = Some(hostile.clone());
-    r.flows[0].kind = hostile.clone();
+    r.flows[0].kind = FlowKind::named(&hostile);
     r.sweep = [(hostile.clone(), serde_json::json!(hostile))].into();
     r.bottleneck.down.qdisc = hostile.clone();
     let mut all = results(vec![r]);
@@ -180,7 +180,7 @@ fn several_seeds_show_mean_and_confidence_interval() {
     a.goodput.down = 8e6;
     let mut b = run("pie", 2, None);
     b.goodput.down = 9e6;
-    b.grade = Some("B".into());
+    b.grade = Some(Grade::B);
     let page = html(&results(vec![a, b, run("codel", 1, None)]), &Options::default());
     assert!(page.contains("8.50 <span class=\"ci\">± 6.35</span>"));
     assert!(page.contains(">A+–B</span>"));

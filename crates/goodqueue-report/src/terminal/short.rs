@@ -2,6 +2,7 @@
 
 use comfy_table::{Cell, Table};
 use goodqueue_scenario::metrics::{self, Column, Group, LOSS};
+use goodqueue_scenario::results::Grade;
 
 use super::line::{Line, align, plain_table, value, wrapped};
 use crate::grade::of_mean;
@@ -48,7 +49,7 @@ fn filled(lines: &[Line<'_>], columns: &[Column<'_>]) -> Table {
     let headings = columns.iter().map(|column| column.heading.as_str());
     table.set_header(["\n\nqdisc", "\n\ngrade"].into_iter().chain(headings));
     for line in lines {
-        let grade = of_mean(&line.runs).unwrap_or("–");
+        let grade = of_mean(&line.runs).map_or("–", Grade::name);
         let cells = columns.iter().map(|column| line.cell(column));
         table.add_row([wrapped(&line.label(), NAME)].into_iter().chain([Cell::new(grade)]).chain(cells));
     }

@@ -9,6 +9,8 @@ use std::io::{self, Write};
 use super::frame::{Frame, Values};
 use super::samples;
 use super::swept::Swept;
+use goodqueue_sim::Direction;
+
 use crate::results::Results;
 
 /// Writes a table of columns row by row.
@@ -60,7 +62,7 @@ pub fn write_series(file: &mut (dyn Write + Send), results: &Results) -> io::Res
                 "{begin}{},{},{},{flow},{value}",
                 sample.t_s,
                 sample.series,
-                sample.direction.unwrap_or_default()
+                sample.direction.map_or("", Direction::name)
             )?;
         }
     }

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use flate2::{Compression, GzBuilder};
+use goodqueue_sim::Direction;
 use serde_json::{Map, Value, json};
 
 use super::samples;
@@ -158,11 +159,11 @@ struct Test {
 impl Test {
     fn of(run: &Run, series: &Series) -> Self {
         let known = |id: u32| run.flows.iter().find(|flow| flow.id == id);
-        let ids = |direction: &str| -> Vec<u32> {
+        let ids = |direction: Direction| -> Vec<u32> {
             let ids = series.goodput_bps.iter().map(|flow| flow.id);
             ids.filter(|id| known(*id).is_some_and(|flow| flow.direction == direction)).collect()
         };
-        let (up, down) = (ids("up"), ids("down"));
+        let (up, down) = (ids(Direction::Up), ids(Direction::Down));
         let (uploads, downloads) = (up.len(), down.len());
         let named = |up: &[u32], down: &[u32], of: &dyn Fn(&str, usize) -> String| {
             let one = |direction: &'static str| {
@@ -273,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_run_is_the_test_of_flent_that_it_is_most_like() {
-        let with = |directions: &[&str], labels: &[&str]| {
+        let with = |directions: &[Direction], labels: &[&str]| {
             let mut run = run("pie", 1);
             let (flow, series) = (run.flows[0].clone(), run.series.as_mut().unwrap());
             series.goodput_bps = (0..)
@@ -284,7 +285,7 @@ mod tests {
                 .zip(directions)
                 .map(|(id, direction)| crate::results::FlowResult {
                     id,
-                    direction: (*direction).to_owned(),
+                    direction: *direction,
                     label: labels.get(id as usize).map(|label| (*label).to_owned()),
                     ..flow.clone()
                 })
@@ -293,14 +294,23 @@ mod tests {
             (test.name, test.flows.into_values().collect::<Vec<_>>().join(", "))
         };
         assert_eq!(with(&[], &[]), ("ping", String::new()));
-        assert_eq!(with(&["up"; 2], &[]), ("tcp_nup", "TCP upload::1, TCP upload::2".to_owned()));
-        assert_eq!(with(&["down"], &[]), ("tcp_ndown", "TCP download::1".to_owned()));
-        let each_way = ["down", "down", "down", "down", "up", "up", "up", "up"];
+        assert_eq!(with(&[Direction::Up; 2], &[]), ("tcp_nup", "TCP upload::1, TCP upload::2".to_owned()));
+        assert_eq!(with(&[Direction::Down], &[]), ("tcp_ndown", "TCP download::1".to_owned()));
+        let each_way = [
+            Direction::Down,
+            Direction::Down,
+            Direction::Down,
+            Direction::Down,
+            Direction::Up,
+            Direction::Up,
+            Direction::Up,
+            Direction::Up,
+        ];
         assert_eq!(with(&each_way, &[]).0, "rrul_be");
         let labels: Vec<&str> = RRUL[4..].iter().chain(&RRUL[..4]).copied().collect();
         assert_eq!(with(&each_way, &labels), ("rrul", labels.join(", ")));
         assert_eq!(
-            with(&["down", "down", "up"], &[]).1,
+            with(&[Direction::Down, Direction::Down, Direction::Up], &[]).1,
             "TCP download BE::1, TCP download BE::2, TCP upload BE::1"
         );
     }

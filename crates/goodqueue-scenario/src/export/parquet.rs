@@ -150,7 +150,10 @@ fn row_group<W: Write + Send>(
         group,
         &samples.iter().map(|sample| text(sample.series)).collect::<Vec<_>>(),
     )?;
-    optional::<ByteArrayType, _>(group, samples.iter().map(|sample| sample.direction.map(text)).collect())?;
+    optional::<ByteArrayType, _>(
+        group,
+        samples.iter().map(|sample| sample.direction.map(|direction| text(direction.name()))).collect(),
+    )?;
     optional::<Int32Type, _>(group, samples.iter().map(|sample| sample.flow.map(narrow)).collect())?;
     optional::<DoubleType, _>(group, samples.iter().map(|sample| sample.value).collect())
 }
@@ -205,6 +208,8 @@ mod tests {
     use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
     use ::parquet::record::RowAccessor as _;
 
+    use goodqueue_sim::Direction;
+
     use super::*;
     use crate::export::tests::{results, run};
 
@@ -256,7 +261,7 @@ mod tests {
             assert_eq!(row.get_ulong(4).unwrap(), if second { 7 } else { 1 });
             assert_eq!(row.get_double(5).unwrap(), sample.t_s);
             assert_eq!(row.get_string(6).unwrap(), sample.series);
-            assert_eq!(row.get_string(7).ok().map(String::as_str), sample.direction);
+            assert_eq!(row.get_string(7).ok().map(String::as_str), sample.direction.map(Direction::name));
             assert_eq!(row.get_uint(8).ok(), sample.flow);
             assert_eq!(row.get_double(9).ok(), sample.value);
         }

@@ -12,9 +12,10 @@
 //! | `flow` | number of the flow; only for its goodput |
 //! | `value` | empty if no packet left in the step, or if the ping was lost |
 
+use goodqueue_sim::Direction;
+
 use crate::export::frame::{Frame, Values};
 use crate::export::swept::Swept;
-
 use crate::results::time_series::{GOODPUT, PING, QUEUES};
 use crate::results::{Results, Run};
 use crate::statistics::float;
@@ -27,7 +28,7 @@ pub struct Sample {
     /// Name of the series.
     pub series: &'static str,
     /// Where.
-    pub direction: Option<&'static str>,
+    pub direction: Option<Direction>,
     /// Number of the flow, for series of flows.
     pub flow: Option<u32>,
     /// Value; `None` if the step has none or the ping was lost.
@@ -40,7 +41,7 @@ pub fn of_run(run: &Run) -> Vec<Sample> {
     let Some(series) = &run.series else { return Vec::new() };
     let mut all = Vec::new();
     let times = times(series.step_s);
-    for (direction, queue) in [("down", &series.queues.down), ("up", &series.queues.up)] {
+    for (direction, queue) in [(Direction::Down, &series.queues.down), (Direction::Up, &series.queues.up)] {
         for metric in &QUEUES {
             all.extend(times.clone().zip((metric.of)(queue)).map(|(t_s, value)| Sample {
                 t_s,
@@ -52,11 +53,7 @@ pub fn of_run(run: &Run) -> Vec<Sample> {
         }
     }
     for flow in &series.goodput_bps {
-        let direction = run
-            .flows
-            .iter()
-            .find(|known| known.id == flow.id)
-            .map(|known| if known.direction == "up" { "up" } else { "down" });
+        let direction = run.flows.iter().find(|known| known.id == flow.id).map(|known| known.direction);
         all.extend(times.clone().zip(&flow.values).map(|(t_s, value)| Sample {
             t_s,
             series: GOODPUT.name,
@@ -102,7 +99,8 @@ pub fn frame(results: &Results) -> Frame {
     frame.push("seed", Values::Whole(rows.iter().map(|row| row.1.seed).collect()));
     frame.push("t_s", numbers(&|_, sample| Some(sample.t_s)));
     frame.push("series", texts(&|_, sample| Some(sample.series.to_owned())));
-    frame.push("direction", texts(&|_, sample| sample.direction.map(str::to_owned)));
+    frame
+        .push("direction", texts(&|_, sample| sample.direction.map(|direction| direction.name().to_owned())));
     frame.push("flow", numbers(&|_, sample| sample.flow.map(f64::from)));
     frame.push("value", numbers(&|_, sample| sample.value));
     frame
@@ -130,7 +128,7 @@ mod tests {
         let up = Sample {
             t_s: 0.1,
             series: "goodput_bps",
-            direction: Some("up"),
+            direction: Some(Direction::Up),
             flow: Some(1),
             value: Some(5e6),
         };

@@ -3,16 +3,16 @@
 use goodqueue_sim::Direction;
 
 use super::labels::FlowLabels;
-use crate::results::{Fairness, FlowResult, GroupFairness};
+use crate::results::{Fairness, FlowKind, FlowResult, GroupFairness};
 use crate::statistics::{float, jain};
 
 pub(super) fn fairness(flows: &[FlowResult]) -> Fairness {
     let goodputs = |direction: Direction| -> Vec<f64> {
-        let of = flows.iter().filter(|flow| flow.kind == "tcp" && flow.direction == direction.name());
+        let of = flows.iter().filter(|flow| flow.kind == FlowKind::Tcp && flow.direction == direction);
         of.map(|flow| flow.goodput_bps).collect()
     };
     let (down, up) = (goodputs(Direction::Down), goodputs(Direction::Up));
-    let tcp = || flows.iter().filter(|flow| flow.kind == "tcp" && flow.packets_sent > 0);
+    let tcp = || flows.iter().filter(|flow| flow.kind == FlowKind::Tcp && flow.packets_sent > 0);
     let dropped = float(tcp().map(|flow| flow.packets_dropped).sum());
     let sent = float(tcp().map(|flow| flow.packets_sent).sum());
     // Share of drops in proportion to share of packets sent (Nichols & Jacobson 2012, Fig. 9).
@@ -34,7 +34,7 @@ pub(super) fn group_fairness(tables: &[FlowLabels], flows: &[FlowResult]) -> Vec
     for (number, table) in tables.iter().enumerate() {
         let (own, others) = rest.split_at((table.count as usize).min(rest.len()));
         rest = others;
-        if own.len() > 1 && own[0].kind == "tcp" {
+        if own.len() > 1 && own[0].kind == FlowKind::Tcp {
             let goodputs: Vec<f64> = own.iter().map(|flow| flow.goodput_bps).collect();
             groups.push(GroupFairness {
                 group: table.label.clone().unwrap_or_else(|| number.to_string()),

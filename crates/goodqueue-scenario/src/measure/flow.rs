@@ -10,7 +10,7 @@ use super::ping::of_flow;
 use super::transfers::{is_of_pieces, summary_of_transfers};
 use super::voice::Packets;
 use super::{video, voice};
-use crate::results::{FlowLosses, FlowPackets, FlowResult, VoipResult};
+use crate::results::{FlowKind, FlowLosses, FlowPackets, FlowResult, VoipResult};
 use crate::statistics::{float, per_second, seconds};
 
 pub(super) fn flow_result(
@@ -30,12 +30,12 @@ pub(super) fn flow_result(
     });
     FlowResult {
         id,
-        kind: config.traffic.kind().to_owned(),
+        kind: FlowKind::named(config.traffic.kind()),
         cc: match table {
             Some(table) => table.cc.clone(),
             None => config.traffic.congestion_control().map(str::to_owned),
         },
-        direction: direction.name().to_owned(),
+        direction,
         rtt_s: seconds(config.rtt),
         goodput_bps: per_second(outcome.tally.delivered, seconds(outcome.active)),
         bytes_delivered: outcome.tally.delivered,

@@ -4,70 +4,66 @@ use goodqueue_sim::{Config, Direction, Traffic};
 
 use crate::choice::starves;
 use crate::emodel::{CONCEALED, mos, rating};
-use crate::results::{FlowResult, LinkResult, Probes, Run};
+use crate::results::{FlowKind, FlowResult, Grade, LinkResult, Probes, Run};
 use crate::statistics::float;
 
 /// The grades known from speed tests, each with the mean induced latency in seconds below which it
 /// is given.
-pub const GRADES: &[(&str, f64)] =
-    &[("A+", 0.005), ("A", 0.030), ("B", 0.060), ("C", 0.200), ("D", 0.400), ("F", f64::INFINITY)];
+pub const GRADES: [(Grade, f64); 6] = [
+    (Grade::APlus, 0.005),
+    (Grade::A, 0.030),
+    (Grade::B, 0.060),
+    (Grade::C, 0.200),
+    (Grade::D, 0.400),
+    (Grade::F, f64::INFINITY),
+];
 
 /// The best grade above each share of lost pings: a video meeting works up to 1 % of lost packets,
 /// and a call up to 3 % (ITU-T G.1010, table I.1).
-pub const LOSS_CAPS: &[(f64, &str)] = &[(0.03, "C"), (0.01, "B")];
+pub const LOSS_CAPS: &[(f64, Grade)] = &[(0.03, Grade::C), (0.01, Grade::B)];
 
 /// The best grade below each mean opinion score of calls. From the highest of these scores down,
 /// some users, many and nearly all of them are dissatisfied (ITU-T G.107, table B.1).
-pub const VOICE_CAPS: &[(f64, &str)] = &[(3.10, "D"), (3.60, "C"), (4.03, "B")];
+pub const VOICE_CAPS: &[(f64, Grade)] = &[(3.10, Grade::D), (3.60, Grade::C), (4.03, Grade::B)];
 
 /// The round-trip time of a conversation that works: 150 ms one way (ITU-T G.114).
 pub const CONVERSATION_RTT_S: f64 = 0.300;
 
 /// The best grade if more than one of twenty pings takes longer than [`CONVERSATION_RTT_S`].
-pub const LATE_CAP: &str = "C";
+pub const LATE_CAP: Grade = Grade::C;
 
 /// The best grade of a run in which a queue leaves a direction less than half of its rate.
-pub const STARVED_CAP: &str = "C";
+pub const STARVED_CAP: Grade = Grade::C;
 
 /// Returns the grade for this mean induced latency in seconds.
 #[must_use]
-pub fn grade(induced_s: f64) -> &'static str {
-    GRADES.iter().find(|(_, bound)| induced_s < *bound).map_or("F", |(grade, _)| grade)
-}
-
-/// Returns the worse of two grades. Their letters are in alphabetical order, and `A+` is above `A`.
-#[must_use]
-pub fn worse_of<'g>(one: &'g str, other: &'g str) -> &'g str {
-    let rank = |grade: &str| GRADES.iter().position(|(name, _)| *name == grade);
-    if rank(one) >= rank(other) { one } else { other }
+pub fn grade(induced_s: f64) -> Grade {
+    GRADES.iter().find(|(_, bound)| induced_s < *bound).map_or(Grade::F, |(grade, _)| *grade)
 }
 
 /// Returns the best grade that the conversations of a run allow; `None` if they work, or if the
 /// delay of the line alone spoils them as much. `flows`: those of the run, for their base
 /// round-trip times.
 #[must_use]
-pub fn voice_cap(probes: &Probes, flows: &[FlowResult]) -> Option<&'static str> {
-    let longest_s =
-        |kind: &str| flows.iter().filter(|flow| flow.kind == kind).map(|flow| flow.rtt_s).fold(0.0, f64::max);
+pub fn voice_cap(probes: &Probes, flows: &[FlowResult]) -> Option<Grade> {
+    let longest_s = |kind: &FlowKind| {
+        flows.iter().filter(|flow| flow.kind == *kind).map(|flow| flow.rtt_s).fold(0.0, f64::max)
+    };
     let score = probes.voip.as_ref().and_then(|call| call.mos);
     let of_calls = score.and_then(|score| {
-        let idle = mos(rating(longest_s("voip") / 2.0, 0.0, CONCEALED));
+        let idle = mos(rating(longest_s(&FlowKind::Voip) / 2.0, 0.0, CONCEALED));
         VOICE_CAPS.iter().find(|(bound, _)| score < *bound && idle >= *bound).map(|(_, cap)| *cap)
     });
     let is_late = probes.ping_s.p95.is_some_and(|ping| ping > CONVERSATION_RTT_S);
-    let of_pings = (is_late && longest_s("ping") <= CONVERSATION_RTT_S).then_some(LATE_CAP);
-    match (of_calls, of_pings) {
-        (Some(calls), Some(pings)) => Some(worse_of(calls, pings)),
-        (calls, pings) => calls.or(pings),
-    }
+    let of_pings = (is_late && longest_s(&FlowKind::Ping) <= CONVERSATION_RTT_S).then_some(LATE_CAP);
+    of_calls.max(of_pings)
 }
 
 /// Returns the best grade that the conversations of at least half of these runs allow.
-pub fn voice_cap_of_most<'r>(runs: impl IntoIterator<Item = &'r Run>) -> Option<&'static str> {
-    let mut caps: Vec<Option<&'static str>> =
+pub fn voice_cap_of_most<'r>(runs: impl IntoIterator<Item = &'r Run>) -> Option<Grade> {
+    let mut caps: Vec<Option<Grade>> =
         runs.into_iter().map(|run| voice_cap(&run.probes, &run.flows)).collect();
-    let rank = |cap: &Option<&str>| cap.and_then(|cap| GRADES.iter().position(|(name, _)| *name == cap));
-    caps.sort_by_key(rank);
+    caps.sort_unstable();
     caps.get(caps.len() / 2).copied().flatten()
 }
 
@@ -79,19 +75,19 @@ pub(super) fn of_run(
     flows: &[FlowResult],
     config: &Config,
     links: [&LinkResult; 2],
-) -> &'static str {
+) -> Grade {
     let mut letter = grade(induced_s);
     if probes.ping_sent > 0 {
         let lost = float(probes.ping_lost) / float(probes.ping_sent);
         if let Some((_, cap)) = LOSS_CAPS.iter().find(|(share, _)| lost > *share) {
-            letter = worse_of(letter, cap);
+            letter = letter.max(*cap);
         }
     }
     if let Some(cap) = voice_cap(probes, flows) {
-        letter = worse_of(letter, cap);
+        letter = letter.max(cap);
     }
     if has_own_bottleneck(config) && Direction::BOTH.iter().any(|side| is_starved(*side, config, links)) {
-        letter = worse_of(letter, STARVED_CAP);
+        letter = letter.max(STARVED_CAP);
     }
     letter
 }
@@ -120,19 +116,13 @@ mod tests {
     #[test]
     fn grades_change_at_their_bounds() {
         let at = [0.0049, 0.005, 0.0299, 0.03, 0.06, 0.2, 0.4].map(grade);
-        assert_eq!(at, ["A+", "A", "A", "B", "C", "D", "F"]);
+        assert_eq!(at.map(Grade::name), ["A+", "A", "A", "B", "C", "D", "F"]);
     }
 
-    #[test]
-    fn the_worse_of_two_grades_is_the_later_one() {
-        assert_eq!(worse_of("A+", "A"), "A");
-        assert_eq!(worse_of("D", "C"), "D");
-        assert_eq!(worse_of("B", "B"), "B");
-    }
     /// A run with a ping and a call to a server this far away.
     fn conversation(rtt_s: f64, ping_p95_s: f64, score: Option<f64>) -> Run {
-        let flow = |kind: &str| FlowResult { kind: kind.to_owned(), rtt_s, ..FlowResult::default() };
-        let mut run = Run { flows: vec![flow("ping"), flow("voip")], ..Run::default() };
+        let flow = |kind| FlowResult { kind, rtt_s, ..FlowResult::default() };
+        let mut run = Run { flows: vec![flow(FlowKind::Ping), flow(FlowKind::Voip)], ..Run::default() };
         run.probes.ping_s.p95 = Some(ping_p95_s);
         run.probes.voip = score.map(|mos| Box::new(VoipResult { mos: Some(mos), ..VoipResult::default() }));
         run
@@ -146,7 +136,7 @@ mod tests {
         };
         assert_eq!(
             [4.4, 4.03, 4.0, 3.5, 3.0, 1.2].map(cap),
-            [None, None, Some("B"), Some("C"), Some("D"), Some("D")]
+            [None, None, Some(Grade::B), Some(Grade::C), Some(Grade::D), Some(Grade::D)]
         );
     }
 
@@ -157,7 +147,7 @@ mod tests {
             voice_cap(&run.probes, &run.flows)
         };
         assert_eq!(cap(0.03, 0.29), None);
-        assert_eq!(cap(0.03, 0.31), Some("C"));
+        assert_eq!(cap(0.03, 0.31), Some(Grade::C));
         assert_eq!(cap(0.6, 0.62), None, "the way to a satellite is not the fault of a queue");
     }
 
@@ -168,7 +158,7 @@ mod tests {
             voice_cap(&run.probes, &run.flows)
         };
         assert_eq!(cap(3.7), None, "300 ms one way without any load");
-        assert_eq!(cap(3.5), Some("C"));
+        assert_eq!(cap(3.5), Some(Grade::C));
     }
 
     #[test]
@@ -178,7 +168,7 @@ mod tests {
             voice_cap_of_most(&all)
         };
         assert_eq!(runs(&[4.4, 4.4, 3.0]), None);
-        assert_eq!(runs(&[4.4, 3.5, 3.0]), Some("C"));
+        assert_eq!(runs(&[4.4, 3.5, 3.0]), Some(Grade::C));
         assert_eq!(runs(&[]), None);
     }
 }

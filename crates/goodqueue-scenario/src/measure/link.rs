@@ -37,7 +37,7 @@ pub(super) fn shared_queue(shared: &sim::SharedQueue, hops: &[HopResult]) -> Sha
     SharedQueue {
         flow: shared.flow,
         queue: hop.map_or_else(|| "bottleneck".to_owned(), |hop| hop.name.clone()),
-        direction: shared.direction.name().to_owned(),
+        direction: shared.direction,
         with: shared.meetings.with.iter().copied().collect(),
         packets: shared.meetings.packets,
         met: shared.meetings.met,

@@ -5,7 +5,7 @@ use goodqueue_sim::Transport;
 use super::metric::Better::{High, Low, Neither};
 use super::metric::Digits::{AfterPoint, Three};
 use super::metric::{Group, Metric, Sides, Table, link, percent};
-use crate::results::{FlowResult, Run};
+use crate::results::{FlowKind, FlowResult, Run};
 
 /// Title of the losses.
 pub const LOSSES: &str = "Losses";
@@ -29,7 +29,7 @@ fn loss() -> Group {
         "loss",
         "%",
         Neither,
-        |run, side| percent(run.loss_share(side.name())),
+        |run, side| percent(run.loss_share(side)),
         "packets dropped in any queue or in the air, as a share of these and of those that the bottleneck sent",
     )
     .at("loss.{}");
@@ -41,7 +41,7 @@ fn of_tcp_flows() -> Vec<Group> {
         "events per flow",
         "",
         Neither,
-        |run, side| run.loss_events(side.name()),
+        |run, side| run.loss_events(side),
         "loss events of a TCP flow, mean",
     )
     .at("losses.{}.events_per_flow");
@@ -49,7 +49,7 @@ fn of_tcp_flows() -> Vec<Group> {
         "packets per event",
         "",
         Neither,
-        |run, side| run.packets_per_loss_event(side.name()),
+        |run, side| run.packets_per_loss_event(side),
         "packets dropped in a loss event, mean",
     )
     .at("losses.{}.packets_per_event");
@@ -104,7 +104,7 @@ fn shares() -> Vec<Group> {
 /// Returns whether a flow other than TCP and pings delivered bytes.
 fn has_rival_of_tcp(run: &Run) -> bool {
     let is_rival = |flow: &FlowResult| {
-        flow.transport() != Transport::Tcp && flow.kind != "ping" && flow.bytes_delivered > 0
+        flow.transport() != Transport::Tcp && flow.kind != FlowKind::Ping && flow.bytes_delivered > 0
     };
     run.flows.iter().any(is_rival)
 }

@@ -1,10 +1,12 @@
 //! The flows of a run.
 
-use goodqueue_sim::Transport;
+use goodqueue_sim::{Direction, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::probes::{VideoResult, VoipResult};
+use super::words::DirectionWord;
+use crate::scenario::FlowKind;
 use crate::statistics::Summary;
 
 /// The metrics of one flow. Those of few kinds of flow are boxed, because a sweep holds millions of
@@ -13,12 +15,13 @@ use crate::statistics::Summary;
 pub struct FlowResult {
     /// Number in the scenario, from 0.
     pub id: u32,
-    /// `tcp`, `ping`, `cbr`, ...
-    pub kind: String,
+    /// Kind of traffic.
+    pub kind: FlowKind,
     /// Congestion control as the scenario names it; absent for flows without one.
     pub cc: Option<String>,
-    /// `down` or `up`.
-    pub direction: String,
+    /// Direction of its data; of a ping, of its requests.
+    #[serde(with = "DirectionWord")]
+    pub direction: Direction,
     /// Base round-trip time.
     pub rtt_s: f64,
     /// In-order payload per second at the receiver, over the part of the measured time in which the

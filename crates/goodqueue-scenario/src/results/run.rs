@@ -11,6 +11,7 @@ use super::link::{HopResult, LinkResult, PerDirection};
 use super::probes::Probes;
 use super::series::Series;
 use super::wifi::WifiResult;
+use super::words::{DirectionWord, Grade};
 use crate::statistics::{Summary, exact_summary, float};
 
 /// One discipline, one seed.
@@ -59,7 +60,7 @@ pub struct Run {
     /// less than half of the time. It is B, C or D at best if calls have a mean opinion score below
     /// 4.03, 3.60 or 3.10, and C at best if more than 5 % of the pings take longer than 300 ms,
     /// unless the line alone is as bad for calls.
-    pub grade: Option<String>,
+    pub grade: Option<Grade>,
     /// Measurements of the probes.
     pub probes: Probes,
     /// Jain's indices.
@@ -115,10 +116,9 @@ impl Run {
         exact_summary(&times?).max
     }
 
-    /// Returns the mean number of loss events of the TCP flows in this direction (`down` or `up`),
-    /// or `None` without such flows or in a live run.
+    /// Returns the mean number of loss events of the TCP flows in this direction, or `None` without such flows or in a live run.
     #[must_use]
-    pub fn loss_events(&self, direction: &str) -> Option<f64> {
+    pub fn loss_events(&self, direction: Direction) -> Option<f64> {
         let events: Option<Vec<f64>> =
             self.tcp(direction).map(|flow| flow.losses.map(|losses| float(losses.events))).collect();
         exact_summary(&events?).mean
@@ -127,7 +127,7 @@ impl Run {
     /// Returns the mean number of packets dropped in a loss event of these flows, or `None` without
     /// events.
     #[must_use]
-    pub fn packets_per_loss_event(&self, direction: &str) -> Option<f64> {
+    pub fn packets_per_loss_event(&self, direction: Direction) -> Option<f64> {
         let losses = || self.tcp(direction).filter_map(|flow| flow.losses);
         let events: f64 = losses().map(|losses| float(losses.events)).sum();
         let packets: f64 = losses().filter_map(|of| Some(float(of.events) * of.packets_per_event?)).sum();
@@ -152,13 +152,13 @@ impl Run {
         hops.chain(air).filter(|(_, both)| takes_time(both)).collect()
     }
 
-    /// Returns the share of packets in this direction (`down` or `up`) that were dropped in any
+    /// Returns the share of packets in this direction that were dropped in any
     /// queue or in the air, or `None` if no packet was sent.
     #[must_use]
-    pub fn loss_share(&self, direction: &str) -> Option<f64> {
-        let is_down = direction == "down";
+    pub fn loss_share(&self, direction: Direction) -> Option<f64> {
+        let is_down = direction == Direction::Down;
         let of = |both: &PerDirection<u64>| if is_down { both.down } else { both.up };
-        let link = if is_down { &self.bottleneck.down } else { &self.bottleneck.up };
+        let link = self.bottleneck.link(direction);
         let hops = self
             .hops
             .iter()
@@ -172,7 +172,7 @@ impl Run {
         (all > 0).then(|| float(dropped) / float(all))
     }
 
-    fn tcp<'r>(&'r self, direction: &'r str) -> impl Iterator<Item = &'r FlowResult> {
+    fn tcp(&self, direction: Direction) -> impl Iterator<Item = &FlowResult> {
         self.flows
             .iter()
             .filter(move |flow| flow.transport() == Transport::Tcp && flow.direction == direction)
@@ -187,8 +187,9 @@ pub struct SharedQueue {
     pub flow: u32,
     /// Queue: `bottleneck` or the name of a hop.
     pub queue: String,
-    /// `down` or `up`.
-    pub direction: String,
+    /// Direction of the packets in this queue.
+    #[serde(with = "DirectionWord")]
+    pub direction: Direction,
     /// Numbers of the flows that shared the queue.
     pub with: Vec<u32>,
     /// Packets of the probe that arrived at this queue.

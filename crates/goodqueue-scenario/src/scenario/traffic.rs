@@ -16,6 +16,7 @@ mod transfers;
 mod video;
 mod voip;
 mod web;
+mod word;
 
 use goodqueue::Direction;
 use goodqueue_sim as sim;
@@ -53,6 +54,37 @@ macro_rules! kinds {
             $($(#[$about])* $name($settings),)+
             /// Traffic of a source of another crate.
             Own(Own),
+        }
+
+        /// Kind of traffic of a flow, in results.
+        #[derive(Clone, PartialEq, Eq, Debug)]
+        pub enum FlowKind {
+            $($(#[$about])* $name,)+
+            /// Traffic of a source of another crate, by its name.
+            Own(Box<str>),
+        }
+
+        impl FlowKind {
+            /// Names of the built-in kinds.
+            pub const NAMES: &'static [&'static str] = &[$($settings::NAME),+];
+
+            /// Returns the kind of this name. Any other name is that of a source of another crate.
+            #[must_use]
+            pub fn named(name: &str) -> Self {
+                match name {
+                    $($settings::NAME => Self::$name,)+
+                    other => Self::Own(other.into()),
+                }
+            }
+
+            /// Returns the word for `kind`: `tcp`, `ping`, ...
+            #[must_use]
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$name => $settings::NAME,)+
+                    Self::Own(name) => name,
+                }
+            }
         }
 
         impl Traffic {

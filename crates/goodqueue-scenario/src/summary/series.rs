@@ -1,5 +1,7 @@
 //! Time series over seeds: their pointwise mean, as papers draw them, and how far off it may be.
 
+use goodqueue_sim::Direction;
+
 use crate::results::time_series::{QUEUES, present};
 use crate::results::{Band, FlowMeans, MeanSeries, PerDirection, QueueMeans, QueueSeries, Run, Series};
 use crate::statistics::float;
@@ -16,7 +18,7 @@ pub(super) fn means(runs: &[&Run]) -> Option<MeanSeries> {
         });
         QueueMeans(means.collect())
     };
-    let total = |direction: &str| {
+    let total = |direction: Direction| {
         let of_run = |(run, _): &(&Run, _)| total(run, direction);
         Band::of(&all.iter().map(of_run).collect::<Vec<_>>())
     };
@@ -34,7 +36,7 @@ pub(super) fn means(runs: &[&Run]) -> Option<MeanSeries> {
     Some(MeanSeries {
         step_s: one.step_s,
         queues: PerDirection { down: queue(|both| &both.down), up: queue(|both| &both.up) },
-        goodput: PerDirection { down: total("down"), up: total("up") },
+        goodput: PerDirection { down: total(Direction::Down), up: total(Direction::Up) },
         goodput_bps: one.goodput_bps.iter().map(|series| flow(series.id)).collect(),
         ping_s: Band::of(&all.iter().map(|(_, series)| pings(&series.pings)).collect::<Vec<_>>()),
     })
@@ -61,7 +63,7 @@ pub fn pings_per_step(pings: &[(f64, Option<f64>)], step_s: f64, steps: usize) -
 }
 
 /// Returns the total goodput of the flows of a direction that have a series.
-fn total(run: &Run, direction: &str) -> Vec<Option<f64>> {
+fn total(run: &Run, direction: Direction) -> Vec<Option<f64>> {
     let Some(series) = &run.series else { return Vec::new() };
     let goes = |id: u32| run.flows.iter().any(|flow| flow.id == id && flow.direction == direction);
     let mut sum: Vec<Option<f64>> = Vec::new();

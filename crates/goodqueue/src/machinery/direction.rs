@@ -1,9 +1,10 @@
 //! The two directions of a link.
 
 /// The direction in which a packet travels, as seen from the client.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub enum Direction {
     /// From the server to the client: a download's data.
+    #[default]
     Down,
     /// From the client to the server: an upload's data, a download's acknowledgements.
     Up,

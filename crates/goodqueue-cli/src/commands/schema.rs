@@ -6,6 +6,7 @@
 
 #[cfg(feature = "papers")]
 mod papers;
+mod parts;
 
 use clap::Args;
 use goodqueue_advise::Advice;
@@ -13,10 +14,9 @@ use goodqueue_advise::Advice;
 use goodqueue_papers::validate::Row;
 use goodqueue_scenario::results::{LinkResult, Results};
 use goodqueue_tc::diagnostic::Diagnostic;
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use self::parts::{adopt, array, count, number, object, of, text, with_optional};
 use super::replay::{beside, compare};
 use super::{Ending, Outcome, story};
 use crate::output;
@@ -95,13 +95,6 @@ fn requirements() -> Value {
     array("Requirements of the live part.", json!({}))
 }
 
-/// Returns the schema of a type as it is written.
-fn of<T: JsonSchema>() -> Value {
-    let schema: Schema =
-        SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
-    schema.to_value()
-}
-
 /// Forbids keys that a schema does not name, joins the lines of descriptions, and adds units that
 /// follow from names.
 fn finish(schema: &mut Value) {
@@ -138,59 +131,6 @@ fn unit(key: &str) -> Option<&'static str> {
         ("_rpm", "round trips per minute"),
     ];
     ends.into_iter().find(|(end, _)| key.ends_with(end)).map(|(_, unit)| unit)
-}
-
-/// Returns an object of which these keys are always there.
-fn object(description: &str, properties: Value) -> Value {
-    let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
-    json!({ "type": "object", "description": description, "required": required, "properties": properties })
-}
-
-/// Returns `object` with keys that may be absent.
-fn with_optional(mut object: Value, optional: Value) -> Value {
-    if let (Some(Value::Object(all)), Value::Object(more)) = (object.get_mut("properties"), optional) {
-        all.extend(more);
-    }
-    object
-}
-
-fn text(description: &str) -> Value {
-    json!({ "type": "string", "description": description })
-}
-
-fn count(description: &str) -> Value {
-    json!({ "type": "integer", "minimum": 0, "description": description })
-}
-
-fn number(description: &str) -> Value {
-    json!({ "type": "number", "description": description })
-}
-
-fn array(description: &str, items: Value) -> Value {
-    json!({ "type": "array", "description": description, "items": items })
-}
-
-/// Returns the schema of a type whose values are words.
-#[cfg(feature = "papers")]
-fn one_of<T: JsonSchema>(description: &str) -> Value {
-    let mut schema = of::<T>();
-    adopt(&mut json!({}), &mut schema);
-    schema["description"] = json!(description);
-    schema
-}
-
-/// Moves the definitions of `inner` to the end of `outer`, where references find them.
-fn adopt(outer: &mut Value, inner: &mut Value) {
-    if let Some(Value::Object(more)) = inner.as_object_mut().and_then(|fields| fields.remove("$defs")) {
-        let definitions = outer.as_object_mut().map(|fields| fields.entry("$defs").or_insert(json!({})));
-        if let Some(Value::Object(all)) = definitions {
-            all.extend(more);
-        }
-    }
-    if let Some(fields) = inner.as_object_mut() {
-        fields.remove("$schema");
-        fields.remove("title");
-    }
 }
 
 fn list() -> Value {

@@ -4,7 +4,6 @@
 //! imports means that its files can only be read and changed together.
 
 mod modules;
-mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -45,6 +44,20 @@ fn a_circle_through_a_child_a_re_export_and_an_inline_module_is_found() {
     write("a.rs", "mod child; pub struct A(child::G);");
     let circles = circles_of(&folder);
     assert_eq!(circles, ["  a/child.rs -> a.rs -> a/child.rs (in all 4 files: a/child.rs a.rs b.rs c.rs)"]);
+}
+
+#[test]
+fn a_circle_through_the_arguments_of_a_macro_is_found_and_one_of_tests_is_none() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("macros");
+    std::fs::create_dir_all(folder.join("src")).expect("created");
+    let write =
+        |file: &str, text: &str| std::fs::write(folder.join("src").join(file), text).expect("written");
+    write("lib.rs", "mod a; mod b;");
+    write("a.rs", "pub const A: u8 = 1; fn f() { println!(\"{}\", [Vec::from(crate::b::B)].len()) }");
+    write("b.rs", "pub const B: [u8; 1] = [1]; #[cfg(test)] mod tests { use crate::a::A; }");
+    assert_eq!(circles_of(&folder), Vec::<String>::new());
+    write("b.rs", "pub const B: [u8; 1] = [crate::a::A];");
+    assert_eq!(circles_of(&folder), ["  a.rs -> b.rs -> a.rs (in all 2 files: a.rs b.rs)"]);
 }
 
 /// All crates of the workspace.

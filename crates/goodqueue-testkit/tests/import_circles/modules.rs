@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::tokens::tokens;
+use syn::buffer::{Cursor, TokenBuffer};
+use syn::visit::{self, Visit};
+use syn::{Attribute, ImplItem, Item, ItemMod, ItemUse, Macro, UseTree};
 
 /// A path such as `crate::units::rate`, word by word.
 type Words = Vec<String>;
@@ -12,7 +14,6 @@ type Words = Vec<String>;
 /// A crate's modules by their paths. The root has the empty path.
 pub(crate) struct Modules(BTreeMap<Words, Module>);
 
-#[derive(Default)]
 struct Module {
     /// File that holds the module.
     file: PathBuf,
@@ -33,15 +34,27 @@ impl Modules {
 
     fn read_file(&mut self, file: &Path, folder: &Path, path: &Words) {
         let source = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let tokens = tokens(&source);
-        let children = Reader { tokens: &tokens, file, modules: self }.module(path, 0).1;
+        let parsed = syn::parse_file(&source).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        self.read_items(&parsed.items, file, folder, path);
+    }
+
+    fn read_items(&mut self, items: &[Item], file: &Path, folder: &Path, path: &Words) {
+        let mut found = Found::default();
+        items.iter().for_each(|item| found.visit_item(item));
+        let Found { mentions, imports, children } = found;
+        self.0.insert(path.clone(), Module { file: file.to_owned(), mentions, imports });
         for child in children {
-            let own: Words = path.iter().chain(&child[path.len()..]).cloned().collect();
-            let name = folder.join(child[path.len()..].join("/"));
-            let (flat, nested) = (name.with_extension("rs"), name.join("mod.rs"));
+            let name = child.ident.to_string();
+            let below = folder.join(&name);
+            let path: Words = path.iter().cloned().chain([name]).collect();
+            if let Some((_, items)) = &child.content {
+                self.read_items(items, file, &below, &path);
+                continue;
+            }
             // A module with a `#[path]` of its own belongs to another crate.
-            if let Some(file) = [flat, nested].iter().find(|file| file.exists()) {
-                self.read_file(file, &name, &own);
+            let files = [below.with_extension("rs"), below.join("mod.rs")];
+            if let Some(file) = files.iter().find(|file| file.exists()) {
+                self.read_file(file, &below, &path);
             }
         }
     }
@@ -98,142 +111,133 @@ impl Modules {
 /// Re-exports of re-exports are followed to this depth.
 const DEEPEST: usize = 8;
 
-struct Reader<'a> {
-    tokens: &'a [String],
-    file: &'a Path,
-    modules: &'a mut Modules,
+/// What the items of a module mention.
+#[derive(Default)]
+struct Found<'s> {
+    mentions: BTreeSet<Words>,
+    imports: BTreeMap<String, Words>,
+    children: Vec<&'s ItemMod>,
 }
 
-impl Reader<'_> {
-    /// Reads a module's tokens from `at` to its closing brace. Returns the place behind it and the
-    /// paths of the modules that have files of their own.
-    fn module(&mut self, path: &Words, mut at: usize) -> (usize, Vec<Words>) {
-        let mut module = Module { file: self.file.to_owned(), ..Module::default() };
-        let mut children = Vec::new();
-        let mut depth = 0_usize;
-        while let Some(token) = self.tokens.get(at) {
-            match token.as_str() {
-                "{" => depth += 1,
-                "}" if depth == 0 => break,
-                "}" => depth -= 1,
-                "#" => {
-                    at = self.attribute(at);
-                    continue;
-                }
-                "mod" => {
-                    let child: Words = path.iter().chain(self.tokens.get(at + 1)).cloned().collect();
-                    if self.word(at + 2) == "{" {
-                        let (end, more) = self.module(&child, at + 3);
-                        children.extend(more);
-                        at = end;
-                    } else {
-                        children.push(child);
-                    }
-                }
-                "use" => {
-                    at = use_tree(self.tokens, at + 1, &Vec::new(), &mut module);
-                    continue;
-                }
-                word if self.word(at + 1) == "::"
-                    && is_name(word)
-                    && (at == 0 || self.word(at - 1) != "::") =>
-                {
-                    let mut words = vec![word.to_owned()];
-                    while self.word(at + 1) == "::" && is_name(self.word(at + 2)) {
-                        words.push(self.word(at + 2).to_owned());
-                        at += 2;
-                    }
-                    module.mentions.insert(words);
-                }
-                _ => {}
-            }
-            at += 1;
-        }
-        self.modules.0.insert(path.clone(), module);
-        (at, children)
-    }
-
-    /// Returns the place behind the attribute at `at`, and behind the item below it if that is
-    /// compiled for tests only.
-    fn attribute(&self, at: usize) -> usize {
-        let open = if self.word(at + 1) == "!" { at + 2 } else { at + 1 };
-        let end = self.closing(open);
-        let words = &self.tokens[open..end.min(self.tokens.len())];
-        let has = |word: &str| words.iter().any(|token| token == word);
-        if !has("cfg") || !has("test") || has("not") || has("any") {
-            return end;
-        }
-        let mut at = end;
-        loop {
-            match self.word(at) {
-                "#" => at = self.closing(at + 1),
-                "(" | "[" => at = self.closing(at),
-                "{" => return self.closing(at),
-                ";" | "" => return at + 1,
-                _ => at += 1,
-            }
+impl<'s> Visit<'s> for Found<'s> {
+    fn visit_item(&mut self, item: &'s Item) {
+        if !attributes(item).iter().any(is_for_tests) {
+            visit::visit_item(self, item);
         }
     }
 
-    /// Returns the place behind the bracket that closes the one at `at`.
-    fn closing(&self, at: usize) -> usize {
-        let mut depth = 0;
-        for place in at..self.tokens.len() {
-            match self.word(place) {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return place + 1;
-            }
+    fn visit_impl_item(&mut self, item: &'s ImplItem) {
+        let is_left_out = matches!(item, ImplItem::Fn(function) if function.attrs.iter().any(is_for_tests));
+        if !is_left_out {
+            visit::visit_impl_item(self, item);
         }
-        self.tokens.len()
     }
 
-    fn word(&self, at: usize) -> &str {
-        self.tokens.get(at).map_or("", String::as_str)
+    fn visit_item_mod(&mut self, module: &'s ItemMod) {
+        self.children.push(module);
+    }
+
+    fn visit_item_use(&mut self, item: &'s ItemUse) {
+        self.import(&item.tree, Vec::new());
+    }
+
+    fn visit_path(&mut self, path: &'s syn::Path) {
+        // A single word is a name of this module, which its import has shown.
+        if path.segments.len() > 1 {
+            self.mentions.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &'s Macro) {
+        self.scan(TokenBuffer::new2(call.tokens.clone()).begin());
+        visit::visit_macro(self, call);
     }
 }
 
-/// Reads the part of a `use` at `at` behind `prefix`. Returns the place behind it.
-fn use_tree(tokens: &[String], mut at: usize, prefix: &Words, module: &mut Module) -> usize {
-    let word = |at: usize| tokens.get(at).map_or("", String::as_str);
-    let mut path = prefix.clone();
-    loop {
-        match word(at) {
-            "::" => at += 1,
-            "{" => {
-                at += 1;
-                while !matches!(word(at), "}" | "") {
-                    at = use_tree(tokens, at, &path, module);
-                    at += usize::from(word(at) == ",");
+impl Found<'_> {
+    /// Notes a `use` behind these words.
+    fn import(&mut self, tree: &UseTree, mut words: Words) {
+        let name = match tree {
+            UseTree::Path(path) => {
+                words.push(path.ident.to_string());
+                return self.import(&path.tree, words);
+            }
+            UseTree::Group(group) => {
+                return group.items.iter().for_each(|tree| self.import(tree, words.clone()));
+            }
+            UseTree::Name(name) if name.ident == "self" => words.last().cloned(),
+            UseTree::Name(name) => {
+                words.push(name.ident.to_string());
+                words.last().cloned()
+            }
+            UseTree::Rename(rename) => {
+                words.push(rename.ident.to_string());
+                Some(rename.rename.to_string())
+            }
+            UseTree::Glob(_) => None,
+        };
+        self.imports.extend(name.map(|name| (name, words.clone())));
+        self.mentions.insert(words);
+    }
+
+    /// Notes the paths of a macro's arguments or definition, which have no syntax of their own.
+    fn scan(&mut self, mut at: Cursor<'_>) {
+        let mut words = Words::new();
+        let mut colons = 0;
+        while !at.eof() {
+            if let Some((inner, _, _, rest)) = at.any_group() {
+                self.scan(inner);
+                at = rest;
+            } else if let Some((word, rest)) = at.ident() {
+                if colons != 2 {
+                    self.mention(&mut words);
                 }
-                return at + 1;
+                words.push(word.to_string());
+                (colons, at) = (0, rest);
+                continue;
+            } else if let Some((_, rest)) = at.punct().filter(|(mark, _)| mark.as_char() == ':') {
+                (colons, at) = (colons + 1, rest);
+                continue;
+            } else if let Some((_, rest)) = at.token_tree() {
+                at = rest;
             }
-            "as" => {
-                module.imports.insert(word(at + 1).to_owned(), path.clone());
-                module.mentions.insert(path);
-                return at + 2;
-            }
-            name if is_name(name) => {
-                path.push(name.to_owned());
-                at += 1;
-            }
-            "*" => at += 1,
-            _ => break,
+            self.mention(&mut words);
+            colons = 0;
+        }
+        self.mention(&mut words);
+    }
+
+    /// Notes a path and begins another one.
+    fn mention(&mut self, words: &mut Words) {
+        let words = std::mem::take(words);
+        if words.len() > 1 {
+            self.mentions.insert(words);
         }
     }
-    if path.last().is_some_and(|last| last == "self") {
-        path.pop();
-    }
-    if let Some(name) = path.last() {
-        module.imports.insert(name.clone(), path.clone());
-    }
-    module.mentions.insert(path);
-    at
 }
 
-fn is_name(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_alphabetic() || c == '_') && word != "as"
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(syn::ItemConst { attrs, .. })
+        | Item::Enum(syn::ItemEnum { attrs, .. })
+        | Item::Fn(syn::ItemFn { attrs, .. })
+        | Item::Impl(syn::ItemImpl { attrs, .. })
+        | Item::Macro(syn::ItemMacro { attrs, .. })
+        | Item::Mod(ItemMod { attrs, .. })
+        | Item::Static(syn::ItemStatic { attrs, .. })
+        | Item::Struct(syn::ItemStruct { attrs, .. })
+        | Item::Trait(syn::ItemTrait { attrs, .. })
+        | Item::Type(syn::ItemType { attrs, .. })
+        | Item::Use(ItemUse { attrs, .. }) => attrs,
+        _ => &[],
+    }
+}
+
+/// True if an item with this attribute is compiled for tests only.
+fn is_for_tests(attribute: &Attribute) -> bool {
+    let Ok(list) = attribute.meta.require_list() else { return false };
+    let condition = list.tokens.to_string();
+    let has = |word: &str| condition.split(|c: char| !c.is_alphanumeric()).any(|part| part == word);
+    list.path.is_ident("cfg") && has("test") && !has("not") && !has("any")
 }

@@ -3,7 +3,7 @@
 use goodqueue_papers::reproduce::{ClaimKind, ClaimResult, MetricsTable};
 use serde_json::{Value, json};
 
-use super::{adopt, array, count, object, of, one_of, text, with_optional};
+use super::parts::{adopt, array, count, object, of, one_of, text, with_optional};
 
 pub(super) fn verdicts() -> Value {
     let (mut claim, mut table) = (of::<Vec<ClaimResult>>(), of::<Vec<MetricsTable>>());

@@ -3,6 +3,8 @@
 
 use goodqueue::{Direction, Duration, Instant};
 
+use crate::id::FlowId;
+
 /// The drops of one flow in the direction of its data.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlowLosses {
@@ -82,8 +84,8 @@ impl Losses {
     }
 
     /// Records that a flow begins or ends.
-    pub(crate) fn set_active(&mut self, flow: u32, active: bool) {
-        let flow = &mut self.flows[flow as usize];
+    pub(crate) fn set_active(&mut self, flow: FlowId, active: bool) {
+        let flow = &mut self.flows[flow.index()];
         if flow.watched.is_bulk && flow.active != active {
             flow.active = active;
             let all = &mut self.together[flow.watched.direction.index()];
@@ -92,8 +94,8 @@ impl Losses {
     }
 
     /// Counts a packet of `flow` that was dropped on its way in `direction`.
-    pub(crate) fn dropped(&mut self, now: Instant, direction: Direction, flow: u32) {
-        let flow = &mut self.flows[flow as usize];
+    pub(crate) fn dropped(&mut self, now: Instant, direction: Direction, flow: FlowId) {
+        let flow = &mut self.flows[flow.index()];
         if flow.watched.direction != direction {
             return;
         }
@@ -173,7 +175,7 @@ mod tests {
         let flow = Watched { direction: Direction::Down, rtt: Duration::from_millis(100), is_bulk: true };
         let mut losses = Losses::new(std::iter::repeat_n(flow, count));
         for flow in 0..4.min(count) {
-            losses.set_active(u32::try_from(flow).expect("few"), true);
+            losses.set_active(FlowId::new(u32::try_from(flow).expect("few")), true);
         }
         losses
     }
@@ -182,13 +184,13 @@ mod tests {
     fn drops_within_a_round_trip_are_one_loss_event() {
         let mut losses = flows(1);
         for ms in [10, 20, 110, 111, 300, 900] {
-            losses.dropped(at(ms), Direction::Down, 0);
+            losses.dropped(at(ms), Direction::Down, FlowId::new(0));
         }
-        losses.dropped(at(950), Direction::Up, 0);
+        losses.dropped(at(950), Direction::Up, FlowId::new(0));
         let span = Duration::from_millis(890);
         assert_eq!(losses.of(0), FlowLosses { packets: 6, events: 4, span });
         losses.restart();
-        losses.dropped(at(1000), Direction::Down, 0);
+        losses.dropped(at(1000), Direction::Down, FlowId::new(0));
         assert_eq!(losses.of(0), FlowLosses { packets: 1, events: 1, span: Duration::ZERO });
     }
 
@@ -198,17 +200,17 @@ mod tests {
         // All four flows lose a packet in the first period, one in the second. The fifth flow has
         // not begun.
         for flow in [0, 1, 1, 2, 3, 4] {
-            losses.dropped(at(10), Direction::Down, flow);
+            losses.dropped(at(10), Direction::Down, FlowId::new(flow));
         }
-        losses.dropped(at(200), Direction::Down, 2);
-        losses.dropped(at(210), Direction::Down, 2);
+        losses.dropped(at(200), Direction::Down, FlowId::new(2));
+        losses.dropped(at(210), Direction::Down, FlowId::new(2));
         assert_eq!(losses.synchronization(), [Some((1.0 + 0.25) / 2.0), None]);
     }
 
     #[test]
     fn one_flow_alone_is_synchronized_with_nobody() {
         let mut losses = flows(1);
-        losses.dropped(at(10), Direction::Down, 0);
+        losses.dropped(at(10), Direction::Down, FlowId::new(0));
         assert_eq!(losses.synchronization(), [None, None]);
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use goodqueue::{AnyQdisc, Lookahead as _};
 
+use crate::id::{FlowId, LinkId};
 use crate::packet::Packet;
 
 /// The collisions of one probe with other flows at one link.
@@ -17,7 +18,7 @@ pub struct Meetings {
     /// Packets of the probe that found a packet of another flow in their queue.
     pub met: u64,
     /// Flows whose packets were found.
-    pub with: BTreeSet<u32>,
+    pub with: BTreeSet<FlowId>,
 }
 
 /// The collisions of all probes.
@@ -26,7 +27,7 @@ pub(crate) struct Neighbours {
     /// For each flow, whether it is a probe; empty if no flow is.
     probes: Vec<bool>,
     /// Collisions by link and flow.
-    met: BTreeMap<(u32, u32), Meetings>,
+    met: BTreeMap<(LinkId, FlowId), Meetings>,
 }
 
 impl Neighbours {
@@ -36,13 +37,13 @@ impl Neighbours {
     }
 
     #[inline]
-    pub(crate) fn watches(&self, flow: u32) -> bool {
-        self.probes.get(flow as usize).is_some_and(|probe| *probe)
+    pub(crate) fn watches(&self, flow: FlowId) -> bool {
+        self.probes.get(flow.index()).is_some_and(|probe| *probe)
     }
 
     /// Examines the queue that `qdisc` chooses for a probe's packet at `link`.
     #[cold]
-    pub(crate) fn look(&mut self, link: u32, packet: &Packet, qdisc: &AnyQdisc<Packet>) {
+    pub(crate) fn look(&mut self, link: LinkId, packet: &Packet, qdisc: &AnyQdisc<Packet>) {
         let meetings = self.met.entry((link, packet.flow)).or_default();
         meetings.packets += 1;
         if let Some(stranger) = qdisc.stranger(packet) {
@@ -57,7 +58,7 @@ impl Neighbours {
     }
 
     /// Returns the collisions by link and flow; entries without a collision are left out.
-    pub(crate) fn finish(self) -> impl Iterator<Item = ((u32, u32), Meetings)> {
+    pub(crate) fn finish(self) -> impl Iterator<Item = ((LinkId, FlowId), Meetings)> {
         self.met.into_iter().filter(|(_, meetings)| meetings.met > 0)
     }
 }

@@ -34,6 +34,7 @@ use host_queues::HostQueues;
 
 use crate::ahead::fetch_line;
 use crate::events::EventQueue;
+use crate::id::{ConnectionId, FlowId, LineId, LinkId};
 use crate::link::Link;
 use crate::losses::{Losses, Watched};
 use crate::neighbours::Neighbours;
@@ -51,20 +52,20 @@ pub struct Network {
     /// The links of hop `n`: down at index `2 n`, up at `2 n + 1`.
     links: Vec<Link>,
     /// The delay line behind each link; `None` if packets go from there to their hosts.
-    onward: Vec<Option<u32>>,
+    onward: Vec<Option<LineId>>,
     /// The first link in each direction.
-    entry: [u32; 2],
+    entry: [LinkId; 2],
     /// The first link of each flow's way down, where its way up ends; empty if every flow begins at
     /// the first hop.
-    joins: Vec<u32>,
+    joins: Vec<LinkId>,
     lines: Vec<DelayLine>,
     /// The delay lines of each flow behind the last link, per direction; one entry if all flows
     /// share them.
-    line_of: Vec<[u32; 2]>,
+    line_of: Vec<[LineId; 2]>,
     flows: Vec<FlowPath>,
     /// The delay lines of each flow before the first link; empty if no flow has an access delay or
     /// an access link.
-    access_of: Vec<[Option<u32>; 2]>,
+    access_of: Vec<[Option<LineId>; 2]>,
     /// The hosts and the DSCP of each flow; empty if all flows have the default.
     ends_of: Vec<Ends>,
     pub(crate) losses: Losses,
@@ -91,7 +92,7 @@ struct FlowPath {
 struct Wifi {
     hop: WifiHop,
     /// The delay line of zero length through which packets reach the clients.
-    line: u32,
+    line: LineId,
     /// Time of the channel's next event; [`Instant::MAX`] for none.
     event_at: Instant,
     /// Bytes of a flow that may wait at its client (TCP small queues).
@@ -136,7 +137,7 @@ impl Network {
             events: EventQueue::default(),
             links: links.into_iter().flatten().collect(),
             onward: vec![None; 2 * count],
-            entry: [0, number(2 * count).saturating_sub(1)],
+            entry: [LinkId::new(0), LinkId::from_index((2 * count).saturating_sub(1))],
             joins: Vec::new(),
             lines: Vec::new(),
             line_of: Vec::with_capacity(flows.len()),
@@ -158,40 +159,42 @@ impl Network {
         }
         for index in 0..network.links.len() {
             for when in network.links[index].change_times() {
-                network.schedule(when, Event::RateChange(number(index)));
+                network.schedule(when, Event::RateChange(LinkId::from_index(index)));
             }
         }
         for (hop, &delay) in delays.iter().enumerate().take(count.saturating_sub(1)) {
-            let (down, up) = (2 * hop, 2 * hop + 1);
-            network.onward[down] = Some(network.add_line(delay, End::Link(number(down + 2))));
-            network.onward[up + 2] = Some(network.add_line(delay, End::Link(number(up))));
+            let [down, up] = Direction::BOTH.map(|direction| LinkId::of_hop(hop, direction));
+            let [next_down, next_up] = Direction::BOTH.map(|direction| LinkId::of_hop(hop + 1, direction));
+            network.onward[down.index()] = Some(network.add_line(delay, End::Link(next_down)));
+            network.onward[next_up.index()] = Some(network.add_line(delay, End::Link(up)));
         }
         network.connect(flows, &delays[..count.saturating_sub(1)]);
         let last = network.line_of.iter().flatten();
         for &line in last {
-            network.lines[line as usize].ticks = ticks;
+            network.lines[line.index()].ticks = ticks;
         }
         network
     }
 
-    fn add_line(&mut self, delay: Duration, end: End) -> u32 {
+    fn add_line(&mut self, delay: Duration, end: End) -> LineId {
         self.lines.push(DelayLine { delay, packets: VecDeque::new(), end, host: None, ticks: None });
-        number(self.lines.len() - 1)
+        LineId::from_index(self.lines.len() - 1)
     }
 
     /// Gives each flow its delay lines. Flows with equal delays share a line, unless their hosts
     /// have access links.
     fn connect(&mut self, flows: &[Hosts], delays: &[Duration]) {
-        let mut known: BTreeMap<(Duration, End), u32> = BTreeMap::new();
+        let mut known: BTreeMap<(Duration, End), LineId> = BTreeMap::new();
         if flows.iter().any(|flow| flow.ends != Ends::default()) {
             self.ends_of = flows.iter().map(|flow| flow.ends).collect();
         }
         if flows.iter().any(|flow| flow.joins > 0) {
-            self.joins = flows.iter().map(|flow| 2 * flow.joins).collect();
+            self.joins =
+                flows.iter().map(|flow| LinkId::of_hop(flow.joins as usize, Direction::Down)).collect();
         }
         let begins_away = |flow: &Hosts| !flow.access.is_zero() || flow.access_rate.is_some();
         let has_access = flows.iter().any(begins_away);
-        for (number, flow) in (0_u32..).zip(flows) {
+        for (number, flow) in (0..).map(FlowId::new).zip(flows) {
             let passed = delays.iter().skip(flow.joins as usize);
             let on_the_way = passed.fold(Duration::ZERO, |sum, delay| sum + *delay);
             // Each direction gets half of the round-trip time. With an odd number of nanoseconds,
@@ -218,7 +221,7 @@ impl Network {
                     };
                     if let Some(rate) = flow.access_rate {
                         let own = self.add_line(flow.access, entry);
-                        self.lines[own as usize].host = Some((rate, Instant::ZERO));
+                        self.lines[own.index()].host = Some((rate, Instant::ZERO));
                         return Some(own);
                     }
                     begins_away(flow).then(|| line(self, flow.access, entry))
@@ -245,8 +248,8 @@ impl Network {
 
     /// Sends a packet of `flow` in `direction`. `bytes` is its length at the IP layer.
     #[inline]
-    pub fn send(&mut self, now: Instant, direction: Direction, flow: u32, bytes: u32, payload: Payload) {
-        self.send_on(now, direction, (flow, 0), bytes, payload);
+    pub fn send(&mut self, now: Instant, direction: Direction, flow: FlowId, bytes: u32, payload: Payload) {
+        self.send_on(now, direction, flow.into(), bytes, payload);
     }
 
     /// Sends a packet of one of the flow's connections. Connections `2 n` and `2 n + 1` are the two
@@ -256,19 +259,20 @@ impl Network {
         &mut self,
         now: Instant,
         direction: Direction,
-        (flow, connection): (u32, u32),
+        connection: ConnectionId,
         bytes: u32,
         payload: Payload,
     ) {
-        let ends = if self.ends_of.is_empty() { Ends::default() } else { self.ends_of[flow as usize] };
+        let ConnectionId { flow, number } = connection;
+        let ends = if self.ends_of.is_empty() { Ends::default() } else { self.ends_of[flow.index()] };
         let (ends, len) = (ends.towards(direction), bytes + self.framing);
-        let packet = Packet { queued_at: now, flow, connection, len, ends, payload };
-        self.flows[flow as usize].fates[direction.index()].sent += 1;
+        let packet = Packet { queued_at: now, flow, connection: number, len, ends, payload };
+        self.flows[flow.index()].fates[direction.index()].sent += 1;
         self.books.sent(packet.len);
         if !self.access_of.is_empty()
-            && let Some(line) = self.access_of[flow as usize][direction.index()]
+            && let Some(line) = self.access_of[flow.index()][direction.index()]
         {
-            let begin = self.lines[line as usize].begin(now, packet.len);
+            let begin = self.lines[line.index()].begin(now, packet.len);
             self.travel(begin, line, packet);
             return;
         }
@@ -283,7 +287,7 @@ impl Network {
     fn enter_wifi(&mut self, now: Instant, direction: Direction, packet: Packet) {
         if let Some(wifi) = &mut self.wifi {
             if direction == Direction::Up
-                && let Some(waiting) = wifi.waiting.get_mut(packet.flow as usize)
+                && let Some(waiting) = wifi.waiting.get_mut(packet.flow.index())
             {
                 *waiting = waiting.saturating_add(packet.len);
             }
@@ -294,23 +298,23 @@ impl Network {
 
     /// Counts the packets of `flow` in the first queue of its path from now on: that queue is on
     /// the sender's host.
-    pub(crate) fn count_in_host(&mut self, flow: u32, direction: Direction) {
+    pub(crate) fn count_in_host(&mut self, flow: FlowId, direction: Direction) {
         self.host_queues.count(flow, self.first_of(flow, direction));
     }
 
     /// Returns the counted packets of `flow` that wait in its host's queue.
-    pub(crate) fn waiting_in_host(&self, flow: u32) -> u64 {
+    pub(crate) fn waiting_in_host(&self, flow: FlowId) -> u64 {
         self.host_queues.waiting(flow)
     }
 
     /// Returns the link into which the host of `flow` sends in this direction.
-    pub(crate) fn first_link(&self, flow: u32, direction: Direction) -> &Link {
-        &self.links[self.first_of(flow, direction) as usize]
+    pub(crate) fn first_link(&self, flow: FlowId, direction: Direction) -> &Link {
+        &self.links[self.first_of(flow, direction).index()]
     }
 
     #[inline]
-    fn first_of(&self, flow: u32, direction: Direction) -> u32 {
-        match self.joins.get(flow as usize) {
+    fn first_of(&self, flow: FlowId, direction: Direction) -> LinkId {
+        match self.joins.get(flow.index()) {
             Some(&join) if direction == Direction::Down => join,
             _ => self.entry[direction.index()],
         }
@@ -319,9 +323,9 @@ impl Network {
     /// Returns true if the sending host of `flow` has room for more of its packets. If not, the
     /// flow is woken when there is room.
     #[inline]
-    pub fn has_room(&self, direction: Direction, flow: u32) -> bool {
+    pub fn has_room(&self, direction: Direction, flow: FlowId) -> bool {
         match (&self.wifi, direction) {
-            (Some(wifi), Direction::Up) => match (wifi.small_queue, wifi.waiting.get(flow as usize)) {
+            (Some(wifi), Direction::Up) => match (wifi.small_queue, wifi.waiting.get(flow.index())) {
                 (Some(limit), Some(waiting)) => *waiting < limit,
                 _ => true,
             },
@@ -330,9 +334,9 @@ impl Network {
     }
 
     /// Records that a packet of `flow` has left its client, through the air or by a drop.
-    fn left_client(&mut self, now: Instant, flow: u32, bytes: u32) {
+    fn left_client(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         let Some(wifi) = &mut self.wifi else { return };
-        let (Some(limit), Some(waiting)) = (wifi.small_queue, wifi.waiting.get_mut(flow as usize)) else {
+        let (Some(limit), Some(waiting)) = (wifi.small_queue, wifi.waiting.get_mut(flow.index())) else {
             return;
         };
         let was_full = *waiting >= limit;
@@ -392,10 +396,10 @@ impl Network {
 
     /// Offers a packet to a link's queue.
     #[inline]
-    pub(crate) fn enter(&mut self, now: Instant, link: u32, packet: Packet) {
+    pub(crate) fn enter(&mut self, now: Instant, link: LinkId, packet: Packet) {
         let Self { links, flows, losses, neighbours, books, host_queues, .. } = self;
-        let direction = Direction::BOTH[link as usize & 1];
-        let queue = &mut links[link as usize];
+        let direction = link.direction();
+        let queue = &mut links[link.index()];
         if neighbours.watches(packet.flow) {
             neighbours.look(link, &packet, queue.qdisc());
         }
@@ -423,20 +427,20 @@ impl Network {
     /// which the next link becomes free then comes first if it departed before that transmission
     /// began.
     #[inline]
-    fn travel(&mut self, from: Instant, index: u32, packet: Packet) {
-        let line = &mut self.lines[index as usize];
+    fn travel(&mut self, from: Instant, id: LineId, packet: Packet) {
+        let line = &mut self.lines[id.index()];
         let arrival = line.arrival(from);
         line.packets.push_back((arrival, packet));
         if line.packets.len() == 1 || line.host.is_some() {
-            self.events.push(arrival, Event::Arrive(index).encode());
+            self.events.push(arrival, Event::Arrive(id).encode());
         }
     }
 
     /// Wakes `flow` at `when`, unless it will be woken earlier. A flow that is woken too early asks
     /// again.
     #[inline]
-    pub fn wake(&mut self, flow: u32, when: Instant) {
-        let wake_at = &mut self.flows[flow as usize].wake_at;
+    pub fn wake(&mut self, flow: FlowId, when: Instant) {
+        let wake_at = &mut self.flows[flow.index()].wake_at;
         if when < *wake_at {
             *wake_at = when;
             self.events.push_timer(when, Event::Wake(flow).encode());
@@ -445,8 +449,8 @@ impl Network {
 
     /// Returns true if the wake-up of `flow` at `now` is the latest one requested.
     #[inline]
-    pub(crate) fn wakes(&mut self, now: Instant, flow: u32) -> bool {
-        let wake_at = &mut self.flows[flow as usize].wake_at;
+    pub(crate) fn wakes(&mut self, now: Instant, flow: FlowId) -> bool {
+        let wake_at = &mut self.flows[flow.index()].wake_at;
         let current = *wake_at == now;
         if current {
             *wake_at = Instant::MAX;
@@ -455,19 +459,19 @@ impl Network {
     }
 
     #[inline]
-    pub(crate) fn serve(&mut self, now: Instant, link: u32) {
+    pub(crate) fn serve(&mut self, now: Instant, link: LinkId) {
         let Self { links, flows, losses, books, host_queues, .. } = self;
-        let direction = Direction::BOTH[link as usize & 1];
-        let progress = links[link as usize].serve(now, &mut |lost: &Packet| {
+        let direction = link.direction();
+        let progress = links[link.index()].serve(now, &mut |lost: &Packet| {
             host_queues.left(lost.flow, link);
             count_drop(now, direction, lost, (flows, losses, books));
         });
         if let Some((end, packet)) = progress.sent {
             self.host_queues.left(packet.flow, link);
-            let is_last = self.joins.get(packet.flow as usize).is_some_and(|join| join + 1 == link);
-            let line = self.onward[link as usize].filter(|_| !is_last).unwrap_or_else(|| {
-                self.line_of[if self.line_of.len() == 1 { 0 } else { packet.flow as usize }]
-                    [link as usize & 1]
+            let is_last = self.joins.get(packet.flow.index()).is_some_and(|join| join.reverse() == link);
+            let line = self.onward[link.index()].filter(|_| !is_last).unwrap_or_else(|| {
+                self.line_of[if self.line_of.len() == 1 { 0 } else { packet.flow.index() }]
+                    [link.direction().index()]
             });
             self.travel(end, line, packet);
         }
@@ -480,10 +484,10 @@ impl Network {
     }
 
     /// Gives the discipline of a link another configuration.
-    pub(crate) fn reconfigure(&mut self, now: Instant, link: u32, config: AnyConfig) {
+    pub(crate) fn reconfigure(&mut self, now: Instant, link: LinkId, config: AnyConfig) {
         let Self { links, flows, losses, books, .. } = self;
-        let direction = Direction::BOTH[link as usize & 1];
-        let call_at = links[link as usize].reconfigure(now, config, &mut |lost: &Packet| {
+        let direction = link.direction();
+        let call_at = links[link.index()].reconfigure(now, config, &mut |lost: &Packet| {
             count_drop(now, direction, lost, (flows, losses, books));
         });
         if let Some(when) = call_at {
@@ -491,8 +495,8 @@ impl Network {
         }
     }
 
-    pub(crate) fn change_rate(&mut self, now: Instant, link: u32) {
-        if let Some(when) = self.links[link as usize].change_rate(now) {
+    pub(crate) fn change_rate(&mut self, now: Instant, link: LinkId) {
+        if let Some(when) = self.links[link.index()].change_rate(now) {
             self.schedule(when, Event::Serve(link));
         }
     }
@@ -500,18 +504,18 @@ impl Network {
     /// Takes the first packet from a delay line. If the line ends at a host, returns the packet and
     /// the direction in which it travelled.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Instant, index: u32) -> Option<(Packet, Direction)> {
-        let line = &mut self.lines[index as usize];
+    pub(crate) fn arrive(&mut self, now: Instant, id: LineId) -> Option<(Packet, Direction)> {
+        let line = &mut self.lines[id.index()];
         let (_, packet) = line.packets.pop_front()?;
         if line.host.is_none()
             && let Some(&(next, _)) = line.packets.front()
         {
-            self.events.push(next, Event::Arrive(index).encode());
+            self.events.push(next, Event::Arrive(id).encode());
         }
         match line.end {
             End::Host(direction) => {
                 self.books.arrived(packet.len);
-                let fates = &mut self.flows[packet.flow as usize].fates[direction.index()];
+                let fates = &mut self.flows[packet.flow.index()].fates[direction.index()];
                 fates.arrived += u64::from(!packet.ends.is_copy());
                 Some((packet, direction))
             }
@@ -528,8 +532,8 @@ impl Network {
 
     /// Prefetches the packet that is `behind` positions behind the first one of a delay line.
     #[inline]
-    pub(crate) fn fetch_packet(&self, index: u32, behind: usize) {
-        if let Some((when, packet)) = self.lines[index as usize].packets.get(behind) {
+    pub(crate) fn fetch_packet(&self, id: LineId, behind: usize) {
+        if let Some((when, packet)) = self.lines[id.index()].packets.get(behind) {
             // A packet lies in two or three cache lines.
             fetch_line(from_ref(when), 0);
             fetch_line(from_ref(&packet.flow), 0);
@@ -540,24 +544,24 @@ impl Network {
     /// Returns the flow and the direction of the packet that is `behind` positions behind the first
     /// one; `None` if the line does not end at a host.
     #[inline]
-    pub(crate) fn upcoming(&self, index: u32, behind: usize) -> Option<(u32, Direction)> {
-        let line = &self.lines[index as usize];
+    pub(crate) fn upcoming(&self, id: LineId, behind: usize) -> Option<(FlowId, Direction)> {
+        let line = &self.lines[id.index()];
         let End::Host(direction) = line.end else { return None };
         line.packets.get(behind).map(|(_, packet)| (packet.flow, direction))
     }
 
     /// Prefetches a packet that waits for a link.
     #[inline]
-    pub(crate) fn fetch_upcoming(&self, link: u32) {
-        if let Some(link) = self.links.get(link as usize) {
+    pub(crate) fn fetch_upcoming(&self, link: LinkId) {
+        if let Some(link) = self.links.get(link.index()) {
             link.fetch_upcoming();
         }
     }
 
     /// Prefetches the network's state of a flow.
     #[inline]
-    pub(crate) fn fetch(&self, flow: u32) {
-        fetch_line(&self.flows, flow as usize);
+    pub(crate) fn fetch(&self, flow: FlowId) {
+        fetch_line(&self.flows, flow.index());
     }
 
     /// Returns the links, each hop's down link before its up link.
@@ -632,12 +636,7 @@ fn count_drop(
 ) {
     books.dropped(lost.len);
     if !lost.ends.is_copy() {
-        flows[lost.flow as usize].fates[direction.index()].dropped += 1;
+        flows[lost.flow.index()].fates[direction.index()].dropped += 1;
         losses.dropped(now, direction, lost.flow);
     }
-}
-
-/// Converts an index to the form used in events.
-fn number(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
 }

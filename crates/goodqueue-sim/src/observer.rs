@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use goodqueue::story::Witness;
 use goodqueue::{AnyQdisc, Direction, DropReason, Instant, Packet as _, Qdisc as _};
 
+use crate::id::FlowId;
 use crate::packet::Packet;
 
 /// Receives every arrival at the two queues of the bottleneck and every packet's fate, in the order
@@ -182,7 +183,7 @@ pub(crate) struct Visits {
 
 /// The properties that identify a packet. Packets that are equal in all of them may be confused
 /// with each other.
-pub(crate) type Mark = (Instant, u32, u32, u32, bool, [u64; 2]);
+pub(crate) type Mark = (Instant, FlowId, u32, u32, bool, [u64; 2]);
 
 impl<'a> Register<'a> {
     pub(crate) fn new(

@@ -4,6 +4,7 @@ use core::fmt;
 
 use goodqueue::{ConfigError, Count, Direction, Duration, Instant};
 
+use crate::id::FlowId;
 use crate::losses::FlowLosses;
 use crate::monitor::{Bin, LinkOutcome};
 use crate::neighbours::Meetings;
@@ -48,7 +49,7 @@ pub struct Outcome {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedQueue {
     /// Index of the probe's flow.
-    pub flow: u32,
+    pub flow: FlowId,
     /// Index in [`Outcome::hops`]; `None` for the bottleneck.
     pub hop: Option<usize>,
     /// Direction of the queue.

@@ -3,7 +3,7 @@
 //! Each source is one file below this one. To add a source:
 //!
 //! 1. Write its file. It holds the settings, with the trait [`Settings`], and the source, with the
-//!    trait [`Source`] and a function `new(flow: u32, settings: &NameSettings, random:
+//!    trait [`Source`] and a function `new(flow: FlowId, settings: &NameSettings, random:
 //!    Xoshiro256PlusPlus) -> Result<Self, ConfigError>`.
 //! 2. Declare the file with `mod name;` and register it with one line in `sources!` at the end of
 //!    this file. The line adds the variants of [`Traffic`] and [`AnySource`] and re-exports both
@@ -47,6 +47,7 @@ pub use source::{Segment, Settings, Showing, Source, Tally, Transfer};
 pub use web::WebPage;
 
 use crate::ahead::Ahead;
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::transport::Transport;
@@ -72,7 +73,7 @@ macro_rules! sources {
 
         impl Traffic {
             /// Creates the source for flow number `flow` with its own random stream.
-            pub(crate) fn source(&self, flow: u32, random: Xoshiro256PlusPlus) -> Result<AnySource, ConfigError> {
+            pub(crate) fn source(&self, flow: FlowId, random: Xoshiro256PlusPlus) -> Result<AnySource, ConfigError> {
                 Ok(match self {
                     $(Self::$name(settings) => AnySource::$name(Box::new($name::new(flow, settings, random)?)),)+
                     Self::Own(settings) => AnySource::Own(settings.source(flow, random)?),

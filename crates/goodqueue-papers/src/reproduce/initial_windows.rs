@@ -72,7 +72,7 @@ impl Queue {
     /// True if this is a segment's first arrival, and within the initial window of its flow.
     fn is_initial(&mut self, visit: &Visit) -> bool {
         let Payload::Tcp(segment) = &visit.packet.payload else { return false };
-        let Some(left) = self.left.get_mut(visit.packet.flow as usize) else { return false };
+        let Some(left) = self.left.get_mut(visit.packet.flow.index()) else { return false };
         if segment.len == 0 || segment.seq < left.next || left.segments == 0 {
             return false;
         }

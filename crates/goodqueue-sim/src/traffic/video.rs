@@ -27,6 +27,7 @@ use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
 use super::source::{Segment, Settings, Showing, Source, Tally};
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::transport::Transport;
@@ -69,7 +70,7 @@ impl Settings for VideoSettings {
 /// The client and the server.
 #[derive(Debug)]
 pub struct Video {
-    flow: u32,
+    flow: FlowId,
     settings: VideoSettings,
     connections: Connections,
     connection: Option<Handle>,
@@ -107,7 +108,7 @@ impl Video {
     ///
     /// # Errors
     /// The TCP configuration is invalid.
-    pub fn new(flow: u32, settings: &VideoSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+    pub fn new(flow: FlowId, settings: &VideoSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         let asks = settings.direction.reverse();
         Ok(Self {
             flow,

@@ -80,7 +80,7 @@ impl PacketWriter for Recordings {
         let (source, destination) = packet.ends.hosts();
         // To a queue, each connection of a flow is a flow.
         let flow = match packet.connection {
-            0 | 1 => packet.flow,
+            0 | 1 => packet.flow.number(),
             _ => packet.flow_hash(0) | 1 << 31,
         };
         let row = Row::Arrival {

@@ -15,6 +15,7 @@
 pub mod ahead;
 pub mod backlog;
 pub mod capacity;
+pub mod collisions;
 pub mod config;
 pub mod driver;
 pub mod events;
@@ -22,7 +23,6 @@ mod id;
 pub mod link;
 pub mod losses;
 pub mod monitor;
-pub mod neighbours;
 pub mod network;
 pub mod observer;
 pub mod outcome;

@@ -42,7 +42,7 @@ struct Flow {
 /// The bulk flows of one direction. A congestion period begins with a drop and lasts for the
 /// longest round-trip time of these flows.
 #[derive(Clone, Copy, Default, Debug)]
-struct Together {
+struct BulkFlows {
     active: u32,
     longest_rtt: Duration,
     /// Number of the present period, from 1; 0 before the first.
@@ -61,7 +61,7 @@ struct Together {
 #[derive(Debug)]
 pub(crate) struct Losses {
     flows: Vec<Flow>,
-    together: [Together; 2],
+    bulk: [BulkFlows; 2],
 }
 
 impl Losses {
@@ -75,12 +75,12 @@ impl Losses {
             active: false,
         };
         let flows: Vec<Flow> = flows.map(made).collect();
-        let mut together = [Together::default(); 2];
+        let mut bulk = [BulkFlows::default(); 2];
         for flow in flows.iter().filter(|flow| flow.watched.is_bulk) {
-            let all = &mut together[flow.watched.direction.index()];
+            let all = &mut bulk[flow.watched.direction.index()];
             all.longest_rtt = all.longest_rtt.max(flow.watched.rtt);
         }
-        Self { flows, together }
+        Self { flows, bulk }
     }
 
     /// Records that a flow begins or ends.
@@ -88,7 +88,7 @@ impl Losses {
         let flow = &mut self.flows[flow.index()];
         if flow.watched.is_bulk && flow.active != active {
             flow.active = active;
-            let all = &mut self.together[flow.watched.direction.index()];
+            let all = &mut self.bulk[flow.watched.direction.index()];
             all.active = if active { all.active + 1 } else { all.active.saturating_sub(1) };
         }
     }
@@ -111,7 +111,7 @@ impl Losses {
         if !flow.active {
             return;
         }
-        let all = &mut self.together[direction.index()];
+        let all = &mut self.bulk[direction.index()];
         if all.period == 0 || now.since(all.begun) > all.longest_rtt {
             all.end_period();
             all.period += 1;
@@ -128,12 +128,12 @@ impl Losses {
         for flow in &mut self.flows {
             flow.losses = FlowLosses::default();
         }
-        for all in &mut self.together {
+        for all in &mut self.bulk {
             (all.shares, all.periods, all.hit) = (0.0, 0, 0);
         }
     }
 
-    pub(crate) fn of(&self, flow: usize) -> FlowLosses {
+    pub(crate) fn of_flow(&self, flow: usize) -> FlowLosses {
         self.flows[flow].losses
     }
 
@@ -143,7 +143,7 @@ impl Losses {
     /// `None` if no period had at least two active flows. The last period counts even if it has not
     /// ended.
     pub(crate) fn synchronization(&self) -> [Option<f64>; 2] {
-        self.together.map(|mut all| {
+        self.bulk.map(|mut all| {
             all.end_period();
             #[expect(clippy::cast_precision_loss, reason = "a number of periods")]
             let mean = all.shares / all.periods as f64;
@@ -152,7 +152,7 @@ impl Losses {
     }
 }
 
-impl Together {
+impl BulkFlows {
     fn end_period(&mut self) {
         if self.hit > 0 && self.active > 1 {
             // A flow that has ended in the meantime may be among those hit, so the share is limited
@@ -188,10 +188,10 @@ mod tests {
         }
         losses.dropped(at(950), Direction::Up, FlowId::new(0));
         let span = Duration::from_millis(890);
-        assert_eq!(losses.of(0), FlowLosses { packets: 6, events: 4, span });
+        assert_eq!(losses.of_flow(0), FlowLosses { packets: 6, events: 4, span });
         losses.restart();
         losses.dropped(at(1000), Direction::Down, FlowId::new(0));
-        assert_eq!(losses.of(0), FlowLosses { packets: 1, events: 1, span: Duration::ZERO });
+        assert_eq!(losses.of_flow(0), FlowLosses { packets: 1, events: 1, span: Duration::ZERO });
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //! A packet waits for its flow's access delay before the first link, and for the delay of each hop
 //! that it leaves. The rest of half the flow's round-trip time follows behind the last link.
 
-mod books;
+mod conservation;
 mod delay_line;
 mod due;
 mod fates;
@@ -33,14 +33,14 @@ pub use fates::Fates;
 use host_queues::HostQueues;
 
 use crate::ahead::fetch_line;
+use crate::collisions::CollisionWatch;
 use crate::events::EventQueue;
 use crate::id::{ConnectionId, FlowId, LineId, LinkId};
 use crate::link::Link;
 use crate::losses::{Losses, Watched};
-use crate::neighbours::Neighbours;
 use crate::packet::{Ends, Packet, Payload};
 use crate::wifi::WifiHop;
-use books::Books;
+use conservation::Conservation;
 use delay_line::{DelayLine, End};
 use pausing::FlowControl;
 
@@ -69,9 +69,9 @@ pub struct Network {
     /// The hosts and the DSCP of each flow; empty if all flows have the default.
     ends_of: Vec<Ends>,
     pub(crate) losses: Losses,
-    pub(crate) neighbours: Neighbours,
+    pub(crate) collisions: CollisionWatch,
     framing: u32,
-    books: Books,
+    conservation: Conservation,
     host_queues: HostQueues,
     wifi: Option<Box<Wifi>>,
     /// `None` if no device of the path sends PAUSE frames.
@@ -145,9 +145,9 @@ impl Network {
             access_of: Vec::new(),
             ends_of: Vec::new(),
             losses: Losses::new(flows.iter().map(|flow| flow.watched)),
-            neighbours: Neighbours::new(flows.iter().map(|flow| flow.is_probe)),
+            collisions: CollisionWatch::new(flows.iter().map(|flow| flow.is_probe)),
             framing,
-            books: Books::default(),
+            conservation: Conservation::default(),
             host_queues: HostQueues::default(),
             wifi: None,
             flow_control: None,
@@ -268,7 +268,7 @@ impl Network {
         let (ends, len) = (ends.towards(direction), bytes + self.framing);
         let packet = Packet { queued_at: now, flow, connection: number, len, ends, payload };
         self.flows[flow.index()].fates[direction.index()].sent += 1;
-        self.books.sent(packet.len);
+        self.conservation.sent(packet.len);
         if !self.access_of.is_empty()
             && let Some(line) = self.access_of[flow.index()][direction.index()]
         {
@@ -372,7 +372,7 @@ impl Network {
         let (arrived, dropped) = wifi.hop.take();
         for lost in dropped {
             let direction = if lost.ends.is_up() { Direction::Up } else { Direction::Down };
-            count_drop(now, direction, &lost, (&mut self.flows, &mut self.losses, &mut self.books));
+            count_drop(now, direction, &lost, (&mut self.flows, &mut self.losses, &mut self.conservation));
             if direction == Direction::Up {
                 self.left_client(now, lost.flow, lost.len);
             }
@@ -397,16 +397,16 @@ impl Network {
     /// Offers a packet to a link's queue.
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant, link: LinkId, packet: Packet) {
-        let Self { links, flows, losses, neighbours, books, host_queues, .. } = self;
+        let Self { links, flows, losses, collisions, conservation, host_queues, .. } = self;
         let direction = link.direction();
         let queue = &mut links[link.index()];
-        if neighbours.watches(packet.flow) {
-            neighbours.look(link, &packet, queue.qdisc());
+        if collisions.watches(packet.flow) {
+            collisions.look(link, &packet, queue.qdisc());
         }
         host_queues.entered(packet.flow, link);
         let call_at = queue.enqueue(now, packet, &mut |lost: &Packet| {
             host_queues.left(lost.flow, link);
-            count_drop(now, direction, lost, (flows, losses, books));
+            count_drop(now, direction, lost, (flows, losses, conservation));
         });
         if let Some(when) = call_at {
             if queue.serves_at(now) {
@@ -460,11 +460,11 @@ impl Network {
 
     #[inline]
     pub(crate) fn serve(&mut self, now: Instant, link: LinkId) {
-        let Self { links, flows, losses, books, host_queues, .. } = self;
+        let Self { links, flows, losses, conservation, host_queues, .. } = self;
         let direction = link.direction();
         let progress = links[link.index()].serve(now, &mut |lost: &Packet| {
             host_queues.left(lost.flow, link);
-            count_drop(now, direction, lost, (flows, losses, books));
+            count_drop(now, direction, lost, (flows, losses, conservation));
         });
         if let Some((end, packet)) = progress.sent {
             self.host_queues.left(packet.flow, link);
@@ -485,10 +485,10 @@ impl Network {
 
     /// Gives the discipline of a link another configuration.
     pub(crate) fn reconfigure(&mut self, now: Instant, link: LinkId, config: AnyConfig) {
-        let Self { links, flows, losses, books, .. } = self;
+        let Self { links, flows, losses, conservation, .. } = self;
         let direction = link.direction();
         let call_at = links[link.index()].reconfigure(now, config, &mut |lost: &Packet| {
-            count_drop(now, direction, lost, (flows, losses, books));
+            count_drop(now, direction, lost, (flows, losses, conservation));
         });
         if let Some(when) = call_at {
             self.schedule(when, Event::Serve(link));
@@ -514,7 +514,7 @@ impl Network {
         }
         match line.end {
             End::Host(direction) => {
-                self.books.arrived(packet.len);
+                self.conservation.arrived(packet.len);
                 let fates = &mut self.flows[packet.flow.index()].fates[direction.index()];
                 fates.arrived += u64::from(!packet.ends.is_copy());
                 Some((packet, direction))
@@ -574,8 +574,8 @@ impl Network {
     }
 
     /// Returns the links, the WiFi channel and the collisions of probes.
-    pub(crate) fn into_parts(self) -> (Vec<Link>, Option<WifiHop>, Neighbours) {
-        (self.links, self.wifi.map(|wifi| wifi.hop), self.neighbours)
+    pub(crate) fn into_parts(self) -> (Vec<Link>, Option<WifiHop>, CollisionWatch) {
+        (self.links, self.wifi.map(|wifi| wifi.hop), self.collisions)
     }
 
     /// Returns the counters of all disciplines, in the order of the links.
@@ -616,7 +616,7 @@ impl Network {
     /// Returns true if every packet sent, and every copy made by a queue, has arrived, was dropped,
     /// or is in flight.
     pub(crate) fn is_balanced(&self) -> bool {
-        let Books { sent, arrived, dropped } = self.books;
+        let Conservation { sent, arrived, dropped } = self.conservation;
         let on_wifi = self.wifi.as_ref().map(|wifi| wifi.hop.copies());
         let copies = self.links.iter().map(Link::copies).chain(on_wifi);
         let (copied, bytes_copied) =
@@ -632,9 +632,9 @@ fn count_drop(
     now: Instant,
     direction: Direction,
     lost: &Packet,
-    (flows, losses, books): (&mut [FlowPath], &mut Losses, &mut Books),
+    (flows, losses, conservation): (&mut [FlowPath], &mut Losses, &mut Conservation),
 ) {
-    books.dropped(lost.len);
+    conservation.dropped(lost.len);
     if !lost.ends.is_copy() {
         flows[lost.flow.index()].fates[direction.index()].dropped += 1;
         losses.dropped(now, direction, lost.flow);

@@ -4,12 +4,12 @@ use core::fmt;
 
 use goodqueue::{ConfigError, Count, Direction, Duration, Instant};
 
+use crate::collisions::Collisions;
 use crate::id::FlowId;
 use crate::losses::FlowLosses;
 use crate::monitor::{Bin, LinkOutcome};
-use crate::neighbours::Meetings;
 use crate::network::Fates;
-use crate::traffic::{Earlier, OneWay, RoundTrip, Showing, Tally, Transfer};
+use crate::traffic::{Earlier, OneWay, Playback, RoundTrip, Tally, Transfer};
 use crate::wifi::WifiOutcome;
 
 /// The result of a run.
@@ -55,7 +55,7 @@ pub struct SharedQueue {
     /// Direction of the queue.
     pub direction: Direction,
     /// The collisions that the probe's packets had there.
-    pub meetings: Meetings,
+    pub collisions: Collisions,
 }
 
 /// The result of one flow.
@@ -83,7 +83,7 @@ pub struct FlowOutcome {
     /// Transfers begun in the measured time.
     pub transfers: Vec<Transfer>,
     /// Playback of an adaptive video, from the start of the run.
-    pub showing: Option<Showing>,
+    pub playback: Option<Playback>,
 }
 
 /// Time series with one value per step.

@@ -52,16 +52,16 @@ struct Baseline {
 
 /// The next times at which a run itself must act.
 #[derive(Debug)]
-pub(crate) struct Course {
+pub(crate) struct Milestones {
     /// End of the step of the series; [`Instant::MAX`] for none.
     step_end: Instant,
     /// End of the warm-up; [`Instant::MAX`] if it is over.
     warm_at: Instant,
 }
 
-impl Course {
+impl Milestones {
     /// Returns the course of a run at its beginning.
-    pub(crate) fn of(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         let step = config.series_step.filter(|step| !step.is_zero());
         let warmup = Some(config.warmup).filter(|warmup| !warmup.is_zero());
         let at = |time: Option<Duration>| time.map_or(Instant::MAX, |time| Instant::ZERO + time);
@@ -155,7 +155,7 @@ impl<'a> Simulation<'a> {
     /// Runs to the end, or until `watch` returns false or the observer wants no more.
     pub(crate) fn run(
         &mut self,
-        course: &mut Course,
+        milestones: &mut Milestones,
         mut watch: impl FnMut(SoFar<'_>) -> bool,
         mut register: Option<&mut Register<'_>>,
     ) -> Result<(), RunError> {
@@ -164,7 +164,7 @@ impl<'a> Simulation<'a> {
         let watch_step = Duration::from_nanos(self.config.duration.as_nanos() / WATCHES + 1);
         while self.now < self.end {
             let watch_at = self.now + watch_step;
-            self.run_along(course, watch_at, register.as_deref_mut())?;
+            self.run_along(milestones, watch_at, register.as_deref_mut())?;
             let has_seen_enough = register.as_ref().is_some_and(|register| !register.goes_on());
             if !watch(SoFar::new(self.now, &self.sources)) || has_seen_enough {
                 self.end = self.now;
@@ -177,21 +177,21 @@ impl<'a> Simulation<'a> {
     /// of the warm-up on the way.
     pub(crate) fn run_along(
         &mut self,
-        course: &mut Course,
+        milestones: &mut Milestones,
         to: Instant,
         mut register: Option<&mut Register<'_>>,
     ) -> Result<(), RunError> {
         let to = self.end.min(to);
         while self.now < to {
-            let pause = to.min(course.step_end).min(course.warm_at);
+            let pause = to.min(milestones.step_end).min(milestones.warm_at);
             self.run_until(pause, register.as_deref_mut())?;
             self.now = pause;
-            if pause == course.step_end {
+            if pause == milestones.step_end {
                 self.end_step();
-                course.step_end += self.config.series_step.unwrap_or(Duration::MAX);
+                milestones.step_end += self.config.series_step.unwrap_or(Duration::MAX);
             }
-            if pause == course.warm_at {
-                course.warm_at = Instant::MAX;
+            if pause == milestones.warm_at {
+                milestones.warm_at = Instant::MAX;
                 self.restart_measurement();
             }
         }
@@ -270,7 +270,7 @@ impl<'a> Simulation<'a> {
             link.restart_pauses(now);
         }
         self.network.losses.restart();
-        self.network.neighbours.restart();
+        self.network.collisions.restart();
         if let Some(wifi) = self.network.wifi_mut() {
             wifi.restart(now);
         }
@@ -291,7 +291,7 @@ impl<'a> Simulation<'a> {
         let synchronization = network.losses.synchronization();
         let bottleneck_links = Direction::BOTH.map(|direction| LinkId::of_hop(bottleneck, direction).index());
         let bottleneck_packets = bottleneck_links.map(|link| stats[link].dequeued.packets).iter().sum();
-        let (all_links, wifi, neighbours) = network.into_parts();
+        let (all_links, wifi, collisions) = network.into_parts();
         let mut outcomes = all_links.into_iter().zip(&baseline.links).map(|(link, before)| {
             let (seen, progress) = (Observation::of(link.qdisc(), end), link.progress(end));
             let pauses = link.pauses(end);
@@ -302,9 +302,9 @@ impl<'a> Simulation<'a> {
             hops.push([down, up]);
         }
         let links = hops.remove(bottleneck);
-        let shared_queues = neighbours.finish().map(|((link, flow), meetings)| {
+        let shared_queues = collisions.finish().map(|((link, flow), collisions)| {
             let hop = beside_bottleneck(link.hop(), bottleneck);
-            SharedQueue { flow, hop, direction: link.direction(), meetings }
+            SharedQueue { flow, hop, direction: link.direction(), collisions }
         });
         let shared_queues = shared_queues.collect();
         Outcome {
@@ -341,14 +341,14 @@ impl<'a> Simulation<'a> {
                 completed_at: tally.completed_at,
             },
             fates: [0, 1].map(|direction| fates[direction].since(&fates_before[direction])),
-            losses: Some(self.network.losses.of(index)),
+            losses: Some(self.network.losses.of_flow(index)),
             first_delivery: source.first_delivery(),
             active: until.since(from),
             round_trips: round_trips.copied().collect(),
             one_way: one_way.copied().collect(),
             earlier: source.earlier().cloned().map(Box::new),
             transfers: transfers.copied().collect(),
-            showing: source.showing().cloned(),
+            playback: source.playback().cloned(),
         }
     }
 }

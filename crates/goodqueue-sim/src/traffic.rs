@@ -43,7 +43,7 @@ pub use datagrams::{Datagrams, HEADERS};
 pub use distribution::Distribution;
 pub use own::{KnownSource, Named, OwnFlow, OwnSettings, OwnSource};
 pub use samples::{Earlier, Jitter, LossRuns, OneWay, PATIENCE, Room, RoundTrip, Sample};
-pub use source::{Segment, Settings, Showing, Source, Tally, Transfer};
+pub use source::{Playback, Segment, Settings, Source, Tally, Transfer};
 pub use web::WebPage;
 
 use crate::ahead::Ahead;
@@ -244,10 +244,10 @@ macro_rules! sources {
                     Self::Own(source) => Source::transfers(source.as_ref()),
                 }
             }
-            fn showing(&self) -> Option<&Showing> {
+            fn playback(&self) -> Option<&Playback> {
                 match self {
-                    $(Self::$name(source) => Source::showing(source.as_ref()),)+
-                    Self::Own(source) => Source::showing(source.as_ref()),
+                    $(Self::$name(source) => Source::playback(source.as_ref()),)+
+                    Self::Own(source) => Source::playback(source.as_ref()),
                 }
             }
         }

@@ -11,7 +11,7 @@ use goodqueue::{Duration, Ecn, Instant};
 
 use crate::clock::timestamp;
 use crate::config::{Config, SendTuning};
-use crate::congestion::{Congestion, CongestionControl, Hears, Signal};
+use crate::congestion::{Congestion, CongestionControl, FeedbackTiming, Signal};
 use crate::hystart::{HyStart, HyStartPlusPlus};
 use crate::prr::Prr;
 use crate::registry::AnyCongestionControl;
@@ -19,11 +19,11 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::{Record, Scoreboard};
 use crate::segment::{Flags, SackBlocks, Segment};
 
+pub mod ack_changes;
 mod acks;
 mod bursts;
 mod growth;
 mod host_queue;
-pub mod news;
 mod parts;
 mod plain_buffer;
 pub(crate) mod rates;
@@ -35,7 +35,7 @@ pub mod tail_probe;
 pub mod undo;
 
 pub(crate) use parts::Buffers;
-pub use parts::{BurstState, Due, HostQueue, Offered, Pacer, Persist, Recovery, Tail};
+pub use parts::{BurstState, DueSegments, HostQueue, OfferedWindow, Pacer, Persist, Recovery, TailProbe};
 use plain_buffer::PlainBuffer;
 use rates::Rates;
 use send_buffer::SendBuffer;
@@ -74,7 +74,7 @@ pub enum Phase {
 
 /// What the timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Purpose {
+pub enum TimerPurpose {
     /// Retransmission, SYN or persist timer.
     Timeout,
     /// Tail loss probe (RFC 8985 §7).
@@ -98,9 +98,9 @@ pub struct Core {
     /// State of loss recovery.
     pub phase: Phase,
     /// What the timer is for.
-    pub purpose: Purpose,
+    pub purpose: TimerPurpose,
     /// Segments that leave before all others.
-    pub due: Due,
+    pub due: DueSegments,
     /// The application has no more to send.
     pub closing: bool,
     /// The FIN was sent.
@@ -137,7 +137,7 @@ pub struct Core {
     /// Sequence number after the last byte that the application wrote.
     pub data_end: u64,
     /// The receiver's window.
-    pub offered: Offered,
+    pub offered: OfferedWindow,
     /// When the timer runs out.
     pub timer: Option<Instant>,
     /// When the last segment was sent.
@@ -148,7 +148,7 @@ pub struct Core {
     pub pacer: Pacer,
     pub(crate) rates: Option<Box<Rates>>,
     /// The tail loss probe that is due or awaited.
-    pub tail: Tail,
+    pub tail: TailProbe,
     /// The host's own queue.
     pub host: HostQueue,
     /// Round-trip times and the retransmission timeout.
@@ -186,15 +186,15 @@ impl Core {
         Self {
             state: State::Closed,
             phase: Phase::Open,
-            purpose: Purpose::Timeout,
-            due: Due::default(),
+            purpose: TimerPurpose::Timeout,
+            due: DueSegments::default(),
             closing: false,
             fin_sent: false,
             ecn: false,
             cwr_due: false,
             persist: Persist::default(),
             recovery: Recovery::default(),
-            feedback: about.hears != Hears::Nothing,
+            feedback: about.feedback != FeedbackTiming::Nothing,
             controls_all: about.controls_all,
             burst: BurstState::default(),
             ts_recent: 0,
@@ -205,13 +205,13 @@ impl Core {
             mss,
             duplicate_acks: 0,
             data_end: FIRST_BYTE,
-            offered: Offered::default(),
+            offered: OfferedWindow::default(),
             timer: None,
             last_sent: Instant::ZERO,
             limited: 0,
             pacer: Pacer { rate, ..Pacer::default() },
             rates: about.controls_all.then(Box::default),
-            tail: Tail::default(),
+            tail: TailProbe::default(),
             host: HostQueue::default(),
             rtt: RttEstimator::new(Arc::clone(&config)),
             scoreboard,
@@ -454,7 +454,7 @@ impl Core {
         // RFC 6298 §5.1
         if self.timer.is_none() || self.persist.is_on {
             self.persist.is_on = false;
-            self.purpose = Purpose::Timeout;
+            self.purpose = TimerPurpose::Timeout;
             self.set_retransmission_timer(now);
         }
     }

@@ -38,9 +38,9 @@ pub(super) fn shared_queue(shared: &sim::SharedQueue, hops: &[HopResult]) -> Sha
         flow: shared.flow.number(),
         queue: hop.map_or_else(|| "bottleneck".to_owned(), |hop| hop.name.clone()),
         direction: shared.direction.name().to_owned(),
-        with: shared.meetings.with.iter().map(|flow| flow.number()).collect(),
-        packets: shared.meetings.packets,
-        met: shared.meetings.met,
+        with: shared.collisions.with.iter().map(|flow| flow.number()).collect(),
+        packets: shared.collisions.packets,
+        met: shared.collisions.met,
     }
 }
 

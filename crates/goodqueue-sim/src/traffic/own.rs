@@ -64,7 +64,7 @@ use super::source::Source;
 ///     }
 /// }
 ///
-/// let traffic = KnownSource::of::<Volley>().traffic(Direction::Down, Settings::new())?;
+/// let traffic = KnownSource::new::<Volley>().traffic(Direction::Down, Settings::new())?;
 /// assert_eq!(traffic.kind(), "volley");
 /// # Ok::<(), ConfigError>(())
 /// ```
@@ -111,7 +111,7 @@ type New = fn(OwnFlow, &Settings) -> Result<Box<dyn OwnSource>, ConfigError>;
 impl KnownSource {
     /// Returns the source `S`.
     #[must_use]
-    pub const fn of<S: Named>() -> Self {
+    pub const fn new<S: Named>() -> Self {
         Self(
             const {
                 &Maker {

@@ -22,19 +22,19 @@ use pcap_file::pcapng::{PcapNgWriter, RawBlock};
 use pcap_file::{DataLink, Endianness, PcapError};
 
 use super::writer::PacketWriter;
-use crate::files::Growing;
+use crate::files::StreamedFile;
 use crate::run::RunSpec;
 
 /// A capture with every packet when it arrives at a queue, and again when it leaves or is dropped.
 /// Time 0 of the run is the Unix epoch.
 pub(super) struct Capture {
-    writer: PcapNgWriter<Growing>,
+    writer: PcapNgWriter<StreamedFile>,
     framing: u32,
     headers: Vec<u8>,
 }
 
 impl Capture {
-    pub(super) fn begin(file: Growing, run: &RunSpec) -> io::Result<Self> {
+    pub(super) fn begin(file: StreamedFile, run: &RunSpec) -> io::Result<Self> {
         let about = format!("{}, seed {}", run.labels.qdisc, run.config.seed);
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,

@@ -137,6 +137,7 @@ impl Network {
             events: EventQueue::default(),
             links: links.into_iter().flatten().collect(),
             onward: vec![None; 2 * count],
+            // Packets go up against the order of the hops, so their first link is the last one.
             entry: [LinkId::new(0), LinkId::from_index((2 * count).saturating_sub(1))],
             joins: Vec::new(),
             lines: Vec::new(),
@@ -152,7 +153,10 @@ impl Network {
             wifi: None,
             flow_control: None,
         };
+        // The WiFi channel comes first, because `connect` lets flows end at it.
         if let Some((hop, small_queue)) = wifi {
+            // The medium hands packets over at the end of a frame exchange, within its own event. The
+            // line turns each of them into an event of the run, like an arrival behind a link.
             let line = network.add_line(Duration::ZERO, End::Host(Direction::Down));
             let waiting = if small_queue.is_some() { vec![0; flows.len()] } else { Vec::new() };
             network.wifi = Some(Box::new(Wifi { hop, line, event_at: Instant::MAX, small_queue, waiting }));
@@ -169,6 +173,8 @@ impl Network {
             network.onward[next_up.index()] = Some(network.add_line(delay, End::Link(up)));
         }
         network.connect(flows, &delays[..count.saturating_sub(1)]);
+        // Only the lines behind the last link are the delay emulator of a testbed; those between hops
+        // are cables.
         let last = network.line_of.iter().flatten();
         for &line in last {
             network.lines[line.index()].ticks = ticks;
@@ -201,10 +207,14 @@ impl Network {
             // down gets the larger half.
             let up = Duration::from_nanos(flow.rtt.as_nanos() / 2);
             let down = flow.rtt.saturating_sub(up);
+            // One event per line serves all its packets, so ten thousand flows with one delay cost one
+            // event.
             let mut line = |network: &mut Self, delay, end| {
                 *known.entry((delay, end)).or_insert_with(|| network.add_line(delay, end))
             };
             let lines = [(Direction::Down, down), (Direction::Up, up)].map(|(direction, delay)| {
+                // Hops and access can take longer than the round-trip time that the flow asks for. The
+                // round trip is then as long as they make it.
                 let rest = delay.saturating_sub(on_the_way).saturating_sub(flow.access);
                 let end = match (direction, &self.wifi) {
                     (Direction::Down, Some(_)) => End::Wifi(direction),
@@ -220,6 +230,7 @@ impl Network {
                         _ => End::Link(self.first_of(number, direction)),
                     };
                     if let Some(rate) = flow.access_rate {
+                        // A host's own link has a time at which it becomes free, so it is not shared.
                         let own = self.add_line(flow.access, entry);
                         self.lines[own.index()].host = Some((rate, Instant::ZERO));
                         return Some(own);
@@ -229,6 +240,7 @@ impl Network {
                 self.access_of.push(access);
             }
         }
+        // One entry stays in the cache; ten thousand equal ones do not.
         if self.line_of.windows(2).all(|pair| pair[0] == pair[1]) {
             self.line_of.truncate(1);
         }
@@ -264,6 +276,7 @@ impl Network {
         payload: Payload,
     ) {
         let ConnectionId { flow, number } = connection;
+        // Almost no scenario names hosts or DSCPs. An empty table saves a cache line per packet.
         let ends = if self.ends_of.is_empty() { Ends::default() } else { self.ends_of[flow.index()] };
         let (ends, len) = (ends.towards(direction), bytes + self.framing);
         let packet = Packet { queued_at: now, flow, connection: number, len, ends, payload };
@@ -404,11 +417,15 @@ impl Network {
             collisions.look(link, &packet, queue.qdisc());
         }
         host_queues.entered(packet.flow, link);
+        // The discipline can drop this packet or others. Each drop is counted where it happens,
+        // because the packet is gone afterwards.
         let call_at = queue.enqueue(now, packet, &mut |lost: &Packet| {
             host_queues.left(lost.flow, link);
             count_drop(now, direction, lost, (flows, losses, conservation));
         });
         if let Some(when) = call_at {
+            // An idle link sends the packet at this instant. No other event of the instant can change
+            // that, so the event heap is not asked.
             if queue.serves_at(now) {
                 self.serve(now, link);
             } else {
@@ -440,6 +457,8 @@ impl Network {
     /// again.
     #[inline]
     pub fn wake(&mut self, flow: FlowId, when: Instant) {
+        // Timers move with every ACK, mostly later. A later time schedules nothing: the flow is woken at
+        // the earlier one and asks again. Most ACKs then cost no event.
         let wake_at = &mut self.flows[flow.index()].wake_at;
         if when < *wake_at {
             *wake_at = when;
@@ -468,6 +487,7 @@ impl Network {
         });
         if let Some((end, packet)) = progress.sent {
             self.host_queues.left(packet.flow, link);
+            // A server that attaches at a later hop takes its packets behind that hop's up link.
             let is_last = self.joins.get(packet.flow.index()).is_some_and(|join| join.reverse() == link);
             let line = self.onward[link.index()].filter(|_| !is_last).unwrap_or_else(|| {
                 self.line_of[if self.line_of.len() == 1 { 0 } else { packet.flow.index() }]
@@ -507,6 +527,7 @@ impl Network {
     pub(crate) fn arrive(&mut self, now: Instant, id: LineId) -> Option<(Packet, Direction)> {
         let line = &mut self.lines[id.index()];
         let (_, packet) = line.packets.pop_front()?;
+        // Behind a host's link every packet has an event already: see `travel`.
         if line.host.is_none()
             && let Some(&(next, _)) = line.packets.front()
         {
@@ -516,6 +537,7 @@ impl Network {
             End::Host(direction) => {
                 self.conservation.arrived(packet.len);
                 let fates = &mut self.flows[packet.flow.index()].fates[direction.index()];
+                // A copy made by `netem duplicate` was not sent by the flow, so it has no fate.
                 fates.arrived += u64::from(!packet.ends.is_copy());
                 Some((packet, direction))
             }

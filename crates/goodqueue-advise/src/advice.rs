@@ -3,7 +3,7 @@
 use goodqueue_scenario::choice::starves;
 use goodqueue_scenario::measure::{STARVED_CAP, grade, voice_cap_of_most};
 use goodqueue_scenario::results::{Grade, Results, Run};
-use goodqueue_scenario::session::{Unwatched, Watch};
+use goodqueue_scenario::session::{NoWatch, Watch};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -209,7 +209,7 @@ pub trait Observe: Watch {
     }
 }
 
-impl Observe for Unwatched {}
+impl Observe for NoWatch {}
 
 /// The first answer. Nothing of it is verified yet.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]

@@ -332,7 +332,7 @@ impl Model<'_> {
 mod tests {
     use goodqueue_scenario::run::runs_of;
     use goodqueue_scenario::scenario::Names;
-    use goodqueue_scenario::session::{Session, Unwatched};
+    use goodqueue_scenario::session::{NoWatch, Session};
     use goodqueue_scenario::sweep::Sweep;
 
     use super::*;
@@ -349,8 +349,8 @@ mod tests {
         );
         let document = Document::parse("test.toml", &text, Path::new("")).unwrap();
         let point = Sweep::new(&document, &Names::default()).unwrap().point(0).unwrap();
-        let session = Session::of(runs_of(&[point], None).unwrap()).threads(1);
-        session.run(&Unwatched).unwrap().runs()[0].goodput.down
+        let session = Session::from_runs(runs_of(&[point], None).unwrap()).threads(1);
+        session.run(&NoWatch).unwrap().runs()[0].goodput.down
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use syn::buffer::{Cursor, TokenBuffer};
 use syn::visit::{self, Visit};
-use syn::{Attribute, ImplItem, Item, ItemMod, ItemUse, Macro, UseTree};
+use syn::{Attribute, ImplItem, Item, ItemMod, ItemUse, Macro, UseTree, VisRestricted};
 
 /// A path such as `crate::units::rate`, word by word.
 type Words = Vec<String>;
@@ -147,6 +147,10 @@ impl<'s> Visit<'s> for Found<'s> {
             self.mentions.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         }
         visit::visit_path(self, path);
+    }
+
+    fn visit_vis_restricted(&mut self, _: &'s VisRestricted) {
+        // `pub(in crate::scenario)` imports nothing.
     }
 
     fn visit_macro(&mut self, call: &'s Macro) {

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
+    from ._progress import Progress
     from ._units import RateLike, TimeLike
-
-    Progress = Callable[[int, int], object]
 
 
 @_arguments.checked

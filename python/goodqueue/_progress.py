@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ._api import Progress
+# Called with the number of finished runs and of all runs.
+Progress = Callable[[int, int], object]
 
 WIDTH = 30
 

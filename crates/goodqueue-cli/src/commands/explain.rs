@@ -1,6 +1,9 @@
 //! `goodqueue explain`: the documentation of a discipline, as written at the top of its source
 //! file, or of the scenario format.
 
+pub(crate) mod between;
+mod loads;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -21,14 +24,20 @@ use crate::output::{self, Outputs};
   goodqueue explain codel
   goodqueue explain fq_nocodel      a preset: its settings, and the page of its discipline
   goodqueue explain scenario        every key of a scenario file, with its default
-  goodqueue explain --deviations    differences of every discipline from its RFC and from Linux")]
+  goodqueue explain --deviations    differences of every discipline from its RFC and from Linux
+  goodqueue explain codel --between linux61 linux73           what a newer kernel changed
+  goodqueue explain \"codel target 1ms\" --between rfc8289 linux   the same for other settings")]
 pub(crate) struct ExplainArgs {
-    /// Name of a discipline or a preset, or `scenario`.
+    /// Name of a discipline or a preset, or `scenario`. With --between also settings, as in tc.
     #[arg(required_unless_present = "deviations")]
     name: Option<String>,
     /// Print the deviations of all disciplines from their RFCs and from Linux.
     #[arg(long, conflicts_with = "name")]
     deviations: bool,
+    /// Compare two variants of the discipline: their rules, and their decisions about the same packets.
+    /// `linux` is Linux 7.3.
+    #[arg(long, num_args = 2, value_names = ["VARIANT", "VARIANT"], conflicts_with = "deviations")]
+    between: Option<Vec<String>>,
     /// Write the page as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -38,6 +47,9 @@ pub(crate) fn main(args: &ExplainArgs, disciplines: &Disciplines) -> Outcome {
     if let Some(json) = &args.json {
         Outputs::default().add("--json", json)?;
     }
+    if let (Some(variants), Some(line)) = (&args.between, &args.name) {
+        return compare(line, variants, args.json.as_ref(), disciplines);
+    }
     let (name, text) = match &args.name {
         Some(name) => (name.as_str(), explanation(name, disciplines)?),
         None => ("deviations", deviations()),
@@ -45,6 +57,17 @@ pub(crate) fn main(args: &ExplainArgs, disciplines: &Disciplines) -> Outcome {
     match &args.json {
         Some(json) => output::write_json("--json", json, &json!({"name": name, "page": text}))?,
         None => output::print(&format!("{}\n", text.trim_end()))?,
+    }
+    Ok(Ending::Done)
+}
+
+fn compare(line: &str, variants: &[String], json: Option<&PathBuf>, disciplines: &Disciplines) -> Outcome {
+    let name = line.split_whitespace().next().unwrap_or(line);
+    let page = explanation(name, disciplines)?;
+    let compared = between::between(line, variants, &page)?;
+    match json {
+        Some(json) => output::write_json("--json", json, &compared)?,
+        None => output::print(&compared.text())?,
     }
     Ok(Ending::Done)
 }

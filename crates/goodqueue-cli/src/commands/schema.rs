@@ -17,6 +17,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use self::parts::{adopt, array, count, number, object, of, text, with_optional};
+use super::explain::between;
 use super::replay::{beside, compare};
 use super::{Ending, Outcome, story};
 use crate::output;
@@ -58,6 +59,7 @@ const FORMATS: &[Format] = &[
     Format { name: "advice", written_by: "advise", schema: of::<Advice> },
     Format { name: "list", written_by: "list", schema: list },
     Format { name: "explanation", written_by: "explain", schema: explanation },
+    Format { name: "variants", written_by: "explain --between", schema: of::<between::Between> },
     Format { name: "live", written_by: "shell, shape, stats", schema: live },
     Format { name: "requirements", written_by: "shell --check", schema: requirements },
     Format { name: "tc-stats", written_by: "--tc-stats, stats --format tc-json", schema: tc_stats },

@@ -159,7 +159,8 @@ pub struct Ack {
     /// Growth is justified: the window was full before this ACK came (RFC 9438 §5.8, RFC 7661
     /// §4.1), and the ACK echoes no congestion mark (RFC 3168 §6.1.2).
     pub may_grow: bool,
-    /// It carried ECE (RFC 3168 §6.1) on a connection that uses ECN.
+    /// It carried ECE (RFC 3168 §6.1) on a connection that uses ECN, or reports new marks by AccECN
+    /// (RFC 9768).
     pub ecn_echo: bool,
 }
 
@@ -273,8 +274,13 @@ pub struct Feedback {
     pub stamps: Option<(u32, u32)>,
     /// The clock of the real system at the time 0 of the timestamps, in milliseconds modulo 2^32.
     pub clock_start_ms: u32,
-    /// It carried ECE on a connection that uses ECN.
+    /// It carried ECE on a connection that uses ECN, or reports new marks by AccECN.
     pub ecn_echo: bool,
+    /// Bytes that it reports as marked: with AccECN those newly counted (RFC 9768), otherwise all
+    /// delivered ones if it carried ECE.
+    pub marked: u64,
+    /// Both ends agreed on AccECN, so that `marked` is exact.
+    pub accurate: bool,
     /// The sender is in fast recovery.
     pub in_recovery: bool,
     /// The controller may end slow start in its own way ([`HyStart::Own`](crate::HyStart::Own)).

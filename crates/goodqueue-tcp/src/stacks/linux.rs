@@ -51,6 +51,8 @@ static INFO: StackInfo = StackInfo {
     needs_sack: true,
     adapts_acks: true,
     can_undo: true,
+    has_accecn: true,
+    puts_ect1_first: true,
     counts_syn_options: true,
     ..StackInfo::PLAIN
 };
@@ -95,6 +97,7 @@ pub const SETTINGS: Config = Config {
     quick_acks: 16,
     sack_delay: Duration::from_millis(1),
     ecn_on_all: true,
+    counters_on_data: true,
     ..Config::RFC
 };
 

@@ -24,6 +24,7 @@ pub(crate) struct Rfc;
 static INFO: StackInfo = StackInfo {
     name: "rfc",
     summary: "what the RFCs recommend: losses are found by counting what was SACKed above them",
+    has_accecn: true,
     ..StackInfo::PLAIN
 };
 
@@ -55,6 +56,8 @@ impl Config {
         delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(40) },
         sack: true,
         ecn: false,
+        accecn: false,
+        counters_on_data: false,
         timestamps: false,
         min_rto: Duration::from_secs(1),
         initial_rto: Duration::from_secs(1),
@@ -158,6 +161,7 @@ fn take(core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
     } else {
         news.duplicate = news.acked == 0 && same_window && segment.len == 0 && !core.scoreboard.is_empty();
     }
+    core.take_counters(segment, news);
     core.count_duplicate(news);
 }
 

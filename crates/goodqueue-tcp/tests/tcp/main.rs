@@ -1,5 +1,6 @@
 //! TCP told as stories in simulated time: what is sent, lost, marked; what happens then, and when.
 
+mod accecn;
 mod acks;
 mod controllers;
 mod ecn;

@@ -238,6 +238,10 @@ impl LinuxReceiver {
     /// segment without ECN after others with ECN, as it probably was sent again.
     fn note_mark(&mut self, intake: &Intake, segment: &Segment) {
         let config = &intake.config;
+        if let Some(received) = &intake.accurate {
+            self.ack_now = received.urges && config.adaptive_acks;
+            return;
+        }
         let marked = segment.ecn == Ecn::Ce;
         if config.accurate_ecn_echo {
             if marked != intake.marked {

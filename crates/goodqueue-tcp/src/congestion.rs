@@ -22,6 +22,7 @@ pub mod new_reno;
 pub mod nice;
 pub mod own;
 pub mod parameter;
+pub mod prague;
 pub mod reno;
 pub mod tcp_lp;
 pub mod vegas;
@@ -81,6 +82,9 @@ pub enum Needs {
     Timestamps,
     /// ECN with an echo of each segment's own mark.
     AccurateEcn,
+    /// L4S (RFC 9331): AccECN, and ECT(1) on all packets. Without them the controller behaves as
+    /// one without ECN.
+    L4s,
 }
 
 /// Whether and when a controller receives feedback on each ACK
@@ -114,13 +118,15 @@ pub struct Pacing {
     pub rate: Option<u64>,
     /// Least number of segments that leave together at that rate, if the window allows.
     pub least_burst: u32,
+    /// Number of segments that leave together, for stacks that send bursts; `None`: the stack's own.
+    pub burst: Option<u32>,
     /// The window in bytes, where it may be less than a segment.
     pub fine_window: Option<u64>,
 }
 
 impl Pacing {
     /// Only the window limits segments.
-    pub const UNPACED: Self = Self { rate: None, least_burst: 2, fine_window: None };
+    pub const UNPACED: Self = Self { rate: None, least_burst: 2, burst: None, fine_window: None };
 }
 
 /// A controller with a name: it starts with its defaults, and then receives parameters.

@@ -107,6 +107,7 @@ pub use congestion::fixed::Fixed;
 pub use congestion::ledbat::Ledbat;
 pub use congestion::new_reno::NewReno;
 pub use congestion::nice::Nice;
+pub use congestion::prague::Prague;
 pub use congestion::reno::Reno;
 pub use congestion::tcp_lp::TcpLp;
 pub use congestion::vegas::Vegas;

@@ -29,8 +29,8 @@ keys! {
         mss: u32 = 1460, whole(1..=65_535) => or(usual.mss);
         /// ACK every second segment, or after this time; "off"; or { every = 2, timeout = "40ms" }.
         delayed_ack: Option<DelayedAck> = "40ms", DELAYED_ACK => or(usual.delayed_ack);
-        /// Negotiate ECN (RFC 3168).
-        ecn: bool = false, Flag => or(usual.ecn);
+        /// Negotiate ECN: true is that of RFC 3168, "accecn" is Accurate ECN (RFC 9768).
+        ecn: EcnMode = false, ECN => from(read_ecn(table, usual.ecn, &profile, found)?);
         /// Selective acknowledgements (RFC 2018, RFC 6675).
         sack: bool = true, Flag => or(usual.sack);
         /// Smallest retransmission timeout; RFC 6298 has 1s, systems in use have 200ms.
@@ -38,7 +38,7 @@ keys! {
         /// TCP implementation: all behaviour, and the defaults of the other keys except `cc`.
         profile: String = "linux", PROFILE => from(profile.to_owned());
         /// Mark ECN-capable packets as L4S (RFC 9331): ECT(1) instead of ECT(0). Needs a scalable
-        /// congestion control: dctcp.
+        /// congestion control: dctcp, or prague, which always does.
         l4s: bool = false, Flag => from(read_l4s(table, usual.l4s, &cc, found)?);
         /// The receiver's window. Default: that of the profile. Only the profile `linux` has a
         /// limit (3 MB).
@@ -88,6 +88,46 @@ const PROFILE: Context<String> = Context {
     schema: || json!({ "enum": Extensions::new().profiles().map(|profile| profile.name).collect::<Vec<_>>() }),
     ..CC
 };
+/// Which feedback of congestion marks the ends negotiate.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum EcnMode {
+    /// None.
+    #[default]
+    Off,
+    /// ECN (RFC 3168).
+    Classic,
+    /// Accurate ECN (RFC 9768).
+    Accurate,
+}
+
+impl EcnMode {
+    fn of(settings: &goodqueue_tcp::Config) -> Self {
+        match (settings.ecn, settings.accecn) {
+            (false, _) => Self::Off,
+            (true, false) => Self::Classic,
+            (true, true) => Self::Accurate,
+        }
+    }
+}
+
+/// `true`, `false`, or the word for Accurate ECN.
+const ECN: Own<EcnMode> = Own {
+    read: |table, key, node| match &node.raw {
+        Raw::Bool(false) => Ok(EcnMode::Off),
+        Raw::Bool(true) => Ok(EcnMode::Classic),
+        Raw::Text(word) if word == ACCURATE => Ok(EcnMode::Accurate),
+        _ => Err(table.mismatch(key, node, "`true`, `false` or \"accecn\"")),
+    },
+    write: |mode| match mode {
+        EcnMode::Off => json!(false),
+        EcnMode::Classic => json!(true),
+        EcnMode::Accurate => json!(ACCURATE),
+    },
+    schema: || json!({ "enum": [false, true, ACCURATE] }),
+    quantity: None,
+};
+const ACCURATE: &str = "accecn";
+
 const MIN_RTO: Time =
     time("a minimum timeout of {} is not possible", Duration::from_nanos(1)..=Duration::from_secs(60));
 const HYSTART: Words<HyStart> = Words(&[
@@ -149,8 +189,17 @@ impl Found {
 
     /// Returns true if the congestion control reduces by the share of marked bytes.
     fn is_scalable(&self) -> bool {
-        self.needs() == Needs::AccurateEcn
+        is_scalable(self.needs())
     }
+
+    /// Returns true if the profile has Accurate ECN.
+    fn has_accecn(&self) -> bool {
+        self.profile.is_some_and(|profile| profile.settings.stack.has_accecn)
+    }
+}
+
+const fn is_scalable(needs: Needs) -> bool {
+    matches!(needs, Needs::AccurateEcn | Needs::L4s)
 }
 
 /// Parameters of one congestion control.
@@ -218,7 +267,8 @@ impl Tcp {
             mss: self.mss,
             iw: self.iw,
             delayed_ack: self.delayed_ack.unwrap_or(DelayedAck::OFF),
-            ecn: self.ecn,
+            ecn: self.ecn != EcnMode::Off,
+            accecn: self.ecn == EcnMode::Accurate,
             l4s: self.l4s,
             sack: self.sack,
             min_rto: self.min_rto,
@@ -256,7 +306,7 @@ pub(super) fn default_tcp(document: &Document, link: &BottleneckLink, names: &Ch
         iw: 10,
         mss: link.mtu.saturating_sub(TCP_IP_HEADERS).max(1),
         delayed_ack: Some(DelayedAck { every: 2, timeout: Duration::from_millis(40) }),
-        ecn: false,
+        ecn: EcnMode::Off,
         l4s: false,
         sack: true,
         min_rto: Duration::from_millis(200),
@@ -281,12 +331,12 @@ fn of_profile(document: &Document, default: &Tcp, profile: &str) -> Tcp {
     if let Some(known) = document.extensions().tcp().profile(profile)
         && profile != default.profile
     {
-        let goodqueue_tcp::Config { iw, delayed_ack, ecn, sack, min_rto, .. } = known.settings;
+        let goodqueue_tcp::Config { iw, delayed_ack, sack, min_rto, .. } = known.settings;
         tcp.iw = iw;
         // ns-2's FullTcp delays the ACK of what is less than a segment.
         let delays = delayed_ack.every > 1 || known.settings.carries_acks();
         tcp.delayed_ack = delays.then_some(delayed_ack);
-        tcp.ecn = ecn;
+        tcp.ecn = EcnMode::of(&known.settings);
         tcp.sack = sack;
         tcp.min_rto = if profile == "rfc" { Duration::from_millis(200) } else { min_rto };
         profile.clone_into(&mut tcp.profile);
@@ -319,16 +369,45 @@ fn check_sack(table: &Reader<'_>, sack: bool, profile: &str, found: Found) -> Re
     Err(table.error("sack", message.help("leave `sack` out, or choose one of these profiles")))
 }
 
+/// Flows whose profile has no Accurate ECN negotiate classic ECN where the others have it.
+fn read_ecn(
+    table: &Reader<'_>,
+    default: EcnMode,
+    profile: &str,
+    found: Found,
+) -> Result<EcnMode, Diagnostic> {
+    let has = found.has_accecn();
+    match ECN.given(table, "ecn")? {
+        Some(EcnMode::Accurate) if !has => {
+            let message = Diagnostic::new(format!("the profile `{profile}` has no Accurate ECN"));
+            let all = table.document().extensions().profiles();
+            let able: Vec<&str> =
+                all.filter(|known| known.settings.stack.has_accecn).map(|known| known.name).collect();
+            let message = message.allowed(format!("with `profile` = {}", able.join(", ")));
+            Err(table.error("ecn", message.help("write `ecn = true` for ECN as RFC 3168 has it")))
+        }
+        None if default == EcnMode::Accurate && !has => Ok(EcnMode::Classic),
+        given => Ok(given.unwrap_or(default)),
+    }
+}
+
 /// A network gives L4S packets a short queue, and expects their senders to be scalable (RFC 9331
 /// §4.3). Classic flows of the same scenario keep ECT(0).
 fn read_l4s(table: &Reader<'_>, default: bool, cc: &str, found: Found) -> Result<bool, Diagnostic> {
     let given = Flag.given(table, "l4s")?;
     if given == Some(true) && !found.is_scalable() {
         let all = table.document().extensions().tcp().controllers();
-        let scalable = all.filter(|about| about.needs == Needs::AccurateEcn);
+        let scalable = all.filter(|about| is_scalable(about.needs));
         let names: Vec<&str> = scalable.map(|about| about.name).collect();
         let message = Diagnostic::new(format!("L4S needs a scalable congestion control, and `{cc}` is not"));
         return Err(table.error("l4s", message.allowed(format!("with cc = {}", names.join(", ")))));
+    }
+    if found.needs() == Needs::L4s {
+        if given == Some(false) {
+            let message = Diagnostic::new(format!("`{cc}` marks all its packets as L4S"));
+            return Err(table.error("l4s", message.allowed("true, or leave `l4s` out")));
+        }
+        return Ok(found.has_accecn());
     }
     Ok(given.unwrap_or(default) && found.is_scalable())
 }

@@ -74,7 +74,7 @@ pub use overrides::Overrides;
 pub use overrides::signed;
 pub use quantity::Quantity;
 pub use resolved::{Flow, Scenario};
-pub use tcp::{Tcp, Tuning};
+pub use tcp::{EcnMode, Tcp, Tuning};
 pub use traffic::{
     Capture, Cbr, Hearing, OnOff, Own, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic,
     Transfers, Video, Voip, Web,

@@ -67,11 +67,20 @@ pub struct BufferTuning {
     pub first_window: Option<u64>,
     /// Memory in bytes that a segment is assumed to take beside its payload.
     pub overhead: u64,
+    /// Memory in bytes that a segment takes beside its payload.
+    pub taken: u64,
+    /// Largest buffer in bytes (`tcp_rmem`).
+    pub most: u64,
+    /// Windows are announced in multiples of this, by the window scale that `most` gives.
+    pub scale: u64,
 }
 
 /// Rule by which a receive buffer grows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BufferGrowth {
+    /// In proportion to the growth of the rate, with the share of each segment's memory that is
+    /// payload (Linux 7.3).
+    Measured,
     /// In proportion to the growth of the rate (Linux 6.1).
     Proportional,
     /// By half where the rate grew by a quarter, and twice where it grew by half (Linux 3.14).
@@ -89,8 +98,34 @@ impl Default for BufferTuning {
 
 impl BufferTuning {
     /// Linux 6.1: the default of `tcp_rmem`, and the overhead that `tcp_rcv_space_adjust` assumes.
-    pub(crate) const LINUX: Self =
-        Self { growth: BufferGrowth::Proportional, initial: 131_072, first_window: None, overhead: 832 };
+    pub(crate) const LINUX: Self = Self {
+        growth: BufferGrowth::Proportional,
+        initial: 131_072,
+        first_window: None,
+        overhead: 832,
+        taken: 1280,
+        most: 6_291_456,
+        scale: 128,
+    };
+
+    /// Linux 7.3 on a host with 4 GB of memory: 640 bytes for headers and 256 for the `sk_buff`.
+    pub(crate) const LINUX_7: Self = Self {
+        growth: BufferGrowth::Measured,
+        overhead: 896,
+        taken: 896,
+        most: 33_554_432,
+        scale: 1024,
+        ..Self::LINUX
+    };
+
+    /// Returns the largest window in bytes, that of full segments of an Ethernet.
+    #[must_use]
+    pub const fn most_window(&self) -> u64 {
+        match self.growth {
+            BufferGrowth::Measured => self.most * 1448 / (1448 + self.taken),
+            _ => self.most / 2,
+        }
+    }
 }
 
 /// How much data the application can hand over at a time, if segments do not leave in

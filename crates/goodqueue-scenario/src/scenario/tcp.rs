@@ -1,5 +1,7 @@
 //! `[tcp]`, and the same keys of flows: how the ends of a TCP connection behave.
 
+use std::fmt;
+
 use goodqueue::Duration;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value as ParameterValue};
@@ -107,6 +109,16 @@ impl EcnMode {
             (true, false) => Self::Classic,
             (true, true) => Self::Accurate,
         }
+    }
+}
+
+impl fmt::Display for EcnMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::Classic => "on",
+            Self::Accurate => ACCURATE,
+        })
     }
 }
 
@@ -369,16 +381,15 @@ fn check_sack(table: &Reader<'_>, sack: bool, profile: &str, found: Found) -> Re
     Err(table.error("sack", message.help("leave `sack` out, or choose one of these profiles")))
 }
 
-/// Flows whose profile has no Accurate ECN negotiate classic ECN where the others have it.
+/// Accurate ECN is for the profiles that have it.
 fn read_ecn(
     table: &Reader<'_>,
     default: EcnMode,
     profile: &str,
     found: Found,
 ) -> Result<EcnMode, Diagnostic> {
-    let has = found.has_accecn();
     match ECN.given(table, "ecn")? {
-        Some(EcnMode::Accurate) if !has => {
+        Some(EcnMode::Accurate) if !found.has_accecn() => {
             let message = Diagnostic::new(format!("the profile `{profile}` has no Accurate ECN"));
             let all = table.document().extensions().profiles();
             let able: Vec<&str> =
@@ -386,7 +397,6 @@ fn read_ecn(
             let message = message.allowed(format!("with `profile` = {}", able.join(", ")));
             Err(table.error("ecn", message.help("write `ecn = true` for ECN as RFC 3168 has it")))
         }
-        None if default == EcnMode::Accurate && !has => Ok(EcnMode::Classic),
         given => Ok(given.unwrap_or(default)),
     }
 }

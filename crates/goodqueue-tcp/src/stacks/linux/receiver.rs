@@ -11,7 +11,7 @@ use crate::answer::Answer;
 use crate::clock::{TICK, tick_of, ticks_between, ticks_since};
 use crate::config::Config;
 use crate::intake::{InOrder, Intake, State};
-use crate::receive_buffer::{ReceiveBuffer, SCALE};
+use crate::receive_buffer::ReceiveBuffer;
 use crate::segment::{Flags, Segment};
 
 /// Longest delay of an ACK (`TCP_DELACK_MAX`).
@@ -285,7 +285,7 @@ impl LinuxReceiver {
     ) -> bool {
         let Some(buffer) = &mut self.buffer else { return true };
         let end = segment.seq.saturating_add(u64::from(segment.len));
-        let mut unread = ReceiveBuffer::of_segment(segment.len);
+        let mut unread = buffer.of_segment(segment.len);
         self.quick |= u32::from(buffer.grow(segment.len, unread));
         let mut first_read = arrival.last;
         if arrival.filled_gap {
@@ -381,7 +381,8 @@ impl LinuxReceiver {
             }
             let left = intake.edge.saturating_sub(intake.rcv_nxt);
             let window = u64::from(intake.window).min(if unread > 0 { unread } else { read });
-            intake.edge = intake.rcv_nxt + if window < left { left.next_multiple_of(SCALE) } else { window };
+            let offered = if window < left { left.next_multiple_of(buffer.scale()) } else { window };
+            intake.edge = intake.rcv_nxt + offered;
         }
         self.offered = intake.edge.saturating_sub(intake.rcv_nxt);
         if self.quick > 0 && intake.state == State::Established {

@@ -69,7 +69,6 @@
 extern crate alloc;
 
 pub mod accecn;
-pub mod answer;
 mod catalogue;
 pub mod clock;
 pub mod config;
@@ -84,6 +83,7 @@ pub mod reassembly;
 mod receive_buffer;
 pub mod received;
 pub mod receiver;
+pub mod receiver_stack;
 pub mod registry;
 pub mod rtt;
 pub mod scoreboard;

@@ -727,8 +727,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.leaves.get(self.classify(packet)? as usize)?.as_ref()?.stranger(packet)
+    fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.leaves.get(self.classify(packet)? as usize)?.as_ref()?.other_flow(packet)
     }
 
     fn account(&self, question: &Question<'_, P>) -> Account {

@@ -286,8 +286,8 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
 }
 
 impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.bins.stranger(packet, self.salt)
+    fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.bins.other_flow(packet, self.salt)
     }
 
     fn account(&self, question: &Question<'_, P>) -> Account {

@@ -282,8 +282,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for SfqPie<P, R> {
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.bins.stranger(packet, self.salt)
+    fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.bins.other_flow(packet, self.salt)
     }
 
     fn account(&self, question: &Question<'_, P>) -> Account {

@@ -12,8 +12,8 @@ use goodqueue::{Duration, Instant};
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::whole::whole;
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Pacing, Signal,
-    Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Needs, Pacing,
+    Signal, Window,
 };
 
 /// Least window in segments (`MIN_CWND_RTT`).
@@ -296,7 +296,7 @@ impl Controller for Prague {
             Constant { name: "least window", value: "2 segments", source: "Linux MIN_CWND_RTT" },
         ],
         needs: Needs::L4s,
-        hears: Hears::EveryAck,
+        feedback: FeedbackTiming::EveryAck,
         controls_all: true,
         ..About::PLAIN
     };

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use goodqueue::Ecn;
 
 use super::Core;
-use super::news::News;
+use super::ack_changes::AckChanges;
 use crate::accecn::{ALL_FIELDS, EcnBytes, EcnOption, FIRST_PACKETS, code_of, field_of, grown};
 use crate::segment::{Flags, Segment};
 
@@ -179,14 +179,14 @@ impl Core {
     /// Takes the counters of AccECN from an ACK that was taken into the scoreboard. An ACK that
     /// shows no progress may have been overtaken, and its counters are old.
     #[inline]
-    pub fn take_counters(&mut self, segment: &Segment, news: &mut News) {
+    pub fn take_counters(&mut self, segment: &Segment, news: &mut AckChanges) {
         if self.accurate.is_some() {
             self.decode_counters(segment, news);
         }
     }
 
     #[cold]
-    fn decode_counters(&mut self, segment: &Segment, news: &mut News) {
+    fn decode_counters(&mut self, segment: &Segment, news: &mut AckChanges) {
         news.echo = false;
         let stamped = self.config.timestamps && segment.ts_ecr != 0;
         let mss = self.mss;

@@ -231,7 +231,9 @@ impl Core {
             timed_out_at: None,
             buffer: Buffers {
                 is_limited: config.bursts || config.send_tuning != SendTuning::Unlimited,
-                of_bursts: config.bursts.then(|| Box::new(SendBuffer::new(FIRST_BYTE))),
+                of_bursts: config
+                    .bursts
+                    .then(|| Box::new(SendBuffer::new(FIRST_BYTE, config.piece_overhead))),
                 plain: match config.send_tuning {
                     SendTuning::TwoWindows(memory) if !config.bursts => {
                         Some(Box::new(PlainBuffer::new(memory, FIRST_BYTE)))

@@ -75,8 +75,8 @@ impl Listed for Linux {
         },
         Profile {
             name: "linux73",
-            summary: "Linux 7.3: as linux, with a receive window that is counted by the memory of segments",
-            settings: Config { buffer_tuning: BufferTuning::LINUX_7, ..SETTINGS },
+            summary: "Linux 7.3: as linux, with buffers that count the memory of segments as that kernel does",
+            settings: Config { buffer_tuning: BufferTuning::LINUX_7, piece_overhead: 896, ..SETTINGS },
             controllers: CONTROLLERS,
             sources: &[
                 "tcp_measure_rcv_mss, tcp_rcvbuf_grow and tcp_data_queue_ofo: Linux 7.3.4 net/ipv4/tcp_input.c",

@@ -84,6 +84,7 @@ impl Config {
         growth: Growth::Abc,
         whole_segments: false,
         bursts: false,
+        piece_overhead: 1280,
         adaptive_acks: false,
         buffer_tuning: BufferTuning::LINUX,
         send_tuning: SendTuning::Unlimited,

@@ -202,14 +202,15 @@ fn an_ack_that_was_overtaken_changes_no_count() {
 
 #[test]
 fn linux_has_the_option_on_every_segment() {
-    // Linux 7.3 with `tcp_ecn` 3 sent ACKs of 78 bytes with the Ethernet header, all but SYNs with
-    // ECT(0).
+    // Linux 7.3.4 with `tcp_ecn` 3 sent a SYN of 74 bytes with the Ethernet header, a SYN/ACK of 86,
+    // ACKs of 78 and data of 1514, all but the first two with ECT(0).
     let config = Config { ecn: true, accecn: true, ..profile("linux").settings };
     let mut pair = Pair::bulk_with(config, "cubic");
     pair.run_until(at(400));
     let full = pair.data.iter().find(|sent| sent.1.len > 0).expect("data").1;
     assert_eq!((full.len, full.wire_len(&config)), (1436, 1500));
-    assert_eq!(pair.acks.last().expect("an ACK").1.wire_len(&config), 78 - 14);
+    let lengths = [pair.data[0], pair.acks[0], pair.data[1], *pair.acks.last().expect("an ACK")];
+    assert_eq!(lengths.map(|sent| sent.1.wire_len(&config) + 14), [74, 86, 78, 78]);
     let all = pair.data.iter().chain(&pair.acks);
     for sent in all {
         let is_syn = sent.1.flags.contains(Flags::SYN);

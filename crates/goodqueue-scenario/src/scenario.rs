@@ -31,6 +31,7 @@ mod discipline;
 mod document;
 mod drawn;
 mod dscp;
+mod ecn_mode;
 mod effect;
 mod ends;
 mod files;
@@ -60,6 +61,7 @@ pub use document::Document;
 pub use document::check_depth;
 pub(crate) use document::{KeyPlace, Node, Raw};
 pub use drawn::Drawn;
+pub use ecn_mode::EcnMode;
 pub use ends::{LinkEnd, LinkRate};
 pub use flows::FlowGroup;
 pub use format::{page, schema};
@@ -74,7 +76,7 @@ pub use overrides::Overrides;
 pub use overrides::signed;
 pub use quantity::Quantity;
 pub use resolved::{Flow, Scenario};
-pub use tcp::{EcnMode, Tcp, Tuning};
+pub use tcp::{Tcp, Tuning};
 pub use traffic::{
     CallReceiver, Capture, Cbr, OnOff, Own, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic,
     Transfers, Video, Voip, Web,

@@ -1,7 +1,5 @@
 //! `[tcp]`, and the same keys of flows: how the ends of a TCP connection behave.
 
-use std::fmt;
-
 use goodqueue::Duration;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value as ParameterValue};
@@ -11,6 +9,7 @@ use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Profile};
 use serde_json::{Value, json};
 
 use super::document::{Document, Node, Raw};
+use super::ecn_mode::{ECN, EcnMode};
 use super::form::{Context, Form, Maybe, Own, Unless, object};
 use super::keys::{Table, keys, merged, written};
 use super::link::BottleneckLink;
@@ -90,56 +89,6 @@ const PROFILE: Context<String> = Context {
     schema: || json!({ "enum": Extensions::new().profiles().map(|profile| profile.name).collect::<Vec<_>>() }),
     ..CC
 };
-/// Which feedback of congestion marks the ends negotiate.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum EcnMode {
-    /// None.
-    #[default]
-    Off,
-    /// ECN (RFC 3168).
-    Classic,
-    /// Accurate ECN (RFC 9768).
-    Accurate,
-}
-
-impl EcnMode {
-    fn of(settings: &goodqueue_tcp::Config) -> Self {
-        match (settings.ecn, settings.accecn) {
-            (false, _) => Self::Off,
-            (true, false) => Self::Classic,
-            (true, true) => Self::Accurate,
-        }
-    }
-}
-
-impl fmt::Display for EcnMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Off => "off",
-            Self::Classic => "on",
-            Self::Accurate => ACCURATE,
-        })
-    }
-}
-
-/// `true`, `false`, or the word for Accurate ECN.
-const ECN: Own<EcnMode> = Own {
-    read: |table, key, node| match &node.raw {
-        Raw::Bool(false) => Ok(EcnMode::Off),
-        Raw::Bool(true) => Ok(EcnMode::Classic),
-        Raw::Text(word) if word == ACCURATE => Ok(EcnMode::Accurate),
-        _ => Err(table.mismatch(key, node, "`true`, `false` or \"accecn\"")),
-    },
-    write: |mode| match mode {
-        EcnMode::Off => json!(false),
-        EcnMode::Classic => json!(true),
-        EcnMode::Accurate => json!(ACCURATE),
-    },
-    schema: || json!({ "enum": [false, true, ACCURATE] }),
-    quantity: None,
-};
-const ACCURATE: &str = "accecn";
-
 const MIN_RTO: Time =
     time("a minimum timeout of {} is not possible", Duration::from_nanos(1)..=Duration::from_secs(60));
 const HYSTART: Words<HyStart> = Words(&[

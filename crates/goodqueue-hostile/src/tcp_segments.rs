@@ -22,6 +22,7 @@ pub fn tcp_segments(bytes: &[u8]) {
         delayed_ack: DelayedAck { every: choices.of(&[2, 1, 100]), ..DelayedAck::default() },
         sack: on(0),
         ecn: on(1),
+        accecn: on(1) && on(5),
         timestamps: on(2),
         limited_transmit: on(3),
         prr: on(4),

@@ -148,6 +148,7 @@ pub fn set_ups() -> Result<Vec<SetUp>, Diagnostic> {
     read(include_str!("../reference/ns3-wifi.json"), Kind::Wifi, &mut all)?;
     for text in [
         include_str!("../reference/flows.json"),
+        include_str!("../reference/flows-7.3.json"),
         include_str!("../reference/flows-3.14.json"),
         include_str!("../reference/flows-3.2.json"),
     ] {

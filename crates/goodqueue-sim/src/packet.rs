@@ -226,7 +226,8 @@ pub(crate) fn hash(salt: u32, number: u32) -> u32 {
 }
 
 /// Returns the fields that an ACK filter reads from a segment; 64-bit numbers are cut to 32 bits,
-/// as in a TCP header.
+/// as in a TCP header. A filter drops no ACK with a bit or an option that it does not know, and so
+/// none of AccECN (Linux `cake_tcph_may_drop`).
 fn acknowledgement(segment: &Segment) -> Option<TcpAck> {
     let has = |flag| segment.flags.contains(flag);
     if !has(Flags::ACK) || has(Flags::SYN) {
@@ -240,7 +241,7 @@ fn acknowledgement(segment: &Segment) -> Option<TcpAck> {
         ecn: u8::from(has(Flags::ECE)) << 1 | u8::from(has(Flags::CWR)),
         sacked: if is_duplicate_sack { u32::MAX } else { u32::try_from(sacked).unwrap_or(u32::MAX - 1) },
         timestamps: (segment.ts_val, segment.ts_ecr),
-        pure: segment.len == 0 && !has(Flags::FIN),
+        pure: segment.len == 0 && !has(Flags::FIN) && !has(Flags::AE) && segment.ecn_option().is_none(),
     })
 }
 
@@ -248,6 +249,7 @@ fn acknowledgement(segment: &Segment) -> Option<TcpAck> {
 mod tests {
     use super::*;
     use goodqueue_tcp::SackBlocks;
+    use goodqueue_tcp::accecn::{EcnBytes, EcnOption};
 
     fn ack(change: impl Fn(&mut Segment)) -> Option<TcpAck> {
         let mut segment = Segment {
@@ -269,6 +271,11 @@ mod tests {
     fn an_ack_filter_sees_what_a_header_would_tell_it() {
         let plain = TcpAck { number: 5000, ecn: 0, sacked: 0, timestamps: (7, 3), pure: true };
         assert_eq!(ack(|_| ()), Some(plain));
+        let option = EcnOption::new(&EcnBytes::default(), false, 3);
+        let accurate = ack(|segment| assert!(segment.set_ecn_option(&option)));
+        assert_eq!(accurate, Some(TcpAck { pure: false, ..plain }));
+        let counter = ack(|segment| segment.flags = Flags::ACK | Flags::AE);
+        assert_eq!(counter, Some(TcpAck { pure: false, ..plain }));
         assert_eq!(ack(|segment| segment.len = 1), Some(TcpAck { pure: false, ..plain }));
         assert_eq!(ack(|segment| segment.flags = Flags::ACK | Flags::ECE), Some(TcpAck { ecn: 2, ..plain }));
         assert_eq!(ack(|segment| segment.flags = Flags::ACK | Flags::SYN), None);

@@ -158,6 +158,9 @@ const LINUX_32: Config = Config {
 /// The receive buffer of Linux 3.14. It begins with room for eight times `ANNOUNCED_314` segments
 /// of 1460 bytes with their overhead (`tcp_fixup_rcvbuf`).
 const BUFFER_314: BufferTuning = BufferTuning {
+    taken: 1280,
+    most: 6_291_456,
+    scale: 128,
     growth: BufferGrowth::Stepwise,
     initial: 8 * ANNOUNCED_314 * (1460 + OVERHEAD_314),
     first_window: Some(ANNOUNCED_314),
@@ -170,6 +173,9 @@ const OVERHEAD_314: u64 = 800;
 /// The receive buffer of Linux 3.2. It begins with the default of `tcp_rmem`. Ten segments are
 /// announced (`TCP_DEFAULT_INIT_RCVWND`).
 const BUFFER_32: BufferTuning = BufferTuning {
+    taken: 1280,
+    most: 6_291_456,
+    scale: 128,
     growth: BufferGrowth::TwoRoundTrips,
     initial: 87_380,
     first_window: Some(10),

@@ -8,6 +8,7 @@ use alloc::string::{String, ToString};
 
 use goodqueue::{ConfigError, Duration, Ecn};
 
+use crate::accecn::{ALL_FIELDS, wire_len};
 use crate::hystart::HyStart;
 use crate::segment::TIMESTAMPS;
 use crate::stack_info::StackInfo;
@@ -66,11 +67,20 @@ pub struct BufferTuning {
     pub first_window: Option<u64>,
     /// Memory in bytes that a segment is assumed to take beside its payload.
     pub overhead: u64,
+    /// Memory in bytes that a segment takes beside its payload.
+    pub taken: u64,
+    /// Largest buffer in bytes (`tcp_rmem`).
+    pub most: u64,
+    /// Windows are announced in multiples of this, by the window scale that `most` gives.
+    pub scale: u64,
 }
 
 /// Rule by which a receive buffer grows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BufferGrowth {
+    /// In proportion to the growth of the rate, with the share of each segment's memory that is
+    /// payload (Linux 7.3).
+    Measured,
     /// In proportion to the growth of the rate (Linux 6.1).
     Proportional,
     /// By half where the rate grew by a quarter, and twice where it grew by half (Linux 3.14).
@@ -88,8 +98,34 @@ impl Default for BufferTuning {
 
 impl BufferTuning {
     /// Linux 6.1: the default of `tcp_rmem`, and the overhead that `tcp_rcv_space_adjust` assumes.
-    pub(crate) const LINUX: Self =
-        Self { growth: BufferGrowth::Proportional, initial: 131_072, first_window: None, overhead: 832 };
+    pub(crate) const LINUX: Self = Self {
+        growth: BufferGrowth::Proportional,
+        initial: 131_072,
+        first_window: None,
+        overhead: 832,
+        taken: 1280,
+        most: 6_291_456,
+        scale: 128,
+    };
+
+    /// Linux 7.3 on a host with 4 GB of memory: 640 bytes for headers and 256 for the `sk_buff`.
+    pub(crate) const LINUX_7: Self = Self {
+        growth: BufferGrowth::Measured,
+        overhead: 896,
+        taken: 896,
+        most: 33_554_432,
+        scale: 1024,
+        ..Self::LINUX
+    };
+
+    /// Returns the largest window in bytes, that of full segments of an Ethernet.
+    #[must_use]
+    pub const fn most_window(&self) -> u64 {
+        match self.growth {
+            BufferGrowth::Measured => self.most * 1448 / (1448 + self.taken),
+            _ => self.most / 2,
+        }
+    }
 }
 
 /// How much data the application can hand over at a time, if segments do not leave in
@@ -171,6 +207,13 @@ pub struct Config {
     pub sack: bool,
     /// Ask for ECN, or agree to it when asked (RFC 3168 §6.1.1). Default off.
     pub ecn: bool,
+    /// Ask for Accurate ECN first (RFC 9768): each ACK reports how many packets and bytes arrived
+    /// with a mark. An end that does not know it agrees to classic ECN. Default off; needs
+    /// [`ecn`](Self::ecn) and a stack [that has it](StackInfo::has_accecn).
+    pub accecn: bool,
+    /// Data carries the AccECN option too, which takes 12 bytes of each segment (Linux 7.3,
+    /// `tcp_ecn_option` 2). Default off: only ACKs and the handshake carry it.
+    pub counters_on_data: bool,
     /// Timestamps option in every segment (RFC 7323 §3.2). Default off.
     pub timestamps: bool,
     /// Least retransmission timeout. Default 1 s (RFC 6298 §2.4); Linux has 200 ms.
@@ -251,6 +294,9 @@ pub struct Config {
     /// these are more. The rest of the window waits for the next ACK, and the last segment of a
     /// burst carries PSH (Linux from 4.20 on). Default off.
     pub bursts: bool,
+    /// Memory in bytes that a piece of the send buffer takes beside its payload, with
+    /// [`bursts`](Self::bursts): 1280 in Linux 6.1 and 896 in 7.3, without IPv6. Default 1280.
+    pub piece_overhead: u32,
     /// A segment with PSH, or a short one, is acknowledged at once, and so is every segment while
     /// the receive buffer grows with the rate, since the application reads at once. The delay of an
     /// ACK follows the gaps between segments, from [`DelayedAck::timeout`] up to the RTT of the
@@ -277,8 +323,8 @@ pub struct Config {
     /// Default off.
     pub accurate_ecn_echo: bool,
     /// With accurate echo all segments are ECN-capable, also SYNs, ACKs and retransmissions (Linux
-    /// for controllers that need ECN, `tcp_ca_needs_ecn`, since 3.18). Default off: new data only
-    /// (RFC 3168 §6.1.4, §6.1.5).
+    /// for controllers that need ECN, `tcp_ca_needs_ecn`, since 3.18). With [`accecn`](Self::accecn)
+    /// alone all but SYNs are (Linux 7.3). Default off: new data only (RFC 3168 §6.1.4, §6.1.5).
     pub ecn_on_all: bool,
     /// ECN-capable segments carry ECT(1), the identifier of L4S (RFC 9331 §4.1), instead of ECT(0).
     /// Needs `accurate_ecn_echo`. Default off.
@@ -290,13 +336,19 @@ pub struct Config {
 }
 
 impl Config {
-    /// Payload of a full segment in bytes (the SMSS of RFC 5681 §2): the MSS less the timestamps
-    /// option, which every segment carries (RFC 9293 §3.7.1).
+    /// Payload of a full segment in bytes (the SMSS of RFC 5681 §2): the MSS less the options that
+    /// every segment carries (RFC 9293 §3.7.1).
     #[must_use]
     pub const fn payload(&self) -> u32 {
-        let options = if self.timestamps { TIMESTAMPS } else { 0 };
-        let payload = self.mss.saturating_sub(options);
+        let payload = self.mss.saturating_sub(self.options());
         if payload == 0 { 1 } else { payload }
+    }
+
+    /// Bytes of the options that every segment carries.
+    const fn options(&self) -> u32 {
+        let timestamps = if self.timestamps { TIMESTAMPS } else { 0 };
+        let counters = if self.accecn && self.counters_on_data { wire_len(ALL_FIELDS) } else { 0 };
+        timestamps + counters
     }
 
     /// Returns true if wrong reductions are taken back.
@@ -306,11 +358,22 @@ impl Config {
         !matches!(self.undo, UndoRule::Never)
     }
 
-    /// Returns true if segments other than new data are ECN-capable too.
+    /// Returns true if ACKs and retransmissions are ECN-capable too.
     #[must_use]
     #[inline]
     pub const fn covers_all_by_ecn(&self) -> bool {
+        self.ecn && (self.accurate_ecn_echo || self.accecn) && self.ecn_on_all
+    }
+
+    /// Returns true if SYNs are ECN-capable: for controllers that need ECN.
+    #[must_use]
+    pub const fn covers_syn_by_ecn(&self) -> bool {
         self.ecn && self.accurate_ecn_echo && self.ecn_on_all
+    }
+
+    /// Returns true if the counter of ECT(1) bytes comes first in AccECN options.
+    pub(crate) const fn puts_ect1_first(&self) -> bool {
+        self.stack.puts_ect1_first || self.l4s
     }
 
     /// Returns the ECN field of ECN-capable segments.
@@ -339,9 +402,9 @@ impl Config {
     /// # Errors
     /// Names the first field out of range, with what was given and what is allowed.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let least_mss = if self.timestamps { TIMESTAMPS + 1 } else { 1 };
+        let least_mss = self.options() + 1;
         if !(least_mss..=MAX_MSS).contains(&self.mss) {
-            let allowed = if self.timestamps { "13 to 65495 bytes" } else { "1 to 65495 bytes" };
+            let allowed = format!("{least_mss} to {MAX_MSS} bytes");
             return Err(ConfigError::new("mss", self.mss.to_string(), allowed));
         }
         let in_range = [
@@ -355,6 +418,7 @@ impl Config {
                 (self.ecn && self.accurate_ecn_echo) || !self.l4s,
                 "false without ECN and its accurate echo",
             ),
+            ("accecn", self.ecn || !self.accecn, "false without ECN"),
             (
                 "remembered_rtt",
                 self.may_remember() || self.remembered_rtt.is_zero(),
@@ -383,6 +447,7 @@ impl Config {
             ("quick_acks", stack.adapts_acks || self.quick_acks == 0, "more than 0", "0"),
             ("quick_after_gap", stack.adapts_acks || !self.quick_after_gap, "true", "false"),
             ("sack_delay", stack.adapts_acks || self.sack_delay.is_zero(), "more than 0s", "0s"),
+            ("accecn", stack.has_accecn || !self.accecn, "true", "false"),
             ("undo", stack.can_undo || !self.undoes(), "a rule", "never"),
         ];
         for (field, good, given, allowed) in needs {
@@ -425,7 +490,7 @@ impl Config {
             "iw" => self.iw.to_string(),
             "delayed_ack.every" => self.delayed_ack.every.to_string(),
             "rwnd" => self.rwnd.to_string(),
-            "tail_loss_probe" => String::from("true"),
+            "tail_loss_probe" | "l4s" | "accecn" => String::from("true"),
             "quick_acks" => self.quick_acks.to_string(),
             "remembered_rtt" => self.remembered_rtt.to_string(),
             _ => self.initial_ssthresh.to_string(),

@@ -22,6 +22,7 @@ pub mod new_reno;
 pub mod nice;
 pub mod own;
 pub mod parameter;
+pub mod prague;
 pub mod reno;
 pub mod tcp_lp;
 pub mod vegas;
@@ -81,6 +82,9 @@ pub enum Needs {
     Timestamps,
     /// ECN with an echo of each segment's own mark.
     AccurateEcn,
+    /// L4S (RFC 9331): AccECN, and ECT(1) on all packets. Without them the controller behaves as
+    /// one without ECN.
+    L4s,
 }
 
 /// Whether and when a controller receives feedback on each ACK
@@ -114,13 +118,15 @@ pub struct Pacing {
     pub rate: Option<u64>,
     /// Least number of segments that leave together at that rate, if the window allows.
     pub least_burst: u32,
+    /// Number of segments that leave together, for stacks that send bursts; `None`: the stack's own.
+    pub burst: Option<u32>,
     /// The window in bytes, where it may be less than a segment.
     pub fine_window: Option<u64>,
 }
 
 impl Pacing {
     /// Only the window limits segments.
-    pub const UNPACED: Self = Self { rate: None, least_burst: 2, fine_window: None };
+    pub const UNPACED: Self = Self { rate: None, least_burst: 2, burst: None, fine_window: None };
 }
 
 /// A controller with a name: it starts with its defaults, and then receives parameters.
@@ -159,7 +165,8 @@ pub struct Ack {
     /// Growth is justified: the window was full before this ACK came (RFC 9438 §5.8, RFC 7661
     /// §4.1), and the ACK echoes no congestion mark (RFC 3168 §6.1.2).
     pub may_grow: bool,
-    /// It carried ECE (RFC 3168 §6.1) on a connection that uses ECN.
+    /// It carried ECE (RFC 3168 §6.1) on a connection that uses ECN, or reports new marks by AccECN
+    /// (RFC 9768).
     pub ecn_echo: bool,
 }
 
@@ -273,8 +280,13 @@ pub struct Feedback {
     pub stamps: Option<(u32, u32)>,
     /// The clock of the real system at the time 0 of the timestamps, in milliseconds modulo 2^32.
     pub clock_start_ms: u32,
-    /// It carried ECE on a connection that uses ECN.
+    /// It carried ECE on a connection that uses ECN, or reports new marks by AccECN.
     pub ecn_echo: bool,
+    /// Bytes that it reports as marked: with AccECN those newly counted (RFC 9768), otherwise all
+    /// delivered ones if it carried ECE.
+    pub marked: u64,
+    /// Both ends agreed on AccECN, so that `marked` is exact.
+    pub accurate: bool,
     /// The sender is in fast recovery.
     pub in_recovery: bool,
     /// The controller may end slow start in its own way ([`HyStart::Own`](crate::HyStart::Own)).

@@ -4,6 +4,7 @@
 //! The stack decides when an acknowledgement is due ([`ReceiverStack`](crate::receiver_stack::ReceiverStack)). Nothing
 //! here asks for the name of the stack.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use goodqueue::{Duration, Ecn, Instant};
@@ -11,6 +12,7 @@ use goodqueue::{Duration, Ecn, Instant};
 use crate::clock::timestamp;
 use crate::config::{Config, MAX_WINDOW};
 use crate::reassembly::{Reassembly, Stored};
+use crate::received::Received;
 use crate::segment::{Flags, SackBlocks, Segment};
 
 /// What a receiver counted.
@@ -81,6 +83,8 @@ pub struct Intake {
     pub duplicate: Option<(u64, u64)>,
     /// Sequence number of the FIN, once it is known.
     fin: Option<u64>,
+    /// The counters of AccECN, if both ends agreed on it.
+    pub accurate: Option<Box<Received>>,
     /// Data beyond a gap.
     pub reassembly: Reassembly,
     /// Counters since the start.
@@ -132,6 +136,7 @@ impl Intake {
             syn_rto: config.initial_rto,
             duplicate: None,
             fin: None,
+            accurate: None,
             reassembly,
             stats: ReceiverStats::default(),
             rcv_nxt: 0,
@@ -172,19 +177,37 @@ impl Intake {
             self.state = State::SynReceived;
             self.rcv_nxt = segment.seq.saturating_add(1);
             self.edge = self.rcv_nxt.saturating_add(self.window.into());
-            // An ECN-setup SYN has both bits (RFC 3168 §6.1.1).
-            self.ecn = self.config.ecn && segment.flags.contains(Flags::ECE | Flags::CWR);
+            self.take_request(segment);
             self.ts_recent = segment.ts_val;
         }
         // A repeated SYN: the answer, SYN/ACK or plain ACK, did not arrive.
         self.ack_due = true;
     }
 
+    /// Chooses the mode of the connection: an ECN-setup SYN has both bits (RFC 3168 §6.1.1), all
+    /// other combinations but none ask for AccECN (RFC 9768 §3.1.2, §3.1.3).
+    fn take_request(&mut self, segment: &Segment) {
+        let ace = segment.flags.ace();
+        self.ecn = self.config.ecn && segment.flags.contains(Flags::ECE | Flags::CWR);
+        if self.config.accecn && ace != 0b000 && ace != 0b011 {
+            self.ecn = true;
+            self.accurate = Some(Box::new(Received::new(segment.ecn)));
+        }
+    }
+
+    /// Counts the ECN field of any segment but a SYN.
+    #[inline]
+    pub fn note_field(&mut self, segment: &Segment) {
+        if let Some(received) = &mut self.accurate {
+            received.count(segment, self.config.stack.puts_ect1_first);
+        }
+    }
+
     /// True if the segment reports a reduction of the window. Its own mark is echoed nevertheless
     /// (RFC 3168 §6.1.3).
     #[inline]
     pub fn takes_reduction(&mut self, segment: &Segment) -> bool {
-        let reduced = self.ecn && segment.flags.contains(Flags::CWR);
+        let reduced = self.ecn && segment.flags.contains(Flags::CWR) && self.accurate.is_none();
         if reduced {
             self.echo &= self.config.accurate_ecn_echo;
         }
@@ -303,6 +326,10 @@ impl Intake {
     fn take_mark(&mut self, now: Instant, segment: &Segment) {
         let marked = segment.ecn == Ecn::Ce;
         self.stats.marked += u64::from(marked);
+        if let Some(received) = &self.accurate {
+            self.ack_due |= received.urges;
+            return;
+        }
         if !self.config.accurate_ecn_echo {
             self.echo |= marked;
             return;
@@ -356,6 +383,12 @@ impl Intake {
             segment.seq = 0;
             // An ECN-setup SYN/ACK has ECE alone (RFC 3168 §6.1.1).
             segment.flags = (Flags::SYN | Flags::ACK).and_if(self.ecn, Flags::ECE);
+            if let Some(received) = &self.accurate {
+                received.answer_syn(&mut segment, &self.config);
+                if !self.config.covers_syn_by_ecn() {
+                    segment.ecn = Ecn::NotEct;
+                }
+            }
             self.timer = self.repeats_syn_ack.then(|| now + self.syn_rto);
             self.answered = now;
             return segment;
@@ -367,6 +400,9 @@ impl Intake {
         if self.config.sack && (self.duplicate.is_some() || !self.reassembly.is_empty()) {
             let duplicate = self.duplicate.take().filter(|_| self.reports_duplicates);
             segment.sack = self.reassembly.blocks(self.rcv_nxt, duplicate);
+        }
+        if let Some(received) = &mut self.accurate {
+            received.stamp(&mut segment, &self.config);
         }
         segment
     }

@@ -45,8 +45,8 @@
 //! Handshake with retransmission (RFC 9293, RFC 6298), initial window (RFC 6928), slow start and
 //! congestion avoidance (RFC 5681), selective acknowledgements and recovery by them (RFC 2018, RFC
 //! 2883, RFC 6675), recovery without them (RFC 6582), limited transmit (RFC 3042), Proportional
-//! Rate Reduction (RFC 9937), the retransmission timer (RFC 6298), ECN (RFC 3168) and its accurate
-//! echo for DCTCP (RFC 8257), restart after idle (RFC 5681 §4.1), persist timer (RFC 9293
+//! Rate Reduction (RFC 9937), the retransmission timer (RFC 6298), ECN (RFC 3168), its accurate
+//! echo for DCTCP (RFC 8257), Accurate ECN ([`accecn`], RFC 9768), restart after idle (RFC 5681 §4.1), persist timer (RFC 9293
 //! §3.8.6.1), loss detection by time and tail loss probes (RFC 8985), undo of reductions that
 //! DSACK, timestamps or F-RTO show to be wrong (RFC 3708, RFC 4015, RFC 5682), pacing, HyStart++
 //! ([`hystart`], RFC 9406). [`registry`] lists the congestion controllers, [`stacks()`] the stacks,
@@ -68,6 +68,7 @@
 
 extern crate alloc;
 
+pub mod accecn;
 mod catalogue;
 pub mod clock;
 pub mod config;
@@ -80,6 +81,7 @@ pub mod profile;
 pub mod prr;
 pub mod reassembly;
 mod receive_buffer;
+pub mod received;
 pub mod receiver;
 pub mod receiver_stack;
 pub mod registry;
@@ -105,6 +107,7 @@ pub use congestion::fixed::Fixed;
 pub use congestion::ledbat::Ledbat;
 pub use congestion::new_reno::NewReno;
 pub use congestion::nice::Nice;
+pub use congestion::prague::Prague;
 pub use congestion::reno::Reno;
 pub use congestion::tcp_lp::TcpLp;
 pub use congestion::vegas::Vegas;

@@ -19,6 +19,7 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::{Record, Scoreboard};
 use crate::segment::{Flags, SackBlocks, Segment};
 
+pub mod accurate;
 pub mod ack_changes;
 mod acks;
 mod bursts;
@@ -34,6 +35,7 @@ pub mod stats;
 pub mod tail_probe;
 pub mod undo;
 
+use accurate::Accurate;
 pub(crate) use parts::Buffers;
 pub use parts::{BurstState, DueSegments, HostQueue, OfferedWindow, Pacer, Persist, Recovery, TailProbe};
 use plain_buffer::PlainBuffer;
@@ -170,6 +172,8 @@ pub struct Core {
     /// SND.UNA at the last timeout (RFC 5681 §3.1: a repeated timeout leaves ssthresh).
     pub timed_out_at: Option<u64>,
     pub(crate) buffer: Buffers,
+    /// The counters of AccECN, if both ends agreed on it.
+    accurate: Option<Box<Accurate>>,
     hystart: Option<Box<HyStartPlusPlus>>,
 }
 
@@ -227,7 +231,9 @@ impl Core {
             timed_out_at: None,
             buffer: Buffers {
                 is_limited: config.bursts || config.send_tuning != SendTuning::Unlimited,
-                of_bursts: config.bursts.then(|| Box::new(SendBuffer::new(FIRST_BYTE))),
+                of_bursts: config
+                    .bursts
+                    .then(|| Box::new(SendBuffer::new(FIRST_BYTE, config.piece_overhead))),
                 plain: match config.send_tuning {
                     SendTuning::TwoWindows(memory) if !config.bursts => {
                         Some(Box::new(PlainBuffer::new(memory, FIRST_BYTE)))
@@ -235,6 +241,7 @@ impl Core {
                     _ => None,
                 },
             },
+            accurate: None,
             hystart: shaped.then(Box::default),
             config,
         }
@@ -429,7 +436,7 @@ impl Core {
         Segment { ecn: self.ecn_of_rest(self.ecn), ..segment }
     }
 
-    /// The ECN field of segments other than new data: not ECN-capable (RFC 3168 §6.1.1, §6.1.4,
+    /// The ECN field of segments other than new data and SYNs: not ECN-capable (RFC 3168 §6.1.1, §6.1.4,
     /// §6.1.5), unless all segments are to be.
     fn ecn_of_rest(&self, agreed: bool) -> Ecn {
         if agreed && self.config.covers_all_by_ecn() { self.config.capable() } else { Ecn::NotEct }
@@ -491,7 +498,7 @@ impl Core {
     fn segment(&mut self, now: Instant, seq: u64, len: u32, flags: Flags) -> Segment {
         self.stats.segments += 1;
         let timestamps = self.config.timestamps;
-        Segment {
+        let mut segment = Segment {
             seq,
             ack: if flags.contains(Flags::ACK) { FIRST_BYTE } else { 0 },
             len,
@@ -502,7 +509,11 @@ impl Core {
             sack: SackBlocks::NONE,
             flags,
             ecn: Ecn::NotEct,
+        };
+        if self.accurate.is_some() {
+            self.stamp_counters(&mut segment);
         }
+        segment
     }
 
     /// The SYN, if it is due.
@@ -513,9 +524,8 @@ impl Core {
         self.due.syn = false;
         self.last_sent = now;
         self.set_retransmission_timer(now);
-        // An ECN-setup SYN (RFC 3168 §6.1.1).
-        let flags = Flags::SYN.and_if(self.config.ecn, Flags::ECE | Flags::CWR);
-        Some(Segment { ecn: self.ecn_of_rest(self.config.ecn), ..self.segment(now, 0, 0, flags) })
+        let (flags, ecn) = self.request_ecn(Flags::SYN);
+        Some(Segment { ecn, ..self.segment(now, 0, 0, flags) })
     }
 
     /// Everything that is out and not SACKed is lost with the timeout, except segments sent after
@@ -550,8 +560,9 @@ impl Core {
     /// bytes in flight are those before this ACK, which acknowledged `acked` bytes.
     pub fn reduced_window(&mut self, now: Instant, signal: Signal, acked: u64) -> u64 {
         self.reduction_point = self.snd_nxt;
-        // CWR is sent after every reduction, not only after a mark (RFC 3168 §6.1.2).
-        self.cwr_due = self.ecn;
+        // CWR is sent after every reduction, not only after a mark (RFC 3168 §6.1.2). AccECN has no
+        // report of a reduction (RFC 9768 §3.1.5).
+        self.cwr_due = self.ecn && self.accurate.is_none();
         let event = self.congestion(now, signal, acked);
         // A controller may return less than a segment; the window must not reach zero.
         self.controller.on_congestion(&event).max(self.mss)

@@ -1,5 +1,5 @@
 //! The receive buffer of Linux, which grows with the rate of the connection (dynamic right-sizing,
-//! `tcp_rcv_space_adjust` of Linux 6.1, 3.14 and 3.2), and the window that Linux announces from it.
+//! `tcp_rcv_space_adjust` of Linux 7.3, 6.1, 3.14 and 3.2), and the window that Linux announces from it.
 //! While the window grows, no ACK is delayed. The numbers of each kernel are in
 //! [`BufferTuning`].
 
@@ -9,11 +9,11 @@ use goodqueue::{Duration, Instant};
 
 use crate::config::{BufferGrowth, BufferTuning};
 
-/// Largest buffer in bytes (`tcp_rmem`).
-const MOST: u64 = 6_291_456;
-/// Memory in bytes that a segment takes beside its payload, as recorded. The kernels assume less
-/// ([`BufferTuning::overhead`]).
-const OVERHEAD: u64 = 1280;
+/// A window is counted in this part of the buffer (`TCP_RMEM_TO_WIN_SCALE`).
+const PARTS: u64 = 256;
+/// Below this round-trip time in microseconds, the buffer of Linux 7.3 grows in proportion to it
+/// (`tcp_rcvbuf_low_rtt`).
+const LOW_RTT: u64 = 1000;
 /// Largest number of memory pieces in two joined segments (`MAX_SKB_FRAGS`). A segment out of order
 /// is joined to the one before it within this limit, and then takes no further overhead.
 const PIECES: u64 = 17;
@@ -30,8 +30,6 @@ const CUSHION: u64 = 16;
 const MICROSECOND: u64 = 1000;
 /// Shortest segment, in bytes, that lets the window grow.
 const SHORT: u32 = 128;
-/// Windows are announced in multiples of this (a window scale of 7, which `MOST` gives).
-pub(crate) const SCALE: u64 = 128;
 
 /// Segments out of order that were joined.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +68,8 @@ pub(crate) struct ReceiveBuffer {
     mss: u64,
     /// Size of the buffer in bytes.
     buffer: u64,
+    /// Share of the buffer that is window, in 256ths (`scaling_ratio`).
+    share: u64,
     /// Largest window in bytes that the buffer allows.
     clamp: u64,
     /// Window in bytes that is announced if the buffer has room.
@@ -80,6 +80,8 @@ pub(crate) struct ReceiveBuffer {
     answered: Option<u64>,
     /// Bytes that the application read in the last round trip.
     space: u64,
+    /// The next byte expected, as of the last segment in order.
+    next: u64,
     /// First sequence number of this round trip.
     from: u64,
     /// Start of this round trip.
@@ -95,18 +97,20 @@ impl ReceiveBuffer {
     /// bytes.
     pub(crate) fn new(mss: u32, tuning: BufferTuning, now: Instant) -> Self {
         let mss = u64::from(mss);
-        let clamp = window(tuning.initial).saturating_sub(mss).max(2 * mss);
+        let clamp = (tuning.initial / 2).saturating_sub(mss).max(2 * mss);
         let announced = tuning.first_window.map_or(clamp, |segments| clamp.min(segments * mss));
         let space = clamp.min(tuning.first_window.unwrap_or(INITIAL_SEGMENTS) * mss);
         Self {
             tuning,
             mss,
             buffer: tuning.initial,
+            share: PARTS / 2,
             clamp,
             announced,
             rtt: 0,
             answered: None,
             space,
+            next: 1,
             from: 1,
             since: now,
             held: Vec::new(),
@@ -117,29 +121,48 @@ impl ReceiveBuffer {
     /// Returns the memory that segments out of order take, with `unread` bytes beside them.
     #[inline]
     fn taken(&self, unread: u64) -> u64 {
-        self.held_bytes + self.held.len() as u64 * OVERHEAD + unread
+        self.held_bytes + self.held.len() as u64 * self.tuning.taken + unread
     }
 
     /// Returns the memory that a segment in order with `len` bytes of payload takes until it is
     /// read.
     #[inline]
-    pub(crate) const fn of_segment(len: u32) -> u64 {
-        len as u64 + OVERHEAD
+    pub(crate) const fn of_segment(&self, len: u32) -> u64 {
+        len as u64 + self.tuning.taken
+    }
+
+    /// Windows are announced in multiples of this.
+    #[inline]
+    pub(crate) const fn scale(&self) -> u64 {
+        self.tuning.scale
+    }
+
+    /// Returns the window that `space` bytes of the buffer allow.
+    #[inline]
+    const fn window_of(&self, space: u64) -> u64 {
+        space * self.share / PARTS
+    }
+
+    /// True for the kernels before 6.x.
+    #[inline]
+    fn is_old(&self) -> bool {
+        matches!(self.tuning.growth, BufferGrowth::Stepwise | BufferGrowth::TwoRoundTrips)
     }
 
     /// Returns the window, and whether it is less than half of the largest one. `unread` bytes of
     /// the buffer are in use beside the segments out of order.
     #[inline]
     pub(crate) fn window(&self, unread: u64) -> (u64, bool) {
-        let free = window(self.buffer.saturating_sub(self.taken(unread)));
-        (self.announced.min(free).next_multiple_of(SCALE), free < self.clamp.min(window(self.buffer)) / 2)
+        let free = self.window_of(self.buffer.saturating_sub(self.taken(unread)));
+        let is_scarce = free < self.clamp.min(self.window_of(self.buffer)) / 2;
+        (self.announced.min(free).next_multiple_of(self.tuning.scale), is_scarce)
     }
 
     /// A segment of `len` bytes arrived. It answers a segment that was sent `rtt` ago, in the tick
     /// `answered` of the timestamps clock.
     #[inline]
     pub(crate) fn time(&mut self, len: u32, answered: u64, rtt: Duration) {
-        let is_old = self.tuning.growth != BufferGrowth::Proportional;
+        let is_old = self.is_old();
         if (is_old || self.answered != Some(answered)) && u64::from(len) >= self.mss {
             self.answered = Some(answered);
             // Since Linux 4.x, a shorter RTT replaces the smoothed one.
@@ -153,14 +176,24 @@ impl ReceiveBuffer {
     /// beside the segments out of order. Returns true if the window grows.
     #[inline]
     pub(crate) fn grow(&mut self, len: u32, unread: u64) -> bool {
-        let is_old = self.tuning.growth != BufferGrowth::Proportional;
-        let room = self.clamp.min(window(self.buffer.saturating_sub(self.taken(unread))));
+        if self.tuning.growth == BufferGrowth::Measured && self.share == PARTS / 2 {
+            self.measure(len);
+        }
+        let room = self.clamp.min(self.window_of(self.buffer.saturating_sub(self.taken(unread))));
         if len < SHORT || room <= self.announced {
             return false;
         }
-        let most = if is_old { self.clamp } else { room };
+        let most = if self.is_old() { self.clamp } else { room };
         self.announced = most.min(self.announced + 2 * self.mss);
         true
+    }
+
+    /// The first segment shows which share of the memory is payload (`tcp_measure_rcv_mss`).
+    #[cold]
+    fn measure(&mut self, len: u32) {
+        self.share = (u64::from(len) * PARTS / self.of_segment(len).max(1)).max(1);
+        self.clamp = self.window_of(self.buffer);
+        self.space = self.space.min(self.clamp);
     }
 
     /// The new segment `start..end` arrived out of order. Returns true if the window grows.
@@ -171,13 +204,24 @@ impl ReceiveBuffer {
         let before = index.checked_sub(1).and_then(|before| self.held.get_mut(before));
         if before.is_some_and(|joined| joined.join(segment)) {
             self.held_bytes += u64::from(len);
-            return self.grow(len, 0);
+            let grows = self.grow(len, 0);
+            self.on_held();
+            return grows;
         }
         // A segment that is not joined takes memory only after the window was computed.
         let grows = self.grow(len, 0);
         self.held.insert(index, segment);
         self.held_bytes += u64::from(len);
+        self.on_held();
         grows
+    }
+
+    /// A segment is kept out of order: the buffer of Linux 7.3 grows for it at once
+    /// (`tcp_data_queue_ofo`).
+    fn on_held(&mut self) {
+        if self.tuning.growth == BufferGrowth::Measured {
+            self.enlarge_in_proportion(self.space);
+        }
     }
 
     /// The segment `start..end` arrived, and everything up to `next` is in order. Returns the end
@@ -186,7 +230,9 @@ impl ReceiveBuffer {
     pub(crate) fn release(&mut self, start: u64, end: u64, next: u64) -> (u64, u64) {
         let mut queue = Joined::new(start, end);
         let mut first = None;
-        let mut unread = end - start + OVERHEAD;
+        self.next = self.next.max(next);
+        let overhead = self.tuning.taken;
+        let mut unread = end - start + overhead;
         let count = self.held.partition_point(|joined| joined.start < next);
         for joined in self.held.drain(..count) {
             let len = joined.end - joined.start;
@@ -195,7 +241,7 @@ impl ReceiveBuffer {
             if !queue.join(joined) {
                 first = first.or(Some(queue.end));
                 queue = joined;
-                unread += OVERHEAD;
+                unread += overhead;
             }
         }
         (first.unwrap_or(queue.end), unread)
@@ -204,13 +250,17 @@ impl ReceiveBuffer {
     /// The application has read all data below the sequence number `read`.
     #[inline]
     pub(crate) fn on_read(&mut self, now: Instant, read: u64) {
+        self.next = self.next.max(read);
         let micros = |instant: Instant| instant.as_nanos() / MICROSECOND;
         if self.rtt == 0 || micros(now) - micros(self.since) < self.rtt / 8 {
             return;
         }
         let mut copied = read - self.from;
-        if self.tuning.growth == BufferGrowth::TwoRoundTrips {
-            copied = copied.saturating_mul(2);
+        match self.tuning.growth {
+            BufferGrowth::TwoRoundTrips => copied = copied.saturating_mul(2),
+            // Without the data that waits to be read.
+            BufferGrowth::Measured => copied = copied.saturating_sub(self.next - read),
+            BufferGrowth::Proportional | BufferGrowth::Stepwise => {}
         }
         if copied > self.space {
             self.enlarge(copied);
@@ -237,6 +287,7 @@ impl ReceiveBuffer {
                 };
                 self.set(wanted, wanted);
             }
+            BufferGrowth::Measured => self.enlarge_in_proportion(copied),
             BufferGrowth::Proportional => {
                 let base = 2 * copied + for_losses;
                 let grown = u128::from(base) * u128::from(copied - self.space);
@@ -246,123 +297,40 @@ impl ReceiveBuffer {
         }
     }
 
+    /// Enlarges the buffer for twice the data of a round trip, for the growth of the rate, and for
+    /// what is missing before the last segment (`tcp_rcvbuf_grow` of Linux 7.3).
+    fn enlarge_in_proportion(&mut self, copied: u64) {
+        let twice = 2 * copied;
+        let rtt = self.rtt / 8;
+        let grown = if rtt < LOW_RTT {
+            twice * rtt / LOW_RTT
+        } else {
+            let more = u128::from(2 * twice) * u128::from(copied.saturating_sub(self.space));
+            u64::try_from(more / u128::from(self.space.max(1))).unwrap_or(u64::MAX)
+        };
+        let beyond = self.held.last().map_or(0, |last| last.end.saturating_sub(self.next));
+        let window = twice.saturating_add(grown).saturating_add(beyond);
+        let buffer = (window.min(self.tuning.most) * PARTS / self.share).min(self.tuning.most);
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = self.window_of(buffer);
+        }
+    }
+
     /// Enlarges the buffer for a window of `wanted` bytes, of which at most `most` are announced. A
     /// buffer does not become smaller.
     fn set(&mut self, wanted: u64, most: u64) {
         let mut assumed = self.mss + self.tuning.overhead;
-        while window(assumed) < self.mss {
+        while self.window_of(assumed) < self.mss {
             assumed += OVERHEAD_STEP;
         }
-        let buffer = (wanted / self.mss).saturating_mul(assumed).min(MOST);
+        let buffer = (wanted / self.mss).saturating_mul(assumed).min(self.tuning.most);
         if buffer > self.buffer {
             self.buffer = buffer;
-            self.clamp = window(buffer).min(most);
+            self.clamp = self.window_of(buffer).min(most);
         }
     }
-}
-
-/// Returns the window that a buffer allows: half of it (`tcp_adv_win_scale` 1).
-const fn window(buffer: u64) -> u64 {
-    buffer / 2
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MSS: u32 = 1448;
-
-    #[test]
-    fn a_round_trip_of_twenty_segments_after_one_of_eleven_gives_the_recorded_buffer() {
-        // Linux 6.1.192: 28,960 bytes after 15,928 in 50 ms each gave 429,240 bytes of buffer and a
-        // window of half of them.
-        let mut buffer =
-            ReceiveBuffer { space: 15_928, ..ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO) };
-        assert_eq!((buffer.clamp, buffer.announced), (64_088, 64_088));
-        buffer.time(MSS, 7, Duration::from_millis(50));
-        assert!(!buffer.grow(MSS, 0), "nothing to grow into yet");
-        buffer.on_read(Instant::from_nanos(50_000_000), 1 + 28_960);
-        assert_eq!((buffer.buffer, buffer.clamp), (429_240, 214_620));
-        assert!(buffer.grow(MSS, ReceiveBuffer::of_segment(MSS)));
-        assert_eq!(buffer.announced, 64_088 + 2 * 1448);
-    }
-
-    #[test]
-    fn linux_3_14_announces_twenty_segments_and_two_more_with_each_that_comes() {
-        // Linux 3.14.1 announced 28,960 bytes, then 31,872, 34,816 and so on up to 179,456.
-        let tuning = BufferTuning {
-            growth: BufferGrowth::Stepwise,
-            initial: 361_600,
-            first_window: Some(20),
-            overhead: 800,
-        };
-        let mut buffer = ReceiveBuffer::new(MSS, tuning, Instant::ZERO);
-        assert_eq!((buffer.buffer, buffer.clamp, buffer.announced), (361_600, 179_352, 28_960));
-        buffer.time(MSS, 7, Duration::from_millis(50));
-        let mut windows = Vec::new();
-        while buffer.grow(MSS, ReceiveBuffer::of_segment(MSS)) {
-            windows.push(buffer.window(0).0);
-        }
-        assert_eq!((windows.len(), windows[0], windows[1]), (52, 31_872, 34_816));
-        assert_eq!(windows.last(), Some(&179_456));
-        // Twice the data of the round trip and 16 segments. The buffer is for twice as much,
-        // because the rate grew by more than half.
-        buffer.on_read(Instant::from_nanos(50_000_000), 1 + 100_000);
-        assert_eq!(buffer.clamp, 446_336);
-    }
-
-    #[test]
-    fn within_a_round_trip_nothing_is_measured() {
-        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO);
-        buffer.on_read(Instant::from_nanos(1_000_000_000), 1_000_000);
-        assert_eq!(buffer.buffer, BufferTuning::LINUX.initial, "no RTT is known");
-        buffer.time(MSS, 7, Duration::from_millis(50));
-        buffer.on_read(Instant::from_nanos(49_999_999), 1_000_000);
-        assert_eq!(buffer.buffer, BufferTuning::LINUX.initial);
-    }
-
-    #[test]
-    fn it_stops_growing_at_the_most_there_is() {
-        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO);
-        buffer.time(MSS, 7, Duration::from_millis(50));
-        buffer.on_read(Instant::from_nanos(50_000_000), u64::MAX / 4);
-        assert_eq!(buffer.buffer, MOST);
-        let own = ReceiveBuffer::of_segment(MSS);
-        let grown = (0..10_000_u32).filter(|_| buffer.grow(MSS, own)).count();
-        assert_eq!(grown, 1064, "by two segments at a time up to what the buffer is good for");
-    }
-
-    fn holding(numbers: impl IntoIterator<Item = u64>) -> ReceiveBuffer {
-        let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO);
-        for number in numbers {
-            buffer.hold(1 + number * 1448, 1 + (number + 1) * 1448);
-        }
-        buffer
-    }
-
-    #[test]
-    fn what_follows_a_segment_out_of_order_takes_its_payload_only_up_to_17_pieces() {
-        // Of these the one numbered 22, from 31,856 to 33,304, lies in two pages.
-        assert_eq!(holding([30, 31]).taken(0), 2 * 1448 + OVERHEAD);
-        assert_eq!(holding(23..40).taken(0), 17 * 1448 + OVERHEAD);
-        assert_eq!(holding(23..41).taken(0), 18 * 1448 + 2 * OVERHEAD);
-        assert_eq!(holding(22..38).taken(0), 16 * 1448 + OVERHEAD, "the first lies in two");
-        assert_eq!(holding(22..39).taken(0), 17 * 1448 + 2 * OVERHEAD);
-        assert_eq!(
-            holding([25, 27, 26]).taken(0),
-            3 * 1448 + 2 * OVERHEAD,
-            "not joined with what follows it"
-        );
-    }
-
-    #[test]
-    fn what_fills_a_gap_is_read_with_what_it_is_joined_to() {
-        let at = |number: u64| 1 + number * 1448;
-        let mut buffer = holding((24..30).chain(40..42));
-        assert_eq!(buffer.release(at(23), at(24), at(30)), (at(30), 7 * 1448 + OVERHEAD));
-        assert_eq!(buffer.taken(0), 2 * 1448 + OVERHEAD);
-        let mut buffer = holding(24..41);
-        assert_eq!(buffer.release(at(23), at(24), at(41)), (at(24), 18 * 1448 + 2 * OVERHEAD));
-        assert_eq!(buffer.taken(0), 0);
-    }
-}
+mod tests;

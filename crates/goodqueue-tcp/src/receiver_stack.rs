@@ -28,9 +28,10 @@ pub trait ReceiverStack: Clone + Debug + Send + Sync + 'static {
         intake.stats.segments += 1;
         if segment.flags.contains(Flags::SYN) {
             self.on_syn(intake, segment);
-        } else if self.takes_data(intake, now, segment)
-            && (segment.len > 0 || segment.flags.contains(Flags::FIN))
-        {
+            return;
+        }
+        intake.note_field(segment);
+        if self.takes_data(intake, now, segment) && (segment.len > 0 || segment.flags.contains(Flags::FIN)) {
             self.on_data(intake, now, segment);
         }
     }

@@ -195,6 +195,7 @@ controllers! {
     CubicLinux = crate::congestion::cubic_linux::CubicLinux;
     Reno = crate::congestion::reno::Reno;
     Dctcp = crate::congestion::dctcp::Dctcp;
+    Prague = crate::congestion::prague::Prague;
     Vegas = crate::congestion::vegas::Vegas;
     Ledbat = crate::congestion::ledbat::Ledbat;
     TcpLp = crate::congestion::tcp_lp::TcpLp;
@@ -214,8 +215,8 @@ fn one_of(names: &[&str]) -> String {
 }
 
 impl Config {
-    /// Returns these settings with what a controller needs beside them: timestamps, or ECN with
-    /// accurate echo.
+    /// Returns these settings with what a controller needs beside them: timestamps, ECN with
+    /// accurate echo, or L4S if the stack has AccECN.
     #[must_use]
     pub const fn suited_to(mut self, needs: Needs) -> Self {
         match needs {
@@ -223,6 +224,18 @@ impl Config {
             Needs::AccurateEcn => {
                 self.ecn = true;
                 self.accurate_ecn_echo = true;
+            }
+            Needs::L4s if self.stack.has_accecn => {
+                self.ecn = true;
+                self.accecn = true;
+                self.accurate_ecn_echo = true;
+                self.ecn_on_all = true;
+                self.l4s = true;
+            }
+            // The stack has no AccECN.
+            Needs::L4s => {
+                self.ecn = false;
+                self.l4s = false;
             }
             Needs::Nothing => {}
         }

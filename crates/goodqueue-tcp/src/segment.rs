@@ -5,6 +5,8 @@ use core::ops::{BitOr, BitOrAssign};
 
 use goodqueue::Ecn;
 
+use crate::accecn::EcnOption;
+
 /// IPv4 header (RFC 791 §3.1) and TCP header (RFC 9293 §3.1), without options, in bytes.
 pub const HEADER: u32 = 40;
 /// The timestamps option padded to a multiple of four (RFC 7323 appendix A), in bytes.
@@ -14,7 +16,7 @@ pub const MAX_SACK_BLOCKS: usize = 3;
 
 /// The control bits that matter here (RFC 9293 §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// No bit set.
@@ -31,6 +33,8 @@ impl Flags {
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(0x80);
+    /// Accurate ECN (RFC 9768 §3.1).
+    pub const AE: Self = Self(0x100);
 
     /// True if all bits of `other` are set.
     #[must_use]
@@ -39,10 +43,23 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// The bits as they stand in the TCP header.
+    /// The bits as they stand in the TCP header: AE is the lowest bit of the byte before the others.
     #[must_use]
-    pub const fn bits(self) -> u8 {
+    pub const fn bits(self) -> u16 {
         self.0
+    }
+
+    /// AE, CWR and ECE as a number (the ACE field, RFC 9768 §3.2.2).
+    #[must_use]
+    #[inline]
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 6 & 7) as u8
+    }
+
+    /// The same bits with the lowest three bits of `ace` as the ACE field.
+    #[must_use]
+    pub const fn with_ace(self, ace: u8) -> Self {
+        Self(self.0 & !(7 << 6) | (ace as u16 & 7) << 6)
     }
 
     /// `self`, and `other` too if `condition` holds.
@@ -75,6 +92,7 @@ impl fmt::Debug for Flags {
             (Self::ACK, '.'),
             (Self::ECE, 'E'),
             (Self::CWR, 'W'),
+            (Self::AE, 'A'),
         ];
         for (flag, letter) in names {
             if self.contains(flag) {
@@ -86,30 +104,78 @@ impl fmt::Debug for Flags {
 }
 
 /// Up to three SACK blocks (RFC 2018 §3), kept as offsets from [`Segment::ack`] so that a segment
-/// stays within one cache line.
+/// stays within one cache line. An [`EcnOption`] has the place of the third block: a header has no
+/// room for three blocks, timestamps and that option.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct SackBlocks {
     start: [i32; MAX_SACK_BLOCKS],
     length: [u32; MAX_SACK_BLOCKS],
     count: u8,
+    /// Number of counters of the ECN option, plus one; [`ECT1_FIRST`] for its order; 0 without it.
+    shape: u8,
+    /// The highest byte of its last counter.
+    rest: u8,
 }
+
+/// Bit of [`SackBlocks::shape`]: the counter of ECT(1) bytes comes first.
+const ECT1_FIRST: u8 = 0x80;
 
 impl SackBlocks {
     /// No blocks.
-    pub const NONE: Self = Self { start: [0; MAX_SACK_BLOCKS], length: [0; MAX_SACK_BLOCKS], count: 0 };
+    pub const NONE: Self =
+        Self { start: [0; MAX_SACK_BLOCKS], length: [0; MAX_SACK_BLOCKS], count: 0, shape: 0, rest: 0 };
 
     /// Adds the block `start..end` of a segment that acknowledges `ack`. Returns false and adds
-    /// nothing if there are three already, or if a bound is further than 2 GiB from `ack` (the
+    /// nothing if there is no place for it, or if a bound is further than 2 GiB from `ack` (the
     /// largest window is 1 GiB, RFC 7323 §2.2). An inverted block is stored as it is, as a hostile
     /// peer would send it.
     pub fn push(&mut self, ack: u64, start: u64, end: u64) -> bool {
         let slot = usize::from(self.count);
         let offset = i32::try_from(start.wrapping_sub(ack).cast_signed());
         let length = i32::try_from(end.wrapping_sub(start).cast_signed());
-        let (Ok(offset), Ok(length), true) = (offset, length, slot < MAX_SACK_BLOCKS) else { return false };
+        let (Ok(offset), Ok(length), true) = (offset, length, slot < self.places()) else { return false };
         self.start[slot] = offset;
         self.length[slot] = length.cast_unsigned();
         self.count += 1;
+        true
+    }
+
+    /// Number of blocks that there is place for.
+    const fn places(&self) -> usize {
+        if self.shape == 0 { MAX_SACK_BLOCKS } else { MAX_SACK_BLOCKS - 1 }
+    }
+
+    /// Keeps the first `most` blocks.
+    pub(crate) fn truncate(&mut self, most: u8) {
+        self.count = self.count.min(most);
+    }
+
+    /// True if the segment has neither blocks nor an ECN option.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.count == 0 && self.shape == 0
+    }
+
+    /// Returns the ECN option, if there is one.
+    fn ecn_option(&self) -> Option<EcnOption> {
+        let fields = (self.shape & !ECT1_FIRST).checked_sub(1)?;
+        let [low, middle] = [self.start[2].cast_unsigned(), self.length[2]];
+        let values =
+            [low & 0xff_ffff, low >> 24 | (middle & 0xffff) << 8, middle >> 16 | u32::from(self.rest) << 16];
+        Some(EcnOption { ect1_first: self.shape & ECT1_FIRST != 0, fields, values })
+    }
+
+    /// Adds an ECN option. Returns false and adds nothing if there are three blocks.
+    fn set_ecn_option(&mut self, option: &EcnOption) -> bool {
+        if self.len() == MAX_SACK_BLOCKS {
+            return false;
+        }
+        let [first, second, third] = option.values.map(|value| value & 0xff_ffff);
+        self.start[2] = (first | second << 24).cast_signed();
+        self.length[2] = second >> 8 | third << 16;
+        self.rest = third.to_le_bytes()[2];
+        let order = if option.ect1_first { ECT1_FIRST } else { 0 };
+        self.shape = (option.fields.min(3) + 1) | order;
         true
     }
 
@@ -161,7 +227,7 @@ pub struct Segment {
     pub ts_val: u32,
     /// The `ts_val` that the other end is told back (RFC 7323 §4.3); 0 without timestamps.
     pub ts_ecr: u32,
-    /// What the receiver holds above `ack`.
+    /// What the receiver holds above `ack`, and the [ECN option](Segment::ecn_option).
     pub sack: SackBlocks,
     /// Control bits.
     pub flags: Flags,
@@ -179,5 +245,53 @@ impl Segment {
     pub const fn end(&self) -> u64 {
         let control = self.flags.contains(Flags::SYN) as u64 + self.flags.contains(Flags::FIN) as u64;
         self.seq.saturating_add(self.len as u64).saturating_add(control)
+    }
+
+    /// Returns the AccECN option (RFC 9768 §3.2.3), if the segment has one.
+    #[must_use]
+    pub fn ecn_option(&self) -> Option<EcnOption> {
+        self.sack.ecn_option()
+    }
+
+    /// Adds an AccECN option. Returns false and adds nothing beside three SACK blocks.
+    pub fn set_ecn_option(&mut self, option: &EcnOption) -> bool {
+        self.sack.set_ecn_option(option)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accecn::EcnBytes;
+
+    #[test]
+    fn an_ecn_option_leaves_place_for_two_blocks() {
+        let bytes = EcnBytes { ect0: 0xab_cdef, ect1: 0x12_3456, ce: 0xfe_dcba };
+        for ect1_first in [false, true] {
+            for fields in 0..=3 {
+                let option = EcnOption::new(&bytes, ect1_first, fields);
+                let mut segment = Segment { ack: 10, ..Segment::default() };
+                assert!(segment.set_ecn_option(&option));
+                assert!(segment.sack.push(10, 20, 30) && segment.sack.push(10, 40, 50));
+                assert!(!segment.sack.push(10, 60, 70));
+                assert_eq!(segment.ecn_option(), Some(option));
+                assert_eq!(segment.sack.iter(10).collect::<alloc::vec::Vec<_>>(), [(20, 30), (40, 50)]);
+            }
+        }
+    }
+
+    #[test]
+    fn three_blocks_leave_no_place_for_an_ecn_option() {
+        let mut segment = Segment::default();
+        assert!((0..3).all(|block| segment.sack.push(0, 10 * block + 1, 10 * block + 2)));
+        assert!(!segment.set_ecn_option(&EcnOption::new(&EcnBytes::default(), false, 3)));
+        assert_eq!(segment.ecn_option(), None);
+    }
+
+    #[test]
+    fn the_ace_field_is_three_bits_of_the_header() {
+        let flags = Flags::ACK.with_ace(0b110);
+        assert_eq!(flags, Flags::ACK | Flags::AE | Flags::CWR);
+        assert_eq!((flags.ace(), flags.with_ace(9).ace()), (6, 1));
     }
 }

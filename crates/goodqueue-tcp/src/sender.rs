@@ -78,7 +78,7 @@ impl Sender {
             State::Closed => {}
             State::SynSent => stack.on_handshake(core, now, segment, is_syn),
             // A repeated SYN/ACK: our ACK of the first did not arrive (RFC 9293 §3.10.7.4).
-            State::Established if is_syn => core.due.ack = true,
+            State::Established if is_syn => core.answer_again(segment),
             State::Established if segment.ack > core.snd_nxt => core.stats.invalid_acks += 1,
             State::Established if segment.ack < core.snd_una => {} // overtaken by a later one
             State::Established => {

@@ -31,6 +31,12 @@ pub struct StackInfo {
     pub adapts_acks: bool,
     /// It can take reductions back ([`Config::undo`](crate::Config::undo)).
     pub can_undo: bool,
+    /// It has Accurate ECN ([`Config::accecn`](crate::Config::accecn)).
+    pub has_accecn: bool,
+    /// The counter of ECT(1) bytes is the first one of its AccECN options (kind 174), and otherwise
+    /// only with [`Config::l4s`](crate::Config::l4s). Each change of the ECN field is acknowledged at
+    /// once, and not each second mark (Linux 7.3).
+    pub puts_ect1_first: bool,
     /// Its data carries the acknowledgement of data in the other direction, and its server closes
     /// when the client has closed.
     pub carries_acks: bool,
@@ -97,6 +103,8 @@ impl StackInfo {
         can_offer_again: false,
         adapts_acks: false,
         can_undo: false,
+        has_accecn: false,
+        puts_ect1_first: false,
         carries_acks: false,
         sack_option: SackOption::Padded,
         counts_syn_options: false,

@@ -14,7 +14,7 @@ impl Segment {
     pub fn wire_len(&self, config: &Config) -> u32 {
         let timestamps = if config.timestamps { TIMESTAMPS } else { 0 };
         let plain = self.len.saturating_add(HEADER + timestamps);
-        if self.sack.is_empty() && !self.flags.contains(Flags::SYN) {
+        if self.sack.is_plain() && !self.flags.contains(Flags::SYN) {
             return plain;
         }
         plain.saturating_add(self.rare_options(config))
@@ -35,6 +35,6 @@ impl Segment {
             (true, true) => 8,
             (true, false) => 12,
         };
-        sack + of_syn
+        sack + of_syn + self.ecn_option().map_or(0, |option| option.wire_len())
     }
 }

@@ -388,13 +388,15 @@ fn settings(profile: &Profile, extensions: &Extensions) -> Result<Vec<(&'static 
             ),
         ),
         ("sack", on(keys.sack)),
-        ("ecn", on(keys.ecn)),
+        ("ecn", keys.ecn.to_string()),
         ("min_rto", show_time(keys.min_rto)),
         (
             "rwnd",
             match base.rwnd {
                 // See `Config::rwnd`.
-                MAX_WINDOW if base.adaptive_acks => "grows with the rate, up to 3 MB".to_owned(),
+                MAX_WINDOW if base.adaptive_acks => {
+                    format!("grows with the rate, up to {} MB", base.buffer_tuning.most_window() / 1_000_000)
+                }
                 MAX_WINDOW => "does not limit".to_owned(),
                 bytes => format!("{bytes} bytes"),
             },

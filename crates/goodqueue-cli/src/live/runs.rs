@@ -158,14 +158,19 @@ impl TcpSettings {
         let Some(first) = self.configs.first() else { return (sysctls, tcp, remarks) };
         let all = |same: &dyn Fn(&goodqueue_tcp::Config) -> bool| self.configs.iter().all(same);
         if !all(&|config| {
-            (config.ecn, config.sack, config.iw, config.min_rto)
-                == (first.ecn, first.sack, first.iw, first.min_rto)
+            (config.ecn, config.accecn, config.sack, config.iw, config.min_rto)
+                == (first.ecn, first.accecn, first.sack, first.iw, first.min_rto)
         }) {
             remarks.push(
                 "all live flows share ecn, sack, iw and min_rto: those of the first flow are used".to_owned(),
             );
         }
-        sysctls.push(("ipv4/tcp_ecn".to_owned(), if first.ecn { "1" } else { "0" }.to_owned()));
+        let ecn = match (first.ecn, first.accecn) {
+            (false, _) => "0",
+            (true, false) => "1",
+            (true, true) => "3",
+        };
+        sysctls.push(("ipv4/tcp_ecn".to_owned(), ecn.to_owned()));
         sysctls.push(("ipv4/tcp_sack".to_owned(), if first.sack { "1" } else { "0" }.to_owned()));
         // The kernel's own defaults are not set (`TCP_INIT_CWND`, `TCP_RTO_MIN`).
         tcp.initial_window = Some(first.iw).filter(|iw| *iw != 10);

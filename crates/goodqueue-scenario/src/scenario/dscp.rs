@@ -38,7 +38,7 @@ const MAX: u64 = 63;
 const HELP: &str = "or the name of a code point in quotes, such as \"EF\"";
 
 /// RFC 2474 (class selectors), RFC 2597 (assured forwarding), RFC 3246 (EF), RFC 5865 (VA), RFC
-/// 8622 (LE). The first name of a code point is the one written.
+/// 8622 (LE), RFC 9956 (NQB). The first name of a code point is the one written.
 const CODE_POINTS: &[(&str, u8)] = &[
     ("CS0", 0),
     ("DF", 0),
@@ -61,6 +61,7 @@ const CODE_POINTS: &[(&str, u8)] = &[
     ("AF43", 38),
     ("CS5", 40),
     ("VA", 44),
+    ("NQB", 45),
     ("EF", 46),
     ("CS6", 48),
     ("CS7", 56),

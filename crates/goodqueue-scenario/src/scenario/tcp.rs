@@ -9,6 +9,7 @@ use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Profile};
 use serde_json::{Value, json};
 
 use super::document::{Document, Node, Raw};
+use super::ecn_mode::{ECN, EcnMode};
 use super::form::{Context, Form, Maybe, Own, Unless, object};
 use super::keys::{Table, keys, merged, written};
 use super::link::BottleneckLink;
@@ -29,8 +30,8 @@ keys! {
         mss: u32 = 1460, whole(1..=65_535) => or(usual.mss);
         /// ACK every second segment, or after this time; "off"; or { every = 2, timeout = "40ms" }.
         delayed_ack: Option<DelayedAck> = "40ms", DELAYED_ACK => or(usual.delayed_ack);
-        /// Negotiate ECN (RFC 3168).
-        ecn: bool = false, Flag => or(usual.ecn);
+        /// Negotiate ECN: true is that of RFC 3168, "accecn" is Accurate ECN (RFC 9768).
+        ecn: EcnMode = false, ECN => from(read_ecn(table, usual.ecn, &profile, found)?);
         /// Selective acknowledgements (RFC 2018, RFC 6675).
         sack: bool = true, Flag => or(usual.sack);
         /// Smallest retransmission timeout; RFC 6298 has 1s, systems in use have 200ms.
@@ -38,10 +39,10 @@ keys! {
         /// TCP implementation: all behaviour, and the defaults of the other keys except `cc`.
         profile: String = "linux", PROFILE => from(profile.to_owned());
         /// Mark ECN-capable packets as L4S (RFC 9331): ECT(1) instead of ECT(0). Needs a scalable
-        /// congestion control: dctcp.
+        /// congestion control: dctcp, or prague, which always does.
         l4s: bool = false, Flag => from(read_l4s(table, usual.l4s, &cc, found)?);
-        /// The receiver's window. Default: that of the profile. Only the profile `linux` has a
-        /// limit (3 MB).
+        /// The receiver's window. Default: that of the profile. Only the profiles of Linux have a
+        /// limit (3 MB; 20 MB in `linux73`).
         rwnd: Option<u32> = "64kb", Maybe(SIZE) => from(read_rwnd(table, mss)?.or(usual.rwnd));
         /// What ends slow start before a loss: "own" is the method of `cc`, "rfc9406" is HyStart++
         /// (cubic, newreno, reno), "off" is nothing. Default: that of the profile.
@@ -149,8 +150,17 @@ impl TcpChoice {
 
     /// Returns true if the congestion control reduces by the share of marked bytes.
     fn is_scalable(&self) -> bool {
-        self.needs() == Needs::AccurateEcn
+        is_scalable(self.needs())
     }
+
+    /// Returns true if the profile has Accurate ECN.
+    fn has_accecn(&self) -> bool {
+        self.profile.is_some_and(|profile| profile.settings.stack.has_accecn)
+    }
+}
+
+const fn is_scalable(needs: Needs) -> bool {
+    matches!(needs, Needs::AccurateEcn | Needs::L4s)
 }
 
 /// Parameters of one congestion control.
@@ -218,7 +228,8 @@ impl Tcp {
             mss: self.mss,
             iw: self.iw,
             delayed_ack: self.delayed_ack.unwrap_or(DelayedAck::OFF),
-            ecn: self.ecn,
+            ecn: self.ecn != EcnMode::Off,
+            accecn: self.ecn == EcnMode::Accurate,
             l4s: self.l4s,
             sack: self.sack,
             min_rto: self.min_rto,
@@ -256,7 +267,7 @@ pub(super) fn default_tcp(document: &Document, link: &BottleneckLink, names: &Ch
         iw: 10,
         mss: link.mtu.saturating_sub(TCP_IP_HEADERS).max(1),
         delayed_ack: Some(DelayedAck { every: 2, timeout: Duration::from_millis(40) }),
-        ecn: false,
+        ecn: EcnMode::Off,
         l4s: false,
         sack: true,
         min_rto: Duration::from_millis(200),
@@ -281,12 +292,12 @@ fn of_profile(document: &Document, default: &Tcp, profile: &str) -> Tcp {
     if let Some(known) = document.extensions().tcp().profile(profile)
         && profile != default.profile
     {
-        let goodqueue_tcp::Config { iw, delayed_ack, ecn, sack, min_rto, .. } = known.settings;
+        let goodqueue_tcp::Config { iw, delayed_ack, sack, min_rto, .. } = known.settings;
         tcp.iw = iw;
         // ns-2's FullTcp delays the ACK of what is less than a segment.
         let delays = delayed_ack.every > 1 || known.settings.carries_acks();
         tcp.delayed_ack = delays.then_some(delayed_ack);
-        tcp.ecn = ecn;
+        tcp.ecn = EcnMode::of(&known.settings);
         tcp.sack = sack;
         tcp.min_rto = if profile == "rfc" { Duration::from_millis(200) } else { min_rto };
         profile.clone_into(&mut tcp.profile);
@@ -319,16 +330,43 @@ fn check_sack(table: &Reader<'_>, sack: bool, profile: &str, found: TcpChoice) -
     Err(table.error("sack", message.help("leave `sack` out, or choose one of these profiles")))
 }
 
+/// Accurate ECN is for the profiles that have it.
+fn read_ecn(
+    table: &Reader<'_>,
+    default: EcnMode,
+    profile: &str,
+    found: TcpChoice,
+) -> Result<EcnMode, Diagnostic> {
+    match ECN.given(table, "ecn")? {
+        Some(EcnMode::Accurate) if !found.has_accecn() => {
+            let message = Diagnostic::new(format!("the profile `{profile}` has no Accurate ECN"));
+            let all = table.document().extensions().profiles();
+            let able: Vec<&str> =
+                all.filter(|known| known.settings.stack.has_accecn).map(|known| known.name).collect();
+            let message = message.allowed(format!("with `profile` = {}", able.join(", ")));
+            Err(table.error("ecn", message.help("write `ecn = true` for ECN as RFC 3168 has it")))
+        }
+        given => Ok(given.unwrap_or(default)),
+    }
+}
+
 /// A network gives L4S packets a short queue, and expects their senders to be scalable (RFC 9331
 /// §4.3). Classic flows of the same scenario keep ECT(0).
 fn read_l4s(table: &Reader<'_>, default: bool, cc: &str, found: TcpChoice) -> Result<bool, Diagnostic> {
     let given = Flag.given(table, "l4s")?;
     if given == Some(true) && !found.is_scalable() {
         let all = table.document().extensions().tcp().controllers();
-        let scalable = all.filter(|about| about.needs == Needs::AccurateEcn);
+        let scalable = all.filter(|about| is_scalable(about.needs));
         let names: Vec<&str> = scalable.map(|about| about.name).collect();
         let message = Diagnostic::new(format!("L4S needs a scalable congestion control, and `{cc}` is not"));
         return Err(table.error("l4s", message.allowed(format!("with cc = {}", names.join(", ")))));
+    }
+    if found.needs() == Needs::L4s {
+        if given == Some(false) {
+            let message = Diagnostic::new(format!("`{cc}` marks all its packets as L4S"));
+            return Err(table.error("l4s", message.allowed("true, or leave `l4s` out")));
+        }
+        return Ok(found.has_accecn());
     }
     Ok(given.unwrap_or(default) && found.is_scalable())
 }

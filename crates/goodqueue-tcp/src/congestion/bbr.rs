@@ -465,7 +465,7 @@ impl CongestionControl for Bbr {
     }
 
     fn pacing(&self) -> Pacing {
-        Pacing { rate: Some(whole(self.pace).max(1)), least_burst: self.least_burst(), fine_window: None }
+        Pacing { rate: Some(whole(self.pace).max(1)), least_burst: self.least_burst(), ..Pacing::UNPACED }
     }
 }
 

@@ -64,9 +64,7 @@ impl CongestionControl for Dctcp {
 
     fn on_feedback(&mut self, feedback: &Feedback, _window: &mut Window) {
         self.acked += feedback.delivered;
-        if feedback.ecn_echo {
-            self.marked += feedback.delivered;
-        }
+        self.marked += feedback.marked;
         if feedback.una >= self.window_end {
             // RFC 8257 §3.3 steps 5 to 9, with Linux's rounding: α always falls, and to 0.
             let decay = self.alpha >> self.shift_g;

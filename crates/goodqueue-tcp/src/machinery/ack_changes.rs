@@ -21,6 +21,8 @@ pub struct AckChanges {
     pub newly_lost: u64,
     /// Bytes in the network before it.
     pub pipe_before: u64,
-    /// It carried ECE on a connection that uses ECN.
+    /// It carried ECE on a connection that uses ECN, or reports new marks by AccECN.
     pub echo: bool,
+    /// Bytes that it newly reports as marked by AccECN.
+    pub marked: u64,
 }

@@ -1,6 +1,6 @@
 //! How an ACK enters the scoreboard and the window, and how the controller hears of it.
 
-use goodqueue::{Duration, Instant};
+use goodqueue::{Duration, Ecn, Instant};
 
 use super::ack_changes::AckChanges;
 use super::{Core, FIRST_BYTE, Phase, State, TimerPurpose, narrow};
@@ -18,6 +18,9 @@ impl Core {
         self.host.refused = false;
         self.host.refused_alone = false;
         self.ts_recent = segment.ts_val;
+        if segment.ecn == Ecn::Ce && !segment.flags.contains(Flags::SYN) {
+            self.count_marked_ack();
+        }
     }
 
     /// Takes in a SYN/ACK. Returns false if it does not answer the SYN.
@@ -32,9 +35,7 @@ impl Core {
         self.offered.most = u64::from(segment.window);
         self.timer = None;
         self.due.ack = true;
-        // ECE alone accepts ECN (RFC 3168 §6.1.1).
-        self.ecn =
-            self.config.ecn && segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
+        self.take_answer(segment);
         true
     }
 
@@ -174,6 +175,12 @@ impl Core {
             stamps: stamps.then_some((segment.ts_val, segment.ts_ecr)),
             clock_start_ms: self.config.stack.clock_start_ms,
             ecn_echo: news.echo,
+            marked: match &self.accurate {
+                Some(_) => news.marked,
+                None if news.echo => news.delivered,
+                None => 0,
+            },
+            accurate: self.accurate.is_some() && self.ecn,
             in_recovery: matches!(self.phase, Phase::Recovery | Phase::Loss),
             own_slow_start: self.config.hystart == HyStart::Own,
             rate,

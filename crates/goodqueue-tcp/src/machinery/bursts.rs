@@ -140,7 +140,14 @@ impl Core {
     fn most_of_burst(&self) -> u32 {
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO).as_nanos();
         let rtt = self.rtt.min_rtt().as_nanos() / 1000;
-        let fewest = if self.pacer.rate.is_some() { self.controller.pacing().least_burst } else { LEAST };
+        let mut fewest = LEAST;
+        if self.pacer.rate.is_some() {
+            let pacing = self.controller.pacing();
+            if let Some(burst) = pacing.burst {
+                return burst;
+            }
+            fewest = pacing.least_burst;
+        }
         let window = self.cwnd.max(self.scoreboard.outstanding());
         // Whether it can be more than the least, without a division.
         let least = u64::from(LEAST + 1) * self.mss * PER_SECOND;

@@ -35,6 +35,7 @@ impl Core {
         self.take_window(segment);
         let reported = self.take_sacks(segment, &mut news);
         self.take_other_rtts(now, segment, &mut news);
+        self.take_counters(segment, &mut news);
         self.count_duplicate(&news);
         if self.tail.probed.is_some() {
             let plain = news.acked == 0 && news.sacked == 0;

@@ -9,9 +9,6 @@ use alloc::collections::VecDeque;
 /// Most bytes of a piece: an IP packet less the room for headers (`GSO_LEGACY_MAX_SIZE`,
 /// `MAX_TCP_HEADER`).
 const PIECE: u64 = 65_536 - 257;
-/// Memory that a piece, or a burst that was cut from one, takes beside its payload, in the kernel
-/// of the recordings, which has no IPv6.
-const OVERHEAD: u64 = 1280;
 /// Memory that the buffer reserves for each segment: a power of two that holds a segment with its
 /// headers, and its description. The buffer has this for two windows, as the window is refilled
 /// while it is out.
@@ -72,6 +69,8 @@ pub(crate) enum Burst {
 /// State of the buffer; positions are sequence numbers, sizes bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
+    /// Memory that a piece, or a burst that was cut from one, takes beside its payload.
+    overhead: u64,
     limit: u64,
     written: u64,
     /// The receiver was asked to hand over all data up to this sequence number.
@@ -83,9 +82,11 @@ pub(crate) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// Of a connection whose first byte of data is `first`.
-    pub(crate) fn new(first: u64) -> Self {
+    /// Of a connection whose first byte of data is `first`. A piece takes `overhead` bytes of memory
+    /// beside its payload.
+    pub(crate) fn new(first: u64, overhead: u32) -> Self {
         Self {
+            overhead: u64::from(overhead),
             limit: WINDOWS * LEAST_SEGMENTS * RESERVED,
             written: first,
             pushed: first,
@@ -207,7 +208,7 @@ impl SendBuffer {
 
     /// What is in the buffer.
     fn taken(&self, Flight { una, pieces, .. }: Flight) -> u64 {
-        self.written.saturating_sub(una) + OVERHEAD * (pieces + self.pieces.len() as u64)
+        self.written.saturating_sub(una) + self.overhead * (pieces + self.pieces.len() as u64)
     }
 }
 
@@ -233,7 +234,7 @@ mod tests {
     fn the_first_32_segments_take_as_much_memory_as_recorded() {
         // Linux 6.1.192: ten segments out and 22 to be sent took 54,016 bytes of a buffer of
         // 46,080.
-        let mut buffer = SendBuffer::new(1);
+        let mut buffer = SendBuffer::new(1, 1280);
         let window = 64_128;
         assert!(buffer.write(flight(0, 0), u64::MAX, MSS, window));
         assert_eq!(buffer.permission(), Permission::Now, "a burst of the first piece at once");
@@ -253,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_application_wakes_when_a_third_is_free_and_the_buffer_grows_only_where_the_window_has_room() {
-        let mut buffer = SendBuffer { written: 1 + 32 * MSS, sleeps: true, ..SendBuffer::new(1) };
+        let mut buffer = SendBuffer { written: 1 + 32 * MSS, sleeps: true, ..SendBuffer::new(1, 1280) };
         send(&mut buffer, 0..32);
         buffer.make_room(flight(11, 32), None);
         assert!(buffer.sleeps, "44,488 of 46,080 bytes are taken");
@@ -265,7 +266,7 @@ mod tests {
     #[test]
     fn what_was_joined_takes_the_overhead_once() {
         // Recorded: 98 segments out, of which 55 were SACKed, took 196,944 bytes.
-        let buffer = SendBuffer { written: 1 + 98 * MSS, ..SendBuffer::new(1) };
+        let buffer = SendBuffer { written: 1 + 98 * MSS, ..SendBuffer::new(1, 1280) };
         assert_eq!(buffer.taken(Flight { pieces: 43, ..flight(0, 98) }), 196_944);
     }
 }

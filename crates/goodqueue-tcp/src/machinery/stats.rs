@@ -37,4 +37,6 @@ pub struct SenderStats {
     pub idle_restarts: u64,
     /// Probes of a closed window (RFC 9293 §3.8.6.1).
     pub window_probes: u64,
+    /// Packets that AccECN reported as marked (RFC 9768).
+    pub marks: u64,
 }

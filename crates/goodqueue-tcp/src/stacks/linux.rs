@@ -4,7 +4,7 @@
 use goodqueue::{Duration, Instant};
 
 use crate::clock::ticks_between;
-use crate::config::{Config, Growth, RtoRule, UndoRule};
+use crate::config::{BufferTuning, Config, Growth, RtoRule, UndoRule};
 use crate::congestion::{CongestionControl, FeedbackTiming, Signal};
 use crate::machinery::ack_changes::AckChanges;
 use crate::machinery::samples::ProcessedAck;
@@ -51,25 +51,41 @@ static INFO: StackInfo = StackInfo {
     needs_sack: true,
     adapts_acks: true,
     can_undo: true,
+    has_accecn: true,
+    puts_ect1_first: true,
     counts_syn_options: true,
     ..StackInfo::PLAIN
 };
 
 impl Listed for Linux {
     const INFO: &'static StackInfo = &INFO;
-    const PROFILES: &'static [Profile] = &[Profile {
-        name: "linux",
-        summary: "Linux 6.1: RACK-TLP, PRR, timestamps, quick ACKs, compressed SACKs, HyStart",
-        settings: SETTINGS,
-        controllers: CONTROLLERS,
-        sources: &[
-            "tcp_recovery=1 (RACK) and tcp_early_retrans=3 (TLP): Linux 6.1 Documentation/networking/ip-sysctl",
-            "TCP_RTO_MIN 200 ms, TCP_RTO_MAX 120 s, TCP_TIMEOUT_INIT 1 s, TCP_DELACK_MIN 40 ms, TCP_MAX_QUICKACKS 16",
-            "tcp_comp_sack_delay_ns 1 ms: ip-sysctl; PRR in segments from the window: RFC 6937 as in Linux 6.1",
-            "send buffer from 46,080 bytes (2304 for each of 20 segments) to 4 MB, tcp_wmem: as that kernel has it, without IPv6",
-            "checked against recordings of single flows and loads of Linux 6.1.192",
-        ],
-    }];
+    const PROFILES: &'static [Profile] = &[
+        Profile {
+            name: "linux",
+            summary: "Linux 6.1: RACK-TLP, PRR, timestamps, quick ACKs, compressed SACKs, HyStart",
+            settings: SETTINGS,
+            controllers: CONTROLLERS,
+            sources: &[
+                "tcp_recovery=1 (RACK) and tcp_early_retrans=3 (TLP): Linux 6.1 Documentation/networking/ip-sysctl",
+                "TCP_RTO_MIN 200 ms, TCP_RTO_MAX 120 s, TCP_TIMEOUT_INIT 1 s, TCP_DELACK_MIN 40 ms, TCP_MAX_QUICKACKS 16",
+                "tcp_comp_sack_delay_ns 1 ms: ip-sysctl; PRR in segments from the window: RFC 6937 as in Linux 6.1",
+                "send buffer from 46,080 bytes (2304 for each of 20 segments) to 4 MB, tcp_wmem: as that kernel has it, without IPv6",
+                "checked against recordings of single flows and loads of Linux 6.1.192",
+            ],
+        },
+        Profile {
+            name: "linux73",
+            summary: "Linux 7.3: as linux, with buffers that count the memory of segments as that kernel does",
+            settings: Config { buffer_tuning: BufferTuning::LINUX_7, piece_overhead: 896, ..SETTINGS },
+            controllers: CONTROLLERS,
+            sources: &[
+                "tcp_measure_rcv_mss, tcp_rcvbuf_grow and tcp_data_queue_ofo: Linux 7.3.4 net/ipv4/tcp_input.c",
+                "tcp_rmem up to 32 MB and tcp_rcvbuf_low_rtt 1 ms: that kernel's defaults on a host with 4 GB of memory",
+                "AccECN: include/net/tcp_ecn.h of that kernel; tcp_ecn=2, so that a sender does not ask for it",
+                "all else is that of linux",
+            ],
+        },
+    ];
 
     type Receiver = LinuxReceiver;
 }
@@ -95,6 +111,7 @@ pub const SETTINGS: Config = Config {
     quick_acks: 16,
     sack_delay: Duration::from_millis(1),
     ecn_on_all: true,
+    counters_on_data: true,
     ..Config::RFC
 };
 

@@ -24,6 +24,7 @@ pub(crate) struct Rfc;
 static INFO: StackInfo = StackInfo {
     name: "rfc",
     summary: "what the RFCs recommend: losses are found by counting what was SACKed above them",
+    has_accecn: true,
     ..StackInfo::PLAIN
 };
 
@@ -55,6 +56,8 @@ impl Config {
         delayed_ack: DelayedAck { every: 2, timeout: Duration::from_millis(40) },
         sack: true,
         ecn: false,
+        accecn: false,
+        counters_on_data: false,
         timestamps: false,
         min_rto: Duration::from_secs(1),
         initial_rto: Duration::from_secs(1),
@@ -81,6 +84,7 @@ impl Config {
         growth: Growth::Abc,
         whole_segments: false,
         bursts: false,
+        piece_overhead: 1280,
         adaptive_acks: false,
         buffer_tuning: BufferTuning::LINUX,
         send_tuning: SendTuning::Unlimited,
@@ -158,6 +162,7 @@ fn take(core: &mut Core, now: Instant, segment: &Segment, news: &mut AckChanges)
     } else {
         news.duplicate = news.acked == 0 && same_window && segment.len == 0 && !core.scoreboard.is_empty();
     }
+    core.take_counters(segment, news);
     core.count_duplicate(news);
 }
 

@@ -3,7 +3,7 @@
 use goodqueue::{Duration, Instant};
 use goodqueue_tcp::{Config, Flags, Receiver, Segment};
 
-use crate::pair::at;
+use crate::pair::{Pair, at, profile};
 use crate::profiles::{data, settings};
 
 /// A connection with segments of 100 bytes and a handshake of 50 ms, which began at 0.
@@ -114,4 +114,16 @@ fn what_a_syn_carries_counts_on_the_wire() {
     }
     let bare = Config { timestamps: false, ..settings("linux") };
     assert_eq!((syn.wire_len(&bare), syn.wire_len(&settings("rfc"))), (52, 40));
+}
+
+#[test]
+fn linux_7_3_acknowledges_22_segments_one_by_one_and_6_1_acknowledges_16() {
+    for (name, single) in [("linux", 16), ("linux73", 22)] {
+        let mut pair = Pair::bulk_with(profile(name).settings, "reno");
+        pair.run_until(at(700));
+        let covered: Vec<u64> =
+            pair.acks.windows(2).map(|acks| (acks[1].1.ack - acks[0].1.ack) / 1448).collect();
+        let quick = covered.iter().take_while(|&&segments| segments == 1).count();
+        assert_eq!(quick, single, "{name}: {covered:?}");
+    }
 }

@@ -1,5 +1,6 @@
 //! TCP told as stories in simulated time: what is sent, lost, marked; what happens then, and when.
 
+mod accecn;
 mod acks;
 mod controllers;
 mod ecn;
@@ -16,6 +17,7 @@ mod local;
 mod ns2;
 mod own_stack;
 mod pair;
+mod prague;
 mod profiles;
 mod random;
 mod recovery;

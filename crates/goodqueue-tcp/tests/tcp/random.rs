@@ -17,13 +17,15 @@ fn fate() -> impl Strategy<Value = Fate> {
 }
 
 fn config() -> impl Strategy<Value = Config> {
-    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let switches = (any::<bool>(), any::<bool>(), 0_u8..4, any::<bool>(), any::<bool>());
     let numbers = (1_u32..60, prop_oneof![Just(200_000_u32), 1_000_u32..60_000], 1_u32..4);
     (switches, numbers).prop_map(|((sack, prr, ecn, limited_transmit, timestamps), (iw, rwnd, every))| {
         Config {
             sack,
             prr,
-            ecn,
+            ecn: ecn > 0,
+            accecn: ecn > 1,
+            ecn_on_all: ecn > 2,
             limited_transmit,
             timestamps,
             iw,

@@ -191,7 +191,8 @@ fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
     let window = if is_syn { segment.window } else { segment.window >> WINDOW_SCALE };
     to.extend(low(segment.seq).to_be_bytes());
     to.extend(low(segment.ack).to_be_bytes());
-    to.extend([u8::try_from((20 + room) / 4).unwrap_or(15) << 4, segment.flags.bits()]);
+    let [before, flags] = segment.flags.bits().to_be_bytes();
+    to.extend([u8::try_from((20 + room) / 4).unwrap_or(15) << 4 | before, flags]);
     to.extend(u16::try_from(window).unwrap_or(u16::MAX).to_be_bytes());
     to.extend([0; 4]);
     let end = to.len() + room;
@@ -210,6 +211,14 @@ fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
         for (left, right) in segment.sack.iter(segment.ack) {
             to.extend(low(left).to_be_bytes());
             to.extend(low(right).to_be_bytes());
+        }
+    }
+    if let Some(option) = segment.ecn_option().filter(|option| to.len() + option.wire_len() as usize <= end) {
+        // Kinds 174 and 172 (RFC 9768 §3.2.3).
+        let kind = if option.ect1_first { 174 } else { 172 };
+        to.extend([kind, 2 + 3 * option.fields]);
+        for value in option.values.iter().take(usize::from(option.fields)) {
+            to.extend(&value.to_be_bytes()[1..]);
         }
     }
     to.resize(end, NOP);

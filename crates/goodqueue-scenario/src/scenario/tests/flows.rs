@@ -110,7 +110,7 @@ fn datagrams_that_cannot_be_are_refused() {
     load.toml:5:8: `dscp`: there is no code point `AF44`
       5 | dscp = "AF44"
         |        ^^^^^^
-      allowed: CS0, DF, LE, CS1, AF11, AF12, AF13, CS2, AF21, AF22, AF23, CS3, AF31, AF32, AF33, CS4, AF41, AF42, AF43, CS5, VA, EF, CS6, CS7
+      allowed: CS0, DF, LE, CS1, AF11, AF12, AF13, CS2, AF21, AF22, AF23, CS3, AF31, AF32, AF33, CS4, AF41, AF42, AF43, CS5, VA, NQB, EF, CS6, CS7
       help: did you mean `AF41`?
     "#);
     insta::assert_snapshot!(flow("dscp = 64"), @r#"

@@ -37,8 +37,35 @@ fn only_flows_with_a_scalable_congestion_control_are_l4s() {
     load.toml:2:7: `l4s`: L4S needs a scalable congestion control, and `cubic` is not
       2 | l4s = true
         |       ^^^^
-      allowed: with cc = dctcp
+      allowed: with cc = dctcp, prague
     "#);
+    let names = Names { cc: Some(&["prague"]), ..Names::default() };
+    let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
+    let json = resolve("[[flows]]\n[[flows]]\nprofile = \"linux314\"").unwrap().to_json();
+    let told: Vec<_> = (0..2).map(|flow| json["flows"][flow]["l4s"].as_bool()).collect();
+    assert_eq!(told, [Some(true), Some(false)], "the old stack has no Accurate ECN");
+    let refused = resolve("[[flows]]\nl4s = false").unwrap_err().to_string();
+    assert!(refused.contains("`prague` marks all its packets as L4S"), "{refused}");
+}
+
+#[test]
+fn flows_negotiate_accurate_ecn_where_their_profile_has_it() {
+    let resolve =
+        |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&Names::default());
+    let text = "tcp.ecn = \"accecn\"\n[[flows]]\n[[flows]]\nprofile = \"linux314\"\n[[flows]]\necn = false";
+    let json = resolve(text).unwrap().to_json();
+    let told: Vec<_> = (0..3).map(|flow| json["flows"][flow]["ecn"].to_string()).collect();
+    assert_eq!(told, ["\"accecn\"", "false", "false"], "another profile has its own default");
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&Names::default()).unwrap().to_json(), json);
+    let refused = resolve("[[flows]]\nprofile = \"ns2_sack1\"\necn = \"accecn\"").unwrap_err().to_string();
+    insta::assert_snapshot!(refused, @r#"
+    load.toml:3:7: `ecn`: the profile `ns2_sack1` has no Accurate ECN
+      3 | ecn = "accecn"
+        |       ^^^^^^^^
+      allowed: with `profile` = rfc, linux
+      help: write `ecn = true` for ECN as RFC 3168 has it
+    "#);
+    assert!(resolve("tcp.ecn = \"accurate\"").unwrap_err().to_string().contains("\"accecn\""));
 }
 
 #[test]

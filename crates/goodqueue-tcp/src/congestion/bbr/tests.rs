@@ -45,6 +45,8 @@ fn feedback(until_departure: Duration) -> Feedback {
         stamps: None,
         clock_start_ms: 0,
         ecn_echo: false,
+        marked: 0,
+        accurate: false,
         in_recovery: false,
         own_slow_start: true,
         rate: None,

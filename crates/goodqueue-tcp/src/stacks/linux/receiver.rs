@@ -10,7 +10,7 @@ use goodqueue::{Duration, Ecn, Instant};
 use crate::clock::{TICK, tick_of, ticks_between, ticks_since};
 use crate::config::Config;
 use crate::intake::{InOrder, Intake, State};
-use crate::receive_buffer::{ReceiveBuffer, SCALE};
+use crate::receive_buffer::ReceiveBuffer;
 use crate::receiver_stack::ReceiverStack;
 use crate::segment::{Flags, Segment};
 
@@ -238,6 +238,10 @@ impl LinuxReceiver {
     /// segment without ECN after others with ECN, as it probably was sent again.
     fn note_mark(&mut self, intake: &Intake, segment: &Segment) {
         let config = &intake.config;
+        if let Some(received) = &intake.accurate {
+            self.ack_now = received.urges && config.adaptive_acks;
+            return;
+        }
         let marked = segment.ecn == Ecn::Ce;
         if config.accurate_ecn_echo {
             if marked != intake.marked {
@@ -281,7 +285,7 @@ impl LinuxReceiver {
     ) -> bool {
         let Some(buffer) = &mut self.buffer else { return true };
         let end = segment.seq.saturating_add(u64::from(segment.len));
-        let mut unread = ReceiveBuffer::of_segment(segment.len);
+        let mut unread = buffer.of_segment(segment.len);
         self.quick |= u32::from(buffer.grow(segment.len, unread));
         let mut first_read = arrival.last;
         if arrival.filled_gap {
@@ -377,7 +381,8 @@ impl LinuxReceiver {
             }
             let left = intake.edge.saturating_sub(intake.rcv_nxt);
             let window = u64::from(intake.window).min(if unread > 0 { unread } else { read });
-            intake.edge = intake.rcv_nxt + if window < left { left.next_multiple_of(SCALE) } else { window };
+            let offered = if window < left { left.next_multiple_of(buffer.scale()) } else { window };
+            intake.edge = intake.rcv_nxt + offered;
         }
         self.offered = intake.edge.saturating_sub(intake.rcv_nxt);
         if self.quick > 0 && intake.state == State::Established {

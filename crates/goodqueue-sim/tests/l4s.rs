@@ -1,0 +1,72 @@
+//! L4S from end to end: Prague, alone and beside CUBIC, through a coupled discipline.
+
+use goodqueue::config::{Link, Settings, Value};
+use goodqueue::{AnyConfig, Duration, Rate};
+use goodqueue_sim::traffic::TcpSettings;
+use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, run};
+use goodqueue_tcp::{Catalogue, Config as TcpConfig};
+
+const MBIT: u64 = 40;
+/// Step threshold of the low-latency queue (Linux sch_dualpi2).
+const STEP_MS: f64 = 1.0;
+
+fn dualpi2() -> LinkConfig {
+    let settings = Settings::new().with("variant", Value::Choice("linux"));
+    let config = AnyConfig::from_settings("dualpi2", &settings, &Link::default()).expect("listed");
+    LinkConfig::new(Capacity::Constant(Rate::from_bps(MBIT * 1_000_000)), config.expect("valid"))
+}
+
+fn download(profile: &str, controller: &str) -> Traffic {
+    let catalogue = Catalogue::new();
+    let profile = catalogue.profile(profile).expect("listed");
+    let known = catalogue.known(profile.variant(controller)).expect("listed");
+    let config = TcpConfig { min_rto: Duration::from_millis(200), ..profile.settings };
+    Traffic::Tcp(TcpSettings {
+        direction: Direction::Down,
+        size: None,
+        config: config.suited_to(known.about().needs).into(),
+        congestion_control: known.make(),
+        local_congestion: false,
+    })
+}
+
+/// Runs until the windows have grown, and measures 30 s. The first window leaves as one burst, whose
+/// mark ends slow start; a segment per round trip then needs up to 40 s for a window of 333.
+fn simulate(profile: &str, controllers: &[&str], rtt_ms: u64) -> Outcome {
+    let warmup = if rtt_ms < 100 { 10 } else { 50 };
+    let flow = |name: &&str| FlowConfig::new(download(profile, name), Duration::from_millis(rtt_ms));
+    let flows = controllers.iter().map(flow).collect();
+    let config = Config {
+        warmup: Duration::from_secs(warmup),
+        ..Config::new([dualpi2(), dualpi2()], flows, Duration::from_secs(warmup + 30))
+    };
+    run(&config).expect("valid")
+}
+
+#[test]
+fn prague_alone_fills_the_link_with_a_queue_of_about_the_step() {
+    for profile in ["rfc", "linux"] {
+        for rtt in [10, 40, 100] {
+            let outcome = simulate(profile, &["prague"], rtt);
+            let link = &outcome.links[0];
+            let share = link.sent.bits() / link.capacity.bits();
+            let queue = link.sojourn_mean.expect("packets left") * 1e3;
+            println!("{profile} {rtt} ms: {share:.4} of the link, {queue:.3} ms");
+            assert!(share >= 0.95, "{profile}, {rtt} ms: {share} of the link");
+            assert!(queue <= 1.5 * STEP_MS, "{profile}, {rtt} ms: {queue} ms");
+            assert_eq!(outcome.flows[0].tally.retransmits, 0);
+            assert!(link.stats.marked.packets > 0);
+        }
+    }
+}
+
+#[test]
+fn prague_and_cubic_share_a_link_fairly() {
+    for profile in ["rfc", "linux"] {
+        let outcome = simulate(profile, &["prague", "cubic"], 20);
+        let [prague, cubic] = [0, 1].map(|flow| outcome.flows[flow].tally.delivered as f64);
+        let ratio = prague / cubic;
+        println!("{profile}: {ratio:.3}, {} and {}", prague * 8e-6 / 30.0, cubic * 8e-6 / 30.0);
+        assert!((0.5..=2.0).contains(&ratio), "{profile}: {ratio}");
+    }
+}

@@ -1,0 +1,123 @@
+use super::*;
+
+const MSS: u64 = 1000;
+
+/// Feedback at `millis` of `delivered` segments of which `marked` were marked, with an RTT of 50 ms
+/// and 100 segments in flight.
+fn feedback(millis: u64, delivered: u64, marked: u64) -> Feedback {
+    let rtt = Duration::from_millis(50);
+    Feedback {
+        now: Instant::from_nanos(millis * 1_000_000),
+        una: millis * MSS,
+        next: (millis + 50) * MSS,
+        acked: delivered * MSS,
+        delivered: delivered * MSS,
+        lost: 0,
+        pipe: 100 * MSS,
+        pipe_before: 100 * MSS,
+        until_departure: Duration::ZERO,
+        rtt: Some(rtt),
+        srtt: rtt,
+        min_rtt: rtt,
+        one_way_delay: None,
+        stamps: None,
+        clock_start_ms: 0,
+        ecn_echo: marked > 0,
+        marked: marked * MSS,
+        accurate: true,
+        in_recovery: false,
+        own_slow_start: true,
+        rate: None,
+        mss: 1000,
+    }
+}
+
+/// Beyond slow start with 100 segments.
+fn avoiding() -> (Prague, Window) {
+    let window = Window { cwnd: 100 * MSS, ssthresh: 100 * MSS };
+    let prague = Prague { window: 100_000.0, has_marks: true, ..Prague::default() };
+    (prague, window)
+}
+
+#[test]
+fn the_first_mark_ends_slow_start_and_halves_the_window_by_a_segment_per_ack() {
+    let mut prague = Prague::default();
+    let mut window = Window { cwnd: 100 * MSS, ssthresh: u64::MAX };
+    prague.on_feedback(&feedback(0, 2, 0), &mut window);
+    assert_eq!((prague.window, window.cwnd), (102_000.0, 102 * MSS));
+    prague.on_feedback(&feedback(1, 2, 2), &mut window);
+    assert_eq!((prague.window, window.cwnd, window.ssthresh), (51_000.0, 101 * MSS, 51 * MSS));
+    prague.on_feedback(&feedback(2, 2, 2), &mut window);
+    assert_eq!((prague.window, window.cwnd), (51_000.0, 100 * MSS));
+}
+
+#[test]
+fn alpha_moves_by_a_sixteenth_per_round_and_the_window_falls_by_half_of_it() {
+    let (mut prague, mut window) = avoiding();
+    prague.on_feedback(&feedback(50, 8, 4), &mut window);
+    assert!((prague.alpha - 0.5 / 16.0).abs() < 1e-12, "half of the round was marked: {}", prague.alpha);
+    let before = prague.window;
+    prague.on_feedback(&feedback(100, 4, 4), &mut window);
+    assert!((prague.window - before * (1.0 - 0.5 / 32.0)).abs() < 1e-6);
+    // Once per round trip.
+    let reduced = prague.window;
+    prague.on_feedback(&feedback(101, 4, 4), &mut window);
+    assert!((prague.window - reduced).abs() < 1e-9);
+}
+
+#[test]
+fn unmarked_bytes_grow_the_window_also_beside_marks() {
+    let (mut prague, mut window) = avoiding();
+    prague.reduction_end = u64::MAX;
+    prague.on_feedback(&feedback(1, 10, 4), &mut window);
+    assert!((prague.window - (100_000.0 + 6.0 * 1000.0 * 1000.0 / 100_000.0)).abs() < 1e-9);
+    let grown = prague.window;
+    prague.on_feedback(&Feedback { in_recovery: true, ..feedback(2, 10, 0) }, &mut window);
+    assert!((prague.window - grown).abs() < 1e-9, "not in recovery");
+    prague.on_feedback(&Feedback { pipe_before: 10 * MSS, ..feedback(3, 10, 0) }, &mut window);
+    assert!((prague.window - grown).abs() < 1e-9, "not if the window is not used");
+}
+
+#[test]
+fn below_the_target_the_increase_falls_with_the_square_of_the_rtt() {
+    let at = |millis| Feedback { srtt: Duration::from_millis(millis), ..feedback(1, 1, 0) };
+    let mut prague = Prague { rounds: 3, ..Prague::default() };
+    assert_eq!(prague.increase(&at(5)), 1.0, "not yet");
+    prague.rounds = 4;
+    assert!((prague.increase(&at(5)) - 0.04).abs() < 1e-12);
+    assert_eq!([25, 50, 200].map(|millis| prague.increase(&at(millis))), [1.0; 3]);
+    assert_eq!(prague.increase(&Feedback { accurate: false, ..at(5) }), 1.0);
+}
+
+#[test]
+fn it_is_paced_at_the_rate_of_its_window_and_sends_250_us_at_a_time() {
+    let (mut prague, mut window) = avoiding();
+    prague.on_feedback(&feedback(1, 1, 0), &mut window);
+    let rate = prague.pacing().rate.expect("paced");
+    assert!((2_000_000..2_010_000).contains(&rate), "100 segments per 50 ms: {rate}");
+    assert_eq!(prague.pacing().burst, Some(1));
+    prague.pace = Some(125e6);
+    assert_eq!(prague.pacing().burst, Some(30), "1 Gbit/s brings 30.5 segments in 1/4096 s");
+    // Without AccECN it is Reno.
+    prague.on_feedback(&Feedback { accurate: false, ..feedback(2, 1, 0) }, &mut window);
+    assert_eq!(prague.pacing().rate, None);
+}
+
+#[test]
+fn a_loss_halves_the_window_and_an_undo_brings_it_back() {
+    let (mut prague, _) = avoiding();
+    let event = |signal| Congestion {
+        now: Instant::ZERO,
+        signal,
+        cwnd: 100 * MSS,
+        in_flight: 100 * MSS,
+        mss: 1000,
+        whole: true,
+    };
+    assert_eq!(prague.on_congestion(&event(Signal::Ecn)), 100 * MSS, "the feedback has answered it");
+    assert_eq!(prague.on_congestion(&event(Signal::Loss)), 50 * MSS);
+    prague.on_undo();
+    assert_eq!(prague.window, 100_000.0);
+    prague.window = 1.0;
+    assert_eq!(prague.on_congestion(&event(Signal::Timeout)), 2 * MSS);
+}

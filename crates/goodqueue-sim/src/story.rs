@@ -4,13 +4,13 @@
 use core::fmt;
 
 use goodqueue::account::Fate as Known;
-use goodqueue::story::{self, Story, Witness};
 use goodqueue::{Direction, Ecn, Instant, Packet as _};
 
 use crate::config::Config;
 use crate::observer::{Fate, Observer, Visit, mark};
 use crate::outcome::RunError;
 use crate::run::Run;
+use crate::witness::{self, Story, Witness};
 
 /// The packet whose story is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +81,7 @@ pub fn story(config: &Config, which: Which, qdisc: [&str; 2]) -> Result<Story, N
         Fate::Sent => Known::Sent,
     };
     let packet = visit.packet;
-    let known = story::Known { arrived: packet.queued_at, ended, fate };
+    let known = witness::Known { arrived: packet.queued_at, ended, fate };
     let properties = mark(&packet);
     let witness = Witness::new(known, move |other| mark(other) == properties);
     let mut again = Finder { which: Which::Number(visit.number), arrived: 0, found: None };

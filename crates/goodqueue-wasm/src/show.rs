@@ -1,11 +1,11 @@
 //! Several disciplines on one clock.
 
 use goodqueue::Instant;
-use goodqueue::story::Story;
 use goodqueue_scenario::request::Request;
 use goodqueue_scenario::run::Runs as _;
 use goodqueue_scenario::scenario::{Overrides, QdiscChoice};
 use goodqueue_scenario::session::Session;
+use goodqueue_sim::witness::Story;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Serialize;
 use wasm_bindgen::JsError;

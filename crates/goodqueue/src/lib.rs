@@ -76,7 +76,6 @@ pub mod sfb;
 pub mod sfq;
 pub mod sfq_codel;
 pub mod sfq_pie;
-pub mod story;
 pub mod tbf;
 
 pub use machinery::{

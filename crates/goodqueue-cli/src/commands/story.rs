@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use goodqueue::account::{Fate, Quantity, Recalled};
-use goodqueue::story::Story;
 use goodqueue_scenario::run::Runs as _;
 use goodqueue_scenario::scenario::Document;
 use goodqueue_sim::story::{NoStory, Which};
+use goodqueue_sim::witness::{self, Story};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use schemars::JsonSchema;
@@ -169,7 +169,7 @@ fn to_json(story: &Story) -> Told {
         Fate::Marked => ("marked", None),
         Fate::Dropped(why) => ("dropped", Some(why.name())),
     };
-    let of_value = |value: &goodqueue::story::Value| ToldValue {
+    let of_value = |value: &witness::Value| ToldValue {
         qdisc: value.kind,
         name: value.name.to_owned(),
         before: number(value.before),
@@ -177,7 +177,7 @@ fn to_json(story: &Story) -> Told {
         unit: unit(value.before),
         meaning: value.doc,
     };
-    let of_state = |value: &goodqueue::story::StateValue| ToldValue {
+    let of_state = |value: &witness::StateValue| ToldValue {
         qdisc: value.kind,
         name: value.name.clone(),
         before: recalled(&value.before),

@@ -1,8 +1,8 @@
 //! What a discipline looked at when it decided about one packet.
 //!
 //! An [`Account`] is the answer of [`Lookahead::account`](crate::Lookahead::account): the values
-//! that the rule compares, and the rule in words with its source. Nobody asks on the data path; the
-//! module [`story`](crate::story) asks around the one decision that it explains.
+//! that the rule compares, and the rule in words with its source. Nobody asks on the data path; a
+//! witness in `goodqueue-sim` asks around the one decision that it explains.
 //!
 //! ```
 //! use goodqueue::account::Quantity;

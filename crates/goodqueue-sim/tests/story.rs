@@ -5,10 +5,10 @@ use goodqueue::aqm::{Aqm, AqmQueue, Seen};
 use goodqueue::config::{ConfigError, Configure, Kind, Link, Settings, Value};
 use goodqueue::random::Source;
 use goodqueue::registry::KINDS;
-use goodqueue::story::{Known, Story, Watched, Witness};
 use goodqueue::{
     AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Packet, Qdisc, Rate, Verdict,
 };
+use goodqueue_sim::witness::{Known, Story, Watched, Witness};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Frame {

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use goodqueue::account::Fate as Known;
+use goodqueue::decision::Fate as Known;
 use goodqueue::{Direction, Ecn, Instant, Packet as _};
 
 use crate::config::Config;

@@ -2,13 +2,13 @@
 //!
 //! A [`Witness`] stands between a driver and its queue in a second run of the same arrivals. The
 //! first run found the packet and the time of its fate. The witness then asks the discipline for
-//! its [`Account`] before and after that decision. The data path of every other run knows nothing
+//! its [`Evidence`] before and after that decision. The data path of every other run knows nothing
 //! of it.
 //!
 //! A [`Story`] is plain values. The module [`words`](crate::words) writes it in sentences.
 //!
 //! ```
-//! use goodqueue::account::Fate;
+//! use goodqueue::decision::Fate;
 //! use goodqueue::fifo::{Pfifo, PfifoConfig};
 //! use goodqueue::{Datagram, DropReason, FlowKey, Instant};
 //! use goodqueue_sim::witness::{Known, Witness};
@@ -32,7 +32,7 @@
 
 use std::fmt;
 
-use goodqueue::account::{Account, Decision, Fate, Moment, Quantity, Question, Recalled, Remembered};
+use goodqueue::decision::{Decision, Evidence, Fate, Moment, Quantity, Question, Recalled, Remembered};
 use goodqueue::{DropReason, Drops, Duration, Ecn, Instant, Lookahead, Packet, Qdisc, Stats};
 
 /// What the first run found out about the packet.
@@ -69,10 +69,10 @@ pub struct Scene {
     pub packets: u64,
     /// Bytes queued before the call.
     pub bytes: u64,
-    /// Account before the call.
-    pub before: Account,
-    /// Account after the call.
-    pub after: Account,
+    /// Evidence before the call.
+    pub before: Evidence,
+    /// Evidence after the call.
+    pub after: Evidence,
     /// Packets that the call dropped before this one, and all packets that it dropped.
     pub drops: (u32, u32),
 }
@@ -165,9 +165,9 @@ impl<P: Packet + Clone> Witness<P> {
         }
         let counted = self.count(drops, |mut sink| qdisc.enqueue(now, packet, &mut sink));
         if arrives {
-            let account = self.account(qdisc, now, Moment::Arrival);
-            if let (Some(scene), Some(account)) = (&mut self.arrival, account) {
-                scene.after = account;
+            let evidence = self.evidence(qdisc, now, Moment::Arrival);
+            if let (Some(scene), Some(evidence)) = (&mut self.arrival, evidence) {
+                scene.after = evidence;
                 scene.drops = counted.unwrap_or_default();
             }
             self.is_over = counted.is_some();
@@ -234,23 +234,23 @@ impl<P: Packet + Clone> Witness<P> {
         let Some(drops) = counted.filter(|_| !self.is_over) else { return };
         self.is_over = true;
         let Some(mut scene) = self.decision.take() else { return };
-        if let Some(account) = self.account(qdisc, scene.at, scene.moment) {
-            (scene.after, scene.drops) = (account, drops);
+        if let Some(evidence) = self.evidence(qdisc, scene.at, scene.moment) {
+            (scene.after, scene.drops) = (evidence, drops);
         }
         self.decision = Some(scene);
     }
 
     fn scene<Q: Lookahead<P>>(&self, qdisc: &Q, now: Instant, moment: Moment) -> Option<Scene> {
-        let before = self.account(qdisc, now, moment)?;
+        let before = self.evidence(qdisc, now, moment)?;
         let (packets, bytes, after) = (qdisc.len() as u64, qdisc.backlog(), before.clone());
         Some(Scene { moment, at: now, packets, bytes, before, after, drops: (0, 0) })
     }
 
-    fn account<Q: Lookahead<P>>(&self, qdisc: &Q, now: Instant, moment: Moment) -> Option<Account> {
+    fn evidence<Q: Lookahead<P>>(&self, qdisc: &Q, now: Instant, moment: Moment) -> Option<Evidence> {
         let Known { arrived, ended, fate } = self.known;
         let about = Decision { now, arrived, ended, moment, fate };
         let packet = self.packet.as_ref()?;
-        Some(qdisc.account(&Question { packet, about }))
+        Some(qdisc.evidence(&Question { packet, about }))
     }
 
     /// Returns the story of packet `number` in the discipline `qdisc`; `None` if the packet never
@@ -285,9 +285,9 @@ impl Story {
             let level = scene.after.levels().find(|level| level.kind == kind)?;
             level.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value)
         };
-        let of_level = |level: &Account| {
+        let of_level = |level: &Evidence| {
             let kind = level.kind;
-            let value = |fact: &goodqueue::account::Fact| {
+            let value = |fact: &goodqueue::decision::Fact| {
                 let after = later(kind, fact.name).filter(|_| !fact.is_given);
                 Value { kind, name: fact.name, before: fact.value, after, doc: fact.doc }
             };
@@ -305,7 +305,7 @@ impl Story {
             let level = scene.after.levels().find(|level| level.kind == kind)?;
             level.state.iter().find(|field| field.name == name).map(|field| field.value.clone())
         };
-        let of_level = |level: &Account| {
+        let of_level = |level: &Evidence| {
             let value = |field: &Remembered| StateValue {
                 kind: level.kind,
                 name: field.name.clone(),

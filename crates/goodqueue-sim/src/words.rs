@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use goodqueue::account::{Fate, Quantity};
+use goodqueue::decision::{Fate, Quantity};
 use goodqueue::{DropReason, Instant};
 
 use crate::witness::{StateValue, Story, Value};

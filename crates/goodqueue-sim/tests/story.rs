@@ -1,8 +1,8 @@
 //! Stories of single packets: what decided about them, in words and values.
 
-use goodqueue::account::{Account, Fate, Moment, Quantity};
 use goodqueue::aqm::{Aqm, AqmQueue, Seen};
 use goodqueue::config::{ConfigError, Configure, Kind, Link, Settings, Value};
+use goodqueue::decision::{Evidence, Fate, Moment, Quantity};
 use goodqueue::random::Source;
 use goodqueue::registry::KINDS;
 use goodqueue::{
@@ -122,7 +122,7 @@ fn every_aqm_explains_a_signal_with_the_state_that_its_rule_looks_at() {
         for name in names {
             assert!(values.iter().any(|value| value.name == *name), "{kind} does not show {name}");
         }
-        let rules = |account: &Account| account.levels().any(|level| !level.rules.is_empty());
+        let rules = |evidence: &Evidence| evidence.levels().any(|level| !level.rules.is_empty());
         assert!(rules(&story.decision().before), "{kind}: {:?}", story.sentences());
         assert!(!story.to_string().contains("The AQM dropped it"), "{kind}: the rule is named\n{story}");
     }
@@ -136,7 +136,7 @@ fn a_packet_that_codel_marks_is_explained_like_one_that_it_drops() {
     let told = story.sentences();
     assert!(told[1].contains("with the mark CE"), "{told:?}");
     assert!(told[2].contains("a dropping phase began, and the packet was marked"), "{told:?}");
-    let dropping = |account: &Account| account.get("dropping");
+    let dropping = |evidence: &Evidence| evidence.get("dropping");
     let scene = story.decision();
     assert_eq!(dropping(&scene.before), Some(Quantity::Flag(false)));
     assert_eq!(dropping(&scene.after), Some(Quantity::Flag(true)));

@@ -44,8 +44,8 @@
 //! assert_eq!(config.freeze_time().to_string(), "100ms");
 //! ```
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -282,14 +282,14 @@ impl<P: Packet, R: Random> Lookahead<P> for Blue<P, R> {
         self.queue.front().map(|queued| queued.packet.len())
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let (mut evidence, about) = (Evidence::of(KIND.name), &question.about);
         let probability = Quantity::Fraction(self.probability);
-        account.fact("probability", probability, "drop probability");
-        account.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
+        evidence.fact("probability", probability, "drop probability");
+        evidence.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
         if about.moment == Moment::Arrival && (about.is_signal() || about.fate == Fate::Sent) {
             let hit = if about.is_signal() { "hit" } else { "missed" };
-            account.rule(
+            evidence.rule(
                 alloc::format!("BLUE's probability was {probability}, and a draw with it {hit} the packet."),
                 KIND.reference,
             );
@@ -297,8 +297,8 @@ impl<P: Packet, R: Random> Lookahead<P> for Blue<P, R> {
         let both =
             (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
         let who = "A full queue drops the packet that arrives, and the probability rises.";
-        account.limit(about, DropReason::Overlimit, both, (who, KIND.reference));
-        account
+        evidence.limit(about, DropReason::Overlimit, both, (who, KIND.reference));
+        evidence
     }
 }
 

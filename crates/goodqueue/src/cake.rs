@@ -101,11 +101,11 @@
 //! assert_eq!(config.memory(), 4 << 20);
 //! ```
 
-mod account;
 mod ack_filter;
 mod autorate;
 mod change;
 mod config;
+mod evidence;
 mod hash;
 mod held;
 mod links;
@@ -135,8 +135,8 @@ use shaper::{ETHERNET_HEADER, Shaper};
 use tally::moving;
 use tin::Tin;
 
-use crate::account::{Account, Question};
 use crate::config::Build;
+use crate::decision::{Evidence, Question};
 use crate::gauge::{Observation, Observe, Part};
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
@@ -614,8 +614,8 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Cake<P, R> {
         self.pool.stranger(&tin.flows.at(index).packets, packet)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        self.told(question.packet, &question.about)
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        self.evidence_about(question.packet, &question.about)
     }
 }
 

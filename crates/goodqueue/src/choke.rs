@@ -60,8 +60,8 @@
 use alloc::collections::VecDeque;
 use alloc::format;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -565,26 +565,26 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
         (next.is_some() || matches!(self.red, Red::Linux(_))).then_some(next)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let (mut evidence, about) = (Evidence::of(KIND.name), &question.about);
         let average = match &self.red {
             Red::Linux(red) => red.average(),
             Red::Floyd1993(red) => red.average(),
         };
         let packets = self.ring.packets as u64;
-        account.fact("average", Quantity::Real(average), "average queue in packets before this packet");
-        account.given(
+        evidence.fact("average", Quantity::Real(average), "average queue in packets before this packet");
+        evidence.given(
             "min",
             Quantity::Packets(u64::from(self.config.min)),
             "average from which packets are compared",
         );
-        account.given(
+        evidence.given(
             "max",
             Quantity::Packets(u64::from(self.config.max)),
             "average from which all are dropped",
         );
-        account.fact("queued", Quantity::Packets(packets), "packets in the queue");
-        account.fact(
+        evidence.fact("queued", Quantity::Packets(packets), "packets in the queue");
+        evidence.fact(
             "matched",
             Quantity::Number(self.matched),
             "packets dropped because a random one was of their flow",
@@ -603,7 +603,7 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
                     "A packet of the same flow arrived and drew this one from the queue: CHOKe drops both."
                 }
             };
-            account.rule(text.into(), SOURCE);
+            evidence.rule(text.into(), SOURCE);
         }
         if about.moment == Moment::Arrival && about.fate == Fate::Sent {
             let text = if average < f64::from(self.config.min) {
@@ -611,12 +611,12 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
             } else {
                 "A packet drawn from the queue was of another flow, and RED's own draw missed the packet."
             };
-            account.rule(text.into(), SOURCE);
+            evidence.rule(text.into(), SOURCE);
         }
         let both = (Quantity::Packets(packets), Quantity::Packets(u64::from(self.config.limit)));
         let who = "A full queue drops the packet that arrives.";
-        account.limit(about, DropReason::Overlimit, both, (who, SOURCE));
-        account
+        evidence.limit(about, DropReason::Overlimit, both, (who, SOURCE));
+        evidence
     }
 }
 

@@ -41,12 +41,12 @@
 //! assert_eq!(config.params().target.to_string(), "5ms");
 //! ```
 
-use crate::account::{Account, Moment, Quantity, Question};
 use crate::codel::exact::{emptied, enter, is_due, judge, leave};
 use crate::codel::{
     CodelConfig, CodelParams, CodelVariant, CodelVars, ECN, INTERVAL, LIMIT, RECALL_RULES, TARGET,
 };
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
+use crate::decision::{Evidence, Moment, Quantity, Question};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -255,13 +255,13 @@ impl<P: Packet> Lookahead<P> for CodelDt<P> {
         self.queue.front().map(|queued| queued.packet.len())
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(CodelDtConfig::KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let (mut evidence, about) = (Evidence::of(CodelDtConfig::KIND.name), &question.about);
         let reference = CodelDtConfig::KIND.reference;
-        account.fact("above", Quantity::Flag(self.above), "the last departure found a standing queue");
-        self.vars.account(self.config.params(), about, self.queue.bytes(), reference, &mut account);
+        evidence.fact("above", Quantity::Flag(self.above), "the last departure found a standing queue");
+        self.vars.observe(self.config.params(), about, self.queue.bytes(), reference, &mut evidence);
         if about.moment == Moment::Arrival && about.is_signal() {
-            account.rule(
+            evidence.rule(
                 alloc::format!(
                     "The packet that left last had been above target, as all were for an interval, and a drop \
                      was due. CoDel-DT signals to the packet that arrives, which was {}.",
@@ -273,8 +273,8 @@ impl<P: Packet> Lookahead<P> for CodelDt<P> {
         let both =
             (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.config.limit())));
         let who = "A full queue drops the packet that arrives.";
-        account.limit(about, DropReason::Overlimit, both, (who, reference));
-        account
+        evidence.limit(about, DropReason::Overlimit, both, (who, reference));
+        evidence
     }
 }
 

@@ -34,8 +34,8 @@
 
 use core::marker::PhantomData;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Setting, Settings};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
 use crate::gauge::Observe;
 use crate::packet::Packet;
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
@@ -240,8 +240,8 @@ impl<P: Packet, F: Flavour> Lookahead<P> for FifoQueue<P, F> {
         self.queue.front().map(|queued| queued.packet.len())
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let mut account = Account::of(F::KIND.name);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(F::KIND.name);
         let (about, limit) = (&question.about, u64::from(self.config.limit));
         let both = match F::BYTES {
             true => (Quantity::Bytes(self.queue.bytes()), Quantity::Bytes(limit)),
@@ -251,14 +251,14 @@ impl<P: Packet, F: Flavour> Lookahead<P> for FifoQueue<P, F> {
             true => "A full queue drops its oldest packet, which was this one, to admit another.",
             false => "A full queue drops the packet that arrives.",
         };
-        account.fact("queued", both.0, "what the queue held");
-        account.limit(about, DropReason::Overlimit, both, (who, F::KIND.reference));
+        evidence.fact("queued", both.0, "what the queue held");
+        evidence.limit(about, DropReason::Overlimit, both, (who, F::KIND.reference));
         if about.fate == Fate::Sent && about.moment == Moment::Departure {
             let text =
                 "Packets leave in the order in which they arrived, and nothing but the limit drops one.";
-            account.rule(text.into(), F::KIND.reference);
+            evidence.rule(text.into(), F::KIND.reference);
         }
-        account
+        evidence
     }
 }
 

@@ -69,12 +69,12 @@
 //! assert_eq!(config.quantum(), 1514);
 //! ```
 
-use crate::account::{Account, Quantity, Question};
 use crate::codel::{
     CE_THRESHOLD, CE_THRESHOLD_SHOWN, CodelLaw, CodelParams, CodelTally, CodelVariant, CodelVars, Head,
     INTERVAL, INTERVAL_SHOWN, RECALL_RULES, STARTUP, Source, TARGET, TARGET_SHOWN,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
+use crate::decision::{Evidence, Quantity, Question};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
 use crate::gauge::{Observation, Observe};
 use crate::memory::{Buffers, TRUESIZE};
@@ -488,16 +488,16 @@ impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
         self.queues.stranger(packet, self.salt)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(FqCodelConfig::KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let (mut evidence, about) = (Evidence::of(FqCodelConfig::KIND.name), &question.about);
         let FqCodelConfig { quantum, limit, memory_limit, drop_batch, .. } = self.config;
         let index = self.queues.classify(question.packet, self.salt);
-        self.queues.account(index, quantum, about, "RFC 8290 §4.1 and §4.2", &mut account);
+        self.queues.observe(index, quantum, about, "RFC 8290 §4.1 and §4.2", &mut evidence);
         let whole = self.config.variant.is_linux();
         let held = if whole { self.queues.bytes() } else { self.queues.backlog(index) };
         let behind = held.saturating_sub(u64::from(question.packet.len()));
         if let Some(codel) = self.queues.aqm(index) {
-            codel.account(&self.config.params, about, behind, crate::codel::account::DEQUEUE, &mut account);
+            codel.observe(&self.config.params, about, behind, crate::codel::evidence::DEQUEUE, &mut evidence);
         }
         let (fattest, bytes) = self.queues.fattest_now();
         let who = alloc::format!(
@@ -506,10 +506,10 @@ impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
         );
         let overflow = (&*who, "RFC 8290 §4.1.3");
         let packets = (Quantity::Packets(self.queues.packets()), Quantity::Packets(u64::from(limit)));
-        account.limit(about, DropReason::Overlimit, packets, overflow);
+        evidence.limit(about, DropReason::Overlimit, packets, overflow);
         let memory = (Quantity::Bytes(self.queues.memory()), Quantity::Bytes(memory_limit));
-        account.limit(about, DropReason::Overmemory, memory, overflow);
-        account
+        evidence.limit(about, DropReason::Overmemory, memory, overflow);
+        evidence
     }
 }
 

@@ -79,7 +79,7 @@ pub mod sfq_pie;
 pub mod tbf;
 
 pub use machinery::{
-    account, aqm, config, flow_queue, gauge, hash, nesting, own, packet, qdisc, queue, random, shown, stats,
+    aqm, config, decision, flow_queue, gauge, hash, nesting, own, packet, qdisc, queue, random, shown, stats,
     time,
 };
 use machinery::{

@@ -104,8 +104,8 @@ mod shown;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Configure as _};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner};
@@ -656,18 +656,18 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Netem<P, Q> {
         self.inner.as_ref()?.stranger(packet)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(NetemConfig::<Q::Config>::KIND.name), &question.about);
-        account.fact("queued", Quantity::Packets(self.len as u64), "packets in the emulated network");
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let (mut evidence, about) = (Evidence::of(NetemConfig::<Q::Config>::KIND.name), &question.about);
+        evidence.fact("queued", Quantity::Packets(self.len as u64), "packets in the emulated network");
         match about.fate {
             Fate::Dropped(DropReason::Lost) => {
-                account.rule(
+                evidence.rule(
                     "The settings of the emulated network lose packets at random: this one.".into(),
                     NetemConfig::<Q::Config>::KIND.reference,
                 );
             }
             Fate::Sent | Fate::Marked if about.moment == Moment::Departure => {
-                account.rule(
+                evidence.rule(
                     "The delay that the emulated network gave it was over.".into(),
                     NetemConfig::<Q::Config>::KIND.reference,
                 );
@@ -676,8 +676,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Netem<P, Q> {
         }
         let limit = Quantity::Packets(u64::from(self.config.limit()));
         let full = ("A full queue drops the packet that arrives.", NetemConfig::<Q::Config>::KIND.reference);
-        account.limit(about, DropReason::Overlimit, (Quantity::Packets(self.len as u64), limit), full);
-        account.with_inner(self.inner.as_ref().map(|inner| inner.account(question)))
+        evidence.limit(about, DropReason::Overlimit, (Quantity::Packets(self.len as u64), limit), full);
+        evidence.with_inner(self.inner.as_ref().map(|inner| inner.evidence(question)))
     }
 }
 

@@ -96,9 +96,9 @@
 //! assert_eq!(config.target().to_string(), "15ms");
 //! ```
 
-mod account;
 mod config;
 mod controller;
+mod evidence;
 pub(crate) mod flow;
 mod law;
 mod rules;
@@ -110,8 +110,8 @@ use law::catch_up;
 use rules::DelayFrom;
 pub use rules::PieVariant;
 
-use crate::account::{Account, Quantity, Question};
 use crate::config::{Build, Configure as _};
+use crate::decision::{Evidence, Quantity, Question};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -407,18 +407,18 @@ impl<P: Packet, R: Random> Lookahead<P> for Pie<P, R> {
         self.ahead = if taken { self.last } else { 0 };
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(PieConfig::KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let (mut evidence, about) = (Evidence::of(PieConfig::KIND.name), &question.about);
         // The updates that the decision does first.
         let (mut vars, backlog) = (self.vars, self.held_bytes());
         if self.update_at <= about.now {
             catch_up(&self.config, &mut vars, self.update_at, about.now, backlog);
         }
-        vars.account(&self.config, about, (backlog, question.packet.len()), &mut account);
+        vars.observe(&self.config, about, (backlog, question.packet.len()), &mut evidence);
         let both = (Quantity::Packets(self.held() as u64), Quantity::Packets(u64::from(self.config.limit)));
         let who = "A full queue drops the packet that arrives.";
-        account.limit(about, DropReason::Overlimit, both, (who, "RFC 8033 §4.1"));
-        account
+        evidence.limit(about, DropReason::Overlimit, both, (who, "RFC 8033 §4.1"));
+        evidence
     }
 }
 

@@ -40,8 +40,8 @@
 
 use alloc::vec::Vec;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner, InnerConfig};
@@ -268,19 +268,19 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Prio<P, Q> {
         Some(self.bands.iter_mut().find_map(|band| band.peek_len(clock, drops)))
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, band) = (Account::of(KIND.name), self.band_of(question.packet));
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let (mut evidence, band) = (Evidence::of(KIND.name), self.band_of(question.packet));
         let before = self.bands.iter().take(band).map(Leaf::len).sum::<usize>();
-        account.given("band", Quantity::Number(band as u64), "the band of this packet; 0 is served first");
-        account.fact("ahead", Quantity::Packets(before as u64), "packets in earlier bands");
+        evidence.given("band", Quantity::Number(band as u64), "the band of this packet; 0 is served first");
+        evidence.fact("ahead", Quantity::Packets(before as u64), "packets in earlier bands");
         let about = &question.about;
         if about.moment == Moment::Departure && !matches!(about.fate, Fate::Dropped(_)) {
-            account.rule(
+            evidence.rule(
                 alloc::format!("It is in band {band}, and no earlier band could send a packet."),
                 KIND.reference,
             );
         }
-        account.with_inner(self.bands.get(band).map(|leaf| leaf.account(question)))
+        evidence.with_inner(self.bands.get(band).map(|leaf| leaf.evidence(question)))
     }
 
     fn next_len(&self) -> Option<u32> {

@@ -59,8 +59,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -527,8 +527,8 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfb<P, R> {
         self.queue.front().map(|queued| queued.packet.len())
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let (mut evidence, about) = (Evidence::of(KIND.name), &question.about);
         let hash = self.hash(question.packet, self.slot);
         let bins = self.bins.get(self.slot);
         let least = |of: &dyn Fn(&Bin) -> u16| {
@@ -542,18 +542,18 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfb<P, R> {
             after.learn(&self.config);
             after.probability
         });
-        account.fact("shortest_bin", packets(fewest.into()), "packets in the shortest of the flow's bins");
-        account.fact("probability", fraction(least(&|bin| bin.probability)), "the smallest of its bins");
+        evidence.fact("shortest_bin", packets(fewest.into()), "packets in the shortest of the flow's bins");
+        evidence.fact("probability", fraction(least(&|bin| bin.probability)), "the smallest of its bins");
         let target = packets(self.config.target.into());
-        account.given("target", target, "length from which on the probability of a bin rises");
-        account.fact("tokens", packets(self.tokens), "packets that unresponsive flows may still send");
-        account.fact("queued", packets(self.queue.len() as u64), "packets in the queue");
+        evidence.given("target", target, "length from which on the probability of a bin rises");
+        evidence.fact("tokens", packets(self.tokens), "packets that unresponsive flows may still send");
+        evidence.fact("queued", packets(self.queue.len() as u64), "packets in the queue");
         let unresponsive = learned == u16::MAX;
         let is_decided = about.moment == Moment::Arrival && (about.is_signal() || about.fate == Fate::Sent);
         if is_decided && unresponsive {
             let effect = if about.is_signal() { "had no token left" } else { "had a token for it" };
             let rate = self.config.penalty_rate;
-            account.rule(
+            evidence.rule(
                 format!(
                     "The probability of each of its {LEVELS} bins was 1: its flow does not respond. The penalty box \
                      {effect}; all such flows together may send {rate} packets per second."
@@ -562,7 +562,7 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfb<P, R> {
             );
         } else if is_decided {
             let hit = if about.is_signal() { "hit" } else { "missed" };
-            account.rule(
+            evidence.rule(
                 format!(
                     "The smallest of the probabilities of its {LEVELS} bins was {}, and a draw with it {hit} the packet.",
                     fraction(learned)
@@ -572,15 +572,15 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfb<P, R> {
         }
         let flow = (packets(fewest.into()), packets(self.config.max.into()));
         let who = "Each of its bins was that long, so the packet that arrives is dropped.";
-        account.limit(about, DropReason::FlowLimit, flow, (who, SOURCE));
+        evidence.limit(about, DropReason::FlowLimit, flow, (who, SOURCE));
         let queue = (packets(self.queue.len() as u64), packets(self.config.limit.into()));
-        account.limit(
+        evidence.limit(
             about,
             DropReason::Overlimit,
             queue,
             ("A full queue drops the packet that arrives.", SOURCE),
         );
-        account
+        evidence
     }
 }
 

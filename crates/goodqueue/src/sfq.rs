@@ -80,8 +80,8 @@ mod tests;
 
 use alloc::vec::Vec;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Configure as _};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -703,32 +703,32 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfq<P, R> {
         self.pool.stranger(&slot.chain, packet)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(SfqConfig::KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let (mut evidence, about) = (Evidence::of(SfqConfig::KIND.name), &question.about);
         let bucket = self.bucket(question.packet);
         let slot = self.slots.get(self.known_slot(bucket) as usize);
         let held = slot.map_or(0, |slot| u64::from(slot.chain.len()));
-        account.given(
+        evidence.given(
             "bucket",
             Quantity::Number(u64::from(bucket)),
             "the bucket to which this packet's flow hashes",
         );
-        account.fact("flow_packets", Quantity::Packets(held), "packets in that bucket");
-        account.fact("deepest", Quantity::Packets(u64::from(self.deepest)), "packets in the fullest bucket");
-        account.fact("active", Quantity::Number(u64::from(self.turns.len())), "buckets that have packets");
-        account.fact("queued", Quantity::Packets(self.passage.packets()), "packets in all buckets");
+        evidence.fact("flow_packets", Quantity::Packets(held), "packets in that bucket");
+        evidence.fact("deepest", Quantity::Packets(u64::from(self.deepest)), "packets in the fullest bucket");
+        evidence.fact("active", Quantity::Number(u64::from(self.turns.len())), "buckets that have packets");
+        evidence.fact("queued", Quantity::Packets(self.passage.packets()), "packets in all buckets");
         let both =
             (Quantity::Packets(self.passage.packets()), Quantity::Packets(u64::from(self.config.limit)));
         let who = "The arriving packet did not fit, and the fullest bucket loses a packet.";
-        account.limit(about, DropReason::Overlimit, both, (who, SfqConfig::KIND.reference));
+        evidence.limit(about, DropReason::Overlimit, both, (who, SfqConfig::KIND.reference));
         let depth = (Quantity::Packets(held), Quantity::Packets(u64::from(self.config.depth)));
         let of_flow = "A flow may not queue more.";
-        account.limit(about, DropReason::FlowLimit, depth, (of_flow, SfqConfig::KIND.reference));
+        evidence.limit(about, DropReason::FlowLimit, depth, (of_flow, SfqConfig::KIND.reference));
         if about.moment == Moment::Departure && about.fate == Fate::Sent {
             let text = "Buckets are served in turn, and within a bucket the first packet goes first.";
-            account.rule(text.into(), SfqConfig::KIND.reference);
+            evidence.rule(text.into(), SfqConfig::KIND.reference);
         }
-        account
+        evidence
     }
 }
 

@@ -54,12 +54,12 @@
 //! assert_eq!(config.to_settings().get("quantum"), Some(Value::Bytes(0)), "packet by packet");
 //! ```
 
-use crate::account::{Account, Quantity, Question};
 use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT};
 use crate::codel::{
     CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL_RULES, Recall, Source, Startup, TARGET,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
+use crate::decision::{Evidence, Quantity, Question};
 use crate::flow_queue::FlowAqm;
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
@@ -290,14 +290,14 @@ impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
         self.bins.stranger(packet, self.salt)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(SfqCodelConfig::KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let (mut evidence, about) = (Evidence::of(SfqCodelConfig::KIND.name), &question.about);
         let index = self.bins.classify(question.packet, self.salt);
-        self.bins.account(index, &mut account);
+        self.bins.observe(index, &mut evidence);
         let behind = if self.config.cablelabs() { Behind::AllIfAnyInBin } else { Behind::All };
         if let Some((codel, behind)) = self.bins.aqm_of(index, behind, question.packet.len()) {
             let source = "ns-2 sfqcodel.cc; RFC 8289 §5.5";
-            codel.0.account(&self.config.params, about, behind, source, &mut account);
+            codel.0.observe(&self.config.params, about, behind, source, &mut evidence);
         }
         let packets =
             (Quantity::Packets(self.bins.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
@@ -306,8 +306,8 @@ impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
         } else {
             "A full queue drops the packet that arrives."
         };
-        account.limit(about, DropReason::Overlimit, packets, (who, "ns-2 sfqcodel.cc"));
-        account
+        evidence.limit(about, DropReason::Overlimit, packets, (who, "ns-2 sfqcodel.cc"));
+        evidence
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use goodqueue::account::{Fate, Quantity, Recalled};
+use goodqueue::decision::{Fate, Quantity, Recalled};
 use goodqueue_scenario::run::Runs as _;
 use goodqueue_scenario::scenario::Document;
 use goodqueue_sim::story::{NoStory, Which};
@@ -188,7 +188,7 @@ fn to_json(story: &Story) -> Told {
     let scenes = [Some(&story.arrival), story.departure.as_ref()];
     let levels = scenes.into_iter().flatten().flat_map(|scene| scene.before.levels());
     let rules = levels.flat_map(|level| {
-        let rule = |rule: &goodqueue::account::Rule| ToldRule {
+        let rule = |rule: &goodqueue::decision::Rule| ToldRule {
             qdisc: level.kind,
             text: rule.text.clone(),
             source: rule.source,

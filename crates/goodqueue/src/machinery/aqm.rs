@@ -45,8 +45,8 @@
 use alloc::format;
 use core::fmt::Debug;
 
-use crate::account::{Account, Quantity, Question};
 use crate::config::{Build, Configure};
+use crate::decision::{Evidence, Quantity, Question};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::{Inner, InnerConfig};
 use crate::packet::{Ecn, Packet};
@@ -223,26 +223,26 @@ impl<P: Packet, A: Aqm> Qdisc<P> for AqmQueue<P, A> {
 impl<P: Packet, A: Aqm> Lookahead<P> for AqmQueue<P, A> {
     /// The state of the algorithm: the values of [`Aqm::observe`], and all fields of
     /// [`Aqm::State`].
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(A::KIND.name), &question.about);
-        account.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
-        account.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
-        account.fact("backlog", Quantity::Bytes(self.queue.bytes()), "bytes in the queue");
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let (mut evidence, about) = (Evidence::of(A::KIND.name), &question.about);
+        evidence.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
+        evidence.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
+        evidence.fact("backlog", Quantity::Bytes(self.queue.bytes()), "bytes in the queue");
         let mut seen = Observation::default();
         self.aqm.observe(&self.state, &mut seen);
         for (name, gauge) in seen.gauges {
-            account.fact(name, gauge.into(), "");
+            evidence.fact(name, gauge.into(), "");
         }
-        account.remember(&self.state, about.now);
+        evidence.remember(&self.state, about.now);
         if about.is_signal() && about.is_end() {
             let text = format!("The algorithm {} it. The table has all that it remembered.", about.verb());
-            account.rule(text, A::KIND.reference);
+            evidence.rule(text, A::KIND.reference);
         }
         let both =
             (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.aqm.limit())));
         let who = "A full queue drops the packet that arrives.";
-        account.limit(about, DropReason::Overlimit, both, (who, A::KIND.reference));
-        account
+        evidence.limit(about, DropReason::Overlimit, both, (who, A::KIND.reference));
+        evidence
     }
 }
 

@@ -25,7 +25,7 @@
 pub use crate::reason::DropReason;
 pub use crate::stats::{Count, Stats};
 
-use crate::account::{Account, Question};
+use crate::decision::{Evidence, Question};
 use crate::time::Instant;
 
 /// A queue discipline over packets of type `P`.
@@ -125,9 +125,9 @@ pub trait Lookahead<P>: Qdisc<P> {
     /// that leads to the fate in `question`. Called before and after a decision, and only to
     /// explain it. The default knows nothing; [`AnyQdisc`](crate::AnyQdisc) then names the reason
     /// and the values of [`Observe`](crate::gauge::Observe).
-    fn account(&self, question: &Question<'_, P>) -> Account {
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         let _ = question;
-        Account::default()
+        Evidence::default()
     }
 }
 

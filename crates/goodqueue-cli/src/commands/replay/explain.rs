@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use goodqueue::account::Fate as Known;
+use goodqueue::decision::Fate as Known;
 use goodqueue::{Ecn, Instant};
 use goodqueue_sim::story::Which;
 use goodqueue_sim::witness::{self, Story, Watched, Witness};

@@ -4,16 +4,16 @@ use alloc::format;
 use alloc::string::String;
 
 use super::{DualPi2, DualPi2Variant, Service, Signal};
-use crate::account::{Account, Decision, Fate, Moment, Quantity, readable};
 use crate::config::Configure;
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, readable};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Qdisc as _};
 use crate::random::Random;
 use crate::time::Duration;
 
 impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
-    pub(super) fn told(&self, packet: &P, about: &Decision) -> Account {
-        let mut account = Account::of(super::DualPi2Config::KIND.name);
+    pub(super) fn evidence_about(&self, packet: &P, about: &Decision) -> Evidence {
+        let mut evidence = Evidence::of(super::DualPi2Config::KIND.name);
         let config = &self.config;
         let low_latency = self.service(packet) != Service::Classic;
         let part = |units: u64| units as f64 / config.one() as f64;
@@ -22,30 +22,30 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         let coupled = (base * f64::from(config.coupling)).min(1.0);
         let native = self.native(packet, about.sojourn());
         let queue = if low_latency { "L" } else { "C" };
-        account.given("queue", Quantity::Word(queue), "L: ECT(1) and CE, or by class; C: all others");
-        account.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
-        account.given("target", Quantity::Span(config.target), "queue delay aimed at in C");
-        account.fact("delay", Quantity::Span(delay), "queue delay at the last update");
-        account.fact("p'", Quantity::Fraction(base), "base probability");
-        account.fact("p_C = p'^2", Quantity::Fraction(base * base), "probability in C");
-        account.fact("p_CL = k p'", Quantity::Fraction(coupled), "probability in L by the coupling");
-        account.given("k", Quantity::Number(u64::from(config.coupling)), "coupling factor");
-        account.fact("p'_L", Quantity::Fraction(native), "probability in L by its own delay");
-        account.given("step", config.step.quantity(), "threshold of L");
-        account.fact("packets_l", Quantity::Packets(self.low_latency.len() as u64), "packets in L");
-        account.fact("packets_c", Quantity::Packets(self.classic.len() as u64), "packets in C");
-        account.fact("credit", Quantity::Credit(self.credit), "above 0 it is the turn of C");
+        evidence.given("queue", Quantity::Word(queue), "L: ECT(1) and CE, or by class; C: all others");
+        evidence.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
+        evidence.given("target", Quantity::Span(config.target), "queue delay aimed at in C");
+        evidence.fact("delay", Quantity::Span(delay), "queue delay at the last update");
+        evidence.fact("p'", Quantity::Fraction(base), "base probability");
+        evidence.fact("p_C = p'^2", Quantity::Fraction(base * base), "probability in C");
+        evidence.fact("p_CL = k p'", Quantity::Fraction(coupled), "probability in L by the coupling");
+        evidence.given("k", Quantity::Number(u64::from(config.coupling)), "coupling factor");
+        evidence.fact("p'_L", Quantity::Fraction(native), "probability in L by its own delay");
+        evidence.given("step", config.step.quantity(), "threshold of L");
+        evidence.fact("packets_l", Quantity::Packets(self.low_latency.len() as u64), "packets in L");
+        evidence.fact("packets_c", Quantity::Packets(self.classic.len() as u64), "packets in C");
+        evidence.fact("credit", Quantity::Credit(self.credit), "above 0 it is the turn of C");
         if about.moment == Moment::Departure
             && let Some(text) = self.rule(low_latency, probability, (base, coupled, native), about)
         {
-            account.rule(text, "RFC 9332 §2.4, §4.1 and appendix A");
+            evidence.rule(text, "RFC 9332 §2.4, §4.1 and appendix A");
         }
         let full = ("A full queue drops the packet that arrives.", "RFC 9332 §4.1");
         let packets = (Quantity::Packets(self.len() as u64), Quantity::Packets(u64::from(config.limit)));
-        account.limit(about, DropReason::Overlimit, packets, full);
+        evidence.limit(about, DropReason::Overlimit, packets, full);
         let memory = (Quantity::Bytes(self.memory.used()), Quantity::Bytes(config.memory_limit));
-        account.limit(about, DropReason::Overmemory, memory, full);
-        account
+        evidence.limit(about, DropReason::Overmemory, memory, full);
+        evidence
     }
 
     /// Returns the mark probability of L's own AQM.

@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use super::arrival::Arrival;
 use super::config::RedConfig;
-use crate::account::{Account, Decision, Fate, Moment, Quantity};
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity};
 use crate::random::Random;
 
 /// The state of RED's algorithm.
@@ -19,12 +19,12 @@ pub(super) struct State {
 }
 
 /// Adds the state of RED, and its rule about an arriving packet.
-pub(super) fn account(
+pub(super) fn observe(
     config: &RedConfig,
     state: &State,
     arrival: &Arrival,
     about: &Decision,
-    account: &mut Account,
+    evidence: &mut Evidence,
 ) {
     let &State { average, max_p, count } = state;
     let (min, max) = (f64::from(config.min), f64::from(config.max));
@@ -34,22 +34,26 @@ pub(super) fn account(
         average if config.gentle && average < 2.0 * max => max_p + (1.0 - max_p) * (average - max) / max,
         _ => 1.0,
     };
-    account.fact("queue", Quantity::Bytes(arrival.backlog), "bytes in the queue");
-    account.fact("average", Quantity::Real(average), "average queue in bytes, this arrival included");
-    account.given("min", Quantity::Bytes(u64::from(config.min)), "average below which nothing is dropped");
-    account.given("max", Quantity::Bytes(u64::from(config.max)), "average above which everything is dropped");
-    account.fact("max_p", Quantity::Fraction(max_p), "probability at max");
-    account.fact("probability", Quantity::Fraction(base), "probability at this average");
+    evidence.fact("queue", Quantity::Bytes(arrival.backlog), "bytes in the queue");
+    evidence.fact("average", Quantity::Real(average), "average queue in bytes, this arrival included");
+    evidence.given("min", Quantity::Bytes(u64::from(config.min)), "average below which nothing is dropped");
+    evidence.given(
+        "max",
+        Quantity::Bytes(u64::from(config.max)),
+        "average above which everything is dropped",
+    );
+    evidence.fact("max_p", Quantity::Fraction(max_p), "probability at max");
+    evidence.fact("probability", Quantity::Fraction(base), "probability at this average");
     let count = count.map_or(Quantity::Unset, Quantity::Number);
-    account.fact("count", count, "packets since the last mark or drop");
+    evidence.fact("count", count, "packets since the last mark or drop");
     if about.moment == Moment::Arrival
-        && let Some(text) = told(config, average, base, about)
+        && let Some(text) = rule(config, average, base, about)
     {
-        account.rule(text, SOURCE);
+        evidence.rule(text, SOURCE);
     }
 }
 
-fn told(config: &RedConfig, average: f64, base: f64, about: &Decision) -> Option<String> {
+fn rule(config: &RedConfig, average: f64, base: f64, about: &Decision) -> Option<String> {
     let (min, max) = (config.min, config.max);
     let (mean, probability) = (Quantity::Real(average), Quantity::Fraction(base));
     let verb = about.verb();

@@ -1,11 +1,11 @@
 //! What a discipline looked at when it decided about one packet.
 //!
-//! An [`Account`] is the answer of [`Lookahead::account`](crate::Lookahead::account): the values
+//! [`Evidence`] is the answer of [`Lookahead::evidence`](crate::Lookahead::evidence): the values
 //! that the rule compares, and the rule in words with its source. Nobody asks on the data path; a
 //! witness in `goodqueue-sim` asks around the one decision that it explains.
 //!
 //! ```
-//! use goodqueue::account::Quantity;
+//! use goodqueue::decision::Quantity;
 //! use goodqueue::Duration;
 //! assert_eq!(Quantity::Span(Duration::from_nanos(142_301_123)).to_string(), "142 ms");
 //! assert_eq!(Quantity::Ago(Duration::from_millis(5)).to_string(), "5 ms ago");
@@ -104,7 +104,7 @@ impl Decision {
 /// The state of a discipline in front of a decision, and the rule that decides.
 #[derive(Clone, PartialEq, Default, Debug)]
 #[non_exhaustive]
-pub struct Account {
+pub struct Evidence {
     /// Name of the discipline.
     pub kind: &'static str,
     /// Values that the rule looks at.
@@ -115,7 +115,7 @@ pub struct Account {
     pub state: Vec<Remembered>,
     /// Source of the discipline.
     pub reference: &'static str,
-    /// Account of the inner discipline that holds the packet.
+    /// Evidence of the inner discipline that holds the packet.
     pub inner: Option<Box<Self>>,
 }
 
@@ -141,8 +141,8 @@ pub struct Rule {
     pub source: &'static str,
 }
 
-impl Account {
-    /// Returns the account of a discipline that has nothing to tell yet.
+impl Evidence {
+    /// Returns the evidence of a discipline that has nothing to tell yet.
     #[must_use]
     pub fn of(kind: &'static str) -> Self {
         Self { kind, ..Self::default() }
@@ -203,7 +203,7 @@ impl Account {
         }
     }
 
-    /// Sets the account of the inner discipline that holds the packet.
+    /// Sets the evidence of the inner discipline that holds the packet.
     #[must_use]
     pub fn with_inner(mut self, inner: Option<Self>) -> Self {
         self.inner = inner.map(Box::new);
@@ -212,7 +212,7 @@ impl Account {
 
     /// Returns the accounts from the outermost discipline to the innermost.
     pub fn levels(&self) -> impl Iterator<Item = &Self> {
-        core::iter::successors(Some(self), |account| account.inner.as_deref())
+        core::iter::successors(Some(self), |evidence| evidence.inner.as_deref())
     }
 
     /// Returns the value called `name`, at any level.

@@ -5,18 +5,18 @@ use alloc::format;
 use super::Cake;
 use super::config::CakeConfig;
 use super::queues::Set;
-use crate::account::{Account, Decision, Fate, Moment, Quantity, readable};
 use crate::config::Configure;
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, readable};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::DropReason;
 use crate::random::Random;
 use crate::time::Rate;
 
 impl<P: Packet + Flow, R: Random> Cake<P, R> {
-    pub(super) fn told(&self, packet: &P, about: &Decision) -> Account {
-        let mut account = Account::of(CakeConfig::KIND.name);
+    pub(super) fn evidence_about(&self, packet: &P, about: &Decision) -> Evidence {
+        let mut evidence = Evidence::of(CakeConfig::KIND.name);
         let tin_index = self.tin_of(packet);
-        let Some(tin) = self.tins.get(tin_index) else { return account };
+        let Some(tin) = self.tins.get(tin_index) else { return evidence };
         let index = tin.known_queue_of(self.tag_of(packet));
         let flow = tin.flows.at(index);
         let set = match flow.set {
@@ -29,22 +29,22 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let packets = u64::from(flow.packets.len());
         if self.rate > 0 {
             let rate = Rate::from_bps(self.rate.saturating_mul(8));
-            account.given("bandwidth", Quantity::Rate(rate), "rate of the shaper");
+            evidence.given("bandwidth", Quantity::Rate(rate), "rate of the shaper");
             let next = Quantity::at(self.shaper.time_next, about.now);
-            account.fact("time_next", next, "when the shaper lets the next packet go");
+            evidence.fact("time_next", next, "when the shaper lets the next packet go");
         }
-        account.given("tin", Quantity::Number(tin_index as u64), "the tin of this packet's DSCP");
-        account.fact("tin_backlog", Quantity::Bytes(tin.backlog), "bytes in that tin");
-        account.flow_queue(index, packets, flow.backlog);
-        account.fact("set", Quantity::Word(set), "sparse flows are served first");
-        account.fact(
+        evidence.given("tin", Quantity::Number(tin_index as u64), "the tin of this packet's DSCP");
+        evidence.fact("tin_backlog", Quantity::Bytes(tin.backlog), "bytes in that tin");
+        evidence.flow_queue(index, packets, flow.backlog);
+        evidence.fact("set", Quantity::Word(set), "sparse flows are served first");
+        evidence.fact(
             "deficit",
             Quantity::Credit(i64::from(flow.deficit)),
             "bytes that the queue may send now",
         );
-        flow.cobalt.account(&tin.cobalt, about, flow.packets.len() <= 1, &mut account);
+        flow.cobalt.observe(&tin.cobalt, about, flow.packets.len() <= 1, &mut evidence);
         match (about.moment, about.fate) {
-            (Moment::Arrival, Fate::Sent | Fate::Marked) => account.rule(
+            (Moment::Arrival, Fate::Sent | Fate::Marked) => evidence.rule(
                 format!(
                     "It went into queue {index} of tin {tin_index}, behind {} ({} bytes) of its own; the queue's \
                      set was: {set}.",
@@ -53,7 +53,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
                 ),
                 SOURCE,
             ),
-            (Moment::Departure, Fate::Sent | Fate::Marked) if self.rate > 0 => account.rule(
+            (Moment::Departure, Fate::Sent | Fate::Marked) if self.rate > 0 => evidence.rule(
                 format!(
                     "It waited {} for the shaper of {}, for the packets of its flow in front of it, and for the \
                      turns of other flows.",
@@ -63,14 +63,14 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
                 SOURCE,
             ),
             (_, Fate::Dropped(DropReason::Superseded)) => {
-                account.rule("A later acknowledgement of its flow made it redundant (ack-filter).".into(), SOURCE);
+                evidence.rule("A later acknowledgement of its flow made it redundant (ack-filter).".into(), SOURCE);
             }
             _ => {}
         }
         let memory = (Quantity::Bytes(self.held.memory.used()), Quantity::Bytes(self.memory));
         let who = "The queue with the most bytes pays: it loses packets from its head.";
-        account.limit(about, DropReason::Overmemory, memory, (who, SOURCE));
-        account
+        evidence.limit(about, DropReason::Overmemory, memory, (who, SOURCE));
+        evidence
     }
 }
 

@@ -7,45 +7,45 @@ use super::config::PieConfig;
 use super::flow::{ALPHA, BETA, TARGET};
 use super::law::Vars;
 use super::rules::{Arithmetic, DelayFrom, MEAN_PACKET};
-use crate::account::{Account, Decision, Fate, Moment, Quantity, readable};
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, readable};
 use crate::time::Duration;
 
 impl Vars {
     /// Adds the state of the controller, and its rule about a packet of `bytes` that arrives behind
     /// `backlog` bytes. The updates that are due have been done.
-    pub(crate) fn account(
+    pub(crate) fn observe(
         &self,
         config: &PieConfig,
         about: &Decision,
         (backlog, bytes): (u64, u32),
-        account: &mut Account,
+        evidence: &mut Evidence,
     ) {
         let terms = Terms::of(self, config);
         let span = |ticks: u64| Quantity::Span(config.span(ticks));
-        account.fact(
+        evidence.fact(
             "probability",
             Quantity::Fraction(config.fraction(self.probability)),
             "drop probability",
         );
-        account.fact("delay", span(terms.delay), "queue delay");
-        account.fact("delay_old", span(terms.old), "queue delay at the update before");
-        account.given(TARGET.name, Quantity::Span(config.target), "queue delay aimed at");
-        account.fact("error", Quantity::Difference(terms.error), "delay - target");
-        account.fact("change", Quantity::Difference(terms.change), "delay - delay_old");
-        account.given(ALPHA.name, Quantity::Real(terms.alpha), "gain on the error, per second");
-        account.given(BETA.name, Quantity::Real(terms.beta), "gain on the change, per second");
-        account.fact("scaling", Quantity::Real(terms.scaling), "factor on both gains at this probability");
-        account.fact(
+        evidence.fact("delay", span(terms.delay), "queue delay");
+        evidence.fact("delay_old", span(terms.old), "queue delay at the update before");
+        evidence.given(TARGET.name, Quantity::Span(config.target), "queue delay aimed at");
+        evidence.fact("error", Quantity::Difference(terms.error), "delay - target");
+        evidence.fact("change", Quantity::Difference(terms.change), "delay - delay_old");
+        evidence.given(ALPHA.name, Quantity::Real(terms.alpha), "gain on the error, per second");
+        evidence.given(BETA.name, Quantity::Real(terms.beta), "gain on the change, per second");
+        evidence.fact("scaling", Quantity::Real(terms.scaling), "factor on both gains at this probability");
+        evidence.fact(
             "step",
             Quantity::Fraction(terms.scaling * (terms.alpha * terms.error + terms.beta * terms.change)),
             "scaling x (alpha x error + beta x change): what an update adds",
         );
-        account.fact("burst_allowance", span(self.burst), "time for which no packet is dropped");
-        account.fact("accumulated", Quantity::Real(self.sum(config)), "probabilities since the last drop");
+        evidence.fact("burst_allowance", span(self.burst), "time for which no packet is dropped");
+        evidence.fact("accumulated", Quantity::Real(self.sum(config)), "probabilities since the last drop");
         if about.moment == Moment::Arrival
-            && let Some((text, source)) = self.told(config, about, &terms, backlog, bytes)
+            && let Some((text, source)) = self.rule(config, about, &terms, backlog, bytes)
         {
-            account.rule(text, source);
+            evidence.rule(text, source);
         }
     }
 
@@ -54,7 +54,7 @@ impl Vars {
         self.accumulated as f64 / config.rules().one as f64
     }
 
-    fn told(
+    fn rule(
         &self,
         config: &PieConfig,
         about: &Decision,

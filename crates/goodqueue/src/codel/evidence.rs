@@ -5,38 +5,42 @@ use alloc::string::String;
 
 use super::vars::below;
 use super::{CodelParams, CodelVariant, CodelVars, linux};
-use crate::account::{Account, Decision, Fate, Moment, Quantity, readable};
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, readable};
 use crate::gauge::Gauge;
 use crate::time::{Duration, Instant};
 
 impl CodelVars {
     /// Adds the state of the law, and its rule if it decided. `behind`: bytes that the law counts
     /// behind the packet.
-    pub(crate) fn account(
+    pub(crate) fn observe(
         &self,
         params: &CodelParams,
         about: &Decision,
         behind: u64,
         source: &'static str,
-        account: &mut Account,
+        evidence: &mut Evidence,
     ) {
         let now = about.now;
-        account.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
-        account.given("target", Quantity::Span(params.target), "acceptable sojourn time of a standing queue");
-        account.given("interval", Quantity::Span(params.interval), "how long a queue may exceed the target");
-        account.fact(
+        evidence.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
+        evidence.given(
+            "target",
+            Quantity::Span(params.target),
+            "acceptable sojourn time of a standing queue",
+        );
+        evidence.given("interval", Quantity::Span(params.interval), "how long a queue may exceed the target");
+        evidence.fact(
             "first_above",
             self.first_above(params, now),
             "when the queue has been above target for an interval",
         );
-        account.fact("dropping", Quantity::Flag(self.dropping), "CoDel is in a dropping phase");
-        account.fact("count", Quantity::Number(u64::from(self.count)), "drops or marks of this phase");
-        account.fact("lastcount", Quantity::Number(u64::from(self.lastcount)), "count at the phase's start");
-        account.fact("drop_next", self.drop_next(params, now), "when the next drop is due");
+        evidence.fact("dropping", Quantity::Flag(self.dropping), "CoDel is in a dropping phase");
+        evidence.fact("count", Quantity::Number(u64::from(self.count)), "drops or marks of this phase");
+        evidence.fact("lastcount", Quantity::Number(u64::from(self.lastcount)), "count at the phase's start");
+        evidence.fact("drop_next", self.drop_next(params, now), "when the next drop is due");
         if about.moment == Moment::Departure
-            && let Some(text) = self.told(params, about, behind)
+            && let Some(text) = self.rule(params, about, behind)
         {
-            account.rule(text, source);
+            evidence.rule(text, source);
         }
     }
 
@@ -62,7 +66,7 @@ impl CodelVars {
         }
     }
 
-    fn told(&self, params: &CodelParams, about: &Decision, behind: u64) -> Option<String> {
+    fn rule(&self, params: &CodelParams, about: &Decision, behind: u64) -> Option<String> {
         let (target, interval) = (readable(params.target), readable(params.interval));
         let (sojourn, verb, count) = (about.sojourn(), about.verb(), self.count);
         let waited = readable(sojourn);

@@ -4,34 +4,38 @@ use alloc::format;
 use alloc::string::String;
 
 use super::{CobaltParams, CobaltVars, TWO_TO_32};
-use crate::account::{Account, Decision, Fate, Moment, Quantity, readable};
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, readable};
 
 impl CobaltVars {
     /// Adds the state of the law, and its rule if it decided. `is_last`: nothing is queued behind
     /// the packet.
-    pub(crate) fn account(
+    pub(crate) fn observe(
         &self,
         params: &CobaltParams,
         about: &Decision,
         is_last: bool,
-        account: &mut Account,
+        evidence: &mut Evidence,
     ) {
         let blue = f64::from(self.p_drop) / TWO_TO_32;
-        account.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
-        account.given("target", Quantity::Span(params.target), "acceptable sojourn time of a standing queue");
-        account.given("interval", Quantity::Span(params.interval), "how long a queue may exceed the target");
-        account.fact("dropping", Quantity::Flag(self.dropping), "CoDel is in a dropping phase");
-        account.fact("count", Quantity::Number(u64::from(self.count)), "signals, less those that decayed");
-        account.fact("drop_next", Quantity::at(self.drop_next, about.now), "when the next signal is due");
-        account.fact("blue_prob", Quantity::Fraction(blue), "BLUE's drop probability");
+        evidence.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
+        evidence.given(
+            "target",
+            Quantity::Span(params.target),
+            "acceptable sojourn time of a standing queue",
+        );
+        evidence.given("interval", Quantity::Span(params.interval), "how long a queue may exceed the target");
+        evidence.fact("dropping", Quantity::Flag(self.dropping), "CoDel is in a dropping phase");
+        evidence.fact("count", Quantity::Number(u64::from(self.count)), "signals, less those that decayed");
+        evidence.fact("drop_next", Quantity::at(self.drop_next, about.now), "when the next signal is due");
+        evidence.fact("blue_prob", Quantity::Fraction(blue), "BLUE's drop probability");
         if about.moment == Moment::Departure
-            && let Some(text) = self.told(params, about, is_last, blue)
+            && let Some(text) = self.rule(params, about, is_last, blue)
         {
-            account.rule(text, "Linux sch_cake; RFC 8289 §5.5");
+            evidence.rule(text, "Linux sch_cake; RFC 8289 §5.5");
         }
     }
 
-    fn told(&self, params: &CobaltParams, about: &Decision, is_last: bool, blue: f64) -> Option<String> {
+    fn rule(&self, params: &CobaltParams, about: &Decision, is_last: bool, blue: f64) -> Option<String> {
         let (sojourn, target, verb) = (about.sojourn(), readable(params.target), about.verb());
         let waited = readable(sojourn);
         let late = sojourn > params.target;

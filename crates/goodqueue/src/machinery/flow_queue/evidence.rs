@@ -3,18 +3,18 @@
 use alloc::format;
 
 use super::{FlowAqm, FlowQueues};
-use crate::account::{Account, Decision, Fate, Moment, Quantity, readable};
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, readable};
 use crate::packet::Packet;
 
 impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// Adds the state of flow `index`, and the rule of the scheduler about a packet that is sent.
-    pub(crate) fn account(
+    pub(crate) fn observe(
         &self,
         index: u32,
         quantum: u32,
         about: &Decision,
         source: &'static str,
-        account: &mut Account,
+        evidence: &mut Evidence,
     ) {
         let Some(flow) = self.flows.get(index as usize) else { return };
         let is_new = self.new_flows.iter().any(|listed| listed == index);
@@ -25,23 +25,23 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         };
         let (new, old) = self.listed();
         let packets = u64::from(flow.packets.len());
-        account.flow_queue(index, packets, flow.backlog);
-        account.fact("list", Quantity::Word(list), "the list on which that queue is");
-        account.fact(
+        evidence.flow_queue(index, packets, flow.backlog);
+        evidence.fact("list", Quantity::Word(list), "the list on which that queue is");
+        evidence.fact(
             "deficit",
             Quantity::Credit(flow.deficit),
             "bytes that the queue may send in this round",
         );
-        account.given("quantum", Quantity::Bytes(u64::from(quantum)), "bytes per queue and round");
-        account.fact("new_flows", Quantity::Number(new), "queues that have just become active");
-        account.fact("old_flows", Quantity::Number(old), "other active queues");
-        account.fact("queued", Quantity::Packets(self.packets()), "packets in all queues");
+        evidence.given("quantum", Quantity::Bytes(u64::from(quantum)), "bytes per queue and round");
+        evidence.fact("new_flows", Quantity::Number(new), "queues that have just become active");
+        evidence.fact("old_flows", Quantity::Number(old), "other active queues");
+        evidence.fact("queued", Quantity::Packets(self.packets()), "packets in all queues");
         match (about.moment, about.fate) {
-            (Moment::Arrival, Fate::Sent | Fate::Marked) if !flow.listed => account.rule(
+            (Moment::Arrival, Fate::Sent | Fate::Marked) if !flow.listed => evidence.rule(
                 "Its queue was empty and on no list. It became a new flow, and new flows are served first.".into(),
                 source,
             ),
-            (Moment::Arrival, Fate::Sent | Fate::Marked) => account.rule(
+            (Moment::Arrival, Fate::Sent | Fate::Marked) => evidence.rule(
                 format!(
                     "Its queue ({index}) already held {} ({} bytes) and was among the {list}: the packet waits \
                      behind those of its own flow.",
@@ -50,7 +50,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                 ),
                 source,
             ),
-            (Moment::Departure, Fate::Sent | Fate::Marked) => account.rule(
+            (Moment::Departure, Fate::Sent | Fate::Marked) => evidence.rule(
                 format!(
                     "It waited {} for the packets of its own flow in front of it and for the turns of other \
                      queues: {} active, {quantum} bytes each per round.",

@@ -136,7 +136,7 @@ use tally::moving;
 use tin::Tin;
 
 use crate::config::Build;
-use crate::decision::{Evidence, Question};
+use crate::decision::{Evidence, Question, Rule};
 use crate::gauge::{Observation, Observe, Part};
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
@@ -608,6 +608,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for Cake<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[evidence::RULES, crate::cobalt::evidence::RULES];
+
     fn stranger(&self, packet: &P) -> Option<&P> {
         let tin = self.tins.get(self.tin_of(packet))?;
         let index = tin.known_queue_of(self.tag_of(packet));

@@ -86,7 +86,7 @@ pub use law::CodelLaw;
 pub use vars::CodelVars;
 
 use crate::config::{Build, Configure as _};
-use crate::decision::{Evidence, Quantity, Question};
+use crate::decision::{Evidence, Limit, Quantity, Question, Rule};
 use crate::gauge::{Gauge, Observation, Observe};
 pub(crate) use crate::head::mark;
 pub use crate::head::{CodelTally, Head, Mark, Source};
@@ -227,6 +227,8 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 }
 
 impl<P: Packet> Lookahead<P> for Codel<P> {
+    const RULES: &'static [&'static [Rule]] = &[evidence::RULES, evidence::OF_QUEUE];
+
     fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
@@ -236,9 +238,13 @@ impl<P: Packet> Lookahead<P> for Codel<P> {
         let behind = self.queue.bytes().saturating_sub(u64::from(question.packet.len()));
         self.vars.observe(&self.config.params, about, behind, evidence::DEQUEUE, &mut evidence);
         let held = self.queue.len() as u64 + u64::from(self.taken_ahead);
-        let both = (Quantity::Packets(held), Quantity::Packets(u64::from(self.config.limit)));
-        let who = "A full queue drops the packet that arrives, whatever CoDel's state is.";
-        evidence.limit(about, DropReason::Overlimit, both, (who, "RFC 8289 §5.4"));
+        let limit = Limit {
+            held: Quantity::Packets(held),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: evidence::FULL,
+            source: "RFC 8289 §5.4",
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
         evidence
     }
 }

@@ -46,7 +46,7 @@ use crate::codel::{
     CodelConfig, CodelParams, CodelVariant, CodelVars, ECN, INTERVAL, LIMIT, RECALL_RULES, TARGET,
 };
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
-use crate::decision::{Evidence, Moment, Quantity, Question};
+use crate::decision::{Evidence, FULL, LIMITS, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -251,6 +251,8 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
 }
 
 impl<P: Packet> Lookahead<P> for CodelDt<P> {
+    const RULES: &'static [&'static [Rule]] = &[RULES, crate::codel::evidence::RULES, LIMITS];
+
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
     }
@@ -261,19 +263,15 @@ impl<P: Packet> Lookahead<P> for CodelDt<P> {
         evidence.fact("above", Quantity::Flag(self.above), "the last departure found a standing queue");
         self.vars.observe(self.config.params(), about, self.queue.bytes(), reference, &mut evidence);
         if about.moment == Moment::Arrival && about.is_signal() {
-            evidence.rule(
-                alloc::format!(
-                    "The packet that left last had been above target, as all were for an interval, and a drop \
-                     was due. CoDel-DT signals to the packet that arrives, which was {}.",
-                    about.verb()
-                ),
-                reference,
-            );
+            evidence.rule(SIGNAL, reference, &[]);
         }
-        let both =
-            (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.config.limit())));
-        let who = "A full queue drops the packet that arrives.";
-        evidence.limit(about, DropReason::Overlimit, both, (who, reference));
+        let limit = Limit {
+            held: Quantity::Packets(self.queue.len() as u64),
+            allowed: Quantity::Packets(u64::from(self.config.limit())),
+            rule: FULL,
+            source: reference,
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
         evidence
     }
 }
@@ -289,6 +287,13 @@ impl<P: Packet> Observe for CodelDt<P> {
 }
 
 impl<P: Packet> Inner<P> for CodelDt<P> {}
+
+rules! {
+    /// Rules of CoDel-DT, beside those of CoDel.
+    RULES;
+    /// A drop is due, and the packet arrives.
+    SIGNAL: "codel_dt.signal" [];
+}
 
 #[cfg(test)]
 mod tests {

@@ -47,12 +47,11 @@
 //! ```
 
 use alloc::collections::VecDeque;
-use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
-use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::ClassLeaf;
 use crate::nesting::{self, Inner, InnerConfig};
@@ -450,6 +449,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Drr<P, Q> {
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         let mut evidence = Evidence::of(KIND.name);
         let Some(class) = self.classes.get(self.classify(question.packet) as usize) else { return evidence };
@@ -461,19 +462,9 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Drr<P, Q> {
         let about = &question.about;
         if about.moment == Moment::Departure && about.is_end() && !matches!(about.fate, Fate::Dropped(_)) {
             let bytes = charge(question.packet.len());
-            let text = if class.deficit >= bytes {
-                format!(
-                    "Its class had a deficit of {} bytes, which covers the packet's {bytes}.",
-                    class.deficit
-                )
-            } else {
-                format!(
-                    "Its class had a deficit of {} bytes. Each round that ended with too few for the packet's {bytes} \
-                     added the quantum of {}.",
-                    class.deficit, class.quantum
-                )
-            };
-            evidence.rule(text, "Shreedhar & Varghese 1995; tc-drr(8), ALGORITHM");
+            let rule = if class.deficit >= bytes { COVERED } else { ROUNDS };
+            let source = "Shreedhar & Varghese 1995; tc-drr(8), ALGORITHM";
+            evidence.rule(rule, source, &[("bytes", Quantity::Bytes(bytes))]);
         }
         evidence.with_inner(Some(class.leaf.evidence(question)))
     }
@@ -524,4 +515,13 @@ parameters! {
         range: 1..=2_147_483_647,
         source: "Linux sch_drr: MTU",
     };
+}
+
+rules! {
+    /// Rules of DRR.
+    RULES;
+    /// The deficit covers the packet.
+    COVERED: "drr.covered" ["deficit", "bytes"];
+    /// Rounds added quanta until the deficit covered the packet.
+    ROUNDS: "drr.rounds" ["deficit", "bytes", QUANTUM.name];
 }

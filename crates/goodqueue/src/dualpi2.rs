@@ -87,7 +87,7 @@ mod tests;
 pub use config::{DualPi2Config, DualPi2Variant};
 
 use crate::config::Build;
-use crate::decision::{Evidence, Question};
+use crate::decision::{Evidence, LIMITS, Question, Rule};
 use crate::gauge::{Gauge, Observation, Observe};
 use crate::memory::Memory;
 use crate::nesting::Inner;
@@ -512,6 +512,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for DualPi2<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[evidence::RULES, LIMITS];
+
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         self.evidence_about(question.packet, &question.about)
     }

@@ -82,7 +82,7 @@ pub use config::FqConfig;
 use flows::{Flows, List, NIL, Plan, Planned, State};
 
 use crate::config::Build;
-use crate::decision::{Evidence, Question};
+use crate::decision::{Evidence, Question, Rule};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -552,6 +552,8 @@ impl<P: Packet + Flow> Fq<P> {
 }
 
 impl<P: Packet + Flow> Lookahead<P> for Fq<P> {
+    const RULES: &'static [&'static [Rule]] = &[evidence::RULES];
+
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         self.evidence_about(question.packet, &question.about)
     }

@@ -61,7 +61,7 @@ pub use config::FqPieConfig;
 use alloc::vec::Vec;
 
 use crate::config::{Build, Configure as _};
-use crate::decision::{Evidence, Quantity, Question};
+use crate::decision::{Evidence, FULL, FULL_MEMORY, LIMITS, Limit, Quantity, Question, Rule};
 use crate::flow_queue::{FlowQueues, FlowState};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
@@ -263,6 +263,9 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for FqPie<P, R> {
+    const RULES: &'static [&'static [Rule]] =
+        &[crate::flow_queue::evidence::RULES, pie::evidence::RULES, LIMITS];
+
     fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
@@ -297,11 +300,21 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for FqPie<P, R> {
             then.vars.observe(pie, about, (backlog, question.packet.len()), &mut evidence);
         }
         let held = self.queues.packets().saturating_add(u64::from(self.taken_ahead));
-        let packets = (Quantity::Packets(held), Quantity::Packets(u64::from(*limit)));
-        let full = ("A full queue drops the packet that arrives.", "Linux sch_fq_pie");
-        evidence.limit(about, DropReason::Overlimit, packets, full);
-        let memory = (Quantity::Bytes(self.queues.memory()), Quantity::Bytes(*memory_limit));
-        evidence.limit(about, DropReason::Overmemory, memory, full);
+        let source = "Linux sch_fq_pie";
+        let packets = Limit {
+            held: Quantity::Packets(held),
+            allowed: Quantity::Packets(u64::from(*limit)),
+            rule: FULL,
+            source,
+        };
+        evidence.limit(about, DropReason::Overlimit, &packets);
+        let memory = Limit {
+            held: Quantity::Bytes(self.queues.memory()),
+            allowed: Quantity::Bytes(*memory_limit),
+            rule: FULL_MEMORY,
+            source,
+        };
+        evidence.limit(about, DropReason::Overmemory, &memory);
         evidence
     }
 }

@@ -73,7 +73,7 @@ use config::{CEIL, DIRECT_PACKETS, Index, LEVELS, RATE, Terms};
 pub use config::{HtbClass, HtbConfig};
 
 use crate::config::{Build, Configure as _};
-use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner};
@@ -727,6 +727,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
     fn stranger(&self, packet: &P) -> Option<&P> {
         self.leaves.get(self.classify(packet)? as usize)?.as_ref()?.stranger(packet)
     }
@@ -740,7 +742,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
             evidence.given(RATE.name, Quantity::Rate(class.rate), "rate that it is guaranteed");
             evidence.given(CEIL.name, Quantity::Rate(class.ceil), "rate up to which it may borrow");
         } else {
-            evidence.rule("No class takes it: it goes through the direct queue.".into(), SOURCE);
+            evidence.rule(DIRECT, SOURCE, &[]);
         }
         let about = &question.about;
         if let Some(state) = index.and_then(|index| self.classes.get(index)) {
@@ -750,14 +752,12 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
             evidence.fact("ctokens", seconds(state.ctokens), "the same at its ceil");
             let is_sent = about.is_end() && !matches!(about.fate, Fate::Dropped(_));
             if about.moment == Moment::Departure && is_sent {
-                let text = match state.mode_after(elapsed).0 {
-                    Mode::CanSend => "Its class owed no tokens: it sent at its own rate.",
-                    Mode::MayBorrow => {
-                        "Its class owed tokens but no ctokens: it borrowed from a class above."
-                    }
-                    Mode::CannotSend => "Its class was above its ceil until this moment.",
+                let rule = match state.mode_after(elapsed).0 {
+                    Mode::CanSend => OWN_RATE,
+                    Mode::MayBorrow => BORROWED,
+                    Mode::CannotSend => ABOVE_CEIL,
                 };
-                evidence.rule(text.into(), SOURCE);
+                evidence.rule(rule, SOURCE, &[]);
             }
         }
         let leaf = index.and_then(|index| self.leaves.get(index)?.as_ref());
@@ -793,6 +793,19 @@ impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Htb<P, Q> {}
 const PRIOS: usize = 8;
 /// Nanoseconds beyond which debts are forgotten.
 const LONGEST_WAIT: i64 = 60_000_000_000;
+
+rules! {
+    /// Rules of HTB.
+    RULES;
+    /// No class takes the packet.
+    DIRECT: "htb.direct" [];
+    /// The class sends at its own rate.
+    OWN_RATE: "htb.own_rate" [];
+    /// The class borrows.
+    BORROWED: "htb.borrowed" [];
+    /// The class was above its ceil until now.
+    ABOVE_CEIL: "htb.above_ceil" [];
+}
 
 #[cfg(test)]
 mod tests;

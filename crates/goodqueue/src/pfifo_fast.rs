@@ -32,7 +32,7 @@
 //! ```
 
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value};
-use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
+use crate::decision::{Evidence, Fate, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::Observe;
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
@@ -184,6 +184,8 @@ fn band_of(packet: &impl Flow) -> u8 {
 }
 
 impl<P: Packet + Flow> Lookahead<P> for PfifoFast<P> {
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         let (mut evidence, about) = (Evidence::of(KIND.name), &question.about);
         let band = usize::from(band_of(question.packet));
@@ -193,11 +195,15 @@ impl<P: Packet + Flow> Lookahead<P> for PfifoFast<P> {
         evidence.fact("band_packets", Quantity::Packets(held as u64), "packets in that band");
         evidence.fact("ahead", Quantity::Packets(before as u64), "packets in earlier bands");
         let limit = u64::from(self.config.txqueuelen);
-        let both = (Quantity::Packets(held as u64), Quantity::Packets(limit));
-        let who = "A full band drops the packet that arrives.";
-        evidence.limit(about, DropReason::Overlimit, both, (who, KIND.reference));
+        let limit = Limit {
+            held: Quantity::Packets(held as u64),
+            allowed: Quantity::Packets(limit),
+            rule: FULL_BAND,
+            source: KIND.reference,
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
         if about.moment == Moment::Departure && about.fate == Fate::Sent {
-            evidence.rule("No earlier band had a packet.".into(), KIND.reference);
+            evidence.rule(FIRST_BAND, KIND.reference, &[]);
         }
         evidence
     }
@@ -219,3 +225,12 @@ const KIND: Kind = Kind {
     children: Children::None,
     parameters: PARAMETERS,
 };
+
+rules! {
+    /// Rules of the bands.
+    RULES;
+    /// The earlier bands are empty.
+    FIRST_BAND: "pfifo_fast.first_band" [];
+    /// A full band drops the packet that arrives.
+    FULL_BAND: "pfifo_fast.full_band" ["held", "allowed"];
+}

@@ -98,7 +98,7 @@
 
 mod config;
 mod controller;
-mod evidence;
+pub(crate) mod evidence;
 pub(crate) mod flow;
 mod law;
 mod rules;
@@ -111,7 +111,7 @@ use rules::DelayFrom;
 pub use rules::PieVariant;
 
 use crate::config::{Build, Configure as _};
-use crate::decision::{Evidence, Quantity, Question};
+use crate::decision::{Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -395,6 +395,8 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
 }
 
 impl<P: Packet, R: Random> Lookahead<P> for Pie<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[evidence::RULES, LIMITS];
+
     /// Linux dequeues to look at the head, so that PIE measures the delay when a packet reaches it.
     fn next_len(&self) -> Option<u32> {
         let is_linux = matches!(self.config.variant, PieVariant::Linux | PieVariant::Linux314);
@@ -415,9 +417,13 @@ impl<P: Packet, R: Random> Lookahead<P> for Pie<P, R> {
             catch_up(&self.config, &mut vars, self.update_at, about.now, backlog);
         }
         vars.observe(&self.config, about, (backlog, question.packet.len()), &mut evidence);
-        let both = (Quantity::Packets(self.held() as u64), Quantity::Packets(u64::from(self.config.limit)));
-        let who = "A full queue drops the packet that arrives.";
-        evidence.limit(about, DropReason::Overlimit, both, (who, "RFC 8033 §4.1"));
+        let limit = Limit {
+            held: Quantity::Packets(self.held() as u64),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: FULL,
+            source: "RFC 8033 §4.1",
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
         evidence
     }
 }

@@ -58,7 +58,7 @@ pub use config::{QfqClass, QfqConfig};
 use scheduler::Scheduler;
 
 use crate::config::{Build, Configure as _};
-use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::ClassLeaf;
 use crate::nesting::{self, Inner};
@@ -459,6 +459,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Qfq<P, Q> {
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         let mut evidence = Evidence::of(QfqConfig::<Q::Config>::KIND.name);
         let Some(class) = self.classes.get(self.classify(question.packet)) else { return evidence };
@@ -474,13 +476,9 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Qfq<P, Q> {
             let about = &question.about;
             if about.moment == Moment::Departure && about.is_end() && !matches!(about.fate, Fate::Dropped(_))
             {
-                let text = if self.scheduler.serving == Some(class.aggregate) {
-                    "Its aggregate of classes was in service and had budget for it."
-                } else {
-                    "The aggregate in service had spent its budget. Of those whose virtual start time had come, that \
-                     of this packet had about the earliest virtual finish time."
-                };
-                evidence.rule(text.into(), QfqConfig::<Q::Config>::KIND.reference);
+                let serves = self.scheduler.serving == Some(class.aggregate);
+                let rule = if serves { IN_SERVICE } else { EARLIEST_FINISH };
+                evidence.rule(rule, QfqConfig::<Q::Config>::KIND.reference, &[]);
             }
         }
         evidence.with_inner(Some(class.leaf.evidence(question)))
@@ -498,3 +496,12 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Qfq<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Qfq<P, Q> {}
+
+rules! {
+    /// Rules of QFQ.
+    RULES;
+    /// The aggregate of the packet is in service.
+    IN_SERVICE: "qfq.in_service" [];
+    /// The aggregate in service spent its budget, and that of the packet is next.
+    EARLIEST_FINISH: "qfq.earliest_finish" [];
+}

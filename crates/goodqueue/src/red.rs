@@ -99,7 +99,7 @@ pub use config::{RedConfig, RedVariant};
 pub(crate) use weight::filter_shift;
 
 use crate::config::{Build, Configure as _};
-use crate::decision::{Evidence, Moment, Quantity, Question};
+use crate::decision::{Evidence, Limit, Moment, Quantity, Question, Rule};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -429,6 +429,8 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
 }
 
 impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[evidence::RULES];
+
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
     }
@@ -453,9 +455,13 @@ impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
         let (average, max_p) = (then.average(), then.max_probability());
         let state = evidence::State { average, max_p, count: self.algorithm.count() };
         evidence::observe(&self.config, &state, &arrival, about, &mut evidence);
-        let both = (Quantity::Bytes(backlog), Quantity::Bytes(u64::from(self.config.limit)));
-        let who = "A packet that does not fit is dropped, whatever the average is.";
-        evidence.limit(about, DropReason::Overlimit, both, (who, "Floyd and Jacobson 1993"));
+        let limit = Limit {
+            held: Quantity::Bytes(backlog),
+            allowed: Quantity::Bytes(u64::from(self.config.limit)),
+            rule: evidence::FULL,
+            source: "Floyd and Jacobson 1993",
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
         evidence
     }
 }

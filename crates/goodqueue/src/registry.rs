@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::config::{Build, ConfigError, Configure, Keyword, Kind, Link, Settings, Value};
-use crate::decision::{Decision, Evidence, Question};
+use crate::decision::{Decision, Evidence, Question, Rule};
 use crate::fifo::{BfifoConfig, Pfifo, PfifoConfig};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::REPLACED;
@@ -271,6 +271,16 @@ macro_rules! disciplines {
                     Chosen::Own(qdisc) => qdisc.observe(now, seen),
                 }
             }
+        }
+
+        /// Returns the rules by which the discipline called `name` decides, in groups.
+        #[must_use]
+        pub fn rules(name: &str) -> &'static [&'static [Rule]] {
+            type P = crate::Datagram<()>;
+            $(if name == <$config as Configure>::KIND.name {
+                return <$qdisc as Lookahead<P>>::RULES;
+            })+
+            &[]
         }
 
         /// Returns the keywords of the discipline called `name`: words that stand for settings of

@@ -75,13 +75,14 @@
 //! ```
 
 mod config;
+
 #[cfg(test)]
 mod tests;
 
 use alloc::vec::Vec;
 
 use crate::config::{Build, Configure as _};
-use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
+use crate::decision::{Evidence, Fate, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -694,6 +695,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfq<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
     fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
@@ -717,16 +720,19 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfq<P, R> {
         evidence.fact("deepest", Quantity::Packets(u64::from(self.deepest)), "packets in the fullest bucket");
         evidence.fact("active", Quantity::Number(u64::from(self.turns.len())), "buckets that have packets");
         evidence.fact("queued", Quantity::Packets(self.passage.packets()), "packets in all buckets");
-        let both =
-            (Quantity::Packets(self.passage.packets()), Quantity::Packets(u64::from(self.config.limit)));
-        let who = "The arriving packet did not fit, and the fullest bucket loses a packet.";
-        evidence.limit(about, DropReason::Overlimit, both, (who, SfqConfig::KIND.reference));
-        let depth = (Quantity::Packets(held), Quantity::Packets(u64::from(self.config.depth)));
-        let of_flow = "A flow may not queue more.";
-        evidence.limit(about, DropReason::FlowLimit, depth, (of_flow, SfqConfig::KIND.reference));
+        let source = SfqConfig::KIND.reference;
+        let whole = Limit {
+            held: Quantity::Packets(self.passage.packets()),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: FULL,
+            source,
+        };
+        evidence.limit(about, DropReason::Overlimit, &whole);
+        let depth = Quantity::Packets(u64::from(self.config.depth));
+        let of_flow = Limit { held: Quantity::Packets(held), allowed: depth, rule: DEPTH, source };
+        evidence.limit(about, DropReason::FlowLimit, &of_flow);
         if about.moment == Moment::Departure && about.fate == Fate::Sent {
-            let text = "Buckets are served in turn, and within a bucket the first packet goes first.";
-            evidence.rule(text.into(), SfqConfig::KIND.reference);
+            evidence.rule(TURN, source, &[]);
         }
         evidence
     }
@@ -759,3 +765,14 @@ fn ns2_hash((source, destination): (u32, u32)) -> u32 {
 
 /// "No slot": there are at most 65408.
 const NONE: u32 = u32::MAX;
+
+rules! {
+    /// Rules of SFQ.
+    RULES;
+    /// The turn of the bucket came.
+    TURN: "sfq.turn" [];
+    /// The fullest bucket loses a packet.
+    FULL: "sfq.full" ["held", "allowed"];
+    /// The flow holds as many packets as it may.
+    DEPTH: "sfq.depth" ["held", "allowed"];
+}

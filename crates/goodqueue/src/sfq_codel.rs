@@ -59,7 +59,7 @@ use crate::codel::{
     CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL_RULES, Recall, Source, Startup, TARGET,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
-use crate::decision::{Evidence, Quantity, Question};
+use crate::decision::{Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule, rules};
 use crate::flow_queue::FlowAqm;
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
@@ -286,6 +286,8 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
 }
 
 impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
+    const RULES: &'static [&'static [Rule]] = &[RULES, crate::codel::evidence::RULES, LIMITS];
+
     fn stranger(&self, packet: &P) -> Option<&P> {
         self.bins.stranger(packet, self.salt)
     }
@@ -299,14 +301,13 @@ impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
             let source = "ns-2 sfqcodel.cc; RFC 8289 §5.5";
             codel.0.observe(&self.config.params, about, behind, source, &mut evidence);
         }
-        let packets =
-            (Quantity::Packets(self.bins.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
-        let who = if self.config.cablelabs() {
-            "A full queue drops the newest packet of the bin with the most packets."
-        } else {
-            "A full queue drops the packet that arrives."
+        let limit = Limit {
+            held: Quantity::Packets(self.bins.len() as u64),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: if self.config.cablelabs() { FULL_LONGEST } else { FULL },
+            source: "ns-2 sfqcodel.cc",
         };
-        evidence.limit(about, DropReason::Overlimit, packets, (who, "ns-2 sfqcodel.cc"));
+        evidence.limit(about, DropReason::Overlimit, &limit);
         evidence
     }
 }
@@ -320,6 +321,13 @@ impl<P: Packet + Flow> Observe for SfqCodel<P> {
 }
 
 impl<P: Packet + Flow> Inner<P> for SfqCodel<P> {}
+
+rules! {
+    /// Rules of the bins, beside those of CoDel.
+    RULES;
+    /// The bin with the most packets loses its newest packet.
+    FULL_LONGEST: "sfq_codel.full_longest" ["held", "allowed"];
+}
 
 #[cfg(test)]
 mod tests {

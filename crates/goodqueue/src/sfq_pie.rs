@@ -44,7 +44,7 @@ use alloc::vec::Vec;
 
 use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings};
-use crate::decision::{Evidence, Quantity, Question};
+use crate::decision::{Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
@@ -282,6 +282,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for SfqPie<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[pie::evidence::RULES, LIMITS];
+
     fn stranger(&self, packet: &P) -> Option<&P> {
         self.bins.stranger(packet, self.salt)
     }
@@ -298,10 +300,13 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for SfqPie<P, R> {
             }
             then.vars.observe(pie, about, (backlog, question.packet.len()), &mut evidence);
         }
-        let packets =
-            (Quantity::Packets(self.bins.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
-        let full = ("A full queue drops the packet that arrives.", "ns-2 sfqcodel.cc");
-        evidence.limit(about, DropReason::Overlimit, packets, full);
+        let limit = Limit {
+            held: Quantity::Packets(self.bins.len() as u64),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: FULL,
+            source: "ns-2 sfqcodel.cc",
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
         evidence
     }
 }

@@ -53,7 +53,7 @@ use alloc::boxed::Box;
 
 use crate::bucket::{ByteCost, Framing, LINKLAYER, MPU, OVERHEAD};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value};
-use crate::decision::{Evidence, Fate, Moment, Quantity, Question};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner, InnerConfig};
@@ -420,6 +420,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Tbf<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Tbf<P, Q> {
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
     fn stranger(&self, packet: &P) -> Option<&P> {
         self.leaf.stranger(packet)
     }
@@ -439,13 +441,11 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Tbf<P, Q> {
             "tokens for this packet",
         );
         if about.fate == Fate::Dropped(DropReason::Oversize) {
-            let longest = costs.longest;
-            evidence.rule(
-                alloc::format!("It has {len} bytes. The bucket never holds tokens for more than {longest}."),
-                KIND.reference,
-            );
+            let longest = Quantity::Bytes(u64::from(costs.longest));
+            let numbers = [("bytes", Quantity::Bytes(u64::from(len))), ("longest", longest)];
+            evidence.rule(OVERSIZE, KIND.reference, &numbers);
         } else if about.moment == Moment::Departure && !matches!(about.fate, Fate::Dropped(_)) {
-            evidence.rule("The bucket held enough tokens for it.".into(), KIND.reference);
+            evidence.rule(TOKENS, KIND.reference, &[]);
         }
         evidence.with_inner(Some(self.leaf.evidence(question)))
     }
@@ -471,3 +471,12 @@ const KIND: Kind = Kind {
 
 /// When the link has no rate of its own to take.
 const FALLBACK: Rate = Rate::from_bps(10_000_000);
+
+rules! {
+    /// Rules of the bucket.
+    RULES;
+    /// The packet is longer than the bucket.
+    OVERSIZE: "tbf.oversize" ["bytes", "longest"];
+    /// The bucket held enough tokens.
+    TOKENS: "tbf.tokens" [];
+}

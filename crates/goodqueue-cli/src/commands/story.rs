@@ -7,6 +7,7 @@ use goodqueue_scenario::run::Runs as _;
 use goodqueue_scenario::scenario::Document;
 use goodqueue_sim::story::{NoStory, Which};
 use goodqueue_sim::witness::{self, Story};
+use goodqueue_sim::words::RuleInWords;
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use schemars::JsonSchema;
@@ -185,16 +186,7 @@ fn to_json(story: &Story) -> Told {
         unit: if let Recalled::Quantity(before) = value.before { unit(before) } else { None },
         meaning: "field of the algorithm's state",
     };
-    let scenes = [Some(&story.arrival), story.departure.as_ref()];
-    let levels = scenes.into_iter().flatten().flat_map(|scene| scene.before.levels());
-    let rules = levels.flat_map(|level| {
-        let rule = |rule: &goodqueue::decision::Rule| ToldRule {
-            qdisc: level.kind,
-            text: rule.text.clone(),
-            source: rule.source,
-        };
-        level.rules.iter().map(rule).collect::<Vec<_>>()
-    });
+    let of_rule = |rule: RuleInWords| ToldRule { qdisc: rule.kind, text: rule.text, source: rule.source };
     Told {
         packet: story.number,
         qdisc: story.qdisc.clone(),
@@ -208,7 +200,7 @@ fn to_json(story: &Story) -> Told {
         fate,
         reason,
         sentences: story.sentences(),
-        rules: rules.collect(),
+        rules: story.rules().into_iter().map(of_rule).collect(),
         state: story.values().iter().map(of_value).chain(story.state().iter().map(of_state)).collect(),
     }
 }

@@ -1,12 +1,10 @@
-//! CAKE's state around one decision, in words.
-
-use alloc::format;
+//! Evidence of CAKE's decisions.
 
 use super::Cake;
-use super::config::CakeConfig;
+use super::config::{BANDWIDTH, CakeConfig};
 use super::queues::Set;
 use crate::config::Configure;
-use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, readable};
+use crate::decision::{Decision, Evidence, Fate, Limit, Moment, Quantity, rules};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::DropReason;
 use crate::random::Random;
@@ -29,7 +27,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let packets = u64::from(flow.packets.len());
         if self.rate > 0 {
             let rate = Rate::from_bps(self.rate.saturating_mul(8));
-            evidence.given("bandwidth", Quantity::Rate(rate), "rate of the shaper");
+            evidence.given(BANDWIDTH.name, Quantity::Rate(rate), "rate of the shaper");
             let next = Quantity::at(self.shaper.time_next, about.now);
             evidence.fact("time_next", next, "when the shaper lets the next packet go");
         }
@@ -44,34 +42,31 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         );
         flow.cobalt.observe(&tin.cobalt, about, flow.packets.len() <= 1, &mut evidence);
         match (about.moment, about.fate) {
-            (Moment::Arrival, Fate::Sent | Fate::Marked) => evidence.rule(
-                format!(
-                    "It went into queue {index} of tin {tin_index}, behind {} ({} bytes) of its own; the queue's \
-                     set was: {set}.",
-                    Quantity::Packets(packets),
-                    flow.backlog
-                ),
-                SOURCE,
-            ),
-            (Moment::Departure, Fate::Sent | Fate::Marked) if self.rate > 0 => evidence.rule(
-                format!(
-                    "It waited {} for the shaper of {}, for the packets of its flow in front of it, and for the \
-                     turns of other flows.",
-                    readable(about.sojourn()),
-                    Rate::from_bps(self.rate.saturating_mul(8))
-                ),
-                SOURCE,
-            ),
-            (_, Fate::Dropped(DropReason::Superseded)) => {
-                evidence.rule("A later acknowledgement of its flow made it redundant (ack-filter).".into(), SOURCE);
+            (Moment::Arrival, Fate::Sent | Fate::Marked) => evidence.rule(QUEUED, SOURCE, &[]),
+            (Moment::Departure, Fate::Sent | Fate::Marked) if self.rate > 0 => {
+                evidence.rule(SHAPED, SOURCE, &[]);
             }
+            (_, Fate::Dropped(DropReason::Superseded)) => evidence.rule(SUPERSEDED, SOURCE, &[]),
             _ => {}
         }
-        let memory = (Quantity::Bytes(self.held.memory.used()), Quantity::Bytes(self.memory));
-        let who = "The queue with the most bytes pays: it loses packets from its head.";
-        evidence.limit(about, DropReason::Overmemory, memory, (who, SOURCE));
+        let held = Quantity::Bytes(self.held.memory.used());
+        let limit = Limit { held, allowed: Quantity::Bytes(self.memory), rule: FULL, source: SOURCE };
+        evidence.limit(about, DropReason::Overmemory, &limit);
         evidence
     }
 }
 
 const SOURCE: &str = "Høiland-Jørgensen, Täht and Morton 2018; Linux sch_cake";
+
+rules! {
+    /// Rules of CAKE, beside those of COBALT.
+    pub(super) RULES;
+    /// The packet was put into the queue of its flow.
+    QUEUED: "cake.queued" ["flow", "tin", "flow_packets", "flow_backlog", "set"];
+    /// The shaper let the packet go.
+    SHAPED: "cake.shaped" ["sojourn", BANDWIDTH.name];
+    /// A later acknowledgement made the packet redundant.
+    SUPERSEDED: "cake.superseded" [];
+    /// The longest queue loses packets when the memory is used up.
+    FULL: "cake.full" ["held", "allowed"];
+}

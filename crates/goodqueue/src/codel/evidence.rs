@@ -1,16 +1,16 @@
-//! CoDel's state around one decision, in words.
+//! Evidence of CoDel's decisions.
 
-use alloc::format;
-use alloc::string::String;
+use alloc::vec::Vec;
 
+use super::config::{CE_THRESHOLD, INTERVAL, TARGET};
 use super::vars::below;
 use super::{CodelParams, CodelVariant, CodelVars, linux};
-use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, readable};
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, Rule, rules};
 use crate::gauge::Gauge;
 use crate::time::{Duration, Instant};
 
 impl CodelVars {
-    /// Adds the state of the law, and its rule if it decided. `behind`: bytes that the law counts
+    /// Adds the state of the law, and its rule if it decides. `behind`: bytes that the law counts
     /// behind the packet.
     pub(crate) fn observe(
         &self,
@@ -23,11 +23,15 @@ impl CodelVars {
         let now = about.now;
         evidence.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
         evidence.given(
-            "target",
+            TARGET.name,
             Quantity::Span(params.target),
             "acceptable sojourn time of a standing queue",
         );
-        evidence.given("interval", Quantity::Span(params.interval), "how long a queue may exceed the target");
+        evidence.given(
+            INTERVAL.name,
+            Quantity::Span(params.interval),
+            "how long a queue may exceed the target",
+        );
         evidence.fact(
             "first_above",
             self.first_above(params, now),
@@ -38,9 +42,15 @@ impl CodelVars {
         evidence.fact("lastcount", Quantity::Number(u64::from(self.lastcount)), "count at the phase's start");
         evidence.fact("drop_next", self.drop_next(params, now), "when the next drop is due");
         if about.moment == Moment::Departure
-            && let Some(text) = self.rule(params, about, behind)
+            && let Some(rule) = self.rule(params, about, behind)
         {
-            evidence.rule(text, source);
+            let count = self.count.saturating_add(1);
+            let mut numbers = Vec::from([
+                ("behind", Quantity::Bytes(behind)),
+                ("spacing", Quantity::Span(spacing(params.interval, count))),
+            ]);
+            numbers.extend(params.ce_threshold.map(|span| (CE_THRESHOLD.name, Quantity::Span(span))));
+            evidence.rule(rule, source, &numbers);
         }
     }
 
@@ -66,61 +76,54 @@ impl CodelVars {
         }
     }
 
-    fn rule(&self, params: &CodelParams, about: &Decision, behind: u64) -> Option<String> {
-        let (target, interval) = (readable(params.target), readable(params.interval));
-        let (sojourn, verb, count) = (about.sojourn(), about.verb(), self.count);
-        let waited = readable(sojourn);
+    fn rule(&self, params: &CodelParams, about: &Decision, behind: u64) -> Option<Rule> {
+        let sojourn = about.sojourn();
         let is_due = |at: Quantity| matches!(at, Quantity::Ago(_));
-        let (first_above, drop_next) =
-            (self.first_above(params, about.now), self.drop_next(params, about.now));
-        let by_threshold = params.ce_threshold.filter(|&threshold| sojourn > threshold);
-        match about.fate {
-            Fate::Sent if sojourn < params.target => Some(format!(
-                "It had waited {waited}, less than the target of {target}: there is no standing queue{}.",
-                if self.dropping { ", and the dropping phase ends" } else { "" }
-            )),
-            Fate::Sent if behind <= u64::from(params.mtu) => Some(format!(
-                "It had waited {waited}, but at most one packet ({behind} bytes) was queued behind it. \
-                 CoDel never drops the last packet."
-            )),
-            Fate::Sent if first_above == Quantity::Unset => Some(format!(
-                "It had waited {waited}, not less than the target of {target}, but the packet before it had \
-                 waited for less. The queue now has an interval of {interval} to recover."
-            )),
-            Fate::Sent if self.dropping && !is_due(drop_next) => Some(format!(
-                "CoDel is in a dropping phase (count {count}), but the next drop is due only {drop_next}."
-            )),
-            Fate::Sent if !is_due(first_above) => Some(format!(
-                "It had waited {waited}, not less than the target of {target}, but the queue has not been \
-                 above the target for an interval of {interval}: that will be the case {first_above}."
-            )),
-            Fate::Sent => Some(format!(
-                "It had waited {waited}. CoDel dropped other packets in the same call, so none was due any more."
-            )),
-            _ if !about.is_signal() => None,
-            _ if self.dropping && is_due(drop_next) => Some(format!(
-                "It had waited {waited}, not less than the target of {target}. CoDel was in a dropping phase \
-                 (count {count}), and the next drop was due {drop_next}: the packet was {verb}. The following \
-                 one is due interval / sqrt(count) = {} after that time.",
-                readable(spacing(params.interval, count.saturating_add(1)))
-            )),
-            _ if !self.dropping && is_due(first_above) => Some(format!(
-                "It had waited {waited}, and no packet had waited less than the target of {target} for a whole \
-                 interval of {interval}. So there was a standing queue: a dropping phase began, and the \
-                 packet was {verb}."
-            )),
-            _ => Some(match by_threshold {
-                Some(threshold) if about.fate == Fate::Marked => format!(
-                    "It had waited {waited}, longer than ce_threshold ({}): the packet was marked.",
-                    readable(threshold)
-                ),
-                _ => format!(
-                    "It had waited {waited}, not less than the target of {target}, and was {verb} after other \
-                     packets in the same call."
-                ),
-            }),
-        }
+        let first_above = self.first_above(params, about.now);
+        let drop_next = self.drop_next(params, about.now);
+        let by_threshold = params.ce_threshold.is_some_and(|threshold| sojourn > threshold);
+        Some(match about.fate {
+            Fate::Sent if sojourn < params.target && self.dropping => PHASE_ENDS,
+            Fate::Sent if sojourn < params.target => BELOW_TARGET,
+            Fate::Sent if behind <= u64::from(params.mtu) => LAST_PACKET,
+            Fate::Sent if first_above == Quantity::Unset => FIRST_ABOVE,
+            Fate::Sent if self.dropping && !is_due(drop_next) => DROP_NOT_DUE,
+            Fate::Sent if !is_due(first_above) => WITHIN_INTERVAL,
+            Fate::Sent => AFTER_DROPS,
+            _ if !about.is_signal() => return None,
+            _ if self.dropping && is_due(drop_next) => DROP_DUE,
+            _ if !self.dropping && is_due(first_above) => PHASE_BEGINS,
+            Fate::Marked if by_threshold => ABOVE_CE_THRESHOLD,
+            _ => SAME_CALL,
+        })
     }
+}
+
+rules! {
+    /// Rules of CoDel's control law.
+    pub(crate) RULES;
+    /// The sojourn time is below the target.
+    BELOW_TARGET: "codel.below_target" ["sojourn", TARGET.name];
+    /// The same in a dropping phase.
+    PHASE_ENDS: "codel.phase_ends" ["sojourn", TARGET.name];
+    /// At most one packet is behind this one.
+    LAST_PACKET: "codel.last_packet" ["sojourn", "behind"];
+    /// The queue was below the target until now.
+    FIRST_ABOVE: "codel.first_above" ["sojourn", TARGET.name, INTERVAL.name];
+    /// The next drop of the phase is later.
+    DROP_NOT_DUE: "codel.drop_not_due" ["count", "drop_next"];
+    /// The queue has been above the target for less than an interval.
+    WITHIN_INTERVAL: "codel.within_interval" ["sojourn", TARGET.name, INTERVAL.name, "first_above"];
+    /// The call dropped packets in front of this one.
+    AFTER_DROPS: "codel.after_drops" ["sojourn"];
+    /// A drop of the phase is due.
+    DROP_DUE: "codel.drop_due" ["sojourn", TARGET.name, "count", "drop_next", "spacing"];
+    /// The queue has been above the target for an interval.
+    PHASE_BEGINS: "codel.phase_begins" ["sojourn", TARGET.name, INTERVAL.name];
+    /// The sojourn time is above `ce_threshold`.
+    ABOVE_CE_THRESHOLD: "codel.ce_threshold" ["sojourn", CE_THRESHOLD.name];
+    /// A signal after others in the same call.
+    SAME_CALL: "codel.same_call" ["sojourn", TARGET.name];
 }
 
 /// Time between two drops.
@@ -130,3 +133,10 @@ fn spacing(interval: Duration, count: u32) -> Duration {
 
 /// RFC 8289: the routine that dequeues, and the helper that judges a packet.
 pub(crate) const DEQUEUE: &str = "RFC 8289 §5.5 and §5.6";
+
+rules! {
+    /// Rules of a queue around the law.
+    pub(super) OF_QUEUE;
+    /// A full queue drops the packet that arrives, without asking the law.
+    FULL: "codel.full" ["held", "allowed"];
+}

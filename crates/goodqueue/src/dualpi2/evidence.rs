@@ -1,11 +1,8 @@
-//! The state of `dualpi2` around one decision, in words.
-
-use alloc::format;
-use alloc::string::String;
+//! Evidence of the decisions of `dualpi2`.
 
 use super::{DualPi2, DualPi2Variant, Service, Signal};
 use crate::config::Configure;
-use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, readable};
+use crate::decision::{Decision, Evidence, FULL, FULL_MEMORY, Fate, Limit, Moment, Quantity, Rule, rules};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Qdisc as _};
 use crate::random::Random;
@@ -36,15 +33,26 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         evidence.fact("packets_c", Quantity::Packets(self.classic.len() as u64), "packets in C");
         evidence.fact("credit", Quantity::Credit(self.credit), "above 0 it is the turn of C");
         if about.moment == Moment::Departure
-            && let Some(text) = self.rule(low_latency, probability, (base, coupled, native), about)
+            && let Some(rule) = self.rule(low_latency, probability, native, about)
         {
-            evidence.rule(text, "RFC 9332 §2.4, §4.1 and appendix A");
+            let step = ("step", config.step.quantity());
+            evidence.rule(rule, "RFC 9332 §2.4, §4.1 and appendix A", &[step]);
         }
-        let full = ("A full queue drops the packet that arrives.", "RFC 9332 §4.1");
-        let packets = (Quantity::Packets(self.len() as u64), Quantity::Packets(u64::from(config.limit)));
-        evidence.limit(about, DropReason::Overlimit, packets, full);
-        let memory = (Quantity::Bytes(self.memory.used()), Quantity::Bytes(config.memory_limit));
-        evidence.limit(about, DropReason::Overmemory, memory, full);
+        let source = "RFC 9332 §4.1";
+        let packets = Limit {
+            held: Quantity::Packets(self.len() as u64),
+            allowed: Quantity::Packets(u64::from(config.limit)),
+            rule: FULL,
+            source,
+        };
+        evidence.limit(about, DropReason::Overlimit, &packets);
+        let memory = Limit {
+            held: Quantity::Bytes(self.memory.used()),
+            allowed: Quantity::Bytes(config.memory_limit),
+            rule: FULL_MEMORY,
+            source,
+        };
+        evidence.limit(about, DropReason::Overmemory, &memory);
         evidence
     }
 
@@ -56,44 +64,38 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
     }
 
-    fn rule(
-        &self,
-        low_latency: bool,
-        probability: u64,
-        probabilities: (f64, f64, f64),
-        about: &Decision,
-    ) -> Option<String> {
-        let (base, coupled, native) = probabilities;
-        let [base, squared, coupled_shown, native_shown] =
-            [base, base * base, coupled, native].map(Quantity::Fraction);
-        let waited = readable(about.sojourn());
-        let verb = about.verb();
+    fn rule(&self, low_latency: bool, probability: u64, native: f64, about: &Decision) -> Option<Rule> {
         Some(match (low_latency, about.fate) {
-            _ if about.is_signal() && probability > self.config.saturation() => format!(
-                "The base probability p' ({base}) is above the one at which L is marked with certainty: the \
-                 queue is overloaded, and both queues drop with p'^2 = {squared}. This packet was {verb}."
-            ),
-            (true, Fate::Marked) if native >= 1.0 => format!(
-                "It had waited {waited} in L, and L is beyond its threshold of {}: marked.",
-                self.config.step.quantity()
-            ),
-            (true, Fate::Marked) => format!(
-                "L marks with the larger of its own probability ({native_shown}) and that of the coupling, k p' \
-                 = {coupled_shown}. A draw with it hit the packet."
-            ),
-            (false, _) if about.is_signal() => format!(
-                "C drops or marks with p'^2 = {squared}: two draws with p' = {base} hit the packet, which was {verb}."
-            ),
-            (true, Fate::Sent) => format!(
-                "L marks with the larger of its own probability ({native_shown}) and that of the coupling, k p' \
-                 = {coupled_shown}. The packet was not hit{}.",
-                if self.is_small() { ": less than two packets were queued" } else { "" }
-            ),
-            (false, Fate::Sent) => format!(
-                "C drops or marks with p'^2 = {squared}. The packet was not hit{}.",
-                if self.is_small() { ": less than two packets were queued" } else { "" }
-            ),
+            _ if about.is_signal() && probability > self.config.saturation() => OVERLOAD,
+            (true, Fate::Marked) if native >= 1.0 => STEP,
+            (true, Fate::Marked) => HIT_L,
+            (false, _) if about.is_signal() => HIT_C,
+            (true, Fate::Sent) if self.is_small() => SHORT_L,
+            (true, Fate::Sent) => MISSED_L,
+            (false, Fate::Sent) if self.is_small() => SHORT_C,
+            (false, Fate::Sent) => MISSED_C,
             _ => return None,
         })
     }
+}
+
+rules! {
+    /// Rules of both queues.
+    pub(super) RULES;
+    /// The queue is overloaded.
+    OVERLOAD: "dualpi2.overload" ["p'", "p_C = p'^2"];
+    /// L is beyond its threshold.
+    STEP: "dualpi2.step" ["sojourn", "step"];
+    /// A draw hit a packet in L.
+    HIT_L: "dualpi2.hit_l" ["p'_L", "p_CL = k p'"];
+    /// Two draws hit a packet in C.
+    HIT_C: "dualpi2.hit_c" ["p_C = p'^2", "p'"];
+    /// Too few packets for a mark in L.
+    SHORT_L: "dualpi2.short_l" ["p'_L", "p_CL = k p'"];
+    /// The draw missed a packet in L.
+    MISSED_L: "dualpi2.missed_l" ["p'_L", "p_CL = k p'"];
+    /// Too few packets for a signal in C.
+    SHORT_C: "dualpi2.short_c" ["p_C = p'^2"];
+    /// The draws missed a packet in C.
+    MISSED_C: "dualpi2.missed_c" ["p_C = p'^2"];
 }

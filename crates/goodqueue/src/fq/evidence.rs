@@ -1,8 +1,8 @@
-//! The state of `fq` around one decision, in words.
+//! Evidence of the decisions of `fq`.
 
 use super::Fq;
 use crate::config::Configure;
-use crate::decision::{Decision, Evidence, Fate, Moment, Quantity};
+use crate::decision::{Decision, Evidence, Fate, Limit, Moment, Quantity, rules};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::DropReason;
 
@@ -29,20 +29,39 @@ impl<P: Packet + Flow> Fq<P> {
         }
         evidence.given("horizon", Quantity::Span(config.horizon), "how far in the future it may ask");
         if about.moment == Moment::Arrival && about.fate == Fate::Dropped(DropReason::Horizon) {
-            let text = "Its sender asked for a departure beyond the horizon: dropped.";
-            evidence.rule(text.into(), "tc-fq(8), horizon_drop");
+            evidence.rule(BEYOND_HORIZON, "tc-fq(8), horizon_drop", &[]);
         }
         if about.moment == Moment::Departure && about.fate == Fate::Marked {
-            let text = "It left later than planned by more than ce_threshold: marked.";
-            evidence.rule(text.into(), "tc-fq(8), ce_threshold");
+            evidence.rule(LATE, "tc-fq(8), ce_threshold", &[]);
         }
-        let limit = |packets: u32| Quantity::Packets(u64::from(packets));
-        let who = "A full band drops the packet that arrives.";
-        let both = (Quantity::Packets(held), limit(config.limit));
-        evidence.limit(about, DropReason::BandLimit, both, (who, "tc-fq(8), limit"));
-        let of_flow = (Quantity::Packets(own), limit(config.flow_limit));
-        let rule = ("A full flow drops the packet that arrives.", "tc-fq(8), flow_limit");
-        evidence.limit(about, DropReason::FlowLimit, of_flow, rule);
+        let packets = |packets: u32| Quantity::Packets(u64::from(packets));
+        let of_band = Limit {
+            held: Quantity::Packets(held),
+            allowed: packets(config.limit),
+            rule: FULL_BAND,
+            source: "tc-fq(8), limit",
+        };
+        evidence.limit(about, DropReason::BandLimit, &of_band);
+        let of_flow = Limit {
+            held: Quantity::Packets(own),
+            allowed: packets(config.flow_limit),
+            rule: FULL_FLOW,
+            source: "tc-fq(8), flow_limit",
+        };
+        evidence.limit(about, DropReason::FlowLimit, &of_flow);
         evidence
     }
+}
+
+rules! {
+    /// Rules of `fq`.
+    pub(super) RULES;
+    /// The planned departure is beyond the horizon.
+    BEYOND_HORIZON: "fq.beyond_horizon" [];
+    /// The packet left much later than planned.
+    LATE: "fq.late" [];
+    /// A full band drops the packet that arrives.
+    FULL_BAND: "fq.full_band" ["held", "allowed"];
+    /// A full flow drops the packet that arrives.
+    FULL_FLOW: "fq.full_flow" ["held", "allowed"];
 }

@@ -42,11 +42,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use alloc::format;
 use core::fmt::Debug;
 
 use crate::config::{Build, Configure};
-use crate::decision::{Evidence, Quantity, Question};
+use crate::decision::{Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::{Inner, InnerConfig};
 use crate::packet::{Ecn, Packet};
@@ -63,7 +62,7 @@ use crate::verdict::Verdict;
 /// Each method has a default, so an algorithm implements only the calls in which it decides.
 pub trait Aqm: Configure {
     /// Everything that the algorithm remembers between packets; `()` if it remembers nothing. The
-    /// [`story`](crate::story) of a packet shows its fields.
+    /// story of a packet shows its fields.
     type State: Clone + Debug + Default;
 
     /// Decides about an arriving packet. The default lets it pass.
@@ -221,6 +220,8 @@ impl<P: Packet, A: Aqm> Qdisc<P> for AqmQueue<P, A> {
 }
 
 impl<P: Packet, A: Aqm> Lookahead<P> for AqmQueue<P, A> {
+    const RULES: &'static [&'static [Rule]] = &[RULES, LIMITS];
+
     /// The state of the algorithm: the values of [`Aqm::observe`], and all fields of
     /// [`Aqm::State`].
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
@@ -235,13 +236,15 @@ impl<P: Packet, A: Aqm> Lookahead<P> for AqmQueue<P, A> {
         }
         evidence.remember(&self.state, about.now);
         if about.is_signal() && about.is_end() {
-            let text = format!("The algorithm {} it. The table has all that it remembered.", about.verb());
-            evidence.rule(text, A::KIND.reference);
+            evidence.rule(SIGNAL, A::KIND.reference, &[]);
         }
-        let both =
-            (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.aqm.limit())));
-        let who = "A full queue drops the packet that arrives.";
-        evidence.limit(about, DropReason::Overlimit, both, (who, A::KIND.reference));
+        let limit = Limit {
+            held: Quantity::Packets(self.queue.len() as u64),
+            allowed: Quantity::Packets(u64::from(self.aqm.limit())),
+            rule: FULL,
+            source: A::KIND.reference,
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
         evidence
     }
 }
@@ -259,3 +262,10 @@ impl<P: Packet, A: Aqm> Build<P, Source> for AqmQueue<P, A> {
 }
 
 impl<P: Packet, A: Aqm + InnerConfig> Inner<P> for AqmQueue<P, A> {}
+
+rules! {
+    /// Rules of an AQM on one queue.
+    RULES;
+    /// The algorithm marked or dropped the packet.
+    SIGNAL: "aqm.signal" [];
+}

@@ -7,7 +7,7 @@
 //! An overflow takes packets from the flow with the most bytes, found without a scan.
 
 mod aqm;
-mod evidence;
+pub(crate) mod evidence;
 mod round;
 
 use alloc::vec;

@@ -9,7 +9,7 @@
 use alloc::boxed::Box;
 
 use crate::config::{Configure, Value};
-use crate::decision::{Evidence, Quantity, Question};
+use crate::decision::{Evidence, FULL, Limit, Quantity, Question};
 use crate::fifo::PfifoConfig;
 use crate::gauge::Observation;
 use crate::hash::mix_64;
@@ -319,9 +319,9 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
         let mut evidence = Evidence::of(PfifoConfig::KIND.name);
         let held = Quantity::Packets(self.len() as u64);
         evidence.fact("queued", held, "what the class held");
-        let full = ("A full queue drops the packet that arrives.", PfifoConfig::KIND.reference);
-        let both = (held, Quantity::Packets(u64::from(self.limit)));
-        evidence.limit(&question.about, DropReason::Overlimit, both, full);
+        let allowed = Quantity::Packets(u64::from(self.limit));
+        let limit = Limit { held, allowed, rule: FULL, source: PfifoConfig::KIND.reference };
+        evidence.limit(&question.about, DropReason::Overlimit, &limit);
         evidence
     }
 

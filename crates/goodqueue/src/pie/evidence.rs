@@ -1,13 +1,9 @@
-//! PIE's state around one decision, in words.
-
-use alloc::format;
-use alloc::string::String;
+//! Evidence of PIE's decisions.
 
 use super::config::PieConfig;
 use super::flow::{ALPHA, BETA, TARGET};
 use super::law::Vars;
-use super::rules::{Arithmetic, DelayFrom, MEAN_PACKET};
-use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, readable};
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, Rule, rules};
 use crate::time::Duration;
 
 impl Vars {
@@ -43,9 +39,19 @@ impl Vars {
         evidence.fact("burst_allowance", span(self.burst), "time for which no packet is dropped");
         evidence.fact("accumulated", Quantity::Real(self.sum(config)), "probabilities since the last drop");
         if about.moment == Moment::Arrival
-            && let Some((text, source)) = self.rule(config, about, &terms, backlog, bytes)
+            && let Some(rule) = self.rule(config, about, backlog, bytes)
         {
-            evidence.rule(text, source);
+            let rules = config.rules();
+            let real = |probability: u64| probability as f64 / rules.one as f64;
+            let numbers = [
+                ("sum", Quantity::Real(real(self.then(config, bytes)))),
+                ("spacing", Quantity::Real(real(rules.spacing()))),
+                ("certain", Quantity::Real(real(rules.certain()))),
+                ("tested_delay", span(self.tested_delay(config))),
+                ("calm", Quantity::Fraction(real(rules.calm()))),
+                ("backlog", Quantity::Bytes(backlog)),
+            ];
+            evidence.rule(rule, section(rule), &numbers);
         }
     }
 
@@ -54,89 +60,60 @@ impl Vars {
         self.accumulated as f64 / config.rules().one as f64
     }
 
-    fn rule(
-        &self,
-        config: &PieConfig,
-        about: &Decision,
-        terms: &Terms,
-        backlog: u64,
-        bytes: u32,
-    ) -> Option<(String, &'static str)> {
+    /// Sum of the probabilities since the last drop, with that of a packet of `bytes`.
+    fn then(&self, config: &PieConfig, bytes: u32) -> u64 {
+        self.accumulated.saturating_add(config.of_packet(self.probability, bytes))
+    }
+
+    fn rule(&self, config: &PieConfig, about: &Decision, backlog: u64, bytes: u32) -> Option<Rule> {
         let rules = config.rules();
-        let probability = Quantity::Fraction(config.fraction(self.probability));
-        let delay = readable(config.span(terms.delay));
-        let target = readable(config.target);
-        let of_packet = config.of_packet(self.probability, bytes);
-        let then = (self.accumulated.saturating_add(of_packet)) as f64 / rules.one as f64;
-        let tiny = match rules.arithmetic {
-            Arithmetic::Exact => backlog <= 2 * MEAN_PACKET,
-            Arithmetic::Linux64 | Arithmetic::Linux32 => backlog < 2 * u64::from(config.mtu),
-        };
-        let measured = config.delay_from() != DelayFrom::Either;
-        let last = if rules.current_delay || measured { self.delay } else { self.old_delay };
-        let small = last < config.ticks(config.target) / 2 && self.probability < rules.one / 5;
-        let verb = about.verb();
-        if about.is_signal() {
-            let certain = rules.spaced && self.accumulated.saturating_add(of_packet) >= rules.one / 2 * 17;
-            let how = if certain {
-                format!(
-                    "The probabilities since the last drop add up to {then:.2}, and from 8.5 on a drop is certain"
-                )
-            } else {
-                format!("A random draw with this probability hit the packet, which was {verb}")
-            };
-            return Some((
-                format!(
-                    "The drop probability was {probability}, after a queue delay of {delay} where {target} is \
-                     aimed at. {how}."
-                ),
-                "RFC 8033 §4.1, §4.2 and §5.4",
-            ));
-        }
-        if about.fate != Fate::Sent && !matches!(about.fate, Fate::Marked) {
-            return None;
-        }
-        Some(match () {
-            () if !self.active => {
-                ("PIE was not active: it begins when a third of the limit is in use.".into(), "RFC 8033 §5.3")
-            }
-            () if self.burst > 0 => (
-                format!(
-                    "A burst allowance of {} was left: PIE drops nothing until it is used up.",
-                    readable(config.span(self.burst))
-                ),
-                "RFC 8033 §4.4",
-            ),
-            () if self.probability == 0 => (
-                format!("The drop probability was 0: the queue delay was {delay}, and {target} is aimed at."),
-                "RFC 8033 §4.1",
-            ),
-            () if rules.safeguards && small => (
-                format!(
-                    "The queue delay ({}) was below half of the target ({target}), and the probability \
-                     ({probability}) below 20 %: no drop, so that the link stays busy.",
-                    readable(config.span(last))
-                ),
-                "RFC 8033 §4.1",
-            ),
-            () if rules.safeguards && tiny => (
-                format!("Only {backlog} bytes were queued. PIE drops nothing behind at most two packets."),
-                "RFC 8033 §4.1",
-            ),
-            () if rules.spaced && then < 0.85 => (
-                format!(
-                    "The drop probability was {probability}, but the probabilities since the last drop add up \
-                     to {then:.3} only; below 0.85 no packet is dropped."
-                ),
-                "RFC 8033 §5.4",
-            ),
-            () => (
-                format!(
-                    "The drop probability was {probability}, and a random draw with it missed the packet."
-                ),
-                "RFC 8033 §4.1",
-            ),
+        let sum = self.then(config, bytes);
+        Some(match about.fate {
+            _ if about.is_signal() && rules.spaced && sum >= rules.certain() => CERTAIN,
+            _ if about.is_signal() => HIT,
+            Fate::Dropped(_) => return None,
+            _ if !self.active => INACTIVE,
+            _ if self.burst > 0 => BURST,
+            _ if self.probability == 0 => ZERO,
+            _ if rules.safeguards && self.is_calm(config) => CALM,
+            _ if rules.safeguards && config.is_few(backlog) => FEW,
+            _ if rules.spaced && sum < rules.spacing() => SPACED,
+            _ => MISSED,
         })
+    }
+}
+
+rules! {
+    /// Rules of PIE.
+    pub(crate) RULES;
+    /// The accumulated probability makes a drop certain.
+    CERTAIN: "pie.certain" ["probability", "delay", TARGET.name, "sum", "certain"];
+    /// The draw hit the packet.
+    HIT: "pie.hit" ["probability", "delay", TARGET.name];
+    /// The queue is too short for PIE to begin.
+    INACTIVE: "pie.inactive" [];
+    /// A burst allowance is left.
+    BURST: "pie.burst" ["burst_allowance"];
+    /// The drop probability is 0.
+    ZERO: "pie.zero" ["delay", TARGET.name];
+    /// The delay and the probability are small.
+    CALM: "pie.calm" ["tested_delay", TARGET.name, "probability", "calm"];
+    /// At most two packets are queued.
+    FEW: "pie.few" ["backlog"];
+    /// The last drop was too close.
+    SPACED: "pie.spaced" ["probability", "sum", "spacing"];
+    /// The draw missed the packet.
+    MISSED: "pie.missed" ["probability"];
+}
+
+/// Returns the section of a rule.
+fn section(rule: Rule) -> &'static str {
+    match rule {
+        CERTAIN | HIT => "RFC 8033 §4.1, §4.2 and §5.4",
+        INACTIVE => "RFC 8033 §5.3",
+        BURST => "RFC 8033 §4.4",
+        SPACED => "RFC 8033 §5.4",
+        _ => "RFC 8033 §4.1",
     }
 }
 

@@ -1,11 +1,8 @@
-//! RED's state around one decision, in words.
-
-use alloc::format;
-use alloc::string::String;
+//! Evidence of RED's decisions.
 
 use super::arrival::Arrival;
-use super::config::RedConfig;
-use crate::decision::{Decision, Evidence, Fate, Moment, Quantity};
+use super::config::{MAX, MIN, RedConfig};
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, Rule, rules};
 use crate::random::Random;
 
 /// The state of RED's algorithm.
@@ -36,45 +33,53 @@ pub(super) fn observe(
     };
     evidence.fact("queue", Quantity::Bytes(arrival.backlog), "bytes in the queue");
     evidence.fact("average", Quantity::Real(average), "average queue in bytes, this arrival included");
-    evidence.given("min", Quantity::Bytes(u64::from(config.min)), "average below which nothing is dropped");
     evidence.given(
-        "max",
+        MIN.name,
+        Quantity::Bytes(u64::from(config.min)),
+        "average below which nothing is dropped",
+    );
+    evidence.given(
+        MAX.name,
         Quantity::Bytes(u64::from(config.max)),
         "average above which everything is dropped",
     );
     evidence.fact("max_p", Quantity::Fraction(max_p), "probability at max");
-    evidence.fact("probability", Quantity::Fraction(base), "probability at this average");
+    evidence.fact(BASE, Quantity::Fraction(base), "probability at this average");
     let count = count.map_or(Quantity::Unset, Quantity::Number);
     evidence.fact("count", count, "packets since the last mark or drop");
     if about.moment == Moment::Arrival
-        && let Some(text) = rule(config, average, base, about)
+        && let Some(rule) = rule(config, average, base, about)
     {
-        evidence.rule(text, SOURCE);
+        evidence.rule(rule, SOURCE, &[]);
     }
 }
 
-fn rule(config: &RedConfig, average: f64, base: f64, about: &Decision) -> Option<String> {
-    let (min, max) = (config.min, config.max);
-    let (mean, probability) = (Quantity::Real(average), Quantity::Fraction(base));
-    let verb = about.verb();
-    match about.fate {
-        _ if about.is_signal() && base >= 1.0 => Some(format!(
-            "The average queue was {mean} bytes, not below the upper threshold of {max} bytes. There every \
-             packet is {verb}."
-        )),
-        _ if about.is_signal() => Some(format!(
-            "The average queue was {mean} bytes, between the thresholds of {min} and {max} bytes. That gives a \
-             probability of {probability}, which grows with every packet that is spared. This packet was {verb}."
-        )),
-        Fate::Sent if average < f64::from(min) => {
-            Some(format!("The average queue was {mean} bytes, below the lower threshold of {min} bytes."))
-        }
-        Fate::Sent => Some(format!(
-            "The average queue was {mean} bytes, between the thresholds of {min} and {max} bytes, but the draw \
-             with a probability of {probability} spared the packet."
-        )),
-        _ => None,
-    }
+/// Name of the probability at an average, which is not the parameter `probability`.
+const BASE: &str = "probability";
+
+fn rule(config: &RedConfig, average: f64, base: f64, about: &Decision) -> Option<Rule> {
+    Some(match about.fate {
+        _ if about.is_signal() && base >= 1.0 => FORCED,
+        _ if about.is_signal() => EARLY,
+        Fate::Sent if average < f64::from(config.min) => BELOW_MIN,
+        Fate::Sent => MISSED,
+        _ => return None,
+    })
+}
+
+rules! {
+    /// Rules of RED.
+    pub(super) RULES;
+    /// Every packet is dropped at this average.
+    FORCED: "red.forced" ["average", MAX.name];
+    /// The draw hit the packet.
+    EARLY: "red.early" ["average", MIN.name, MAX.name, BASE];
+    /// The average is below the lower threshold.
+    BELOW_MIN: "red.below_min" ["average", MIN.name];
+    /// The draw missed the packet.
+    MISSED: "red.missed" ["average", MIN.name, MAX.name, BASE];
+    /// A packet does not fit into the queue.
+    FULL: "red.full" ["held", "allowed"];
 }
 
 /// A source of the largest number only, which is never below a probability.

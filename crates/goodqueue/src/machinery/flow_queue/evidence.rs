@@ -1,9 +1,7 @@
-//! The queue of one packet's flow around a decision, in words.
-
-use alloc::format;
+//! Evidence of the scheduler's decisions about one packet.
 
 use super::{FlowAqm, FlowQueues};
-use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, readable};
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, rules};
 use crate::packet::Packet;
 
 impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
@@ -37,28 +35,15 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         evidence.fact("old_flows", Quantity::Number(old), "other active queues");
         evidence.fact("queued", Quantity::Packets(self.packets()), "packets in all queues");
         match (about.moment, about.fate) {
-            (Moment::Arrival, Fate::Sent | Fate::Marked) if !flow.listed => evidence.rule(
-                "Its queue was empty and on no list. It became a new flow, and new flows are served first.".into(),
-                source,
-            ),
-            (Moment::Arrival, Fate::Sent | Fate::Marked) => evidence.rule(
-                format!(
-                    "Its queue ({index}) already held {} ({} bytes) and was among the {list}: the packet waits \
-                     behind those of its own flow.",
-                    Quantity::Packets(packets),
-                    flow.backlog
-                ),
-                source,
-            ),
-            (Moment::Departure, Fate::Sent | Fate::Marked) => evidence.rule(
-                format!(
-                    "It waited {} for the packets of its own flow in front of it and for the turns of other \
-                     queues: {} active, {quantum} bytes each per round.",
-                    readable(about.sojourn()),
-                    new.saturating_add(old)
-                ),
-                source,
-            ),
+            (Moment::Arrival, Fate::Sent | Fate::Marked) if !flow.listed => {
+                evidence.rule(NEW_FLOW, source, &[]);
+            }
+            (Moment::Arrival, Fate::Sent | Fate::Marked) => evidence.rule(LISTED_FLOW, source, &[]),
+            (Moment::Departure, Fate::Sent | Fate::Marked) => {
+                let sojourn = Quantity::Span(about.sojourn());
+                let active = Quantity::Number(new.saturating_add(old));
+                evidence.rule(TURN, source, &[("sojourn", sojourn), ("active", active)]);
+            }
             _ => {}
         }
     }
@@ -69,4 +54,15 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         let flows = (0..).zip(self.flows.iter().map(|flow| flow.backlog));
         flows.fold((0, 0), |most, flow| if flow.1 > most.1 { flow } else { most })
     }
+}
+
+rules! {
+    /// Rules of the scheduler.
+    pub(crate) RULES;
+    /// The queue was empty and becomes a new flow.
+    NEW_FLOW: "flows.new" [];
+    /// The queue holds packets already.
+    LISTED_FLOW: "flows.listed" ["flow", "flow_packets", "flow_backlog", "list"];
+    /// The turn of the queue came.
+    TURN: "flows.turn" ["sojourn", "active", "quantum"];
 }

@@ -28,6 +28,7 @@ export function Page() {
   const view = useView();
   const readings = useMemo(() => new Readings(), []);
   const run = useRun({ drawn: (player, now) => readings.draw(player, now), over: () => view.setPlaying(false) });
+  // Written during the rendering, not in an effect: the next frame may be drawn before effects run.
   readings.isRefused = run.error !== null;
   readings.onNumbers = view.observe;
   const act = actions(view, run);
@@ -41,6 +42,7 @@ export function Page() {
     <>
       {!IS_EMBEDDED && <Head act={act} />}
       <main data-guide={view.isGuided ? part : null}>
+        {/* Lessons come first on a phone, where nobody scrolls below the columns to find them. */}
         {isPhone && lesson === null && !IS_EMBEDDED && <LessonList onChoose={act.learn} />}
         <Sentence view={view} run={run} readings={readings} />
         {lesson !== null && (
@@ -67,12 +69,15 @@ export function Page() {
 
 /** Shows what the address names, now and when it changes. */
 function useAddress({ settings }: View, { player }: Run, { follow }: Actions): void {
+  // Only once: every later change of the settings goes through `actions`, which decide whether the
+  // run begins again or continues.
   useEffect(() => player.load(request(settings)), []);
   useEffect(() => {
     const changed = () => follow(location.hash);
     window.addEventListener("hashchange", changed);
     return () => window.removeEventListener("hashchange", changed);
   }, []);
+  // A page that embeds this one cannot see how high it is.
   useEffect(() => (IS_EMBEDDED ? tellHeight() : undefined), []);
 }
 
@@ -82,6 +87,8 @@ function useClock({ isPlaying, speed, settings }: View, { player }: Run): void {
     player.isPlaying = isPlaying;
   }, [isPlaying]);
   useEffect(() => {
+    // The speed `packet` shows one full packet per second on the slower, upward line. A line of rate 0
+    // would stop the clock.
     const up = megabits(rateSteps(settings.up)[0]?.rate ?? "1mbit") || 1;
     player.speed = speed === "packet" ? FULL_PACKET / (up * 1e6) : Number(speed);
   }, [speed, settings.up]);
@@ -109,6 +116,7 @@ function Sentence({ view, run, readings }: { view: View; run: Run; readings: Rea
           long as it does. <b>Bufferbloat:</b> a buffer that is too large fills with packets, and every later one waits behind them.
         </p>
       )}
+      {/* The sentence changes with every frame; a screen reader gets a copy that changes more rarely. */}
       <p class="hidden" ref={readings.aloud} aria-live="polite" />
     </>
   );
@@ -152,6 +160,8 @@ function Changes({ view, run, act }: { view: View; run: Run; act: Actions }) {
           settings={settings} catalogue={run.catalogue}
           onChange={(changed) => act.show({ ...settings, ...changed })}
           onRate={(direction, rate) => {
+            // A change during a run becomes a step of the rate at this time, so that the reader sees
+            // the queue react. A run that is over begins again with the new rate.
             const text = withRateFrom(settings[direction], player.isOver ? 0 : player.now / 1e9, rate);
             act.show({ ...settings, [direction]: text }, player.isOver || !text.includes(",") ? 0 : player.now);
           }}

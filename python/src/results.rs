@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use goodqueue_report::{Options, terminal};
 use goodqueue_scenario::export::{self, Contents, Format};
-use goodqueue_scenario::files::{self, Existing, Growing};
+use goodqueue_scenario::files::{self, Existing, StreamedFile};
 use goodqueue_scenario::metrics;
 use goodqueue_tc::diagnostic::Diagnostic;
 use pyo3::exceptions::PyOSError;
@@ -104,7 +104,7 @@ impl Results {
         let written = guarded(|| {
             let place = &mut |path: &Path, existing, contents: &mut Contents<'_>| {
                 let mut write = || {
-                    let mut file = Growing::create(path, existing)?;
+                    let mut file = StreamedFile::create(path, existing)?;
                     contents(&mut file)?;
                     file.finish()
                 };
@@ -113,7 +113,7 @@ impl Results {
                     Diagnostic::new(error.to_string())
                 })
             };
-            let files = Format::of(&path).and_then(|format| format.write(&path, &self.results, place));
+            let files = Format::from_path(&path).and_then(|format| format.write(&path, &self.results, place));
             files.map_err(|error| raised(&error.in_argument("export", &shown)))
         });
         failed.map_or(written, Err)

@@ -11,7 +11,7 @@ use goodqueue_scenario::run::Runs as _;
 use goodqueue_scenario::run::series::Steps;
 use goodqueue_scenario::series_step;
 use goodqueue_scenario::session::Session;
-use goodqueue_scenario::store::{Found, Named, Store, this_program};
+use goodqueue_scenario::store::{PlaceName, Store, StoredRun, this_program};
 use goodqueue_tc::diagnostic::Diagnostic;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -78,7 +78,7 @@ impl Sweep {
                     None => {}
                 }
                 let found = if read {
-                    session.known()?.into_iter().map(Found::whole).collect()
+                    session.known()?.into_iter().map(StoredRun::whole).collect()
                 } else {
                     (0..session.count()).map(|_| None).collect()
                 };
@@ -199,10 +199,10 @@ impl Sweep {
 
 /// Opens the store in a folder, or at a URL.
 fn open_store(folder: PathBuf) -> Result<Store, Diagnostic> {
-    let named = folder.to_str().map_or_else(|| Ok(Named::Folder(folder.clone())), Named::parse)?;
+    let named = folder.to_str().map_or_else(|| Ok(PlaceName::Folder(folder.clone())), PlaceName::parse)?;
     match named {
-        Named::Objects(url) => open_objects(&url, BUILD),
-        Named::Folder(folder) => Store::open(&folder.join("runs")),
+        PlaceName::Objects(url) => open_objects(&url, BUILD),
+        PlaceName::Folder(folder) => Store::open(&folder.join("runs")),
     }
 }
 

@@ -32,7 +32,7 @@ impl Known {
     pub(crate) fn has_latency(self, runs: &[&Blocks]) -> bool {
         let of_runs: Vec<&[f64]> = runs.iter().map(|run| &*run.added_s).collect();
         let all = of_runs.concat();
-        let added_s = Estimate::of(&all).map_or(0.0, |of| of.mean);
+        let added_s = Estimate::from_values(&all).map_or(0.0, |of| of.mean);
         uncertainty(&of_runs) <= (added_s * self.latency_share).max(self.latency_s)
     }
 
@@ -50,15 +50,15 @@ impl Known {
 /// because what happens at the start of a run may last for all of its blocks. It is infinite for
 /// fewer than two blocks.
 fn uncertainty(runs: &[&[f64]]) -> f64 {
-    let of_blocks = Estimate::of(&runs.concat()).and_then(|of| of.ci95).unwrap_or(f64::INFINITY);
-    let means: Vec<f64> = runs.iter().filter_map(|run| Some(Estimate::of(run)?.mean)).collect();
+    let of_blocks = Estimate::from_values(&runs.concat()).and_then(|of| of.ci95).unwrap_or(f64::INFINITY);
+    let means: Vec<f64> = runs.iter().filter_map(|run| Some(Estimate::from_values(run)?.mean)).collect();
     of_blocks.max(two_standard_errors(&means))
 }
 
 /// Returns two standard errors of the mean of these values; 0 for a single one. Student's factor
 /// for two runs, 12.7, would call nothing known.
 fn two_standard_errors(means: &[f64]) -> f64 {
-    let (Some(of), true) = (Estimate::of(means), means.len() > 1) else { return 0.0 };
+    let (Some(of), true) = (Estimate::from_values(means), means.len() > 1) else { return 0.0 };
     #[expect(clippy::cast_precision_loss, reason = "a few runs")]
     let count = means.len() as f64;
     let squares: f64 = means.iter().map(|mean| (mean - of.mean).powi(2)).sum();

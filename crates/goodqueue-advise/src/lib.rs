@@ -9,11 +9,11 @@
 //!
 //! ```
 //! use goodqueue_advise::{Question, advise};
-//! use goodqueue_scenario::session::Unwatched;
+//! use goodqueue_scenario::session::NoWatch;
 //!
 //! let mut question = Question::new("4mbit/1mbit", "cable")?;
 //! question.effort.seeds = 1;
-//! let advice = advise(&question, 0, &Unwatched)?.unwrap();
+//! let advice = advise(&question, 0, &NoWatch)?.unwrap();
 //! assert!(advice.advised.latency_s.mean < advice.today.latency_s.mean / 4.0);
 //! assert!(advice.settings.iter().any(|setting| setting.text.contains("bandwidth")));
 //! # Ok::<(), goodqueue_tc::diagnostic::Diagnostic>(())

@@ -1,6 +1,6 @@
 //! What a caller hears while advice is searched.
 
-use goodqueue_scenario::session::{Unwatched, Watch};
+use goodqueue_scenario::session::{NoWatch, Watch};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub trait Observe: Watch {
     }
 }
 
-impl Observe for Unwatched {}
+impl Observe for NoWatch {}
 
 /// The first answer. Nothing of it is verified yet.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]

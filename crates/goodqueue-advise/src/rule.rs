@@ -24,7 +24,7 @@ impl Rule {
     pub(crate) fn ends(&self, runs: &[&Blocks]) -> bool {
         let Some(run) = runs.last() else { return false };
         let blocks = run.goodput_bps[0].len();
-        let added_s = Estimate::of(&run.added_s).map_or(f64::INFINITY, |of| of.mean);
+        let added_s = Estimate::from_values(&run.added_s).map_or(f64::INFINITY, |of| of.mean);
         #[expect(clippy::cast_precision_loss, reason = "a few blocks")]
         let measured_s = blocks as f64 * BLOCK_S;
         blocks >= self.least_blocks && measured_s >= ROUND_TRIPS * (self.rtt_s + added_s) && self.knows(runs)

@@ -38,7 +38,7 @@ impl Simulator<'_> {
             all.extend(of_document(document, None)?);
         }
         let watch = PartOfSearch { observer: self.observer, part };
-        Ok(Session::of(all).threads(self.threads).run(&watch)?.whole())
+        Ok(Session::from_runs(all).threads(self.threads).run(&watch)?.whole())
     }
 
     /// Runs the one run of a scenario on this thread until the rule ends it. `earlier`: runs of the
@@ -54,7 +54,7 @@ impl Simulator<'_> {
         runs.truncate(1);
         let Some(config) = runs.first().map(|run| run.config.clone()) else { return Ok(None) };
         let judge = Judge::new(&config, earlier, rule, self.observer);
-        let run = Session::of(runs).threads(1).run(&judge)?.runs().pop();
+        let run = Session::from_runs(runs).threads(1).run(&judge)?.runs().pop();
         Ok(run.map(|run| (run, judge.into_seen())))
     }
 

@@ -9,7 +9,7 @@ use goodqueue_advise::{Advice, Measurement, Question, advise, html, kind, read_f
 use goodqueue_scenario::export::{Contents, Format};
 use goodqueue_scenario::run::series::Steps;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
-use goodqueue_scenario::session::{Outline, Unwatched};
+use goodqueue_scenario::session::{NoWatch, Outline};
 use goodqueue_scenario::sweep::Sweep;
 
 fn asked(rates: &str, link: &str) -> Question {
@@ -19,7 +19,7 @@ fn asked(rates: &str, link: &str) -> Question {
 }
 
 fn advised(question: &Question) -> Advice {
-    advise(question, 0, &Unwatched).unwrap().expect("nobody cancels")
+    advise(question, 0, &NoWatch).unwrap().expect("nobody cancels")
 }
 
 fn setting<'a>(advice: &'a Advice, name: &str) -> &'a str {
@@ -88,7 +88,7 @@ fn a_changing_rate_costs_goodput_and_the_advice_says_so() {
 fn the_same_question_has_the_same_answer() {
     let question = asked("2mbit/1mbit", "cable");
     let [one, other] = [1, 2].map(|threads| {
-        let advice = advise(&question, threads, &Unwatched).unwrap().unwrap();
+        let advice = advise(&question, threads, &NoWatch).unwrap().unwrap();
         serde_json::to_string(&advice).unwrap()
     });
     assert_eq!(one, other);
@@ -108,7 +108,7 @@ fn a_measurement_by_flent_gives_pings_and_rates() {
     document.apply(&overrides).unwrap();
     let series = Steps::Given(Some(Duration::from_millis(200)));
     let session = Outline::new(&document).unwrap().session(series).unwrap();
-    let results = session.results(session.run(&Unwatched).unwrap().runs());
+    let results = session.results(session.run(&NoWatch).unwrap().runs());
     let mut file = Vec::new();
     let to_memory = &mut |_: &Path, _, contents: &mut Contents<'_>| {
         contents(&mut file).expect("memory");
@@ -142,7 +142,7 @@ fn bad_questions_are_refused_with_what_is_allowed() {
     assert!(refused.contains("below the idle ping"), "{refused}");
     let endless = Measurement { idle: Duration::from_millis(1), loaded: Duration::from_millis(59_000) };
     let question = asked("100mbit/100mbit", "fibre").with_measurement(endless).unwrap();
-    let refused = advise(&question, 0, &Unwatched).unwrap_err().to_string();
+    let refused = advise(&question, 0, &NoWatch).unwrap_err().to_string();
     assert!(refused.contains("no buffer of this line"), "{refused}");
     assert_eq!(kind("dsl", goodqueue::Rate::from_bps(30_000_000)).unwrap().name, "vdsl");
 }

@@ -137,7 +137,7 @@ impl Problem {
             // One seed at a time, so that no thread is idle while another one has several left.
             threads.install(|| seeds.par_iter().with_max_len(1).enumerate().map(one).collect())
         };
-        Ok(Panel::of(lines?))
+        Ok(Panel::from_lines(lines?))
     }
 
     /// Judges a candidate on one line.

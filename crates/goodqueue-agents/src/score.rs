@@ -64,7 +64,7 @@ pub struct LineScore {
 impl Panel {
     /// Returns the panel of these lines. The order of the lines is the order of the sums.
     #[must_use]
-    pub fn of(lines: Vec<LineScore>) -> Self {
+    pub fn from_lines(lines: Vec<LineScore>) -> Self {
         let mean = |of: fn(&LineScore) -> f64| {
             #[expect(clippy::cast_precision_loss, reason = "panels are small")]
             let count = lines.len().max(1) as f64;

@@ -98,7 +98,8 @@ pub(crate) fn render_score(results: &[ClaimResult]) -> String {
     for score in scores(results) {
         let _ = writeln!(text, "{score}");
     }
-    let differs = |result: &&ClaimResult| result.kind.counts() && Agreement::of(result) == Agreement::Differs;
+    let differs =
+        |result: &&ClaimResult| result.kind.counts() && Agreement::from_result(result) == Agreement::Differs;
     let differing: Vec<&str> = results.iter().filter(differs).map(|result| result.id.as_str()).collect();
     if !differing.is_empty() {
         let _ = writeln!(text, "another verdict than the paper's own system: {}", differing.join(", "));

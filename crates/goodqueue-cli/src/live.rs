@@ -1,10 +1,10 @@
 //! Shared by the live commands: from scenarios to live links, and from live links to results.
 
-pub(crate) mod answers;
-pub(crate) mod clerk;
+pub(crate) mod error_writer;
+pub(crate) mod order_reader;
 pub(crate) mod record;
+pub(crate) mod request_handler;
 pub(crate) mod runs;
-pub(crate) mod voice;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -55,7 +55,7 @@ pub(crate) fn bottleneck(scenario: &Scenario, choice: &QdiscChoice, seed: u64) -
         capacity: capacity(rate),
         qdisc: qdisc.clone(),
         path: None,
-        delay: Delay::of(delay),
+        delay: Delay::from_base(delay),
         framing: link.framing,
         seed,
     };

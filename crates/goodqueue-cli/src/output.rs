@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use goodqueue_scenario::export::Contents;
-use goodqueue_scenario::files::{self, Existing, Growing, Identity};
+use goodqueue_scenario::files::{self, Existing, FileIdentity, StreamedFile};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::printable;
 use serde::Serialize;
@@ -41,7 +41,7 @@ pub(crate) struct Outputs {
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Place {
     Stdout,
-    File(Identity),
+    File(FileIdentity),
 }
 
 impl Outputs {
@@ -61,7 +61,7 @@ impl Outputs {
         let is_html =
             path.extension().is_some_and(|end| REPORT_ENDS.iter().any(|html| end.eq_ignore_ascii_case(html)));
         // The names of devices and FIFOs cannot be chosen.
-        if !is_html && !Identity::of(path).is_ok_and(|file| file.is_none()) {
+        if !is_html && !FileIdentity::from_path(path).is_ok_and(|file| file.is_none()) {
             let path = path.display().to_string();
             return Err(Diagnostic::new(format!("a report is HTML, but `{path}` does not end with .html"))
                 .allowed("a name that ends with .html or .htm")
@@ -94,7 +94,7 @@ impl Outputs {
         if path.parent().is_some_and(Path::is_dir) {
             files::check_writable(path).map_err(|error| unwritable(argument, path, &error))?;
         }
-        let file = Identity::of(path).map_err(|error| unwritable(argument, path, &error))?;
+        let file = FileIdentity::from_path(path).map_err(|error| unwritable(argument, path, &error))?;
         let of_scenario =
             ("another scenario", "give each scenario a `name` of its own, and each output a file");
         file.map_or(Ok(()), |file| self.take(argument, of_scenario, path, Place::File(file)))
@@ -102,7 +102,7 @@ impl Outputs {
 
     /// Adds a file that is checked elsewhere.
     pub(crate) fn reserve(&mut self, argument: &str, path: &Path) -> Result<(), Diagnostic> {
-        match Identity::of(path) {
+        match FileIdentity::from_path(path) {
             Ok(Some(file)) => self.take(argument, (argument, APART), path, Place::File(file)),
             // Several outputs may share a device.
             Ok(None) => Ok(()),
@@ -175,7 +175,7 @@ pub(crate) fn write_pieces(
     contents: &mut Contents<'_>,
 ) -> Result<(), Diagnostic> {
     let mut write = || {
-        let mut file = Growing::create(path, existing)?;
+        let mut file = StreamedFile::create(path, existing)?;
         contents(&mut file)?;
         file.finish()
     };

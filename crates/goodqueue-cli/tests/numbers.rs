@@ -94,7 +94,7 @@ fn claims(text: &mut String) {
             agreement_row(text, &linked(&score.paper), score.agreements);
         }
     }
-    agreement_row(text, "all", Agreements::of(&results));
+    agreement_row(text, "all", Agreements::from_results(&results));
     text.push_str(
         "\nThe second table answers whether what the papers state holds here as worded.\n\n\
          | paper | claims reproduced | consistent | undecided | not reproduced | not run | other checks that hold |\n\

@@ -7,7 +7,7 @@ use goodqueue_papers::report::{PaperResults, papers_html};
 use goodqueue_papers::reproduce::expression::{Expression, checks};
 use goodqueue_papers::reproduce::{Claim, Effort, Paper, Plan};
 use goodqueue_scenario::scenario::Scenario;
-use goodqueue_scenario::session::Unwatched;
+use goodqueue_scenario::session::NoWatch;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 /// Reads an expression, a check and a `claims.toml`. Either an error explains what is wrong, or the
@@ -47,7 +47,7 @@ fn page(text: &str) -> Result<Option<String>, Diagnostic> {
     if plan.runs() > MOST_RUNS {
         return Ok(None);
     }
-    let evidence = plan.run(1, None, &Unwatched)?.expect("not cancelled");
+    let evidence = plan.run(1, None, &NoWatch)?.expect("not cancelled");
     let claims = plan.judge(&evidence)?;
     let metrics = plan.metrics(&evidence);
     let pictures: Result<Vec<_>, _> =

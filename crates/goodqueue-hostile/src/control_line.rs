@@ -66,7 +66,7 @@ impl Running {
             capacity: Capacity::Constant(Rate::from_bps(10_000_000)),
             qdisc: edge::default_config(kinds.first().expect("there are disciplines")),
             path: None,
-            delay: Delay::of(Duration::from_millis(1)),
+            delay: Delay::from_base(Duration::from_millis(1)),
             framing: 14,
             seed: 1,
         };

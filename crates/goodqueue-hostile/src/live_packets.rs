@@ -4,7 +4,7 @@ use goodqueue::{AnyConfig, DropReason, Duration, Ecn, Instant, Packet, Rate};
 use goodqueue_live::buffer::Pool;
 use goodqueue_live::capacity::Capacity;
 use goodqueue_live::flows::Flows;
-use goodqueue_live::gso::{Cuts, Offload, Train};
+use goodqueue_live::gso::{Offload, SegmentedPacket, Train};
 use goodqueue_live::link::{Delay, Link, LinkConfig};
 use goodqueue_live::observer::{Direction, Observer};
 use goodqueue_live::packet::{Framing, IpPacket};
@@ -42,7 +42,7 @@ pub fn live_packets(bytes: &[u8]) {
             },
             qdisc: edge::default_config(&kind),
             path: (switches & 8 != 0).then(lossy),
-            delay: Delay::of(Duration::from_millis(1)),
+            delay: Delay::from_base(Duration::from_millis(1)),
             framing: 14,
             seed: 1,
         },
@@ -55,7 +55,7 @@ pub fn live_packets(bytes: &[u8]) {
         hand_out(&mut link, &mut train, now, &mut observers);
         let read = choices.take(length);
         let cuts = read.split_first_chunk().and_then(|(header, frame)| {
-            Cuts::of(Offload::read(*header), frame, matches!(framing, Framing::Ethernet))
+            SegmentedPacket::from_frame(Offload::read(*header), frame, matches!(framing, Framing::Ethernet))
         });
         let Some(cuts) = cuts else { continue };
         for index in 0..cuts.count() {

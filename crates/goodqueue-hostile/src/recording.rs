@@ -41,7 +41,7 @@ pub fn recording(bytes: &[u8]) {
 /// Replays the recording's packets. Differences from the recorded fates are not errors.
 fn replay(bytes: &[u8]) {
     let again = Recording::read("fuzz", Cursor::new(bytes.to_vec())).expect("it was read before");
-    if let Ok(recording) = kernel::Recording::of(again)
+    if let Ok(recording) = kernel::Recording::from_rows(again)
         && let Err(difference) = recording.compare(|_, _| None)
     {
         assert!(!difference.is_empty());

@@ -14,9 +14,9 @@ use crate::buffer::{Pool, SLAB};
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::error::LiveError;
-use crate::gso::{Cuts, Offload, Train};
+use crate::gso::{Offload, SegmentedPacket, Train};
 use crate::link::{Link, LinkConfig};
-use crate::mailbox::Bell;
+use crate::mailbox::Wakeup;
 use crate::netlink::{InterfaceCounters, Netlink};
 use crate::observer::{Direction, Observer};
 use crate::packet::{Framing, IpPacket};
@@ -40,7 +40,7 @@ pub struct Bottleneck {
     timer: TimerFd,
     armed_for: Option<Instant>,
     signals: Option<SignalFd>,
-    bell: Option<Bell>,
+    bell: Option<Wakeup>,
     scratch: Box<[u8]>,
     batch: usize,
     train: Train,
@@ -229,7 +229,7 @@ impl Bottleneck {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn watch_requests(&mut self, bell: Bell) -> Result<(), LiveError> {
+    pub fn watch_requests(&mut self, bell: Wakeup) -> Result<(), LiveError> {
         self.epoll
             .add(bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, REQUEST))
             .map_err(|errno| LiveError::system("requests cannot be received", errno))?;
@@ -354,7 +354,7 @@ impl Bottleneck {
             let framing = device.framing(self.framing);
             let read = self.scratch.get(..length).unwrap_or_default();
             let cuts = read.split_first_chunk().and_then(|(header, frame)| {
-                Cuts::of(Offload::read(*header), frame, framing == Framing::Ethernet)
+                SegmentedPacket::from_frame(Offload::read(*header), frame, framing == Framing::Ethernet)
             });
             count += 1;
             let Some(cuts) = cuts else {
@@ -562,7 +562,7 @@ mod tests {
             capacity,
             qdisc: qdisc.clone(),
             path: None,
-            delay: Delay::of(Duration::from_millis(delay_ms)),
+            delay: Delay::from_base(Duration::from_millis(delay_ms)),
             framing: 14,
             seed: 1,
         };

@@ -16,10 +16,10 @@ pub(crate) fn serve(
     attend: impl Fn(Timed) + Send + Sync + 'static,
 ) -> Result<(), LiveError> {
     let attend = Arc::new(attend);
-    let places = Arc::new(Places::default());
+    let places = Arc::new(ClientSlots::default());
     let accepting = move || {
         loop {
-            let place = Place::take(&places);
+            let place = ClientSlot::take(&places);
             match accept() {
                 Ok(stream) => {
                     let attend = Arc::clone(&attend);
@@ -45,16 +45,16 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 
 /// The number of clients being served.
 #[derive(Default)]
-struct Places {
+struct ClientSlots {
     taken: Mutex<usize>,
     left: Condvar,
 }
 
 /// The place of one client. Dropping it frees the place.
-struct Place(Arc<Places>);
+struct ClientSlot(Arc<ClientSlots>);
 
-impl Place {
-    fn take(places: &Arc<Places>) -> Self {
+impl ClientSlot {
+    fn take(places: &Arc<ClientSlots>) -> Self {
         let taken = places.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full = |taken: &mut usize| *taken >= MOST_CLIENTS;
         let mut taken = places.left.wait_while(taken, is_full).unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ClientSlot {
     fn drop(&mut self) {
         let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         *taken = taken.saturating_sub(1);

@@ -66,7 +66,7 @@ pub struct FlowName {
 }
 
 impl FlowName {
-    fn of(packet: &IpPacket) -> Self {
+    fn from_packet(packet: &IpPacket) -> Self {
         let headers = packet.headers();
         let Some((source, destination)) = headers.addresses(packet.bytes()) else {
             return Self { protocol: "not IP".to_owned(), ..Self::default() };
@@ -129,7 +129,7 @@ impl Flows {
             return change(&mut table.others);
         }
         let flow = table.flows.entry(key).or_default();
-        flow.name = FlowName::of(packet);
+        flow.name = FlowName::from_packet(packet);
         flow.seen = now;
         change(flow);
     }

@@ -49,7 +49,7 @@ impl Offload {
 
     /// Returns the header of a packet that stands for itself.
     #[must_use]
-    pub fn of(checksum: Checksum) -> Self {
+    pub fn from_checksum(checksum: Checksum) -> Self {
         match checksum {
             Checksum::Open { start, offset } => {
                 Self { flags: NEEDS_CHECKSUM, start, offset, ..Self::default() }
@@ -62,7 +62,7 @@ impl Offload {
 
 /// The packets that one packet of the kernel stands for.
 #[derive(Debug)]
-pub struct Cuts<'f> {
+pub struct SegmentedPacket<'f> {
     frame: &'f [u8],
     checksum: Checksum,
     /// The layout of a super-packet; `None` for a single packet.
@@ -81,11 +81,11 @@ struct Segments {
     count: usize,
 }
 
-impl<'f> Cuts<'f> {
+impl<'f> SegmentedPacket<'f> {
     /// Reads the headers of a packet. Returns `None` if they contradict each other. `ethernet`
     /// tells whether the packet begins with an Ethernet header.
     #[must_use]
-    pub fn of(offload: Offload, frame: &'f [u8], ethernet: bool) -> Option<Self> {
+    pub fn from_frame(offload: Offload, frame: &'f [u8], ethernet: bool) -> Option<Self> {
         let Offload { flags, kind, size, start, offset, .. } = offload;
         if kind == NONE {
             let checksum = match flags {
@@ -250,7 +250,7 @@ impl Train {
     /// Appends a packet. Returns it if it does not fit this train. An empty train takes any packet.
     pub fn push(&mut self, packet: IpPacket) -> Result<(), IpPacket> {
         if self.packets.is_empty() {
-            self.shape = Shape::of(&packet);
+            self.shape = Shape::from_packet(&packet);
             self.packets.push(packet);
             return Ok(());
         }
@@ -273,8 +273,10 @@ impl Train {
     /// header and the pieces: the whole first packet, and the payload of the others.
     pub fn couple(&mut self) -> (Offload, impl Iterator<Item = &[u8]>) {
         let mut skipped = 0;
-        let mut offload =
-            self.packets.first().map_or_else(Offload::default, |first| Offload::of(first.checksum()));
+        let mut offload = self
+            .packets
+            .first()
+            .map_or_else(Offload::default, |first| Offload::from_checksum(first.checksum()));
         if let (Some(shape), true) = (self.shape, self.packets.len() > 1) {
             let pushes =
                 self.packets.last().is_some_and(|last| last.bytes()[shape.transport + 13] & PSH != 0);
@@ -312,7 +314,7 @@ impl Train {
 impl Shape {
     /// Returns the shape of a train that begins with this packet, or `None` if no other packet can
     /// be joined to it.
-    fn of(packet: &IpPacket) -> Option<Self> {
+    fn from_packet(packet: &IpPacket) -> Option<Self> {
         let bytes = packet.bytes();
         let (ip, transport) = packet.headers().tcp()?;
         // A joined packet claims a correct checksum, which is not known of this packet.
@@ -344,7 +346,7 @@ impl Shape {
 
     /// Returns the shape with `packet` appended, if it fits.
     fn join(self, count: usize, first: &IpPacket, packet: &IpPacket) -> Option<Self> {
-        let other = Self::of(packet)?;
+        let other = Self::from_packet(packet)?;
         let total = self.total + other.size;
         let is_next = !self.is_closed
             && count < MOST_COUPLED

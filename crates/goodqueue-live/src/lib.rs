@@ -29,7 +29,7 @@ pub mod observer;
 pub mod packet;
 
 #[cfg(target_os = "linux")]
-pub mod attendant;
+pub mod between_packets;
 #[cfg(target_os = "linux")]
 pub mod bottleneck;
 #[cfg(target_os = "linux")]

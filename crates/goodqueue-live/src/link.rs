@@ -58,7 +58,7 @@ pub struct Delay {
 impl Delay {
     /// Returns a delay that all packets share.
     #[must_use]
-    pub const fn of(base: Duration) -> Self {
+    pub const fn from_base(base: Duration) -> Self {
         Self { base, by_port: Vec::new() }
     }
 

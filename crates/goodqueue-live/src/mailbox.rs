@@ -29,7 +29,7 @@ impl<O> Request<O> {
 #[derive(Debug)]
 pub struct Requests<O> {
     waiting: Receiver<Request<O>>,
-    bell: Bell,
+    bell: Wakeup,
 }
 
 impl<O> Requests<O> {
@@ -46,16 +46,16 @@ impl<O> Requests<O> {
 
     /// Returns the bell, which rings while orders wait.
     #[must_use]
-    pub fn bell(&self) -> Bell {
+    pub fn bell(&self) -> Wakeup {
         self.bell.clone()
     }
 }
 
 /// A descriptor that is readable while orders wait.
 #[derive(Clone, Debug)]
-pub struct Bell(Arc<EventFd>);
+pub struct Wakeup(Arc<EventFd>);
 
-impl AsFd for Bell {
+impl AsFd for Wakeup {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -63,18 +63,18 @@ impl AsFd for Bell {
 
 /// The side of the threads that ask.
 #[derive(Debug)]
-pub struct Asker<O> {
+pub struct RequestSender<O> {
     sender: Sender<Request<O>>,
-    bell: Bell,
+    bell: Wakeup,
 }
 
-impl<O> Clone for Asker<O> {
+impl<O> Clone for RequestSender<O> {
     fn clone(&self) -> Self {
         Self { sender: self.sender.clone(), bell: self.bell.clone() }
     }
 }
 
-impl<O> Asker<O> {
+impl<O> RequestSender<O> {
     /// Sends an order and waits for its answer. Returns `None` if the loop has ended or does not
     /// answer.
     #[must_use]
@@ -90,12 +90,12 @@ impl<O> Asker<O> {
 ///
 /// # Errors
 /// The system refuses.
-pub fn mailbox<O>() -> Result<(Asker<O>, Requests<O>), LiveError> {
+pub fn mailbox<O>() -> Result<(RequestSender<O>, Requests<O>), LiveError> {
     let bell = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
         .map_err(|errno| LiveError::system("requests cannot be taken", errno))?;
-    let bell = Bell(Arc::new(bell));
+    let bell = Wakeup(Arc::new(bell));
     let (sender, waiting) = channel();
-    Ok((Asker { sender, bell: bell.clone() }, Requests { waiting, bell }))
+    Ok((RequestSender { sender, bell: bell.clone() }, Requests { waiting, bell }))
 }
 
 /// Time to wait for an answer. The loop answers within microseconds, unless the machine or the

@@ -170,7 +170,7 @@ impl Network {
     }
 
     /// Returns the network namespace of a handle.
-    pub(crate) fn of(handle: OwnedFd) -> Self {
+    pub(crate) fn from_handle(handle: OwnedFd) -> Self {
         Self(File::from(handle))
     }
 

@@ -35,12 +35,12 @@ pub(crate) struct Nat {
     /// Index of the device.
     pub(crate) index: u32,
     /// Changes to the host, which end when this is dropped.
-    pub(crate) hold: Hold,
+    pub(crate) hold: HostChanges,
 }
 
 /// Changes to the host's network. Dropping this restores it.
 #[derive(Debug)]
-pub(crate) struct Hold {
+pub(crate) struct HostChanges {
     _rules: Vec<Rules>,
     _guardian: Option<Guardian>,
     _turn: Option<UnixListener>,
@@ -102,7 +102,7 @@ impl Nat {
         for (_, name) in &closed {
             write_setting(&forwarding(name), "1")?;
         }
-        Ok(Self { tun, netlink, index, hold: Hold { _rules: all, _guardian: guardian, _turn: turn } })
+        Ok(Self { tun, netlink, index, hold: HostChanges { _rules: all, _guardian: guardian, _turn: turn } })
     }
 }
 

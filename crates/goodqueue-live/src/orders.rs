@@ -135,7 +135,7 @@ fn read_change(rates: &Rates, disciplines: &Disciplines, line: &str) -> Result<V
                 None => LinkDefaults::default(),
             };
             let config = tc::parse_among(disciplines, text, &defaults, None)
-                .and_then(|config| Extent::of(&config.to_settings()).check().map(|()| config))
+                .and_then(|config| TreeSize::from_settings(&config.to_settings()).check().map(|()| config))
                 .map_err(|error| error.in_argument("qdisc", text))?;
             Ok(Change::Qdisc(direction, Box::new(config)))
         }
@@ -162,18 +162,18 @@ fn directions(rest: &str) -> (&[Direction], &str) {
 /// Size of a tree of disciplines before the first packet. The loop builds the tree between two
 /// packets, so it must be small.
 #[derive(Clone, Copy, Default)]
-struct Extent {
+struct TreeSize {
     disciplines: u64,
     /// Flow queues, and entries of the tables that lead to them.
     queues: u64,
 }
 
-impl Extent {
-    fn of(settings: &Settings) -> Self {
+impl TreeSize {
+    fn from_settings(settings: &Settings) -> Self {
         let number = |name| if let Some(Setting::Integer(number)) = settings.get(name) { number } else { 0 };
         let own = Self { disciplines: 1, queues: number("flows").saturating_add(number("divisor")) };
         let inner = settings.children().iter().filter_map(|child| child.qdisc.as_ref());
-        inner.map(|(_, settings)| Self::of(settings)).fold(own, |all, one| Self {
+        inner.map(|(_, settings)| Self::from_settings(settings)).fold(own, |all, one| Self {
             disciplines: all.disciplines.saturating_add(one.disciplines),
             queues: all.queues.saturating_add(one.queues),
         })

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use crate::attendant::Attendant;
+use crate::between_packets::BetweenPackets;
 use crate::bottleneck::{Bottleneck, BottleneckConfig, Pause};
 use crate::clock::Clock;
 use crate::device::Device;
@@ -80,18 +80,22 @@ impl Shape {
     ///
     /// # Errors
     /// An interface was deleted.
-    pub fn run(&mut self, attendant: &mut dyn Attendant, reload: &mut dyn FnMut()) -> Result<(), LiveError> {
+    pub fn run(
+        &mut self,
+        between_packets: &mut dyn BetweenPackets,
+        reload: &mut dyn FnMut(),
+    ) -> Result<(), LiveError> {
         let mut tick = self.bottleneck.now();
         let outcome = loop {
             match self.bottleneck.run_until(tick) {
                 Ok(Pause::Time) => {
                     let now = self.bottleneck.now();
-                    tick = attendant.tick(&mut self.bottleneck, now);
-                    if attendant.is_over(now) {
+                    tick = between_packets.tick(&mut self.bottleneck, now);
+                    if between_packets.is_over(now) {
                         break Ok(());
                     }
                 }
-                Ok(Pause::Request) => attendant.request(&mut self.bottleneck),
+                Ok(Pause::Request) => between_packets.request(&mut self.bottleneck),
                 Ok(Pause::Signal(signal)) if signal.ssi_signo == Signal::SIGHUP as u32 => {
                     reload();
                 }

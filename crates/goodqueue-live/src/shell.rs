@@ -26,9 +26,9 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
 pub use self::config::{Server, ShellConfig};
-use self::handover::Made;
+use self::handover::Namespaces;
 use self::init::{Init, code_of};
-use crate::attendant::Attendant;
+use crate::between_packets::BetweenPackets;
 use crate::bottleneck::{Bottleneck, Pause};
 use crate::clock::Clock;
 use crate::device::Device;
@@ -47,7 +47,7 @@ pub struct Shell {
     /// Time at which the program is killed if it has not ended: after a hangup, nobody is there to
     /// ask again.
     kill_at: Instant,
-    _host: Option<nat::Hold>,
+    _host: Option<nat::HostChanges>,
 }
 
 impl Shell {
@@ -81,11 +81,11 @@ impl Shell {
             Forked::Parent(init) => init,
         };
         drop(theirs);
-        let made = Made::receive(&ours)?;
+        let made = Namespaces::receive(&ours)?;
         if let Some(user) = &made.user {
             namespace::join_user_namespace(user)?;
         }
-        let mut networks = made.networks.into_iter().map(Network::of);
+        let mut networks = made.networks.into_iter().map(Network::from_handle);
         let client = networks.next().ok_or_else(|| failed(Errno::EPROTO))?;
         let (server_tun, server_link, server_index, host) = match host {
             Some(Nat { tun, netlink, index, hold }) => (tun, netlink, index, Some(hold)),
@@ -118,8 +118,8 @@ impl Shell {
     ///
     /// # Errors
     /// A device was deleted. The program has been killed.
-    pub fn run(&mut self, attendant: &mut dyn Attendant) -> Result<i32, LiveError> {
-        let outcome = self.carry(attendant);
+    pub fn run(&mut self, between_packets: &mut dyn BetweenPackets) -> Result<i32, LiveError> {
+        let outcome = self.carry(between_packets);
         if outcome.is_err() {
             let _ = kill(self.init, Signal::SIGKILL);
             let _ = waitpid(self.init, None);
@@ -128,7 +128,7 @@ impl Shell {
         outcome
     }
 
-    fn carry(&mut self, attendant: &mut dyn Attendant) -> Result<i32, LiveError> {
+    fn carry(&mut self, between_packets: &mut dyn BetweenPackets) -> Result<i32, LiveError> {
         let mut tick = self.bottleneck.now();
         loop {
             match self.bottleneck.run_until(tick.min(self.kill_at))? {
@@ -142,9 +142,10 @@ impl Shell {
                         continue;
                     }
                     // Packets come first, whatever time it asks for.
-                    tick = attendant.tick(&mut self.bottleneck, now).max(now + Duration::from_millis(1));
+                    tick =
+                        between_packets.tick(&mut self.bottleneck, now).max(now + Duration::from_millis(1));
                 }
-                Pause::Request => attendant.request(&mut self.bottleneck),
+                Pause::Request => between_packets.request(&mut self.bottleneck),
                 Pause::Signal(signal) => {
                     let number = i32::try_from(signal.ssi_signo).unwrap_or(0);
                     if number == libc::SIGCHLD {

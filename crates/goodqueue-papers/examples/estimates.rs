@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use cpu_time::ProcessTime;
 use goodqueue_papers::reproduce::{Effort, Plan, papers};
 use goodqueue_scenario::run::{RunSpec, Runs};
-use goodqueue_scenario::session::{Session, Unwatched};
+use goodqueue_scenario::session::{NoWatch, Session};
 use goodqueue_tc::diagnostic::Diagnostic;
 
 /// Every n-th run of a paper.
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let step = (of.count() / wanted.max(1)).max(1) | 1;
         let sample = Sample { of, step };
         let begin = ProcessTime::now();
-        let runs = Session::of(&sample).run(&Unwatched)?.runs();
+        let runs = Session::from_runs(&sample).run(&NoWatch)?.runs();
         let share = runs.len() as f64 / sample.of.count() as f64;
         let measured = begin.elapsed().as_secs_f64() / share;
         println!(

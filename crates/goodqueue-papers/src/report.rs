@@ -51,7 +51,7 @@ fn section(number: usize, paper: &PaperResults) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(part, "<h3 id=\"figures-{number}\">Figures</h3>");
     }
-    let strokes = Strokes::of(&paper.pictures);
+    let strokes = Strokes::from_pictures(&paper.pictures);
     for (at, picture) in paper.pictures.iter().enumerate() {
         part += &figure(picture, &strokes, &figures.anchor(at), &contents::of_figure(picture, &paper.claims));
     }

@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use goodqueue::Duration;
-use goodqueue_scenario::run::{PointRuns, RunSpec, Runs, Wanted, no_run};
+use goodqueue_scenario::run::{ExtraMeasurements, PointRuns, RunSpec, Runs, no_run};
 use goodqueue_scenario::scenario::Scenario;
 use goodqueue_scenario::session::{Session, Watch};
 use goodqueue_scenario::store::Store;
@@ -46,7 +46,7 @@ use expression::{Cell, Check, Statement};
 use finding::{Finding, Measurement, Outcome};
 pub use paper::{Claim, ClaimKind, Effort, Paper, papers, papers_in};
 use paper::{Experiment, Metric};
-use real::Judging;
+use real::RealSystem;
 pub use results::{
     CheckResult, ClaimResult, MetricsResult, MetricsTable, Number, RealResult, Verdict, figures,
     real_in_words, three_figures,
@@ -61,7 +61,7 @@ pub struct Plan<'p> {
     paper: &'p Paper,
     claims: Vec<&'p Claim>,
     /// Scenarios with the number of runs up to their last one, and what is counted in these.
-    scenarios: Vec<(usize, PointRuns, Wanted)>,
+    scenarios: Vec<(usize, PointRuns, ExtraMeasurements)>,
     /// Which of the runs belong to a cell, and the scenario as resolved (the first, if the
     /// experiment varies it).
     cells: BTreeMap<Cell, (Value, Vec<usize>)>,
@@ -104,7 +104,7 @@ impl<'p> Plan<'p> {
         let kept = experiment.series_step()?;
         let step = if experiment.spikes.is_empty() { kept } else { Some(SPIKE_STEP) };
         let resolved = scenario.to_json();
-        let details = Wanted {
+        let details = ExtraMeasurements {
             groups: scenario.flows.iter().map(|group| group.count).collect(),
             spikes: experiment.spikes.clone(),
             series: kept.is_some(),
@@ -162,7 +162,7 @@ impl<'p> Plan<'p> {
         store: Option<&Store>,
         watch: &dyn Watch,
     ) -> Result<Option<Evidence<'p>>, Diagnostic> {
-        let session = Session::of(self).threads(threads).with_store(store.cloned());
+        let session = Session::from_runs(self).threads(threads).with_store(store.cloned());
         let Some(runs) = session.run_as::<DetailedRun>(watch)?.whole() else { return Ok(None) };
         let mut trees = Vec::new();
         for run in runs {
@@ -251,7 +251,7 @@ fn judge(
     paper: &Paper,
     claim: &Claim,
     evidence: &Evidence<'_>,
-    beside: &[Judging<'_>],
+    beside: &[RealSystem<'_>],
 ) -> Result<ClaimResult, Diagnostic> {
     let judged = |check| evidence.judge(check, &claim.tolerance, is_short(claim));
     let mut findings: Vec<Finding> = (claim.checks.iter().map(judged).collect::<Result<_, _>>())
@@ -328,12 +328,18 @@ fn verdict(claim: &Claim, checks: &[CheckResult]) -> Verdict {
 
 impl Paper {
     /// Prepares every real system of the paper to judge checks.
-    fn judging(&self) -> Vec<Judging<'_>> {
+    fn judging(&self) -> Vec<RealSystem<'_>> {
         self.real.iter().map(|real| real.judging(&self.measures)).collect()
     }
 
     /// The result of a check, with what real systems give for it.
-    fn beside(&self, claim: &Claim, check: &Check, finding: &Finding, beside: &[Judging<'_>]) -> CheckResult {
+    fn beside(
+        &self,
+        claim: &Claim,
+        check: &Check,
+        finding: &Finding,
+        beside: &[RealSystem<'_>],
+    ) -> CheckResult {
         CheckResult {
             check: finding.check.clone(),
             outcome: finding.outcome,
@@ -345,7 +351,7 @@ impl Paper {
     }
 
     /// Judges a check by what is known of each real system that has all of its figures.
-    fn real_of(&self, claim: &Claim, check: &Check, beside: &[Judging<'_>]) -> Vec<RealResult> {
+    fn real_of(&self, claim: &Claim, check: &Check, beside: &[RealSystem<'_>]) -> Vec<RealResult> {
         let judged = beside.iter().filter_map(|real| {
             let (mut finding, repetitions) = real.judge(check, &claim.tolerance, is_short(claim))?;
             if let Some(repetitions) = repetitions {

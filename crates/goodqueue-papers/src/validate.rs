@@ -43,7 +43,7 @@ pub struct SetUp {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Advise(advise::Home),
+    Advise(advise::HomeLine),
     Linux(linux::Load),
     Transients(articles::Transients),
     LongFlows(articles::LongFlows),
@@ -158,7 +158,7 @@ pub fn set_ups() -> Result<Vec<SetUp>, Diagnostic> {
             all.push(SetUp { name: entry.name, source: flows.source.clone(), figures, kind });
         }
     }
-    let homes: File<advise::Home> = parse(include_str!("../reference/linux-6.1-advise.json"))?;
+    let homes: File<advise::HomeLine> = parse(include_str!("../reference/linux-6.1-advise.json"))?;
     for Entry { name, what, .. } in homes.set_ups {
         let figures = what.figures();
         all.push(SetUp { name, source: homes.source.clone(), figures, kind: Kind::Advise(what) });

@@ -14,7 +14,7 @@ use crate::ellipse::{self, Ellipse};
 use crate::escape::clip;
 use crate::group::{Grouped, Point};
 use crate::metric::{Column, Spread, columns};
-use crate::number::Short;
+use crate::number::ShortNumber;
 use crate::style::Style;
 use crate::{thin, words};
 
@@ -51,7 +51,7 @@ struct PointData {
     sweep: BTreeMap<String, serde_json::Value>,
     /// First seed.
     seed: Option<u64>,
-    rate: PerDirection<Option<Short>>,
+    rate: PerDirection<Option<ShortNumber>>,
     cells: Vec<Option<Cell>>,
 }
 
@@ -60,26 +60,26 @@ struct PointData {
 struct Cell {
     qdisc: PerDirection<String>,
     /// Means of the ping in ms: without load, with it, and its 95th percentile.
-    ping: Option<(Short, Short, Short)>,
+    ping: Option<(ShortNumber, ShortNumber, ShortNumber)>,
     down: Cloud,
     up: Cloud,
     /// Mean of each metric, and half the width of its 95 % confidence interval.
-    metrics: Vec<Option<(Short, Option<Short>)>>,
-    shown: Vec<Shown>,
+    metrics: Vec<Option<(ShortNumber, Option<ShortNumber>)>>,
+    shown: Vec<ShownSeries>,
 }
 
 /// The runs of one direction in the latency-goodput plane.
 #[derive(Serialize)]
 struct Cloud {
     /// Induced latency in ms, goodput in Mbit/s, and seed of each run.
-    dots: Vec<(Short, Short, String)>,
-    centre: Option<(Short, Short)>,
-    ellipse: Vec<(Short, Short)>,
+    dots: Vec<(ShortNumber, ShortNumber, String)>,
+    centre: Option<(ShortNumber, ShortNumber)>,
+    ellipse: Vec<(ShortNumber, ShortNumber)>,
 }
 
 /// The series of one run, or the pointwise mean over the runs of several seeds.
 #[derive(Serialize)]
-struct Shown {
+struct ShownSeries {
     /// Entry in the menu of seeds.
     seed: String,
     /// Description in a sentence.
@@ -93,7 +93,7 @@ struct Shown {
     goodput: PerDirection<Vec<Flow>>,
     /// Send time in seconds, round-trip time in ms, and for a mean half the width of its confidence
     /// interval.
-    pings: Vec<(Short, Option<Short>, Option<Short>)>,
+    pings: Vec<(ShortNumber, Option<ShortNumber>, Option<ShortNumber>)>,
     /// True if the pings are those of one flow, or a mean, so that a line may connect them.
     joined: bool,
     lost: Lost,
@@ -104,7 +104,7 @@ struct Shown {
 #[derive(Serialize)]
 struct Lost {
     step_s: f64,
-    percent: Vec<Option<Short>>,
+    percent: Vec<Option<ShortNumber>>,
 }
 
 #[derive(Serialize)]
@@ -115,20 +115,20 @@ struct Queue {
 
 /// The values at each step, and for a mean half the width of the confidence interval at each step.
 #[derive(Serialize)]
-struct Line(Vec<Option<Short>>, Vec<Option<Short>>);
+struct Line(Vec<Option<ShortNumber>>, Vec<Option<ShortNumber>>);
 
 #[derive(Serialize)]
 struct Flow {
     name: String,
-    mbit: Vec<Option<Short>>,
+    mbit: Vec<Option<ShortNumber>>,
 }
 
 #[derive(Serialize)]
 struct Quantiles {
-    p: Vec<Short>,
-    down: Vec<Short>,
-    up: Vec<Short>,
-    ping: Vec<Short>,
+    p: Vec<ShortNumber>,
+    down: Vec<ShortNumber>,
+    up: Vec<ShortNumber>,
+    ping: Vec<ShortNumber>,
 }
 
 impl Charts {
@@ -150,8 +150,8 @@ impl Charts {
             sweep: p.first().map(|run| run.sweep.clone()).unwrap_or_default(),
             seed: p.runs.iter().flatten().map(|run| run.seed).min(),
             rate: PerDirection {
-                down: p.first().and_then(|r| Short::new(r.bottleneck.down.rate_bps / 1e6)),
-                up: p.first().and_then(|r| Short::new(r.bottleneck.up.rate_bps / 1e6)),
+                down: p.first().and_then(|r| ShortNumber::new(r.bottleneck.down.rate_bps / 1e6)),
+                up: p.first().and_then(|r| ShortNumber::new(r.bottleneck.up.rate_bps / 1e6)),
             },
             cells: p.runs.iter().map(cell).collect(),
         };
@@ -173,14 +173,14 @@ impl Charts {
 fn cell(runs: &[&Run], main: Direction, columns: &[Column], log: bool, budget: Budget) -> Option<Cell> {
     let first = runs.first()?;
     let mean = |metric: &Column| {
-        let s = Spread::of(runs.iter().map(|r| metric.value(r, main)))?;
-        Some((Short::new(s.mean)?, s.ci95.and_then(Short::new)))
+        let s = Spread::from_values(runs.iter().map(|r| metric.value(r, main)))?;
+        Some((ShortNumber::new(s.mean)?, s.ci95.and_then(ShortNumber::new)))
     };
     let with_series: Vec<(&Run, &Series)> =
         runs.iter().filter_map(|r| Some((*r, r.series.as_ref()?))).collect();
     let pointwise =
-        (with_series.len() > 1).then(|| Shown::mean(&with_series, budget.steps.min(MAX_MEAN_STEPS)));
-    let alone = with_series.iter().take(budget.seeds).map(|(r, s)| Shown::new(r, s, budget.steps));
+        (with_series.len() > 1).then(|| ShownSeries::mean(&with_series, budget.steps.min(MAX_MEAN_STEPS)));
+    let alone = with_series.iter().take(budget.seeds).map(|(r, s)| ShownSeries::new(r, s, budget.steps));
     Some(Cell {
         qdisc: PerDirection {
             down: clip(&first.bottleneck.down.qdisc, 400),
@@ -194,8 +194,8 @@ fn cell(runs: &[&Run], main: Direction, columns: &[Column], log: bool, budget: B
     })
 }
 
-fn ping(runs: &[&Run]) -> Option<(Short, Short, Short)> {
-    let mean_ms = |of: fn(&Run) -> Option<f64>| ms(Spread::of(runs.iter().map(|run| of(run)))?.mean);
+fn ping(runs: &[&Run]) -> Option<(ShortNumber, ShortNumber, ShortNumber)> {
+    let mean_ms = |of: fn(&Run) -> Option<f64>| ms(Spread::from_values(runs.iter().map(|run| of(run)))?.mean);
     Some((
         mean_ms(|run| Some(run.probes.ping_s.mean? - run.induced_latency_s.mean?))?,
         mean_ms(|run| run.probes.ping_s.mean)?,
@@ -213,7 +213,7 @@ fn known_pings(series: &Series) -> &[(f64, Option<f64>)] {
 }
 
 impl Lost {
-    fn of(runs: &[&Series]) -> Self {
+    fn from_series(runs: &[&Series]) -> Self {
         let is_lost = |series: &&Series| known_pings(series).iter().any(|(_, time)| time.is_none());
         let Some(first) = runs.first().filter(|_| runs.iter().any(is_lost)) else {
             return Self { step_s: 0.0, percent: Vec::new() };
@@ -226,8 +226,8 @@ impl Lost {
                 known.iter().map(|(sent, time)| (*sent, Some(f64::from(u8::from(time.is_none()))))).collect();
             pings_per_step(&lost, step_s, steps(first).div_ceil(merged))
         };
-        let mean = Band::of(&runs.iter().map(share).collect::<Vec<_>>()).mean;
-        let percent = |share: Option<f64>| share.and_then(|share| Short::new(100.0 * share));
+        let mean = Band::from_series(&runs.iter().map(share).collect::<Vec<_>>()).mean;
+        let percent = |share: Option<f64>| share.and_then(|share| ShortNumber::new(100.0 * share));
         Self { step_s, percent: mean.into_iter().map(percent).collect() }
     }
 }
@@ -243,19 +243,19 @@ impl Cloud {
         let from = |x: f64| if log { libm::pow(10.0, x) } else { x };
         let plane: Vec<(f64, f64)> = located.iter().map(|(x, y, _)| (to(*x), *y)).collect();
         // With few digits, outlines around nearly equal runs would show steps.
-        let fine = |v: f64| Short::with_digits(v, 7).unwrap_or(Short::or_zero(0.0));
+        let fine = |v: f64| ShortNumber::with_digits(v, 7).unwrap_or(ShortNumber::or_zero(0.0));
         let back = |(x, y): (f64, f64)| (fine(from(x)), fine(y));
         Self {
             dots: located.iter().map(|(x, y, seed)| (fine(*x), fine(*y), seed.to_string())).collect(),
             centre: (!plane.is_empty()).then(|| back(ellipse::centre(&plane))),
-            ellipse: Ellipse::of(&plane)
+            ellipse: Ellipse::from_points(&plane)
                 .map(|e| e.outline(48).into_iter().map(back).collect())
                 .unwrap_or_default(),
         }
     }
 }
 
-impl Shown {
+impl ShownSeries {
     fn new(run: &Run, series: &Series, max_steps: usize) -> Self {
         let steps = Steps::new(series, max_steps);
         let flows = |direction| flows(run, series, direction, steps.goodput).into_iter().map(Flow::new);
@@ -269,10 +269,10 @@ impl Shown {
             goodput: PerDirection { down: flows("down").collect(), up: flows("up").collect() },
             pings: thin::pings(&series.pings, max_steps)
                 .into_iter()
-                .filter_map(|(t, rtt)| Some((Short::with_digits(t, 7)?, rtt.and_then(ms), None)))
+                .filter_map(|(t, rtt)| Some((ShortNumber::with_digits(t, 7)?, rtt.and_then(ms), None)))
                 .collect(),
             joined: run.flows.iter().filter(|flow| flow.kind == "ping").count() < 2,
-            lost: Lost::of(&[series]),
+            lost: Lost::from_series(&[series]),
             quantiles: Quantiles::new(&series.quantiles),
         }
     }
@@ -284,7 +284,7 @@ impl Shown {
         let queue = |of: fn(&Series) -> &QueueSeries| {
             let line = |values: fn(&QueueSeries, usize) -> Vec<Option<f64>>| {
                 let all: Vec<_> = runs.iter().map(|(_, series)| values(of(series), steps.all)).collect();
-                Line::of(&Band::of(&all), all.len())
+                Line::from_band(&Band::from_series(&all), all.len())
             };
             Queue { mean: line(thinned_mean), max: line(thinned_max) }
         };
@@ -294,7 +294,7 @@ impl Shown {
             let flow = |number: usize, name: &str| {
                 let alike: Vec<_> =
                     all.iter().filter_map(|run| run.get(number)).map(|flow| flow.1.clone()).collect();
-                Flow::new((name.to_owned(), Band::of(&alike).mean))
+                Flow::new((name.to_owned(), Band::from_series(&alike).mean))
             };
             all[0].iter().enumerate().map(|(number, (name, _))| flow(number, name)).collect()
         };
@@ -302,7 +302,7 @@ impl Shown {
         // If pings are less frequent than steps, a mean per step would have more gaps than points.
         let apart = all.div_ceil(series.pings.len().clamp(1, max_steps)).max(steps.all);
         let apart_s = series.step_s * crate::metric::count(apart);
-        let pings = Band::of(
+        let pings = Band::from_series(
             &runs
                 .iter()
                 .map(|(_, series)| pings_per_step(&series.pings, apart_s, all.div_ceil(apart)))
@@ -322,14 +322,14 @@ impl Shown {
                 .zip(pings.mean.iter().zip(&pings.ci95))
                 .filter_map(|(t, (mean, half))| {
                     Some((
-                        Short::with_digits(t, 7)?,
+                        ShortNumber::with_digits(t, 7)?,
                         Some((*mean)?).and_then(ms),
                         half.filter(|_| has_band).and_then(ms),
                     ))
                 })
                 .collect(),
             joined: true,
-            lost: Lost::of(&runs.iter().map(|(_, series)| *series).collect::<Vec<_>>()),
+            lost: Lost::from_series(&runs.iter().map(|(_, series)| *series).collect::<Vec<_>>()),
             quantiles: Quantiles::pooled(runs),
         }
     }
@@ -367,21 +367,21 @@ fn thinned_max(queue: &QueueSeries, bucket: usize) -> Vec<Option<f64>> {
 }
 
 impl Line {
-    fn of(band: &Band, seeds: usize) -> Self {
+    fn from_band(band: &Band, seeds: usize) -> Self {
         Self(in_ms(&band.mean), if seeds < FEWEST_FOR_BAND { Vec::new() } else { in_ms(&band.ci95) })
     }
 }
 
 impl Flow {
     fn new((name, mbit): (String, Vec<Option<f64>>)) -> Self {
-        Self { name, mbit: mbit.into_iter().map(|v| v.and_then(Short::new)).collect() }
+        Self { name, mbit: mbit.into_iter().map(|v| v.and_then(ShortNumber::new)).collect() }
     }
 }
 
 impl Quantiles {
     fn new(of: &goodqueue_scenario::results::Quantiles) -> Self {
         Self {
-            p: of.probabilities.iter().copied().map(Short::or_zero).collect(),
+            p: of.probabilities.iter().copied().map(ShortNumber::or_zero).collect(),
             down: all_ms(&of.sojourn_down_s),
             up: all_ms(&of.sojourn_up_s),
             ping: all_ms(&of.ping_s),
@@ -501,16 +501,16 @@ fn latency_ms(run: &Run) -> Option<f64> {
     run.induced_latency_s.mean.filter(|s| s.is_finite()).map(|s| (s * 1e3).max(0.1))
 }
 
-fn ms(seconds: f64) -> Option<Short> {
-    Short::new(seconds * 1e3)
+fn ms(seconds: f64) -> Option<ShortNumber> {
+    ShortNumber::new(seconds * 1e3)
 }
 
-fn in_ms(seconds: &[Option<f64>]) -> Vec<Option<Short>> {
+fn in_ms(seconds: &[Option<f64>]) -> Vec<Option<ShortNumber>> {
     seconds.iter().map(|s| s.and_then(ms)).collect()
 }
 
-fn all_ms(seconds: &[f64]) -> Vec<Short> {
-    seconds.iter().map(|s| Short::or_zero(s * 1e3)).collect()
+fn all_ms(seconds: &[f64]) -> Vec<ShortNumber> {
+    seconds.iter().map(|s| ShortNumber::or_zero(s * 1e3)).collect()
 }
 
 /// Number of steps in a goodput chart, which takes a third of the page width.
@@ -572,13 +572,13 @@ mod tests {
         assert_eq!((shown.len(), shown[0].seed.as_str(), shown[1].seed.as_str()), (4, "all 3: mean", "1"));
         let Line(mean, half) = &shown[0].down.mean;
         // Standard deviation 10 ms, standard error 5.7735 ms, t(2) = 4.3027.
-        assert_eq!((mean[7], half[7]), (Short::new(20.0), Short::new(24.84)));
+        assert_eq!((mean[7], half[7]), (ShortNumber::new(20.0), ShortNumber::new(24.84)));
         assert!(shown[1].down.mean.1.is_empty(), "a run has no band");
-        let pooled: Vec<_> = [10.0, 20.0, 30.0].into_iter().map(Short::or_zero).collect();
+        let pooled: Vec<_> = [10.0, 20.0, 30.0].into_iter().map(ShortNumber::or_zero).collect();
         assert_eq!(shown[0].quantiles.down, pooled);
         // All pings except the lost one, which is the same in every run.
         assert_eq!(shown[0].pings.len(), 7);
-        assert_eq!(shown[0].pings[0].1, Short::new(54.0));
+        assert_eq!(shown[0].pings[0].1, ShortNumber::new(54.0));
     }
 
     #[test]
@@ -586,7 +586,7 @@ mod tests {
         let mut some = series(300);
         some.pings =
             (0..300).map(|i| (f64::from(i) * 0.1, (i % 4 != 0 || i >= 100).then_some(0.05))).collect();
-        let lost = Lost::of(&[&some]);
+        let lost = Lost::from_series(&[&some]);
         assert!((lost.step_s - 1.0).abs() < 1e-9);
         let ten: f64 = serde_json::to_value(&lost.percent[..10])
             .unwrap()
@@ -596,12 +596,12 @@ mod tests {
             .map(|v| v.as_f64().unwrap())
             .sum();
         assert!((ten / 10.0 - 25.0).abs() < 3.0, "{ten}");
-        assert_eq!(lost.percent[20], Short::new(0.0));
+        assert_eq!(lost.percent[20], ShortNumber::new(0.0));
         some.pings.retain(|(_, time)| time.is_some());
         for (sent, time) in &mut some.pings {
             *time = (*sent < 29.0).then_some(1.5);
         }
-        assert!(Lost::of(&[&some]).percent.is_empty());
+        assert!(Lost::from_series(&[&some]).percent.is_empty());
     }
 
     #[test]

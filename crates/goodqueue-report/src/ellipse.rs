@@ -17,7 +17,7 @@ pub struct Ellipse {
 
 impl Ellipse {
     /// Computes the ellipse of at least two points; `None` for fewer.
-    pub fn of(points: &[(f64, f64)]) -> Option<Self> {
+    pub fn from_points(points: &[(f64, f64)]) -> Option<Self> {
         if points.len() < 2 {
             return None;
         }
@@ -92,7 +92,7 @@ mod tests {
         assert!(
             (xx - 10.0 / 3.0).abs() < 1e-12 && (xy - 2.0).abs() < 1e-12 && (yy - 10.0 / 3.0).abs() < 1e-12
         );
-        let e = Ellipse::of(&d.iter().map(scale).collect::<Vec<_>>()).unwrap();
+        let e = Ellipse::from_points(&d.iter().map(scale).collect::<Vec<_>>()).unwrap();
         let (l1, l2) = ((16.0_f64 / 3.0).sqrt(), (4.0_f64 / 3.0).sqrt());
         let half = 0.5_f64.sqrt();
         assert!(close(e.centre, (10.0, 20.0)));
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn axes_may_lie_along_the_coordinates() {
-        let e = Ellipse::of(&[(0.0, -3.0), (0.0, 3.0), (1.0, 0.0), (-1.0, 0.0)]).unwrap();
+        let e = Ellipse::from_points(&[(0.0, -3.0), (0.0, 3.0), (1.0, 0.0), (-1.0, 0.0)]).unwrap();
         assert!(close(e.major, (0.0, 6.0_f64.sqrt())), "{e:?}");
         assert!(close(e.minor, (-(2.0_f64 / 3.0).sqrt(), 0.0)), "{e:?}");
     }
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn every_corner_is_one_sigma_away() {
         let points = [(1.0, 5.0), (2.0, 4.0), (4.0, 4.5), (3.0, 1.0), (2.5, 2.0)];
-        let e = Ellipse::of(&points).unwrap();
+        let e = Ellipse::from_points(&points).unwrap();
         let (xx, xy, yy) = covariance(&points);
         let det = xx * yy - xy * xy;
         for (x, y) in e.outline(16) {
@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn one_run_has_no_ellipse_and_equal_runs_a_point() {
-        assert_eq!(Ellipse::of(&[(1.0, 2.0)]), None);
-        let e = Ellipse::of(&[(1.0, 2.0), (1.0, 2.0)]).unwrap();
+        assert_eq!(Ellipse::from_points(&[(1.0, 2.0)]), None);
+        let e = Ellipse::from_points(&[(1.0, 2.0), (1.0, 2.0)]).unwrap();
         assert!(close(e.centre, (1.0, 2.0)) && close(e.major, (0.0, 0.0)) && close(e.minor, (0.0, 0.0)));
     }
 }

@@ -12,7 +12,7 @@ use crate::style::Style;
 use crate::swatch::swatch;
 
 /// A use of a line, and the bound of a metric up to which it works.
-struct Use {
+struct LineUse {
     name: &'static str,
     /// What it needs, with the source of the bound.
     needs: &'static str,
@@ -21,28 +21,28 @@ struct Use {
 }
 
 /// The uses, from the least to the most demanding kind of delay.
-const USES: &[Use] = &[
-    Use {
+const USES: &[LineUse] = &[
+    LineUse {
         name: "Web",
         needs: "a page of ten round trips within 2 s (ITU-T G.1010): a mean ping of at most 200 ms",
         works: |runs| at_most(runs, |run| run.probes.ping_s.mean, 0.200),
     },
-    Use {
+    LineUse {
         name: "Voice call",
         needs: "at most 150 ms one way (ITU-T G.114) for 95 of 100 packets, and at most 3 % loss (ITU-T G.1010)",
         works: |runs| conversation(runs, 0.03),
     },
-    Use {
+    LineUse {
         name: "Video meeting",
         needs: "at most 150 ms one way for 95 of 100 packets, and at most 1 % loss (ITU-T G.1010)",
         works: |runs| conversation(runs, 0.01),
     },
-    Use {
+    LineUse {
         name: "Game",
         needs: "at most 100 ms to the server and back for 95 of 100 packets (first-person games; Claypool & Claypool, CACM 2006)",
         works: |runs| at_most(runs, |run| run.probes.ping_s.p95, 0.100),
     },
-    Use {
+    LineUse {
         name: "HD video",
         needs: "5 Mbit/s for one download; measured by the mean goodput of a TCP flow of this load",
         works: |runs| at_most(runs, |run| goodput_of_a_flow(run).map(|bps| -bps), -5e6),
@@ -131,7 +131,7 @@ fn goodput_of_a_flow(run: &Run) -> Option<f64> {
 }
 
 fn at_most(runs: &[&Run], of: impl Fn(&Run) -> Option<f64>, bound: f64) -> Option<bool> {
-    Spread::of(runs.iter().map(|run| of(run))).map(|spread| spread.mean <= bound)
+    Spread::from_values(runs.iter().map(|run| of(run))).map(|spread| spread.mean <= bound)
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ fn shown<'l, 'r>(
 
 /// The pings from the median to the 95th percentile, and the goodput in both directions.
 fn figure(points: &[(&str, Vec<Line<'_>>)]) -> String {
-    let rows: Vec<Row> = shown(points).map(|(point, line)| Row::of(point, line)).collect();
+    let rows: Vec<Row> = shown(points).map(|(point, line)| Row::from_line(point, line)).collect();
     let longest = |of: fn(&Row) -> f64| rows.iter().map(of).fold(0.0, f64::max);
     let ping = longest(|row| row.ping_ms.map_or(0.0, |ping| ping[1]));
     let goodput = longest(Row::goodput);
@@ -128,7 +128,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(point: Option<&str>, line: &Line<'_>) -> Self {
+    fn from_line(point: Option<&str>, line: &Line<'_>) -> Self {
         let mean = |of: fn(&Run) -> Option<f64>| line.mean(of);
         let median = mean(|run| run.probes.ping_s.p50);
         let p95 = mean(|run| run.probes.ping_s.p95);

@@ -15,7 +15,7 @@ pub(crate) struct Grades {
 
 impl Grades {
     /// Returns the grades of the runs that have one; `None` if no run has one.
-    pub(crate) fn of(runs: &[&Run]) -> Option<Self> {
+    pub(crate) fn from_runs(runs: &[&Run]) -> Option<Self> {
         let letters = || {
             runs.iter()
                 .filter_map(|r| r.grade.as_deref())

@@ -29,19 +29,20 @@ pub(crate) fn headline(grouped: &Grouped<'_>) -> Headline {
 }
 
 /// The value of one discipline: its worst sweep point, each a mean over seeds.
-struct Standing {
+struct WorstPoint {
     discipline: usize,
     value: f64,
 }
 
 /// Ranks the disciplines by this value, smallest first.
-fn ranking(grouped: &Grouped<'_>, of: impl Fn(&Run) -> Option<f64>) -> Vec<Standing> {
-    let mut all: Vec<Standing> = (0..grouped.labels.len())
+fn ranking(grouped: &Grouped<'_>, of: impl Fn(&Run) -> Option<f64>) -> Vec<WorstPoint> {
+    let mut all: Vec<WorstPoint> = (0..grouped.labels.len())
         .filter_map(|discipline| {
-            let at_point = |runs: &Vec<Vec<&Run>>| Spread::of(runs[discipline].iter().map(|r| of(r)));
+            let at_point =
+                |runs: &Vec<Vec<&Run>>| Spread::from_values(runs[discipline].iter().map(|r| of(r)));
             let means = grouped.points.iter().filter_map(|p| at_point(&p.runs)).map(|s| s.mean);
             let value = means.reduce(f64::max)?;
-            Some(Standing { discipline, value })
+            Some(WorstPoint { discipline, value })
         })
         .collect();
     all.sort_by(|a, b| a.value.total_cmp(&b.value));
@@ -53,8 +54,9 @@ fn by_ping(grouped: &Grouped<'_>) -> Option<Headline> {
     let induced = ranking(grouped, |r| r.induced_latency_s.mean);
     let (best, worst) = (induced.first()?, induced.last()?);
     // In a sweep the base round-trip times may differ, so only the induced part can be compared.
-    let ping_of = |s: &Standing| {
-        let mean = Spread::of(grouped.points[0].runs[s.discipline].iter().map(|r| r.probes.ping_s.mean));
+    let ping_of = |s: &WorstPoint| {
+        let mean =
+            Spread::from_values(grouped.points[0].runs[s.discipline].iter().map(|r| r.probes.ping_s.mean));
         mean.map_or(s.value, |m| m.mean)
     };
     let (low, high) = (time(ping_of(best)), time(ping_of(worst)));
@@ -136,12 +138,12 @@ fn by_goodput(grouped: &Grouped<'_>) -> Option<Headline> {
 }
 
 /// Describes the goodput of the named disciplines.
-fn price(grouped: &Grouped<'_>, named: &[&Standing]) -> String {
+fn price(grouped: &Grouped<'_>, named: &[&WorstPoint]) -> String {
     let mut known: Vec<usize> = named.iter().map(|s| s.discipline).collect();
     known.dedup();
     let goodput = |d: usize| {
         let runs = &grouped.points[0].runs[d];
-        Spread::of(
+        Spread::from_values(
             runs.iter()
                 .map(|r| Some(if grouped.link.name() == "up" { r.goodput.up } else { r.goodput.down })),
         )

@@ -115,10 +115,10 @@ pub(crate) struct Spread {
 
 impl Spread {
     /// Computes the mean of the values that exist and are finite.
-    pub(crate) fn of(values: impl Iterator<Item = Option<f64>>) -> Option<Self> {
+    pub(crate) fn from_values(values: impl Iterator<Item = Option<f64>>) -> Option<Self> {
         let values: Vec<f64> = values.flatten().filter(|v| v.is_finite()).collect();
         let median = median_apart(&values);
-        Estimate::of(&values).map(|Estimate { mean, ci95, .. }| Self { mean, ci95, median })
+        Estimate::from_values(&values).map(|Estimate { mean, ci95, .. }| Self { mean, ci95, median })
     }
 }
 
@@ -133,12 +133,12 @@ mod tests {
 
     #[test]
     fn spread_of_none_one_and_several() {
-        assert_eq!(Spread::of([None, Some(f64::NAN)].into_iter()), None);
+        assert_eq!(Spread::from_values([None, Some(f64::NAN)].into_iter()), None);
         assert_eq!(
-            Spread::of([Some(3.0), None].into_iter()),
+            Spread::from_values([Some(3.0), None].into_iter()),
             Some(Spread { mean: 3.0, ci95: None, median: None })
         );
-        let two = Spread::of([Some(1.0), Some(3.0)].into_iter()).unwrap();
+        let two = Spread::from_values([Some(1.0), Some(3.0)].into_iter()).unwrap();
         // Student's t with one degree of freedom, times the standard error of 1.
         assert!((two.mean - 2.0).abs() < 1e-12 && (two.ci95.unwrap() - 12.7062).abs() < 1e-9);
     }

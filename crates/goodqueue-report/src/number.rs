@@ -4,9 +4,9 @@ use serde::{Serialize, Serializer};
 
 /// A rounded number whose JSON is as short as possible.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Short(f64);
+pub(crate) struct ShortNumber(f64);
 
-impl Short {
+impl ShortNumber {
     /// Rounds `value` to four significant digits; `None` if it is not finite.
     pub(crate) fn new(value: f64) -> Option<Self> {
         Self::with_digits(value, 4)
@@ -24,7 +24,7 @@ impl Short {
     }
 }
 
-impl Serialize for Short {
+impl Serialize for ShortNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.0.fract() == 0.0 && self.0.abs() < 1e15 {
             #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^53")]
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn short_numbers_are_short() {
-        let json = |v| serde_json::to_string(&Short::new(v)).unwrap();
+        let json = |v| serde_json::to_string(&ShortNumber::new(v)).unwrap();
         assert_eq!(json(12.345_678), "12.35");
         assert_eq!(json(842.0), "842");
         assert_eq!(json(0.0), "0");

@@ -23,14 +23,14 @@ impl Style {
             }
         }
         let style = |label: &String| match half(label) {
-            Some((base, live)) => Self::of(number(base, &bases).unwrap_or(0), Some(usize::from(!live))),
-            None => Self::of(number(label, &bases).unwrap_or(0), None),
+            Some((base, live)) => Self::numbered(number(base, &bases).unwrap_or(0), Some(usize::from(!live))),
+            None => Self::numbered(number(label, &bases).unwrap_or(0), None),
         };
         labels.iter().map(style).collect()
     }
 
     /// Beyond the palette, its colours are repeated with other dashes.
-    fn of(number: usize, dash: Option<usize>) -> Self {
+    fn numbered(number: usize, dash: Option<usize>) -> Self {
         Self { colour: number % PALETTE, dash: dash.unwrap_or((number + number / PALETTE) % PALETTE) }
     }
 

@@ -136,8 +136,8 @@ fn unit(metric: &metric::Column) -> String {
 }
 
 fn grade(runs: &[&Run]) -> String {
-    let induced = Spread::of(runs.iter().map(|r| r.induced_latency_s.mean));
-    match Grades::of(runs) {
+    let induced = Spread::from_values(runs.iter().map(|r| r.induced_latency_s.mean));
+    match Grades::from_runs(runs) {
         Some(g) => {
             let why =
                 induced.map_or(String::new(), |i| format!(" title=\"{} of induced latency\"", time(i.mean)));
@@ -157,8 +157,11 @@ struct Column<'a> {
 
 impl<'a> Column<'a> {
     fn new(metric: &'a metric::Column, starts: bool, point: &Point<'_>, link: Direction) -> Self {
-        let values: Vec<_> =
-            point.runs.iter().map(|runs| Spread::of(runs.iter().map(|r| metric.value(r, link)))).collect();
+        let values: Vec<_> = point
+            .runs
+            .iter()
+            .map(|runs| Spread::from_values(runs.iter().map(|r| metric.value(r, link))))
+            .collect();
         let mut column = Self { metric, starts, values, best: None };
         column.best = column.best_shown();
         column

@@ -30,8 +30,8 @@ struct Claim {
 /// The store belongs to another sweep or was begun by another program, or it cannot be written.
 pub fn claim(store: &Store, runs: &ScenarioRuns<'_>) -> Result<(), Diagnostic> {
     if !is_own(store, runs)? {
-        let text =
-            serde_json::to_vec_pretty(&Claim::of(store, runs)).map_err(|error| store.unwritable(&error))?;
+        let text = serde_json::to_vec_pretty(&Claim::from_store(store, runs))
+            .map_err(|error| store.unwritable(&error))?;
         store.place().write_lasting(FILE, &text).map_err(|error| store.unwritable(&error))?;
         // Another shard may have written its own at the same time.
         check(store, runs)?;
@@ -65,11 +65,11 @@ fn is_own(store: &Store, runs: &ScenarioRuns<'_>) -> Result<bool, Diagnostic> {
         ))
         .help(format!("remove this file if it is damaged, or choose {}", place.another())));
     };
-    there.compare(&Claim::of(store, runs), store).map(|()| true)
+    there.compare(&Claim::from_store(store, runs), store).map(|()| true)
 }
 
 impl Claim {
-    fn of(store: &Store, runs: &ScenarioRuns<'_>) -> Self {
+    fn from_store(store: &Store, runs: &ScenarioRuns<'_>) -> Self {
         Self {
             goodqueue: env!("CARGO_PKG_VERSION").to_owned(),
             program: format!("{:016x}", store.program()),

@@ -12,14 +12,14 @@ use crate::statistics::float;
 /// many, under which of the compared disciplines.
 #[must_use]
 pub fn remarks(runs: &[&Run]) -> Vec<String> {
-    let mut places: Vec<Place<'_>> = Vec::new();
+    let mut places: Vec<OtherQueue<'_>> = Vec::new();
     for run in runs {
         for (name, direction, queue) in queues(run) {
             let place = match places.iter_mut().position(|one| (one.name, one.direction) == (name, direction))
             {
                 Some(number) => &mut places[number],
                 None => {
-                    places.push(Place { name, direction, qdiscs: Vec::new(), counts: Vec::new() });
+                    places.push(OtherQueue { name, direction, qdiscs: Vec::new(), counts: Vec::new() });
                     let last = places.len() - 1;
                     &mut places[last]
                 }
@@ -27,11 +27,11 @@ pub fn remarks(runs: &[&Run]) -> Vec<String> {
             place.add(&run.qdisc, &queue);
         }
     }
-    places.iter().filter_map(Place::remark).collect()
+    places.iter().filter_map(OtherQueue::remark).collect()
 }
 
 /// A queue in one direction, over all runs.
-struct Place<'r> {
+struct OtherQueue<'r> {
     name: &'r str,
     direction: &'static str,
     /// Its disciplines: more than one if it has the compared ones.
@@ -64,7 +64,7 @@ fn queues(run: &Run) -> impl Iterator<Item = (&str, &'static str, Queue<'_>)> {
     })
 }
 
-impl<'r> Place<'r> {
+impl<'r> OtherQueue<'r> {
     fn add(&mut self, compared: &'r str, queue: &Queue<'r>) {
         if !self.qdiscs.contains(&queue.qdisc) {
             self.qdiscs.push(queue.qdisc);

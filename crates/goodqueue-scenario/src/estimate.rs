@@ -20,7 +20,7 @@ pub struct Estimate {
 impl Estimate {
     /// Of these values; `None` without any.
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         let count = values.len() as u64;
         let mean = values.iter().sum::<f64>() / float(count);
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -35,7 +35,7 @@ impl Estimate {
 /// few runs, such as one with a hash collision, then move the mean.
 #[must_use]
 pub fn median_apart(values: &[f64]) -> Option<f64> {
-    let Estimate { mean, .. } = Estimate::of(values)?;
+    let Estimate { mean, .. } = Estimate::from_values(values)?;
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
@@ -102,11 +102,11 @@ mod tests {
     #[test]
     fn an_interval_is_that_of_student() {
         // Mean 5, standard deviation 2.138; t(7) = 2.3646.
-        let estimate = Estimate::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+        let estimate = Estimate::from_values(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert!((estimate.mean - 5.0).abs() < 1e-12 && estimate.count == 8);
         assert!((estimate.ci95.unwrap() - 1.7875).abs() < 1e-3, "{estimate:?}");
-        assert_eq!(Estimate::of(&[3.0]), Some(Estimate { count: 1, mean: 3.0, ci95: None }));
-        assert_eq!(Estimate::of(&[]), None);
+        assert_eq!(Estimate::from_values(&[3.0]), Some(Estimate { count: 1, mean: 3.0, ci95: None }));
+        assert_eq!(Estimate::from_values(&[]), None);
     }
 
     #[test]

@@ -51,14 +51,14 @@ pub enum Table {
 pub type Contents<'c> = dyn FnMut(&mut (dyn Write + Send)) -> io::Result<()> + 'c;
 
 /// Makes a file: receives its path, what happens to a file of this name, and its contents.
-pub type Place<'p> = dyn FnMut(&Path, Existing, &mut Contents<'_>) -> Result<(), Diagnostic> + 'p;
+pub type MakeFile<'p> = dyn FnMut(&Path, Existing, &mut Contents<'_>) -> Result<(), Diagnostic> + 'p;
 
 impl Format {
     /// The format that the name of `path` ends with.
     ///
     /// # Errors
     /// A name that says none of them, or one that this build cannot write.
-    pub fn of(path: &Path) -> Result<Self, Diagnostic> {
+    pub fn from_path(path: &Path) -> Result<Self, Diagnostic> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         let stem = |end: &str| name.strip_suffix(end).filter(|stem| !stem.is_empty());
         let table = |stem: &str| match stem.rsplit('.').next() {
@@ -78,7 +78,7 @@ impl Format {
                 Err(without_parquet())
             };
         }
-        Err(if packets::Format::of(path).is_ok() {
+        Err(if packets::Format::from_path(path).is_ok() {
             Diagnostic::new("neither runs nor time series are exported in this format")
                 .allowed(ENDS)
                 .help("`--packets FILE` writes every packet")
@@ -114,7 +114,7 @@ impl Format {
         self,
         path: &Path,
         results: &Results,
-        place: &mut Place<'_>,
+        place: &mut MakeFile<'_>,
     ) -> Result<Vec<PathBuf>, Diagnostic> {
         if self.needs_series() && results.runs.iter().all(|run| run.series.is_none()) {
             return Err(Diagnostic::new("there are no time series to export"));
@@ -140,8 +140,8 @@ impl Format {
 }
 
 /// Writes a file for each run that has time series.
-fn flent_files(path: &Path, results: &Results, place: &mut Place<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
-    let labels: Vec<Label<'_>> = results.runs.iter().map(Label::of).collect();
+fn flent_files(path: &Path, results: &Results, place: &mut MakeFile<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
+    let labels: Vec<Label<'_>> = results.runs.iter().map(Label::from_run).collect();
     let named: Vec<_> = names(path, FLENT_END, &labels)
         .into_iter()
         .zip(&results.runs)
@@ -212,15 +212,15 @@ pub(crate) mod tests {
 
     #[test]
     fn the_name_tells_the_format() {
-        assert_eq!(Format::of(Path::new("a/b.flent.gz")), Ok(Format::Flent));
+        assert_eq!(Format::from_path(Path::new("a/b.flent.gz")), Ok(Format::Flent));
         for runs in ["B.CSV", "runs.csv", "link-series.csv", "series.1.csv"] {
-            assert_eq!(Format::of(Path::new(runs)), Ok(Format::Csv(Table::Runs)), "{runs}");
+            assert_eq!(Format::from_path(Path::new(runs)), Ok(Format::Csv(Table::Runs)), "{runs}");
         }
         for series in ["series.csv", "a.series.csv", "a.b.Series.CSV"] {
-            assert_eq!(Format::of(Path::new(series)), Ok(Format::Csv(Table::Series)), "{series}");
+            assert_eq!(Format::from_path(Path::new(series)), Ok(Format::Csv(Table::Series)), "{series}");
         }
         for wrong in ["x", "x.json", ".csv", "x.gz", "", "/"] {
-            let error = Format::of(Path::new(wrong)).unwrap_err().to_string();
+            let error = Format::from_path(Path::new(wrong)).unwrap_err().to_string();
             assert!(error.contains(".csv or .parquet (a row for each run)"), "{error}");
         }
     }

@@ -112,7 +112,7 @@ impl Extensions {
     /// one of yours with the same name. A built-in source with this name is found first.
     #[must_use]
     pub fn with_source<S: Named>(mut self) -> Self {
-        let new = KnownSource::of::<S>();
+        let new = KnownSource::new::<S>();
         self.sources.retain(|known| *known != new);
         self.sources.push(new);
         self

@@ -23,13 +23,13 @@ use target::Target;
 use temporary::Temporary;
 
 pub use results::check_result;
-pub use target::{Existing, Identity};
+pub use target::{Existing, FileIdentity};
 pub(crate) use temporary::remove_stale;
 
 /// A file that is written in pieces. It appears under its name when it is finished; before that, at
 /// most a temporary file exists. A device or a FIFO receives each piece at once.
 #[derive(Debug)]
-pub struct Growing(BufWriter<Unfinished>);
+pub struct StreamedFile(BufWriter<Unfinished>);
 
 #[derive(Debug)]
 enum Unfinished {
@@ -37,14 +37,14 @@ enum Unfinished {
     Stream(File),
 }
 
-impl Growing {
+impl StreamedFile {
     /// Begins a file.
     ///
     /// # Errors
     /// The folder cannot be written, `path` is a directory, or `path` belongs to another user in a
     /// folder that everybody may write.
     pub fn create(path: &Path, existing: Existing) -> io::Result<Self> {
-        let unfinished = match Target::of(path, existing)? {
+        let unfinished = match Target::from_path(path, existing)? {
             Target::File(place) => Unfinished::Temporary(Temporary::for_place(place)?),
             // A pipe or a terminal ignores the position. If standard output is a file, writing
             // continues at its end.
@@ -69,7 +69,7 @@ impl Growing {
     }
 }
 
-impl Write for Growing {
+impl Write for StreamedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
@@ -97,9 +97,9 @@ impl Write for Unfinished {
 /// mode of the old one, and its owner if that is allowed.
 ///
 /// # Errors
-/// As [`Growing`].
+/// As [`StreamedFile`].
 pub fn write_whole(path: &Path, contents: &[u8], existing: Existing) -> io::Result<()> {
-    let mut file = Growing::create(path, existing)?;
+    let mut file = StreamedFile::create(path, existing)?;
     file.write_all(contents)?;
     file.end(true)
 }
@@ -107,7 +107,7 @@ pub fn write_whole(path: &Path, contents: &[u8], existing: Existing) -> io::Resu
 /// Replaces the file at `path`, without waiting for the disk: after a power failure the file may be
 /// empty. For files that can be written again.
 pub(crate) fn replace_soon(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let mut file = Growing::create(path, Existing::Replaced)?;
+    let mut file = StreamedFile::create(path, Existing::Replaced)?;
     file.write_all(contents)?;
     file.end(false)
 }
@@ -118,7 +118,7 @@ pub(crate) fn replace_soon(path: &Path, contents: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As `write_whole`.
 pub fn check_writable(path: &Path) -> io::Result<()> {
-    match Target::of(path, Existing::Used)? {
+    match Target::from_path(path, Existing::Used)? {
         Target::File(place) => {
             if place != path && !target::folder(&place).exists() {
                 return Err(leads_nowhere(path, &place));

@@ -18,9 +18,9 @@ mod varying;
 
 pub use catalogue::{catalogue, values};
 pub use columns::{KeyedMetric, by_key, check_key, keys};
-pub use condition::{Condition, Found};
+pub use condition::{Condition, ConditionResult};
 pub use everywhere::{PACKETS, SOJOURN};
 pub use losses::{LOSS, LOSSES};
-pub use metric::{Better, Column, Digits, Group, Metric, Of, Sides, Table};
+pub use metric::{Better, Column, Digits, DirectionColumns, Group, Metric, MetricFn, Table};
 pub use page::documentation;
 pub use varying::SOJOURN_IN;

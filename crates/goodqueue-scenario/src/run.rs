@@ -8,4 +8,4 @@ mod spec;
 
 pub use point::{PointRuns, runs_of};
 pub use runs::{Runs, ScenarioRuns, no_run};
-pub use spec::{PacketFile, RunSpec, Wanted};
+pub use spec::{ExtraMeasurements, PacketFile, RunSpec};

@@ -76,7 +76,7 @@ pub use quantity::Quantity;
 pub use resolved::{Flow, Scenario};
 pub use tcp::{Tcp, Tuning};
 pub use traffic::{
-    Capture, Cbr, Hearing, OnOff, Own, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic,
+    CallReceiver, Capture, Cbr, OnOff, Own, PackMime, Page, Ping, Poisson, TcpOnOff, TcpTransfer, Traffic,
     Transfers, Video, Voip, Web,
 };
 pub use wifi::{Wifi, WifiMac, WifiStation};

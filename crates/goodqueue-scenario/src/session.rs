@@ -7,12 +7,12 @@
 //! ```
 //! use goodqueue_scenario::run::Runs as _;
 //! use goodqueue_scenario::scenario::Document;
-//! use goodqueue_scenario::session::{Session, Unwatched};
+//! use goodqueue_scenario::session::{Session, NoWatch};
 //!
 //! let mut document = Document::default();
 //! document.set("here", "duration", "1s")?;
 //! let session = Session::new(&document)?.threads(2);
-//! let finished = session.run(&Unwatched)?;
+//! let finished = session.run(&NoWatch)?;
 //! let results = session.results(finished.runs());
 //! assert_eq!(results.runs.len(), session.count());
 //! # Ok::<(), goodqueue_tc::diagnostic::Diagnostic>(())
@@ -39,7 +39,7 @@ use crate::run::series::Steps;
 use crate::run::{RunSpec, Runs, ScenarioRuns, no_run};
 use crate::scenario::{Document, Scenario};
 use crate::shard::Shard;
-use crate::store::{Found, Store};
+use crate::store::{Store, StoredRun};
 use crate::summary;
 pub use execute::refused;
 pub use measured::Measured;
@@ -47,7 +47,7 @@ pub use outline::Outline;
 pub use threads::side_by_side;
 pub use tracker::Finished;
 use tracker::Tracker;
-pub use watch::{Progress, Unwatched, Watch};
+pub use watch::{NoWatch, Progress, Watch};
 
 /// Runs, and how they are made.
 #[derive(Debug)]
@@ -76,14 +76,14 @@ impl Outline {
     /// A point that does not resolve, a setting that the simulator refuses, an option of the
     /// command line that changes no run, or results that would take more than a gigabyte.
     pub fn session(self, steps: Steps) -> Result<Session, Diagnostic> {
-        self.runs(steps).map(Session::of)
+        self.runs(steps).map(Session::from_runs)
     }
 }
 
 impl<R: Runs> Session<R> {
     /// The session that makes all of `runs`.
     #[must_use]
-    pub const fn of(runs: R) -> Self {
+    pub const fn from_runs(runs: R) -> Self {
         Self { runs, numbers: None, threads: 0, store: None }
     }
 
@@ -182,8 +182,10 @@ impl<R: Runs> Session<R> {
     ///
     /// # Errors
     /// A point that does not resolve any more, or a store that cannot be reached.
-    pub fn known<M: Measured>(&self) -> Result<Vec<Found<M>>, Diagnostic> {
-        let Some(store) = &self.store else { return Ok((0..self.count()).map(|_| Found::Absent).collect()) };
+    pub fn known<M: Measured>(&self) -> Result<Vec<StoredRun<M>>, Diagnostic> {
+        let Some(store) = &self.store else {
+            return Ok((0..self.count()).map(|_| StoredRun::Absent).collect());
+        };
         let threads = if store.place().is_remote() { READERS } else { 0 };
         side_by_side(self.count(), threads, |number| stored::stored(&*self.spec(number)?, store))
     }
@@ -194,8 +196,8 @@ impl<R: Runs> Session<R> {
     /// Runs are missing or damaged.
     pub fn merged<M: Measured>(&self) -> Result<Vec<M>, Diagnostic> {
         let all = self.known()?;
-        if let Some(file) = all.iter().find_map(Found::damage) {
-            let damaged = all.iter().filter_map(Found::damage).count();
+        if let Some(file) = all.iter().find_map(StoredRun::damage) {
+            let damaged = all.iter().filter_map(StoredRun::damage).count();
             return Err(Diagnostic::new(format!(
                 "{damaged} of {} runs in the store are damaged; the first of them is {file}",
                 all.len()
@@ -204,8 +206,8 @@ impl<R: Runs> Session<R> {
                 "run the shards again, which replaces damaged runs, or omit `--merge` to simulate them here",
             ));
         }
-        let missing = all.iter().filter(|run| matches!(run, Found::Absent)).count();
-        if let Some(first) = all.iter().position(|run| matches!(run, Found::Absent)) {
+        let missing = all.iter().filter(|run| matches!(run, StoredRun::Absent)).count();
+        if let Some(first) = all.iter().position(|run| matches!(run, StoredRun::Absent)) {
             let run = &*self.spec(first)?;
             let swept = run.labels.sweep.iter();
             let point: String = swept.map(|(key, value)| format!(", {key} = {value}")).collect();
@@ -219,7 +221,7 @@ impl<R: Runs> Session<R> {
             .allowed("a store with all runs of the sweep, made by this program")
             .help("run the other shards first, or omit `--merge` to simulate the missing runs here"));
         }
-        Ok(all.into_iter().filter_map(Found::whole).collect())
+        Ok(all.into_iter().filter_map(StoredRun::whole).collect())
     }
 
     /// Keeps the result of a run that was made elsewhere, unless the store has it. The result loses

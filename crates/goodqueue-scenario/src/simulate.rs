@@ -4,7 +4,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::results::Results;
 use crate::scenario::Document;
-use crate::session::{Session, Unwatched};
+use crate::session::{NoWatch, Session};
 
 /// Simulates all runs of a scenario, without time series, on all processors: every discipline,
 /// every point of the sweep, every seed. [`Session`] has threads, a store, progress and an end
@@ -14,6 +14,6 @@ use crate::session::{Session, Unwatched};
 /// The scenario does not resolve, or a run cannot be made.
 pub fn simulate(document: &Document) -> Result<Results, Diagnostic> {
     let session = Session::new(document)?;
-    let finished = session.run(&Unwatched)?;
+    let finished = session.run(&NoWatch)?;
     Ok(session.results(finished.runs()))
 }

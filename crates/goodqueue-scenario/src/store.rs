@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use self::checksum::Checksum;
 use self::folder::Folder;
-pub use self::place::{Named, Place, built_without_objects};
+pub use self::place::{Place, PlaceName, built_without_objects};
 
 /// Finished runs, by their key and the program that made them.
 #[derive(Clone, Debug)]
@@ -38,18 +38,18 @@ pub struct Store {
 
 /// What a store has of a run.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Found<T> {
+pub enum StoredRun<T> {
     /// The run.
     Whole(T),
     /// Nothing, or not the time series that are wanted.
     Absent,
     /// A file that cannot be used. A new result replaces it.
-    Damaged(Damaged),
+    Damaged(DamagedFile),
 }
 
 /// A file of a store that cannot be used. Its text names the file and the problem.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Damaged {
+pub struct DamagedFile {
     file: String,
     why: String,
 }
@@ -74,7 +74,7 @@ struct Step {
     step_ns: u64,
 }
 
-impl<T> Found<T> {
+impl<T> StoredRun<T> {
     /// Returns the run, if it is there and whole.
     #[must_use]
     pub fn whole(self) -> Option<T> {
@@ -85,7 +85,7 @@ impl<T> Found<T> {
     }
 
     /// Returns the damage of the run's file, if it has any.
-    pub(crate) const fn damage(&self) -> Option<&Damaged> {
+    pub(crate) const fn damage(&self) -> Option<&DamagedFile> {
         match self {
             Self::Damaged(damaged) => Some(damaged),
             Self::Whole(_) | Self::Absent => None,
@@ -93,16 +93,16 @@ impl<T> Found<T> {
     }
 
     /// Takes what `wanted` finds in the run.
-    pub(crate) fn and_then<U>(self, wanted: impl FnOnce(T) -> Option<U>) -> Found<U> {
+    pub(crate) fn and_then<U>(self, wanted: impl FnOnce(T) -> Option<U>) -> StoredRun<U> {
         match self {
-            Self::Whole(run) => wanted(run).map_or(Found::Absent, Found::Whole),
-            Self::Absent => Found::Absent,
-            Self::Damaged(damaged) => Found::Damaged(damaged),
+            Self::Whole(run) => wanted(run).map_or(StoredRun::Absent, StoredRun::Whole),
+            Self::Absent => StoredRun::Absent,
+            Self::Damaged(damaged) => StoredRun::Damaged(damaged),
         }
     }
 }
 
-impl std::fmt::Display for Damaged {
+impl std::fmt::Display for DamagedFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "`{}`: {}", self.file, self.why)
     }
@@ -158,7 +158,7 @@ impl Store {
     ///
     /// # Errors
     /// The place cannot be reached.
-    pub fn load<R: DeserializeOwned>(&self, key: &str) -> Result<Found<R>, Diagnostic> {
+    pub fn load<R: DeserializeOwned>(&self, key: &str) -> Result<StoredRun<R>, Diagnostic> {
         let key = self.whole(key);
         Ok(self.read(&key)?.and_then(|text| parse(&key, lines(&text).next()?)))
     }
@@ -182,7 +182,7 @@ impl Store {
         key: &str,
         step_ns: u64,
         any_step: bool,
-    ) -> Result<Found<(R, S)>, Diagnostic> {
+    ) -> Result<StoredRun<(R, S)>, Diagnostic> {
         let key = self.whole(key);
         Ok(self.read(&key)?.and_then(|text| with_series(&key, &text, step_ns, any_step)))
     }
@@ -219,12 +219,12 @@ impl Store {
     }
 
     /// Reads the file of a run, and checks that it is as it was written.
-    fn read(&self, key: &str) -> Result<Found<Vec<u8>>, Diagnostic> {
+    fn read(&self, key: &str) -> Result<StoredRun<Vec<u8>>, Diagnostic> {
         let name = file_name(key);
         let why = match self.place.read(&name, LARGEST_RUN) {
-            Ok(None) => return Ok(Found::Absent),
+            Ok(None) => return Ok(StoredRun::Absent),
             Ok(Some(text)) => match problem(&text) {
-                None => return Ok(Found::Whole(text)),
+                None => return Ok(StoredRun::Whole(text)),
                 Some(why) => why.to_owned(),
             },
             Err(error) if !self.place.is_remote() || error.kind() == ErrorKind::FileTooLarge => {
@@ -232,7 +232,7 @@ impl Store {
             }
             Err(error) => return Err(self.unreadable(&error)),
         };
-        Ok(Found::Damaged(Damaged { file: format!("{}/{name}", self.place.shown()), why }))
+        Ok(StoredRun::Damaged(DamagedFile { file: format!("{}/{name}", self.place.shown()), why }))
     }
 
     fn write<R: Serialize>(&self, key: &str, run: &R, parts: Vec<Vec<u8>>) -> Result<(), Diagnostic> {
@@ -249,7 +249,7 @@ impl Store {
                 .allowed(format!("at most {} MiB of a run in a store", LARGEST_RUN >> 20))
                 .help("choose a longer step with `--series`"));
         }
-        let prefix = prefix(Checksum::of(&text[PREFIX_BYTES..]));
+        let prefix = prefix(Checksum::of_bytes(&text[PREFIX_BYTES..]));
         text[..PREFIX_BYTES].copy_from_slice(prefix.as_bytes());
         self.place.write(&file_name(key), &text).map_err(|error| self.unwritable(&error))
     }
@@ -300,7 +300,7 @@ fn prefix(checksum: u64) -> String {
 /// Returns how the text of a file differs from what was written.
 fn problem(text: &[u8]) -> Option<&'static str> {
     match text.split_at_checked(PREFIX_BYTES) {
-        Some((begin, rest)) if begin == prefix(Checksum::of(rest)).as_bytes() => None,
+        Some((begin, rest)) if begin == prefix(Checksum::of_bytes(rest)).as_bytes() => None,
         Some((begin, _)) if begin.starts_with(PREFIX) => Some("its checksum does not fit its contents"),
         _ if text.is_empty() => Some("it is empty"),
         _ => Some("it has no checksum"),
@@ -354,12 +354,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [before, after] = [1, 2].map(|program| Store::of_program(folder.path(), program).unwrap());
         before.save("codel, seed 1", &1.5).unwrap();
-        assert_eq!(before.load("codel, seed 1"), Ok(Found::Whole(1.5)));
-        assert_eq!(after.load::<f64>("codel, seed 1"), Ok(Found::Absent));
+        assert_eq!(before.load("codel, seed 1"), Ok(StoredRun::Whole(1.5)));
+        assert_eq!(after.load::<f64>("codel, seed 1"), Ok(StoredRun::Absent));
         after.save("codel, seed 1", &2.5).unwrap();
         assert_eq!(
             (before.load("codel, seed 1"), after.load("codel, seed 1")),
-            (Ok(Found::Whole(1.5)), Ok(Found::Whole(2.5)))
+            (Ok(StoredRun::Whole(1.5)), Ok(StoredRun::Whole(2.5)))
         );
     }
 
@@ -390,7 +390,7 @@ mod tests {
             ("{\"key\":\"0000000000000001 | codel, seed 1\",\"run\":9.5}".to_owned(), "it has no checksum"),
         ] {
             std::fs::write(&file, damaged).unwrap();
-            let Ok(Found::Damaged(what)) = store.load::<f64>("codel, seed 1") else { panic!("{says}") };
+            let Ok(StoredRun::Damaged(what)) = store.load::<f64>("codel, seed 1") else { panic!("{says}") };
             assert_eq!(what.to_string(), format!("`{}`: {says}", file.display()));
             assert_eq!(store.has("codel, seed 1"), Ok(false));
         }
@@ -411,19 +411,19 @@ mod tests {
             std::os::unix::fs::symlink(target, &file).unwrap();
             let found = store.load::<f64>("codel, seed 1").unwrap();
             assert!(
-                matches!(&found, Found::Damaged(what) if what.to_string().contains("regular file")),
+                matches!(&found, StoredRun::Damaged(what) if what.to_string().contains("regular file")),
                 "{found:?}"
             );
             store.save("codel, seed 1", &2.5).unwrap();
-            assert_eq!(store.load("codel, seed 1"), Ok(Found::Whole(2.5)));
+            assert_eq!(store.load("codel, seed 1"), Ok(StoredRun::Whole(2.5)));
             std::fs::remove_file(&file).unwrap();
         }
         assert!(std::fs::read_to_string(&victim).unwrap().contains("1.5"));
         let all = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, all, 0).unwrap();
-        assert!(matches!(store.load::<f64>("codel, seed 1"), Ok(Found::Damaged(_))));
+        assert!(matches!(store.load::<f64>("codel, seed 1"), Ok(StoredRun::Damaged(_))));
         store.save("codel, seed 1", &2.5).unwrap();
-        assert_eq!(store.load("codel, seed 1"), Ok(Found::Whole(2.5)));
+        assert_eq!(store.load("codel, seed 1"), Ok(StoredRun::Whole(2.5)));
     }
 
     #[cfg(unix)]
@@ -436,7 +436,7 @@ mod tests {
         file.set_len(1 << 40).unwrap();
         let found = store.load::<f64>("codel, seed 1").unwrap();
         assert!(
-            matches!(&found, Found::Damaged(what) if what.to_string().contains("larger than 256 MiB")),
+            matches!(&found, StoredRun::Damaged(what) if what.to_string().contains("larger than 256 MiB")),
             "{found:?}"
         );
     }
@@ -454,7 +454,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::of_program(folder.path(), 1).unwrap();
         store.save_with_series("codel", &1.5, 100, &[1, 2]).unwrap();
-        assert_eq!(store.load("codel"), Ok(Found::Whole(1.5)));
+        assert_eq!(store.load("codel"), Ok(StoredRun::Whole(1.5)));
         let series = |step, any| store.load_with_series::<f64, Vec<i32>>("codel", step, any).unwrap().whole();
         assert_eq!(series(100, false), Some((1.5, vec![1, 2])));
         assert_eq!(series(10, false), None);
@@ -494,6 +494,6 @@ mod tests {
     fn the_same_program_finds_its_results_again() {
         let folder = tempfile::tempdir().unwrap();
         Store::open(folder.path()).unwrap().save("codel, seed 1", &1.5).unwrap();
-        assert_eq!(Store::open(folder.path()).unwrap().load("codel, seed 1"), Ok(Found::Whole(1.5)));
+        assert_eq!(Store::open(folder.path()).unwrap().load("codel, seed 1"), Ok(StoredRun::Whole(1.5)));
     }
 }

@@ -74,7 +74,7 @@ fn aggregate(group: &Group<'_>) -> Aggregate {
             .collect(),
         figures: group
             .metrics()
-            .filter_map(|(key, values)| Some((key.clone(), Estimate::of(&values)?)))
+            .filter_map(|(key, values)| Some((key.clone(), Estimate::from_values(&values)?)))
             .collect(),
         differences: Vec::new(),
         series: series::means(runs),

@@ -6,7 +6,7 @@ use std::path::Path;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names};
-use goodqueue_scenario::session::{Session, Unwatched};
+use goodqueue_scenario::session::{NoWatch, Session};
 use goodqueue_scenario::sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
@@ -37,7 +37,7 @@ fn run(folder: &Path, keys: &str) -> Result<Run, Diagnostic> {
     let json = points[0].1.to_json();
     let again = Document::from_json(&json)?.resolve(&Names::default())?;
     assert_eq!(again.to_json(), json, "the resolved scenario can be run again");
-    let finished = Session::of(runs_of(&points, None)?).threads(1).run(&Unwatched)?;
+    let finished = Session::from_runs(runs_of(&points, None)?).threads(1).run(&NoWatch)?;
     Ok(finished.runs().remove(0))
 }
 

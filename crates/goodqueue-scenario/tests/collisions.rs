@@ -7,14 +7,14 @@ use std::path::Path;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names};
-use goodqueue_scenario::session::{Session, Unwatched};
+use goodqueue_scenario::session::{NoWatch, Session};
 use goodqueue_scenario::sweep;
 
 fn run(text: &str) -> Vec<Run> {
     let document = Document::parse("load.toml", text, Path::new("")).expect("a table");
     let points = sweep::expand(&document, &Names::default()).expect("valid");
-    let session = Session::of(runs_of(&points, None).expect("valid")).threads(2);
-    session.run(&Unwatched).expect("runs").runs()
+    let session = Session::from_runs(runs_of(&points, None).expect("valid")).threads(2);
+    session.run(&NoWatch).expect("runs").runs()
 }
 
 /// A greedy flow of datagrams and a ping, each way through a queue of its own if the hash allows.

@@ -5,7 +5,7 @@ use std::path::Path;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names};
-use goodqueue_scenario::session::{Session, Unwatched, Watch};
+use goodqueue_scenario::session::{NoWatch, Session, Watch};
 use goodqueue_scenario::store::Store;
 use goodqueue_scenario::sweep;
 use goodqueue_sim::SoFar;
@@ -28,7 +28,7 @@ fn run(watch: &dyn Watch, duration: &str, store: Option<&Store>) -> Run {
     let document = Document::parse("enough.toml", &text, Path::new("")).expect("valid");
     let points = sweep::expand(&document, &Names::default()).expect("one point");
     let runs = runs_of(&points, None).expect("valid");
-    let session = Session::of(runs).threads(1).with_store(store.cloned());
+    let session = Session::from_runs(runs).threads(1).with_store(store.cloned());
     session.run(watch).expect("runs").runs().remove(0)
 }
 
@@ -37,7 +37,7 @@ fn run(watch: &dyn Watch, duration: &str, store: Option<&Store>) -> Run {
 fn a_run_that_has_seen_enough_has_the_values_of_a_run_that_was_planned_so() {
     let early = run(&Twelve, "60s", None);
     assert!((10.0..10.2).contains(&early.duration_s), "{}", early.duration_s);
-    let planned = run(&Unwatched, &format!("{:.9}s", early.duration_s + 2.0), None);
+    let planned = run(&NoWatch, &format!("{:.9}s", early.duration_s + 2.0), None);
     assert_eq!(early.goodput, planned.goodput);
     assert_eq!(early.induced_latency_s.mean, planned.induced_latency_s.mean);
     assert_eq!(early.probes, planned.probes, "what is on its way at the end is not lost");

@@ -12,7 +12,7 @@ use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::series::Steps;
 use goodqueue_scenario::run::{RunSpec, Runs as _, ScenarioRuns};
 use goodqueue_scenario::scenario::{Document, Names};
-use goodqueue_scenario::session::{Session, Unwatched, Watch};
+use goodqueue_scenario::session::{NoWatch, Session, Watch};
 use goodqueue_scenario::store::Store;
 use goodqueue_scenario::summary::results;
 use goodqueue_scenario::sweep::Sweep;
@@ -174,11 +174,11 @@ fn the_results_of_many_runs_take_little_memory() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::of_program(folder.path(), 1).expect("made");
     let runs = runs(text, Path::new("")).expect("good");
-    let session = Session::of(&runs).threads(1).with_store(Some(store));
+    let session = Session::from_runs(&runs).threads(1).with_store(Some(store));
     for (way, work) in [("simulated", true), ("stored", true), ("merged", false)] {
         let before = TAKEN.load(Ordering::Relaxed);
         let all: Vec<Run> = if work {
-            session.run(&Unwatched).expect("runs").runs()
+            session.run(&NoWatch).expect("runs").runs()
         } else {
             session.merged().expect("all of them")
         };
@@ -198,7 +198,7 @@ fn an_export_holds_the_rows_of_one_run_and_not_those_of_all() {
     let document = Document::parse("load.toml", text, Path::new("")).expect("TOML");
     let sweep = Sweep::new(&document, &Names::default()).expect("good");
     let runs = ScenarioRuns::new(sweep, Some(goodqueue::Duration::from_millis(10))).expect("good");
-    let run = Session::of(runs).threads(1).run(&Unwatched).expect("runs").runs().remove(0);
+    let run = Session::from_runs(runs).threads(1).run(&NoWatch).expect("runs").runs().remove(0);
     let results = results(serde_json::Value::Null, vec![run; 30]);
     for name in ["x.series.csv", "x.series.parquet", "x.flent.gz"] {
         let (mut files, mut written) = (0, Counted(0));
@@ -208,7 +208,7 @@ fn an_export_holds_the_rows_of_one_run_and_not_those_of_all() {
                 contents(&mut written).expect("no limit");
                 Ok(())
             };
-            let format = Format::of(Path::new(name)).expect("a format");
+            let format = Format::from_path(Path::new(name)).expect("a format");
             format.write(Path::new(name), &results, place).expect("written");
         });
         assert_eq!(files, if name == "x.flent.gz" { 30 } else { 1 }, "{name}");
@@ -271,7 +271,7 @@ fn a_limit_that_no_memory_holds_takes_none_until_packets_come() {
                 \"bfifo limit 4294967295b\", \"fq_codel limit 16777216p memory_limit 4294967295b\"]\n";
     let (runs, bytes) = measured(|| {
         let runs = runs(text, Path::new("")).expect("good");
-        Session::of(runs).threads(1).run(&Unwatched).expect("runs")
+        Session::from_runs(runs).threads(1).run(&NoWatch).expect("runs")
     });
     assert_eq!(runs.runs().len(), 4);
     assert!(bytes < 20 * MB, "{bytes}");
@@ -287,7 +287,7 @@ fn a_run_whose_queues_outgrow_memory_ends_with_an_error() {
         );
         let (refused, bytes) = measured(|| {
             let runs = runs(&text, Path::new("")).expect("good");
-            Session::of(runs).threads(1).run(&Unwatched).expect_err("too much").to_string()
+            Session::from_runs(runs).threads(1).run(&NoWatch).expect_err("too much").to_string()
         });
         assert!(refused.contains("packets are queued or on their way"), "{refused}");
         assert!(bytes < 900 * MB, "{bytes}");
@@ -340,7 +340,7 @@ fn a_page_of_many_objects_is_computed_once_for_all_flows_and_points_and_not_befo
         .collect();
     assert_eq!(pages.len(), 8 * 101);
     assert!(pages.iter().all(|page| !page.is_computed()));
-    let unfinished = Session::of(&runs).threads(1).run(&Impatient::default()).expect("no error");
+    let unfinished = Session::from_runs(&runs).threads(1).run(&Impatient::default()).expect("no error");
     assert!(unfinished.all.iter().all(Option::is_none));
     assert!(pages.iter().all(|page| !page.is_computed()), "the user had interrupted it before");
     let first = pages[0].objects().as_ptr();

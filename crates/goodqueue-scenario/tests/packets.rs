@@ -8,7 +8,7 @@ use goodqueue_scenario::export::packets;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::ScenarioRuns;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
-use goodqueue_scenario::session::{Session, Unwatched, Watch};
+use goodqueue_scenario::session::{NoWatch, Session, Watch};
 use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::recording::{Recording, Row};
@@ -30,14 +30,14 @@ fn runs_of(set: &[&str]) -> ScenarioRuns<'static> {
 }
 
 fn run(runs: &ScenarioRuns<'_>, watch: &dyn Watch) -> Result<Vec<Option<Run>>, Diagnostic> {
-    Session::of(runs).threads(1).run(watch).map(|finished| finished.all)
+    Session::from_runs(runs).threads(1).run(watch).map(|finished| finished.all)
 }
 
 /// Runs the default load with ECN, its packets written to `path`.
 fn written(path: &Path, set: &[&str]) -> Run {
     let mut runs = runs_of(set);
     packets::request(path, &mut runs).expect("a format");
-    run(&runs, &Unwatched).expect("runs").pop().flatten().expect("a run")
+    run(&runs, &NoWatch).expect("runs").pop().flatten().expect("a run")
 }
 
 /// The rows of a table, each by the names of its columns.
@@ -87,7 +87,7 @@ fn parquet_holds_the_same_table() {
     for path in [&csv, &columns] {
         packets::request(path, &mut runs).expect("a format");
     }
-    run(&runs, &Unwatched).expect("runs");
+    run(&runs, &NoWatch).expect("runs");
     let reader = SerializedFileReader::new(std::fs::File::open(&columns).expect("written")).expect("Parquet");
     let mut read = reader.get_row_iter(None).expect("rows");
     for row in rows(&csv) {
@@ -170,7 +170,7 @@ fn several_runs_have_files_of_their_own() {
     let files = packets::request(&folder.path().join("a.csv"), &mut runs).expect("a format");
     let expected = ["a.codel_ecn.seed1.csv", "a.codel_ecn.seed2.csv"].map(|name| folder.path().join(name));
     assert_eq!(files, expected);
-    run(&runs, &Unwatched).expect("runs");
+    run(&runs, &NoWatch).expect("runs");
     assert!(files.iter().all(|file| file.exists()));
 }
 

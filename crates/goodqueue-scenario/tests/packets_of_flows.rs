@@ -7,14 +7,14 @@ use goodqueue_scenario::library::{SCENARIOS, load_builtin};
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names, Overrides};
-use goodqueue_scenario::session::{Session, Unwatched};
+use goodqueue_scenario::session::{NoWatch, Session};
 use goodqueue_scenario::sweep::{self, Point};
 
 fn run(points: &[Point]) -> Vec<Run> {
     // The ends of a sweep are enough.
     let ends = [&points[..1], if points.len() > 1 { &points[points.len() - 1..] } else { &[] }].concat();
-    let session = Session::of(runs_of(&ends, None).expect("valid")).threads(2);
-    session.run(&Unwatched).expect("runs").runs()
+    let session = Session::from_runs(runs_of(&ends, None).expect("valid")).threads(2);
+    session.run(&NoWatch).expect("runs").runs()
 }
 
 fn parsed(text: &str) -> Vec<Run> {

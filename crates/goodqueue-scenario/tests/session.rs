@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::{RunSpec, Runs as _};
 use goodqueue_scenario::scenario::Document;
-use goodqueue_scenario::session::{Progress, Session, Unwatched, Watch};
-use goodqueue_scenario::store::{Found, Store};
+use goodqueue_scenario::session::{NoWatch, Progress, Session, Watch};
+use goodqueue_scenario::store::{Store, StoredRun};
 
 fn session(seeds: usize) -> Session {
     let text = format!(
@@ -86,11 +86,11 @@ fn a_cancelled_session_has_the_finished_runs_and_resumes_from_its_store() {
     let is_there: Vec<bool> = stopped.all.iter().map(Option::is_some).collect();
     assert_eq!(is_there, [true, true, true, false, false, false, false, false]);
     assert_eq!(stopped.whole(), None);
-    let resumed = stored.run(&Unwatched).expect("runs");
+    let resumed = stored.run(&NoWatch).expect("runs");
     assert_eq!((resumed.stored, resumed.repeated, resumed.damaged.len()), (3, 0, 0));
     let whole = resumed.whole().expect("all runs");
     assert_eq!(whole, stored.merged().expect("all are stored"));
-    assert_eq!(whole, session(4).threads(3).run(&Unwatched).expect("runs").runs());
+    assert_eq!(whole, session(4).threads(3).run(&NoWatch).expect("runs").runs());
 }
 
 #[test]
@@ -99,26 +99,25 @@ fn a_part_has_its_own_numbers_and_the_store_of_the_whole() {
     let store = Store::of_program(folder.path(), 1).expect("made");
     let whole = session(3).with_store(Some(store));
     let part = whole.part(vec![5, 0]);
-    let runs = part.run(&Unwatched).expect("runs").runs();
+    let runs = part.run(&NoWatch).expect("runs").runs();
     assert_eq!(
         runs.iter().map(|run| (&*run.qdisc, run.seed)).collect::<Vec<_>>(),
         [("codel", 3), ("pfifo", 1)]
     );
     let known = whole.known::<Run>().expect("readable");
-    let is_known: Vec<bool> = known.iter().map(|found| matches!(found, Found::Whole(_))).collect();
+    let is_known: Vec<bool> = known.iter().map(|found| matches!(found, StoredRun::Whole(_))).collect();
     assert_eq!(is_known, [true, false, false, false, false, true]);
     let missing = whole.merged::<Run>().expect_err("four are missing").to_string();
     assert!(missing.contains("4 of 6 runs are not in the store"), "{missing}");
-    let mut elsewhere = session(3).part(vec![1]).run(&Unwatched).expect("runs").runs().remove(0);
+    let mut elsewhere = session(3).part(vec![1]).run(&NoWatch).expect("runs").runs().remove(0);
     whole.keep(1, &mut elsewhere).expect("written");
-    assert!(matches!(whole.known::<Run>().expect("readable")[1], Found::Whole(_)));
+    assert!(matches!(whole.known::<Run>().expect("readable")[1], StoredRun::Whole(_)));
     assert!(part.spec(2).is_err());
 }
 
 #[test]
 fn outcomes_are_seen_without_a_measurement() {
-    let seconds =
-        session(1).outcomes(&Unwatched, |run, outcome| (run.labels.qdisc.clone(), outcome.measured));
+    let seconds = session(1).outcomes(&NoWatch, |run, outcome| (run.labels.qdisc.clone(), outcome.measured));
     let seconds = seconds.expect("runs");
     let fifth = goodqueue::Duration::from_millis(200);
     assert_eq!(seconds, [Some(("pfifo".to_owned(), fifth)), Some(("codel".to_owned(), fifth))]);

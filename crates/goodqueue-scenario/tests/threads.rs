@@ -43,6 +43,6 @@ fn no_run_waits_for_a_long_one() {
         .expect("known");
     let names = Names { cc: Some(&["cubic"]), ..Names::default() };
     let runs = ScenarioRuns::new(Sweep::new(&document, &names).expect("good"), None).expect("good");
-    let finished = Session::of(runs).threads(2).run(&LongRun::default()).expect("no error");
+    let finished = Session::from_runs(runs).threads(2).run(&LongRun::default()).expect("no error");
     assert_eq!(finished.runs().len(), RUNS);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use goodqueue_scenario::results::{LinkResult, Run};
 use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names};
-use goodqueue_scenario::session::{Session, Unwatched};
+use goodqueue_scenario::session::{NoWatch, Session};
 use goodqueue_scenario::sweep;
 
 /// All runs of a scenario, with a time series.
@@ -14,8 +14,8 @@ fn run(text: &str) -> Vec<Run> {
     let document = Document::parse("load.toml", text, Path::new("")).expect("a table");
     let points = sweep::expand(&document, &Names::default()).expect("valid");
     let step = goodqueue::Duration::from_micros(1300);
-    let session = Session::of(runs_of(&points, Some(step)).expect("valid")).threads(1);
-    session.run(&Unwatched).expect("runs").runs()
+    let session = Session::from_runs(runs_of(&points, Some(step)).expect("valid")).threads(1);
+    session.run(&NoWatch).expect("runs").runs()
 }
 
 /// Bits sent in the time measured.

@@ -118,12 +118,20 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FlowId;
     use crate::packet::{Ends, Payload};
     use goodqueue::Ecn;
 
     fn packet(len: u32) -> Packet {
         let payload = Payload::Datagram { sent_at: Instant::ZERO, number: 0, ecn: Ecn::NotEct };
-        Packet { queued_at: Instant::ZERO, flow: 0, connection: 0, len, ends: Ends::default(), payload }
+        Packet {
+            queued_at: Instant::ZERO,
+            flow: FlowId::new(0),
+            connection: 0,
+            len,
+            ends: Ends::default(),
+            payload,
+        }
     }
 
     /// Fills the ring and returns the number of packets in it.

@@ -3,6 +3,8 @@
 
 use goodqueue::{Direction, Duration, Instant};
 
+use crate::id::FlowId;
+
 /// The drops of one flow in the direction of its data.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlowLosses {
@@ -40,7 +42,7 @@ struct Flow {
 /// The bulk flows of one direction. A congestion period begins with a drop and lasts for the
 /// longest round-trip time of these flows.
 #[derive(Clone, Copy, Default, Debug)]
-struct Together {
+struct BulkFlows {
     active: u32,
     longest_rtt: Duration,
     /// Number of the present period, from 1; 0 before the first.
@@ -59,7 +61,7 @@ struct Together {
 #[derive(Debug)]
 pub(crate) struct Losses {
     flows: Vec<Flow>,
-    together: [Together; 2],
+    bulk: [BulkFlows; 2],
 }
 
 impl Losses {
@@ -73,27 +75,27 @@ impl Losses {
             active: false,
         };
         let flows: Vec<Flow> = flows.map(made).collect();
-        let mut together = [Together::default(); 2];
+        let mut bulk = [BulkFlows::default(); 2];
         for flow in flows.iter().filter(|flow| flow.watched.is_bulk) {
-            let all = &mut together[flow.watched.direction.index()];
+            let all = &mut bulk[flow.watched.direction.index()];
             all.longest_rtt = all.longest_rtt.max(flow.watched.rtt);
         }
-        Self { flows, together }
+        Self { flows, bulk }
     }
 
     /// Records that a flow begins or ends.
-    pub(crate) fn set_active(&mut self, flow: u32, active: bool) {
-        let flow = &mut self.flows[flow as usize];
+    pub(crate) fn set_active(&mut self, flow: FlowId, active: bool) {
+        let flow = &mut self.flows[flow.index()];
         if flow.watched.is_bulk && flow.active != active {
             flow.active = active;
-            let all = &mut self.together[flow.watched.direction.index()];
+            let all = &mut self.bulk[flow.watched.direction.index()];
             all.active = if active { all.active + 1 } else { all.active.saturating_sub(1) };
         }
     }
 
     /// Counts a packet of `flow` that was dropped on its way in `direction`.
-    pub(crate) fn dropped(&mut self, now: Instant, direction: Direction, flow: u32) {
-        let flow = &mut self.flows[flow as usize];
+    pub(crate) fn dropped(&mut self, now: Instant, direction: Direction, flow: FlowId) {
+        let flow = &mut self.flows[flow.index()];
         if flow.watched.direction != direction {
             return;
         }
@@ -109,7 +111,7 @@ impl Losses {
         if !flow.active {
             return;
         }
-        let all = &mut self.together[direction.index()];
+        let all = &mut self.bulk[direction.index()];
         if all.period == 0 || now.since(all.begun) > all.longest_rtt {
             all.end_period();
             all.period += 1;
@@ -126,12 +128,12 @@ impl Losses {
         for flow in &mut self.flows {
             flow.losses = FlowLosses::default();
         }
-        for all in &mut self.together {
+        for all in &mut self.bulk {
             (all.shares, all.periods, all.hit) = (0.0, 0, 0);
         }
     }
 
-    pub(crate) fn of(&self, flow: usize) -> FlowLosses {
+    pub(crate) fn of_flow(&self, flow: usize) -> FlowLosses {
         self.flows[flow].losses
     }
 
@@ -141,7 +143,7 @@ impl Losses {
     /// `None` if no period had at least two active flows. The last period counts even if it has not
     /// ended.
     pub(crate) fn synchronization(&self) -> [Option<f64>; 2] {
-        self.together.map(|mut all| {
+        self.bulk.map(|mut all| {
             all.end_period();
             #[expect(clippy::cast_precision_loss, reason = "a number of periods")]
             let mean = all.shares / all.periods as f64;
@@ -150,7 +152,7 @@ impl Losses {
     }
 }
 
-impl Together {
+impl BulkFlows {
     fn end_period(&mut self) {
         if self.hit > 0 && self.active > 1 {
             // A flow that has ended in the meantime may be among those hit, so the share is limited
@@ -173,7 +175,7 @@ mod tests {
         let flow = Watched { direction: Direction::Down, rtt: Duration::from_millis(100), is_bulk: true };
         let mut losses = Losses::new(std::iter::repeat_n(flow, count));
         for flow in 0..4.min(count) {
-            losses.set_active(u32::try_from(flow).expect("few"), true);
+            losses.set_active(FlowId::new(u32::try_from(flow).expect("few")), true);
         }
         losses
     }
@@ -182,14 +184,14 @@ mod tests {
     fn drops_within_a_round_trip_are_one_loss_event() {
         let mut losses = flows(1);
         for ms in [10, 20, 110, 111, 300, 900] {
-            losses.dropped(at(ms), Direction::Down, 0);
+            losses.dropped(at(ms), Direction::Down, FlowId::new(0));
         }
-        losses.dropped(at(950), Direction::Up, 0);
+        losses.dropped(at(950), Direction::Up, FlowId::new(0));
         let span = Duration::from_millis(890);
-        assert_eq!(losses.of(0), FlowLosses { packets: 6, events: 4, span });
+        assert_eq!(losses.of_flow(0), FlowLosses { packets: 6, events: 4, span });
         losses.restart();
-        losses.dropped(at(1000), Direction::Down, 0);
-        assert_eq!(losses.of(0), FlowLosses { packets: 1, events: 1, span: Duration::ZERO });
+        losses.dropped(at(1000), Direction::Down, FlowId::new(0));
+        assert_eq!(losses.of_flow(0), FlowLosses { packets: 1, events: 1, span: Duration::ZERO });
     }
 
     #[test]
@@ -198,17 +200,17 @@ mod tests {
         // All four flows lose a packet in the first period, one in the second. The fifth flow has
         // not begun.
         for flow in [0, 1, 1, 2, 3, 4] {
-            losses.dropped(at(10), Direction::Down, flow);
+            losses.dropped(at(10), Direction::Down, FlowId::new(flow));
         }
-        losses.dropped(at(200), Direction::Down, 2);
-        losses.dropped(at(210), Direction::Down, 2);
+        losses.dropped(at(200), Direction::Down, FlowId::new(2));
+        losses.dropped(at(210), Direction::Down, FlowId::new(2));
         assert_eq!(losses.synchronization(), [Some((1.0 + 0.25) / 2.0), None]);
     }
 
     #[test]
     fn one_flow_alone_is_synchronized_with_nobody() {
         let mut losses = flows(1);
-        losses.dropped(at(10), Direction::Down, 0);
+        losses.dropped(at(10), Direction::Down, FlowId::new(0));
         assert_eq!(losses.synchronization(), [None, None]);
     }
 }

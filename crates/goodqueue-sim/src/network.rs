@@ -14,7 +14,7 @@
 //! A packet waits for its flow's access delay before the first link, and for the delay of each hop
 //! that it leaves. The rest of half the flow's round-trip time follows behind the last link.
 
-mod books;
+mod conservation;
 mod delay_line;
 mod due;
 mod fates;
@@ -33,13 +33,14 @@ pub use fates::Fates;
 use host_queues::HostQueues;
 
 use crate::ahead::fetch_line;
+use crate::collisions::CollisionWatch;
 use crate::events::EventQueue;
+use crate::id::{ConnectionId, FlowId, LineId, LinkId};
 use crate::link::Link;
 use crate::losses::{Losses, Watched};
-use crate::neighbours::Neighbours;
 use crate::packet::{Ends, Packet, Payload};
 use crate::wifi::WifiHop;
-use books::Books;
+use conservation::Conservation;
 use delay_line::{DelayLine, End};
 use pausing::FlowControl;
 
@@ -51,26 +52,26 @@ pub struct Network {
     /// The links of hop `n`: down at index `2 n`, up at `2 n + 1`.
     links: Vec<Link>,
     /// The delay line behind each link; `None` if packets go from there to their hosts.
-    onward: Vec<Option<u32>>,
+    onward: Vec<Option<LineId>>,
     /// The first link in each direction.
-    entry: [u32; 2],
+    entry: [LinkId; 2],
     /// The first link of each flow's way down, where its way up ends; empty if every flow begins at
     /// the first hop.
-    joins: Vec<u32>,
+    joins: Vec<LinkId>,
     lines: Vec<DelayLine>,
     /// The delay lines of each flow behind the last link, per direction; one entry if all flows
     /// share them.
-    line_of: Vec<[u32; 2]>,
+    line_of: Vec<[LineId; 2]>,
     flows: Vec<FlowPath>,
     /// The delay lines of each flow before the first link; empty if no flow has an access delay or
     /// an access link.
-    access_of: Vec<[Option<u32>; 2]>,
+    access_of: Vec<[Option<LineId>; 2]>,
     /// The hosts and the DSCP of each flow; empty if all flows have the default.
     ends_of: Vec<Ends>,
     pub(crate) losses: Losses,
-    pub(crate) neighbours: Neighbours,
+    pub(crate) collisions: CollisionWatch,
     framing: u32,
-    books: Books,
+    conservation: Conservation,
     host_queues: HostQueues,
     wifi: Option<Box<Wifi>>,
     /// `None` if no device of the path sends PAUSE frames.
@@ -91,7 +92,7 @@ struct FlowPath {
 struct Wifi {
     hop: WifiHop,
     /// The delay line of zero length through which packets reach the clients.
-    line: u32,
+    line: LineId,
     /// Time of the channel's next event; [`Instant::MAX`] for none.
     event_at: Instant,
     /// Bytes of a flow that may wait at its client (TCP small queues).
@@ -136,7 +137,8 @@ impl Network {
             events: EventQueue::default(),
             links: links.into_iter().flatten().collect(),
             onward: vec![None; 2 * count],
-            entry: [0, number(2 * count).saturating_sub(1)],
+            // Packets go up against the order of the hops, so their first link is the last one.
+            entry: [LinkId::new(0), LinkId::from_index((2 * count).saturating_sub(1))],
             joins: Vec::new(),
             lines: Vec::new(),
             line_of: Vec::with_capacity(flows.len()),
@@ -144,64 +146,75 @@ impl Network {
             access_of: Vec::new(),
             ends_of: Vec::new(),
             losses: Losses::new(flows.iter().map(|flow| flow.watched)),
-            neighbours: Neighbours::new(flows.iter().map(|flow| flow.is_probe)),
+            collisions: CollisionWatch::new(flows.iter().map(|flow| flow.is_probe)),
             framing,
-            books: Books::default(),
+            conservation: Conservation::default(),
             host_queues: HostQueues::default(),
             wifi: None,
             flow_control: None,
         };
+        // The WiFi channel comes first, because `connect` lets flows end at it.
         if let Some((hop, small_queue)) = wifi {
+            // The medium hands packets over at the end of a frame exchange, within its own event. The
+            // line turns each of them into an event of the run, like an arrival behind a link.
             let line = network.add_line(Duration::ZERO, End::Host(Direction::Down));
             let waiting = if small_queue.is_some() { vec![0; flows.len()] } else { Vec::new() };
             network.wifi = Some(Box::new(Wifi { hop, line, event_at: Instant::MAX, small_queue, waiting }));
         }
         for index in 0..network.links.len() {
             for when in network.links[index].change_times() {
-                network.schedule(when, Event::RateChange(number(index)));
+                network.schedule(when, Event::RateChange(LinkId::from_index(index)));
             }
         }
         for (hop, &delay) in delays.iter().enumerate().take(count.saturating_sub(1)) {
-            let (down, up) = (2 * hop, 2 * hop + 1);
-            network.onward[down] = Some(network.add_line(delay, End::Link(number(down + 2))));
-            network.onward[up + 2] = Some(network.add_line(delay, End::Link(number(up))));
+            let [down, up] = Direction::BOTH.map(|direction| LinkId::of_hop(hop, direction));
+            let [next_down, next_up] = Direction::BOTH.map(|direction| LinkId::of_hop(hop + 1, direction));
+            network.onward[down.index()] = Some(network.add_line(delay, End::Link(next_down)));
+            network.onward[next_up.index()] = Some(network.add_line(delay, End::Link(up)));
         }
         network.connect(flows, &delays[..count.saturating_sub(1)]);
+        // Only the lines behind the last link are the delay emulator of a testbed; those between hops
+        // are cables.
         let last = network.line_of.iter().flatten();
         for &line in last {
-            network.lines[line as usize].ticks = ticks;
+            network.lines[line.index()].ticks = ticks;
         }
         network
     }
 
-    fn add_line(&mut self, delay: Duration, end: End) -> u32 {
+    fn add_line(&mut self, delay: Duration, end: End) -> LineId {
         self.lines.push(DelayLine { delay, packets: VecDeque::new(), end, host: None, ticks: None });
-        number(self.lines.len() - 1)
+        LineId::from_index(self.lines.len() - 1)
     }
 
     /// Gives each flow its delay lines. Flows with equal delays share a line, unless their hosts
     /// have access links.
     fn connect(&mut self, flows: &[Hosts], delays: &[Duration]) {
-        let mut known: BTreeMap<(Duration, End), u32> = BTreeMap::new();
+        let mut known: BTreeMap<(Duration, End), LineId> = BTreeMap::new();
         if flows.iter().any(|flow| flow.ends != Ends::default()) {
             self.ends_of = flows.iter().map(|flow| flow.ends).collect();
         }
         if flows.iter().any(|flow| flow.joins > 0) {
-            self.joins = flows.iter().map(|flow| 2 * flow.joins).collect();
+            self.joins =
+                flows.iter().map(|flow| LinkId::of_hop(flow.joins as usize, Direction::Down)).collect();
         }
         let begins_away = |flow: &Hosts| !flow.access.is_zero() || flow.access_rate.is_some();
         let has_access = flows.iter().any(begins_away);
-        for (number, flow) in (0_u32..).zip(flows) {
+        for (number, flow) in (0..).map(FlowId::new).zip(flows) {
             let passed = delays.iter().skip(flow.joins as usize);
             let on_the_way = passed.fold(Duration::ZERO, |sum, delay| sum + *delay);
             // Each direction gets half of the round-trip time. With an odd number of nanoseconds,
             // down gets the larger half.
             let up = Duration::from_nanos(flow.rtt.as_nanos() / 2);
             let down = flow.rtt.saturating_sub(up);
+            // One event per line serves all its packets, so ten thousand flows with one delay cost one
+            // event.
             let mut line = |network: &mut Self, delay, end| {
                 *known.entry((delay, end)).or_insert_with(|| network.add_line(delay, end))
             };
             let lines = [(Direction::Down, down), (Direction::Up, up)].map(|(direction, delay)| {
+                // Hops and access can take longer than the round-trip time that the flow asks for. The
+                // round trip is then as long as they make it.
                 let rest = delay.saturating_sub(on_the_way).saturating_sub(flow.access);
                 let end = match (direction, &self.wifi) {
                     (Direction::Down, Some(_)) => End::Wifi(direction),
@@ -217,8 +230,9 @@ impl Network {
                         _ => End::Link(self.first_of(number, direction)),
                     };
                     if let Some(rate) = flow.access_rate {
+                        // A host's own link has a time at which it becomes free, so it is not shared.
                         let own = self.add_line(flow.access, entry);
-                        self.lines[own as usize].host = Some((rate, Instant::ZERO));
+                        self.lines[own.index()].host = Some((rate, Instant::ZERO));
                         return Some(own);
                     }
                     begins_away(flow).then(|| line(self, flow.access, entry))
@@ -226,6 +240,7 @@ impl Network {
                 self.access_of.push(access);
             }
         }
+        // One entry stays in the cache; ten thousand equal ones do not.
         if self.line_of.windows(2).all(|pair| pair[0] == pair[1]) {
             self.line_of.truncate(1);
         }
@@ -245,8 +260,8 @@ impl Network {
 
     /// Sends a packet of `flow` in `direction`. `bytes` is its length at the IP layer.
     #[inline]
-    pub fn send(&mut self, now: Instant, direction: Direction, flow: u32, bytes: u32, payload: Payload) {
-        self.send_on(now, direction, (flow, 0), bytes, payload);
+    pub fn send(&mut self, now: Instant, direction: Direction, flow: FlowId, bytes: u32, payload: Payload) {
+        self.send_on(now, direction, flow.into(), bytes, payload);
     }
 
     /// Sends a packet of one of the flow's connections. Connections `2 n` and `2 n + 1` are the two
@@ -256,19 +271,21 @@ impl Network {
         &mut self,
         now: Instant,
         direction: Direction,
-        (flow, connection): (u32, u32),
+        connection: ConnectionId,
         bytes: u32,
         payload: Payload,
     ) {
-        let ends = if self.ends_of.is_empty() { Ends::default() } else { self.ends_of[flow as usize] };
+        let ConnectionId { flow, number } = connection;
+        // Almost no scenario names hosts or DSCPs. An empty table saves a cache line per packet.
+        let ends = if self.ends_of.is_empty() { Ends::default() } else { self.ends_of[flow.index()] };
         let (ends, len) = (ends.towards(direction), bytes + self.framing);
-        let packet = Packet { queued_at: now, flow, connection, len, ends, payload };
-        self.flows[flow as usize].fates[direction.index()].sent += 1;
-        self.books.sent(packet.len);
+        let packet = Packet { queued_at: now, flow, connection: number, len, ends, payload };
+        self.flows[flow.index()].fates[direction.index()].sent += 1;
+        self.conservation.sent(packet.len);
         if !self.access_of.is_empty()
-            && let Some(line) = self.access_of[flow as usize][direction.index()]
+            && let Some(line) = self.access_of[flow.index()][direction.index()]
         {
-            let begin = self.lines[line as usize].begin(now, packet.len);
+            let begin = self.lines[line.index()].begin(now, packet.len);
             self.travel(begin, line, packet);
             return;
         }
@@ -283,7 +300,7 @@ impl Network {
     fn enter_wifi(&mut self, now: Instant, direction: Direction, packet: Packet) {
         if let Some(wifi) = &mut self.wifi {
             if direction == Direction::Up
-                && let Some(waiting) = wifi.waiting.get_mut(packet.flow as usize)
+                && let Some(waiting) = wifi.waiting.get_mut(packet.flow.index())
             {
                 *waiting = waiting.saturating_add(packet.len);
             }
@@ -294,23 +311,23 @@ impl Network {
 
     /// Counts the packets of `flow` in the first queue of its path from now on: that queue is on
     /// the sender's host.
-    pub(crate) fn count_in_host(&mut self, flow: u32, direction: Direction) {
+    pub(crate) fn count_in_host(&mut self, flow: FlowId, direction: Direction) {
         self.host_queues.count(flow, self.first_of(flow, direction));
     }
 
     /// Returns the counted packets of `flow` that wait in its host's queue.
-    pub(crate) fn waiting_in_host(&self, flow: u32) -> u64 {
+    pub(crate) fn waiting_in_host(&self, flow: FlowId) -> u64 {
         self.host_queues.waiting(flow)
     }
 
     /// Returns the link into which the host of `flow` sends in this direction.
-    pub(crate) fn first_link(&self, flow: u32, direction: Direction) -> &Link {
-        &self.links[self.first_of(flow, direction) as usize]
+    pub(crate) fn first_link(&self, flow: FlowId, direction: Direction) -> &Link {
+        &self.links[self.first_of(flow, direction).index()]
     }
 
     #[inline]
-    fn first_of(&self, flow: u32, direction: Direction) -> u32 {
-        match self.joins.get(flow as usize) {
+    fn first_of(&self, flow: FlowId, direction: Direction) -> LinkId {
+        match self.joins.get(flow.index()) {
             Some(&join) if direction == Direction::Down => join,
             _ => self.entry[direction.index()],
         }
@@ -319,9 +336,9 @@ impl Network {
     /// Returns true if the sending host of `flow` has room for more of its packets. If not, the
     /// flow is woken when there is room.
     #[inline]
-    pub fn has_room(&self, direction: Direction, flow: u32) -> bool {
+    pub fn has_room(&self, direction: Direction, flow: FlowId) -> bool {
         match (&self.wifi, direction) {
-            (Some(wifi), Direction::Up) => match (wifi.small_queue, wifi.waiting.get(flow as usize)) {
+            (Some(wifi), Direction::Up) => match (wifi.small_queue, wifi.waiting.get(flow.index())) {
                 (Some(limit), Some(waiting)) => *waiting < limit,
                 _ => true,
             },
@@ -330,9 +347,9 @@ impl Network {
     }
 
     /// Records that a packet of `flow` has left its client, through the air or by a drop.
-    fn left_client(&mut self, now: Instant, flow: u32, bytes: u32) {
+    fn left_client(&mut self, now: Instant, flow: FlowId, bytes: u32) {
         let Some(wifi) = &mut self.wifi else { return };
-        let (Some(limit), Some(waiting)) = (wifi.small_queue, wifi.waiting.get_mut(flow as usize)) else {
+        let (Some(limit), Some(waiting)) = (wifi.small_queue, wifi.waiting.get_mut(flow.index())) else {
             return;
         };
         let was_full = *waiting >= limit;
@@ -368,7 +385,7 @@ impl Network {
         let (arrived, dropped) = wifi.hop.take();
         for lost in dropped {
             let direction = if lost.ends.is_up() { Direction::Up } else { Direction::Down };
-            count_drop(now, direction, &lost, (&mut self.flows, &mut self.losses, &mut self.books));
+            count_drop(now, direction, &lost, (&mut self.flows, &mut self.losses, &mut self.conservation));
             if direction == Direction::Up {
                 self.left_client(now, lost.flow, lost.len);
             }
@@ -392,19 +409,23 @@ impl Network {
 
     /// Offers a packet to a link's queue.
     #[inline]
-    pub(crate) fn enter(&mut self, now: Instant, link: u32, packet: Packet) {
-        let Self { links, flows, losses, neighbours, books, host_queues, .. } = self;
-        let direction = Direction::BOTH[link as usize & 1];
-        let queue = &mut links[link as usize];
-        if neighbours.watches(packet.flow) {
-            neighbours.look(link, &packet, queue.qdisc());
+    pub(crate) fn enter(&mut self, now: Instant, link: LinkId, packet: Packet) {
+        let Self { links, flows, losses, collisions, conservation, host_queues, .. } = self;
+        let direction = link.direction();
+        let queue = &mut links[link.index()];
+        if collisions.watches(packet.flow) {
+            collisions.look(link, &packet, queue.qdisc());
         }
         host_queues.entered(packet.flow, link);
+        // The discipline can drop this packet or others. Each drop is counted where it happens,
+        // because the packet is gone afterwards.
         let call_at = queue.enqueue(now, packet, &mut |lost: &Packet| {
             host_queues.left(lost.flow, link);
-            count_drop(now, direction, lost, (flows, losses, books));
+            count_drop(now, direction, lost, (flows, losses, conservation));
         });
         if let Some(when) = call_at {
+            // An idle link sends the packet at this instant. No other event of the instant can change
+            // that, so the event heap is not asked.
             if queue.serves_at(now) {
                 self.serve(now, link);
             } else {
@@ -423,20 +444,22 @@ impl Network {
     /// which the next link becomes free then comes first if it departed before that transmission
     /// began.
     #[inline]
-    fn travel(&mut self, from: Instant, index: u32, packet: Packet) {
-        let line = &mut self.lines[index as usize];
+    fn travel(&mut self, from: Instant, id: LineId, packet: Packet) {
+        let line = &mut self.lines[id.index()];
         let arrival = line.arrival(from);
         line.packets.push_back((arrival, packet));
         if line.packets.len() == 1 || line.host.is_some() {
-            self.events.push(arrival, Event::Arrive(index).encode());
+            self.events.push(arrival, Event::Arrive(id).encode());
         }
     }
 
     /// Wakes `flow` at `when`, unless it will be woken earlier. A flow that is woken too early asks
     /// again.
     #[inline]
-    pub fn wake(&mut self, flow: u32, when: Instant) {
-        let wake_at = &mut self.flows[flow as usize].wake_at;
+    pub fn wake(&mut self, flow: FlowId, when: Instant) {
+        // Timers move with every ACK, mostly later. A later time schedules nothing: the flow is woken at
+        // the earlier one and asks again. Most ACKs then cost no event.
+        let wake_at = &mut self.flows[flow.index()].wake_at;
         if when < *wake_at {
             *wake_at = when;
             self.events.push_timer(when, Event::Wake(flow).encode());
@@ -445,8 +468,8 @@ impl Network {
 
     /// Returns true if the wake-up of `flow` at `now` is the latest one requested.
     #[inline]
-    pub(crate) fn wakes(&mut self, now: Instant, flow: u32) -> bool {
-        let wake_at = &mut self.flows[flow as usize].wake_at;
+    pub(crate) fn wakes(&mut self, now: Instant, flow: FlowId) -> bool {
+        let wake_at = &mut self.flows[flow.index()].wake_at;
         let current = *wake_at == now;
         if current {
             *wake_at = Instant::MAX;
@@ -455,19 +478,20 @@ impl Network {
     }
 
     #[inline]
-    pub(crate) fn serve(&mut self, now: Instant, link: u32) {
-        let Self { links, flows, losses, books, host_queues, .. } = self;
-        let direction = Direction::BOTH[link as usize & 1];
-        let progress = links[link as usize].serve(now, &mut |lost: &Packet| {
+    pub(crate) fn serve(&mut self, now: Instant, link: LinkId) {
+        let Self { links, flows, losses, conservation, host_queues, .. } = self;
+        let direction = link.direction();
+        let progress = links[link.index()].serve(now, &mut |lost: &Packet| {
             host_queues.left(lost.flow, link);
-            count_drop(now, direction, lost, (flows, losses, books));
+            count_drop(now, direction, lost, (flows, losses, conservation));
         });
         if let Some((end, packet)) = progress.sent {
             self.host_queues.left(packet.flow, link);
-            let is_last = self.joins.get(packet.flow as usize).is_some_and(|join| join + 1 == link);
-            let line = self.onward[link as usize].filter(|_| !is_last).unwrap_or_else(|| {
-                self.line_of[if self.line_of.len() == 1 { 0 } else { packet.flow as usize }]
-                    [link as usize & 1]
+            // A server that attaches at a later hop takes its packets behind that hop's up link.
+            let is_last = self.joins.get(packet.flow.index()).is_some_and(|join| join.reverse() == link);
+            let line = self.onward[link.index()].filter(|_| !is_last).unwrap_or_else(|| {
+                self.line_of[if self.line_of.len() == 1 { 0 } else { packet.flow.index() }]
+                    [link.direction().index()]
             });
             self.travel(end, line, packet);
         }
@@ -480,19 +504,19 @@ impl Network {
     }
 
     /// Gives the discipline of a link another configuration.
-    pub(crate) fn reconfigure(&mut self, now: Instant, link: u32, config: AnyConfig) {
-        let Self { links, flows, losses, books, .. } = self;
-        let direction = Direction::BOTH[link as usize & 1];
-        let call_at = links[link as usize].reconfigure(now, config, &mut |lost: &Packet| {
-            count_drop(now, direction, lost, (flows, losses, books));
+    pub(crate) fn reconfigure(&mut self, now: Instant, link: LinkId, config: AnyConfig) {
+        let Self { links, flows, losses, conservation, .. } = self;
+        let direction = link.direction();
+        let call_at = links[link.index()].reconfigure(now, config, &mut |lost: &Packet| {
+            count_drop(now, direction, lost, (flows, losses, conservation));
         });
         if let Some(when) = call_at {
             self.schedule(when, Event::Serve(link));
         }
     }
 
-    pub(crate) fn change_rate(&mut self, now: Instant, link: u32) {
-        if let Some(when) = self.links[link as usize].change_rate(now) {
+    pub(crate) fn change_rate(&mut self, now: Instant, link: LinkId) {
+        if let Some(when) = self.links[link.index()].change_rate(now) {
             self.schedule(when, Event::Serve(link));
         }
     }
@@ -500,18 +524,20 @@ impl Network {
     /// Takes the first packet from a delay line. If the line ends at a host, returns the packet and
     /// the direction in which it travelled.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Instant, index: u32) -> Option<(Packet, Direction)> {
-        let line = &mut self.lines[index as usize];
+    pub(crate) fn arrive(&mut self, now: Instant, id: LineId) -> Option<(Packet, Direction)> {
+        let line = &mut self.lines[id.index()];
         let (_, packet) = line.packets.pop_front()?;
+        // Behind a host's link every packet has an event already: see `travel`.
         if line.host.is_none()
             && let Some(&(next, _)) = line.packets.front()
         {
-            self.events.push(next, Event::Arrive(index).encode());
+            self.events.push(next, Event::Arrive(id).encode());
         }
         match line.end {
             End::Host(direction) => {
-                self.books.arrived(packet.len);
-                let fates = &mut self.flows[packet.flow as usize].fates[direction.index()];
+                self.conservation.arrived(packet.len);
+                let fates = &mut self.flows[packet.flow.index()].fates[direction.index()];
+                // A copy made by `netem duplicate` was not sent by the flow, so it has no fate.
                 fates.arrived += u64::from(!packet.ends.is_copy());
                 Some((packet, direction))
             }
@@ -528,8 +554,8 @@ impl Network {
 
     /// Prefetches the packet that is `behind` positions behind the first one of a delay line.
     #[inline]
-    pub(crate) fn fetch_packet(&self, index: u32, behind: usize) {
-        if let Some((when, packet)) = self.lines[index as usize].packets.get(behind) {
+    pub(crate) fn fetch_packet(&self, id: LineId, behind: usize) {
+        if let Some((when, packet)) = self.lines[id.index()].packets.get(behind) {
             // A packet lies in two or three cache lines.
             fetch_line(from_ref(when), 0);
             fetch_line(from_ref(&packet.flow), 0);
@@ -540,24 +566,24 @@ impl Network {
     /// Returns the flow and the direction of the packet that is `behind` positions behind the first
     /// one; `None` if the line does not end at a host.
     #[inline]
-    pub(crate) fn upcoming(&self, index: u32, behind: usize) -> Option<(u32, Direction)> {
-        let line = &self.lines[index as usize];
+    pub(crate) fn upcoming(&self, id: LineId, behind: usize) -> Option<(FlowId, Direction)> {
+        let line = &self.lines[id.index()];
         let End::Host(direction) = line.end else { return None };
         line.packets.get(behind).map(|(_, packet)| (packet.flow, direction))
     }
 
     /// Prefetches a packet that waits for a link.
     #[inline]
-    pub(crate) fn fetch_upcoming(&self, link: u32) {
-        if let Some(link) = self.links.get(link as usize) {
+    pub(crate) fn fetch_upcoming(&self, link: LinkId) {
+        if let Some(link) = self.links.get(link.index()) {
             link.fetch_upcoming();
         }
     }
 
     /// Prefetches the network's state of a flow.
     #[inline]
-    pub(crate) fn fetch(&self, flow: u32) {
-        fetch_line(&self.flows, flow as usize);
+    pub(crate) fn fetch(&self, flow: FlowId) {
+        fetch_line(&self.flows, flow.index());
     }
 
     /// Returns the links, each hop's down link before its up link.
@@ -570,8 +596,8 @@ impl Network {
     }
 
     /// Returns the links, the WiFi channel and the collisions of probes.
-    pub(crate) fn into_parts(self) -> (Vec<Link>, Option<WifiHop>, Neighbours) {
-        (self.links, self.wifi.map(|wifi| wifi.hop), self.neighbours)
+    pub(crate) fn into_parts(self) -> (Vec<Link>, Option<WifiHop>, CollisionWatch) {
+        (self.links, self.wifi.map(|wifi| wifi.hop), self.collisions)
     }
 
     /// Returns the counters of all disciplines, in the order of the links.
@@ -612,7 +638,7 @@ impl Network {
     /// Returns true if every packet sent, and every copy made by a queue, has arrived, was dropped,
     /// or is in flight.
     pub(crate) fn is_balanced(&self) -> bool {
-        let Books { sent, arrived, dropped } = self.books;
+        let Conservation { sent, arrived, dropped } = self.conservation;
         let on_wifi = self.wifi.as_ref().map(|wifi| wifi.hop.copies());
         let copies = self.links.iter().map(Link::copies).chain(on_wifi);
         let (copied, bytes_copied) =
@@ -628,16 +654,11 @@ fn count_drop(
     now: Instant,
     direction: Direction,
     lost: &Packet,
-    (flows, losses, books): (&mut [FlowPath], &mut Losses, &mut Books),
+    (flows, losses, conservation): (&mut [FlowPath], &mut Losses, &mut Conservation),
 ) {
-    books.dropped(lost.len);
+    conservation.dropped(lost.len);
     if !lost.ends.is_copy() {
-        flows[lost.flow as usize].fates[direction.index()].dropped += 1;
+        flows[lost.flow.index()].fates[direction.index()].dropped += 1;
         losses.dropped(now, direction, lost.flow);
     }
-}
-
-/// Converts an index to the form used in events.
-fn number(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use goodqueue::{AnyQdisc, Direction, DropReason, Instant, Packet as _, Qdisc as _};
 
+use crate::id::FlowId;
 use crate::packet::Packet;
 use crate::witness::Witness;
 
@@ -161,12 +162,12 @@ fn all_of(qdisc: &AnyQdisc<Packet>) -> u64 {
 pub(crate) struct Register<'a> {
     observer: &'a mut dyn Observer,
     visits: &'a mut Visits,
-    elsewhere: &'a mut Elsewhere,
+    other_queues: &'a mut OtherQueues,
 }
 
 /// The visits to the queues beside the bottleneck.
 #[derive(Default, Debug)]
-pub(crate) struct Elsewhere {
+pub(crate) struct OtherQueues {
     hops: Vec<Visits>,
     wifi: Visits,
 }
@@ -177,20 +178,20 @@ pub(crate) struct Visits {
     next: u64,
     /// The visit that began last.
     last: Option<Visit>,
-    present: [BTreeMap<Mark, VecDeque<Visit>>; 2],
+    present: [BTreeMap<PacketIdentity, VecDeque<Visit>>; 2],
 }
 
 /// The properties that identify a packet. Packets that are equal in all of them may be confused
 /// with each other.
-pub(crate) type Mark = (Instant, u32, u32, u32, bool, [u64; 2]);
+pub(crate) type PacketIdentity = (Instant, FlowId, u32, u32, bool, [u64; 2]);
 
 impl<'a> Register<'a> {
     pub(crate) fn new(
         observer: &'a mut dyn Observer,
         visits: &'a mut Visits,
-        elsewhere: &'a mut Elsewhere,
+        other_queues: &'a mut OtherQueues,
     ) -> Self {
-        Self { observer, visits, elsewhere }
+        Self { observer, visits, other_queues }
     }
 
     pub(crate) fn goes_on(&self) -> bool {
@@ -206,15 +207,15 @@ impl<'a> Register<'a> {
         direction: Direction,
         notes: impl Iterator<Item = Note>,
     ) {
-        let Self { observer, visits, elsewhere } = self;
+        let Self { observer, visits, other_queues } = self;
         let visits = match place {
             None => &mut **visits,
-            Some(Place::Wifi) => &mut elsewhere.wifi,
+            Some(Place::Wifi) => &mut other_queues.wifi,
             Some(Place::Hop(hop)) => {
-                if elsewhere.hops.len() <= hop {
-                    elsewhere.hops.resize_with(hop + 1, Visits::default);
+                if other_queues.hops.len() <= hop {
+                    other_queues.hops.resize_with(hop + 1, Visits::default);
                 }
-                &mut elsewhere.hops[hop]
+                &mut other_queues.hops[hop]
             }
         };
         for note in notes {
@@ -235,10 +236,10 @@ impl<'a> Register<'a> {
                 }
                 Note::Ended(packet, fate) => {
                     let present = &mut visits.present[direction.index()];
-                    let Some(same) = present.get_mut(&mark(&packet)) else { continue };
+                    let Some(same) = present.get_mut(&identity(&packet)) else { continue };
                     let visit = same.pop_front();
                     if same.is_empty() {
-                        present.remove(&mark(&packet));
+                        present.remove(&identity(&packet));
                     }
                     debug_assert!(visit.is_some(), "what ends has begun");
                     if let Some(visit) = visit {
@@ -258,7 +259,7 @@ impl Visits {
     fn begin(&mut self, direction: Direction, packet: Packet, copy_of: Option<u64>) -> Visit {
         let visit = Visit { number: self.next, copy_of, direction, tos: packet.tos(), packet };
         self.next += 1;
-        self.present[direction.index()].entry(mark(&packet)).or_default().push_back(visit);
+        self.present[direction.index()].entry(identity(&packet)).or_default().push_back(visit);
         visit
     }
 
@@ -273,7 +274,7 @@ impl Visits {
 }
 
 /// Returns the properties that identify a packet.
-pub(crate) fn mark(packet: &Packet) -> Mark {
+pub(crate) fn identity(packet: &Packet) -> PacketIdentity {
     let carries = packet.payload.numbers();
     (packet.queued_at, packet.flow, packet.connection, packet.len, packet.ends.is_copy(), carries)
 }

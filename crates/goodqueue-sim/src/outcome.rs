@@ -4,11 +4,12 @@ use core::fmt;
 
 use goodqueue::{ConfigError, Count, Direction, Duration, Instant};
 
+use crate::collisions::Collisions;
+use crate::id::FlowId;
 use crate::losses::FlowLosses;
 use crate::monitor::{Bin, LinkOutcome};
-use crate::neighbours::Meetings;
 use crate::network::Fates;
-use crate::traffic::{Earlier, OneWay, RoundTrip, Showing, Tally, Transfer};
+use crate::traffic::{Earlier, OneWay, Playback, RoundTrip, Tally, Transfer};
 use crate::wifi::WifiOutcome;
 
 /// The result of a run.
@@ -48,13 +49,13 @@ pub struct Outcome {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedQueue {
     /// Index of the probe's flow.
-    pub flow: u32,
+    pub flow: FlowId,
     /// Index in [`Outcome::hops`]; `None` for the bottleneck.
     pub hop: Option<usize>,
     /// Direction of the queue.
     pub direction: Direction,
     /// The collisions that the probe's packets had there.
-    pub meetings: Meetings,
+    pub collisions: Collisions,
 }
 
 /// The result of one flow.
@@ -82,7 +83,7 @@ pub struct FlowOutcome {
     /// Transfers begun in the measured time.
     pub transfers: Vec<Transfer>,
     /// Playback of an adaptive video, from the start of the run.
-    pub showing: Option<Showing>,
+    pub playback: Option<Playback>,
 }
 
 /// Time series with one value per step.

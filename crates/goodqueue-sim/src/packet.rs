@@ -4,6 +4,7 @@ use goodqueue::random::mix_64;
 use goodqueue::{Direction, Ecn, Flow, Instant, TcpAck};
 use goodqueue_tcp::{Flags, Segment};
 
+use crate::id::FlowId;
 use crate::transport::Transport;
 
 /// A packet in the network.
@@ -11,8 +12,8 @@ use crate::transport::Transport;
 pub struct Packet {
     /// Time at which the packet entered its present queue.
     pub queued_at: Instant,
-    /// Index of the packet's flow in the configuration.
-    pub flow: u32,
+    /// The packet's flow.
+    pub flow: FlowId,
     /// Twice the number of the connection within the flow; the lowest bit tells the two halves of a
     /// connection apart.
     pub connection: u32,
@@ -126,9 +127,9 @@ impl Payload {
         }
     }
 
-    /// Returns what the packet is, in words, if it belongs to flow number `flow`.
+    /// Returns what the packet is, in words, if it belongs to `flow`.
     #[must_use]
-    pub fn words(&self, flow: u32) -> String {
+    pub fn words(&self, flow: FlowId) -> String {
         match self {
             Self::Tcp(segment) if segment.len == 0 => format!("ACK of flow {flow}"),
             Self::Tcp(segment) => format!("TCP segment of flow {flow} from sequence number {}", segment.seq),
@@ -172,7 +173,7 @@ impl goodqueue::Packet for Packet {
 impl Flow for Packet {
     #[inline]
     fn flow_hash(&self, salt: u32) -> u32 {
-        let hash_of_flow = hash(salt, self.flow);
+        let hash_of_flow = hash(salt, self.flow.number());
         // Most flows have a single connection, which needs only one hash.
         if self.connection < 2 { hash_of_flow } else { hash(hash_of_flow, self.connection >> 1) }
     }
@@ -191,7 +192,7 @@ impl Flow for Packet {
 
     fn nodes(&self) -> Option<(u32, u32)> {
         // ns-2 scripts create two routers first, then a sender and a receiver for each flow.
-        let sender = 2_u32.wrapping_add(self.flow.wrapping_mul(2));
+        let sender = 2_u32.wrapping_add(self.flow.number().wrapping_mul(2));
         Some((sender, sender.wrapping_add(1)))
     }
 

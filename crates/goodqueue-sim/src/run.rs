@@ -31,10 +31,10 @@ use goodqueue_tcp::congestion::parameter::Value;
 
 use crate::config::Config;
 use crate::monitor::Bin;
-use crate::observer::{Elsewhere, Notes, Observer, Register, Visits};
+use crate::observer::{Notes, Observer, OtherQueues, Register, Visits};
 use crate::outcome::{Outcome, RunError};
 use crate::packet::Packet;
-use crate::simulation::{Course, Simulation};
+use crate::simulation::{Milestones, Simulation};
 use crate::so_far::SoFar;
 use crate::traffic::AnySource;
 use crate::witness::Witness;
@@ -52,9 +52,9 @@ pub fn run(config: &Config) -> Result<Outcome, RunError> {
 /// A run on its way.
 pub struct Run<'c> {
     simulation: Simulation<'c>,
-    course: Course,
+    milestones: Milestones,
     visits: Visits,
-    elsewhere: Elsewhere,
+    other_queues: OtherQueues,
     /// Counters and capacity of the two queues of the bottleneck when they were last read.
     read: [(Stats, Work); 2],
 }
@@ -106,12 +106,12 @@ impl<'c> Run<'c> {
     }
 
     fn begin(config: Cow<'c, Config>) -> Result<Self, RunError> {
-        let course = Course::of(&config);
+        let milestones = Milestones::new(&config);
         Ok(Self {
             simulation: Simulation::new(config)?,
-            course,
+            milestones,
             visits: Visits::default(),
-            elsewhere: Elsewhere::default(),
+            other_queues: OtherQueues::default(),
             read: Default::default(),
         })
     }
@@ -174,11 +174,11 @@ impl<'c> Run<'c> {
     /// The run holds more than [`MAX_PACKETS`](crate::MAX_PACKETS).
     pub fn advance(&mut self, to: Instant, observer: Option<&mut dyn Observer>) -> Result<(), RunError> {
         let Some(observer) = observer else {
-            return self.simulation.run_along(&mut self.course, to, None);
+            return self.simulation.run_along(&mut self.milestones, to, None);
         };
         self.note_bottleneck();
-        let mut register = Register::new(observer, &mut self.visits, &mut self.elsewhere);
-        self.simulation.run_along(&mut self.course, to, Some(&mut register))
+        let mut register = Register::new(observer, &mut self.visits, &mut self.other_queues);
+        self.simulation.run_along(&mut self.milestones, to, Some(&mut register))
     }
 
     /// Runs to the end, and returns the outcome. `watch` sees what the run has counted, some
@@ -203,11 +203,11 @@ impl<'c> Run<'c> {
         observer: Option<&mut dyn Observer>,
     ) -> Result<(), RunError> {
         let Some(observer) = observer else {
-            return self.simulation.run(&mut self.course, watch, None);
+            return self.simulation.run(&mut self.milestones, watch, None);
         };
         self.note_bottleneck();
-        let mut register = Register::new(observer, &mut self.visits, &mut self.elsewhere);
-        self.simulation.run(&mut self.course, watch, Some(&mut register))?;
+        let mut register = Register::new(observer, &mut self.visits, &mut self.other_queues);
+        self.simulation.run(&mut self.milestones, watch, Some(&mut register))?;
         std::mem::take(&mut self.visits).finish(self.simulation.end, observer);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The loop of a run: flows that cross a path with one bottleneck for a given time.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use goodqueue::config::Value;
 use goodqueue::gauge::Observation;
@@ -10,6 +11,7 @@ use goodqueue::{AnyQdisc, ConfigError, Direction, Duration, Instant};
 use crate::ahead::{Ahead, fetch_line};
 use crate::backlog::BacklogWatch;
 use crate::config::Config;
+use crate::id::{FlowId, LineId, LinkId};
 use crate::link::{Link, LinkConfig};
 use crate::losses::Watched;
 use crate::monitor::{LinkMonitor, LinkOutcome};
@@ -29,7 +31,7 @@ pub(crate) struct Simulation<'a> {
     config: Cow<'a, Config>,
     pub(crate) network: Network,
     pub(crate) sources: Vec<AnySource>,
-    /// Index of the bottleneck's down link; its up link follows.
+    /// The hop of the bottleneck.
     bottleneck: usize,
     pub(crate) now: Instant,
     pub(crate) end: Instant,
@@ -50,16 +52,16 @@ struct Baseline {
 
 /// The next times at which a run itself must act.
 #[derive(Debug)]
-pub(crate) struct Course {
+pub(crate) struct Milestones {
     /// End of the step of the series; [`Instant::MAX`] for none.
     step_end: Instant,
     /// End of the warm-up; [`Instant::MAX`] if it is over.
     warm_at: Instant,
 }
 
-impl Course {
+impl Milestones {
     /// Returns the course of a run at its beginning.
-    pub(crate) fn of(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         let step = config.series_step.filter(|step| !step.is_zero());
         let warmup = Some(config.warmup).filter(|warmup| !warmup.is_zero());
         let at = |time: Option<Duration>| time.map_or(Instant::MAX, |time| Instant::ZERO + time);
@@ -105,13 +107,13 @@ impl<'a> Simulation<'a> {
         let pauses: Vec<_> = links(&config).map(|link| link.pause).collect();
         network.control_flows(&pauses);
         let mut sources = Vec::with_capacity(flows.len());
-        for (number, flow) in (0_u32..).zip(flows) {
+        for (id, flow) in (0..).map(FlowId::new).zip(flows) {
             // The random streams of flows begin at 2^32, those of links at 0.
-            let generator = Xoshiro256PlusPlus::stream(config.seed, (1 << 32) | u64::from(number));
-            sources.push(flow.traffic.source(number, generator)?);
-            network.schedule(flow.start, Event::Start(number));
+            let generator = Xoshiro256PlusPlus::stream(config.seed, (1 << 32) | u64::from(id.number()));
+            sources.push(flow.traffic.source(id, generator)?);
+            network.schedule(flow.start, Event::Start(id));
             if let Some(stop) = flow.stop {
-                network.schedule(stop, Event::Stop(number));
+                network.schedule(stop, Event::Stop(id));
             }
         }
         let series = config.series_step.filter(|step| !step.is_zero()).map(|step| Series {
@@ -123,7 +125,7 @@ impl<'a> Simulation<'a> {
         Ok(Self {
             network,
             delivered_before: vec![0; sources.len()],
-            bottleneck: 2 * config.before.len(),
+            bottleneck: config.before.len(),
             baseline: Baseline {
                 links: network_stats,
                 tallies: vec![Tally::default(); sources.len()],
@@ -141,18 +143,19 @@ impl<'a> Simulation<'a> {
 
     /// Returns the two links of the bottleneck: down, up.
     pub(crate) fn bottleneck(&mut self) -> &mut [Link] {
-        &mut self.network.links_mut()[self.bottleneck..self.bottleneck + 2]
+        let first = LinkId::of_hop(self.bottleneck, Direction::Down).index();
+        &mut self.network.links_mut()[first..first + 2]
     }
 
-    /// Returns the index of a link of the bottleneck.
-    pub(crate) fn bottleneck_link(&self, direction: Direction) -> u32 {
-        u32::try_from(self.bottleneck + direction.index()).unwrap_or(u32::MAX)
+    /// Returns the bottleneck's link of this direction.
+    pub(crate) fn bottleneck_link(&self, direction: Direction) -> LinkId {
+        LinkId::of_hop(self.bottleneck, direction)
     }
 
     /// Runs to the end, or until `watch` returns false or the observer wants no more.
     pub(crate) fn run(
         &mut self,
-        course: &mut Course,
+        milestones: &mut Milestones,
         mut watch: impl FnMut(SoFar<'_>) -> bool,
         mut register: Option<&mut Register<'_>>,
     ) -> Result<(), RunError> {
@@ -161,7 +164,7 @@ impl<'a> Simulation<'a> {
         let watch_step = Duration::from_nanos(self.config.duration.as_nanos() / WATCHES + 1);
         while self.now < self.end {
             let watch_at = self.now + watch_step;
-            self.run_along(course, watch_at, register.as_deref_mut())?;
+            self.run_along(milestones, watch_at, register.as_deref_mut())?;
             let has_seen_enough = register.as_ref().is_some_and(|register| !register.goes_on());
             if !watch(SoFar::new(self.now, &self.sources)) || has_seen_enough {
                 self.end = self.now;
@@ -174,21 +177,21 @@ impl<'a> Simulation<'a> {
     /// of the warm-up on the way.
     pub(crate) fn run_along(
         &mut self,
-        course: &mut Course,
+        milestones: &mut Milestones,
         to: Instant,
         mut register: Option<&mut Register<'_>>,
     ) -> Result<(), RunError> {
         let to = self.end.min(to);
         while self.now < to {
-            let pause = to.min(course.step_end).min(course.warm_at);
+            let pause = to.min(milestones.step_end).min(milestones.warm_at);
             self.run_until(pause, register.as_deref_mut())?;
             self.now = pause;
-            if pause == course.step_end {
+            if pause == milestones.step_end {
                 self.end_step();
-                course.step_end += self.config.series_step.unwrap_or(Duration::MAX);
+                milestones.step_end += self.config.series_step.unwrap_or(Duration::MAX);
             }
-            if pause == course.warm_at {
-                course.warm_at = Instant::MAX;
+            if pause == milestones.warm_at {
+                milestones.warm_at = Instant::MAX;
                 self.restart_measurement();
             }
         }
@@ -215,21 +218,21 @@ impl<'a> Simulation<'a> {
                         fetch_ahead(network, sources, line);
                     }
                     if let Some((packet, direction)) = network.arrive(now, line) {
-                        sources[packet.flow as usize].on_packet(now, &packet, direction, network);
+                        sources[packet.flow.index()].on_packet(now, &packet, direction, network);
                     }
                 }
                 Event::Wake(flow) => {
                     if network.wakes(now, flow) {
-                        sources[flow as usize].on_wake(now, network);
+                        sources[flow.index()].on_wake(now, network);
                     }
                 }
                 Event::Start(flow) => {
                     network.losses.set_active(flow, true);
-                    sources[flow as usize].start(now, network);
+                    sources[flow.index()].start(now, network);
                 }
                 Event::Stop(flow) => {
                     network.losses.set_active(flow, false);
-                    sources[flow as usize].stop(now);
+                    sources[flow.index()].stop(now);
                 }
                 Event::RateChange(link) => network.change_rate(now, link),
                 Event::Wifi => network.serve_wifi(now),
@@ -244,7 +247,8 @@ impl<'a> Simulation<'a> {
 
     fn end_step(&mut self) {
         let Some(series) = &mut self.series else { return };
-        let bottleneck = &mut self.network.links_mut()[self.bottleneck..];
+        let first = LinkId::of_hop(self.bottleneck, Direction::Down).index();
+        let bottleneck = &mut self.network.links_mut()[first..];
         for (link, bins) in bottleneck.iter_mut().zip(&mut series.queues) {
             let progress = link.progress(self.now);
             bins.push(link.monitor.take_bin(progress));
@@ -266,7 +270,7 @@ impl<'a> Simulation<'a> {
             link.restart_pauses(now);
         }
         self.network.losses.restart();
-        self.network.neighbours.restart();
+        self.network.collisions.restart();
         if let Some(wifi) = self.network.wifi_mut() {
             wifi.restart(now);
         }
@@ -285,9 +289,9 @@ impl<'a> Simulation<'a> {
         let Self { network, end, events, baseline, series, bottleneck, .. } = self;
         let (stats, in_flight) = (network.stats(), network.in_flight());
         let synchronization = network.losses.synchronization();
-        let bottleneck_packets =
-            stats[bottleneck..bottleneck + 2].iter().map(|stats| stats.dequeued.packets).sum();
-        let (all_links, wifi, neighbours) = network.into_parts();
+        let bottleneck_links = Direction::BOTH.map(|direction| LinkId::of_hop(bottleneck, direction).index());
+        let bottleneck_packets = bottleneck_links.map(|link| stats[link].dequeued.packets).iter().sum();
+        let (all_links, wifi, collisions) = network.into_parts();
         let mut outcomes = all_links.into_iter().zip(&baseline.links).map(|(link, before)| {
             let (seen, progress) = (Observation::of(link.qdisc(), end), link.progress(end));
             let pauses = link.pauses(end);
@@ -297,15 +301,10 @@ impl<'a> Simulation<'a> {
         while let (Some(down), Some(up)) = (outcomes.next(), outcomes.next()) {
             hops.push([down, up]);
         }
-        let links = hops.remove(bottleneck / 2);
-        let shared_queues = neighbours.finish().map(|((link, flow), meetings)| {
-            let hop = link as usize / 2;
-            let place = match hop.cmp(&(bottleneck / 2)) {
-                core::cmp::Ordering::Less => Some(hop),
-                core::cmp::Ordering::Equal => None,
-                core::cmp::Ordering::Greater => Some(hop - 1),
-            };
-            SharedQueue { flow, hop: place, direction: Direction::BOTH[link as usize & 1], meetings }
+        let links = hops.remove(bottleneck);
+        let shared_queues = collisions.finish().map(|((link, flow), collisions)| {
+            let hop = beside_bottleneck(link.hop(), bottleneck);
+            SharedQueue { flow, hop, direction: link.direction(), collisions }
         });
         let shared_queues = shared_queues.collect();
         Outcome {
@@ -342,29 +341,29 @@ impl<'a> Simulation<'a> {
                 completed_at: tally.completed_at,
             },
             fates: [0, 1].map(|direction| fates[direction].since(&fates_before[direction])),
-            losses: Some(self.network.losses.of(index)),
+            losses: Some(self.network.losses.of_flow(index)),
             first_delivery: source.first_delivery(),
             active: until.since(from),
             round_trips: round_trips.copied().collect(),
             one_way: one_way.copied().collect(),
             earlier: source.earlier().cloned().map(Box::new),
             transfers: transfers.copied().collect(),
-            showing: source.showing().cloned(),
+            playback: source.playback().cloned(),
         }
     }
 }
 
 /// Prefetches the state that the next packets of a delay line need on arrival.
 #[inline]
-fn fetch_ahead(network: &Network, sources: &[AnySource], line: u32) {
+fn fetch_ahead(network: &Network, sources: &[AnySource], line: LineId) {
     network.fetch_packet(line, Ahead::PACKET);
     if let Some((flow, _)) = network.upcoming(line, Ahead::ENTRY) {
-        fetch_line(sources, flow as usize);
+        fetch_line(sources, flow.index());
         network.fetch(flow);
     }
     for (step, behind) in Ahead::STEPS {
         if let Some((flow, direction)) = network.upcoming(line, behind) {
-            sources[flow as usize].fetch(direction, step);
+            sources[flow.index()].fetch(direction, step);
         }
     }
 }
@@ -378,16 +377,21 @@ fn hand_on(now: Instant, network: &mut Network, bottleneck: usize, register: &mu
         if notes.events.is_empty() {
             continue;
         }
-        let hop = index / 2;
-        let place = match hop.cmp(&(bottleneck / 2)) {
-            core::cmp::Ordering::Less => Some(Place::Hop(hop)),
-            core::cmp::Ordering::Equal => None,
-            core::cmp::Ordering::Greater => Some(Place::Hop(hop - 1)),
-        };
-        register.take(now, place, Direction::BOTH[index % 2], notes.events.drain(..));
+        let id = LinkId::from_index(index);
+        let place = beside_bottleneck(id.hop(), bottleneck).map(Place::Hop);
+        register.take(now, place, id.direction(), notes.events.drain(..));
     }
     for (direction, note) in network.wifi_mut().into_iter().flat_map(WifiHop::take_notes) {
         register.take(now, Some(Place::Wifi), direction, core::iter::once(note));
+    }
+}
+
+/// Returns the index of a hop among those beside the bottleneck; `None` for the bottleneck itself.
+fn beside_bottleneck(hop: usize, bottleneck: usize) -> Option<usize> {
+    match hop.cmp(&bottleneck) {
+        Ordering::Less => Some(hop),
+        Ordering::Equal => None,
+        Ordering::Greater => Some(hop - 1),
     }
 }
 
@@ -424,9 +428,9 @@ fn hops(config: &Config) -> Vec<([Link; 2], Duration)> {
         .zip(hops)
         .map(|(number, (links, delay))| {
             let streams = match number.cmp(&(bottleneck as u64)) {
-                core::cmp::Ordering::Equal => 0,
-                core::cmp::Ordering::Less => number + 1,
-                core::cmp::Ordering::Greater => number,
+                Ordering::Equal => 0,
+                Ordering::Less => number + 1,
+                Ordering::Greater => number,
             };
             (build(streams, links), delay)
         })

@@ -7,7 +7,7 @@ use goodqueue::decision::Fate as Known;
 use goodqueue::{Direction, Ecn, Instant, Packet as _};
 
 use crate::config::Config;
-use crate::observer::{Fate, Observer, Visit, mark};
+use crate::observer::{Fate, Observer, Visit, identity};
 use crate::outcome::RunError;
 use crate::run::Run;
 use crate::witness::{self, Story, Witness};
@@ -82,8 +82,8 @@ pub fn story(config: &Config, which: Which, qdisc: [&str; 2]) -> Result<Story, N
     };
     let packet = visit.packet;
     let known = witness::Known { arrived: packet.queued_at, ended, fate };
-    let properties = mark(&packet);
-    let witness = Witness::new(known, move |other| mark(other) == properties);
+    let properties = identity(&packet);
+    let witness = Witness::new(known, move |other| identity(other) == properties);
     let mut again = Finder { which: Which::Number(visit.number), arrived: 0, found: None };
     let mut second = Run::new(config).map_err(NoStory::Run)?.witnessed(visit.direction, witness);
     second.go_to_end(|_| true, Some(&mut again)).map_err(NoStory::Run)?;

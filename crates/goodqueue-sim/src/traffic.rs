@@ -3,7 +3,7 @@
 //! Each source is one file below this one. To add a source:
 //!
 //! 1. Write its file. It holds the settings, with the trait [`Settings`], and the source, with the
-//!    trait [`Source`] and a function `new(flow: u32, settings: &NameSettings, random:
+//!    trait [`Source`] and a function `new(flow: FlowId, settings: &NameSettings, random:
 //!    Xoshiro256PlusPlus) -> Result<Self, ConfigError>`.
 //! 2. Declare the file with `mod name;` and register it with one line in `sources!` at the end of
 //!    this file. The line adds the variants of [`Traffic`] and [`AnySource`] and re-exports both
@@ -43,10 +43,11 @@ pub use datagrams::{Datagrams, HEADERS};
 pub use distribution::Distribution;
 pub use own::{KnownSource, Named, OwnFlow, OwnSettings, OwnSource};
 pub use samples::{Earlier, Jitter, LossRuns, OneWay, PATIENCE, Room, RoundTrip, Sample};
-pub use source::{Segment, Settings, Showing, Source, Tally, Transfer};
+pub use source::{Playback, Segment, Settings, Source, Tally, Transfer};
 pub use web::WebPage;
 
 use crate::ahead::Ahead;
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::transport::Transport;
@@ -72,7 +73,7 @@ macro_rules! sources {
 
         impl Traffic {
             /// Creates the source for flow number `flow` with its own random stream.
-            pub(crate) fn source(&self, flow: u32, random: Xoshiro256PlusPlus) -> Result<AnySource, ConfigError> {
+            pub(crate) fn source(&self, flow: FlowId, random: Xoshiro256PlusPlus) -> Result<AnySource, ConfigError> {
                 Ok(match self {
                     $(Self::$name(settings) => AnySource::$name(Box::new($name::new(flow, settings, random)?)),)+
                     Self::Own(settings) => AnySource::Own(settings.source(flow, random)?),
@@ -243,10 +244,10 @@ macro_rules! sources {
                     Self::Own(source) => Source::transfers(source.as_ref()),
                 }
             }
-            fn showing(&self) -> Option<&Showing> {
+            fn playback(&self) -> Option<&Playback> {
                 match self {
-                    $(Self::$name(source) => Source::showing(source.as_ref()),)+
-                    Self::Own(source) => Source::showing(source.as_ref()),
+                    $(Self::$name(source) => Source::playback(source.as_ref()),)+
+                    Self::Own(source) => Source::playback(source.as_ref()),
                 }
             }
         }

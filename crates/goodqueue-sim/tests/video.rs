@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
-use goodqueue_sim::traffic::{Showing, TcpSettings, VideoSettings};
+use goodqueue_sim::traffic::{Playback, TcpSettings, VideoSettings};
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
@@ -61,24 +61,24 @@ fn falling(from_mbit: u64, to_mbit: u64, at_s: u64) -> Capacity {
     Capacity::Schedule(vec![change(0, from_mbit), change(at_s, to_mbit)])
 }
 
-fn shown(outcome: &Outcome) -> &Showing {
-    outcome.flows[0].showing.as_ref().expect("a viewer")
+fn shown(outcome: &Outcome) -> &Playback {
+    outcome.flows[0].playback.as_ref().expect("a viewer")
 }
 
-fn rates(showing: &Showing) -> Vec<u64> {
-    showing.segments.iter().map(|segment| segment.rate.as_bps()).collect()
+fn rates(playback: &Playback) -> Vec<u64> {
+    playback.segments.iter().map(|segment| segment.rate.as_bps()).collect()
 }
 
 #[test]
 fn a_fast_line_leads_step_by_step_to_the_top_of_the_ladder_where_the_viewer_stays() {
     let outcome = simulate(constant(10), vec![viewer(30)], 120);
-    let showing = shown(&outcome);
+    let playback = shown(&outcome);
     // The lowest rate is used while the buffer holds fewer than two segments.
-    assert_eq!(rates(showing)[..8], [[300_000; 2].as_slice(), &LADDER[1..], &[4_300_000]].concat());
-    assert!(rates(showing)[7..].iter().all(|rate| *rate == 4_300_000), "{:?}", rates(showing));
-    assert!(showing.stalls.is_empty());
+    assert_eq!(rates(playback)[..8], [[300_000; 2].as_slice(), &LADDER[1..], &[4_300_000]].concat());
+    assert!(rates(playback)[7..].iter().all(|rate| *rate == 4_300_000), "{:?}", rates(playback));
+    assert!(playback.stalls.is_empty());
     // Two segments of 75 kB: at least two round trips, for the handshake and the request of each.
-    let begun = showing.shown_from.expect("shown").since(Instant::ZERO);
+    let begun = playback.shown_from.expect("shown").since(Instant::ZERO);
     assert!(begun > Duration::from_millis(200) && begun < Duration::from_secs(1), "{begun}");
 }
 
@@ -99,9 +99,9 @@ fn a_full_buffer_holds_fetches_back_to_the_pace_at_which_the_film_is_shown() {
 #[test]
 fn a_line_that_falls_to_a_megabit_leads_down_the_ladder_without_a_stall() {
     let outcome = simulate(falling(10, 1, 60), vec![viewer(30)], 180);
-    let showing = shown(&outcome);
-    assert_eq!(showing.stalls, [], "30 s in the buffer outlast the way down");
-    let last: Vec<u64> = rates(showing).into_iter().rev().take(20).collect();
+    let playback = shown(&outcome);
+    assert_eq!(playback.stalls, [], "30 s in the buffer outlast the way down");
+    let last: Vec<u64> = rates(playback).into_iter().rev().take(20).collect();
     assert!(last.iter().all(|rate| *rate <= 750_000), "0.85 of the line are 0.81 Mbit/s: {last:?}");
 }
 
@@ -123,13 +123,13 @@ fn with_a_short_buffer_the_same_fall_stalls_the_film_once_for_as_long_as_the_seg
 #[test]
 fn beside_two_transfers_without_end_it_shares_the_line() {
     let outcome = simulate(constant(10), vec![viewer(30), bulk(), bulk()], 180);
-    let showing = shown(&outcome);
-    let rates = rates(showing);
+    let playback = shown(&outcome);
+    let rates = rates(playback);
     let mean = rates.iter().sum::<u64>() / rates.len() as u64;
     // A third of the line is 3.2 Mbit/s, and 0.85 of it is 2.7 Mbit/s. Pauses and small windows
     // cost some of that.
     assert!((1_000_000..3_200_000).contains(&mean), "{mean}: {rates:?}");
-    assert_eq!(showing.stalls, []);
+    assert_eq!(playback.stalls, []);
     let bulk: u64 = outcome.flows[1..].iter().map(|flow| flow.tally.delivered).sum();
     assert!(bulk > 180 * 1_250_000 / 2, "the others have the rest: {bulk}");
 }
@@ -138,10 +138,10 @@ fn beside_two_transfers_without_end_it_shares_the_line() {
 fn a_line_too_slow_for_the_lowest_rate_stalls_again_and_again() {
     let rate = Capacity::Constant(Rate::from_bps(200_000));
     let outcome = simulate(rate, vec![viewer(30)], 120);
-    let showing = shown(&outcome);
-    assert!(rates(showing).iter().all(|rate| *rate == 300_000));
+    let playback = shown(&outcome);
+    assert!(rates(playback).iter().all(|rate| *rate == 300_000));
     // Two segments take 6.3 s to fetch and last 4 s.
-    assert!((10..=20).contains(&showing.stalls.len()), "{:?}", showing.stalls);
+    assert!((10..=20).contains(&playback.stalls.len()), "{:?}", playback.stalls);
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Input {
         if let Some(sort) = refused_sort(&file.metadata()?) {
             return Err(io::Error::new(ErrorKind::InvalidInput, format!("it is a {sort}, not a file")));
         }
-        Self::of(file, most)
+        Self::from_file(file, most)
     }
 
     /// As [`open`](Self::open), for a name that no user typed: another user or an unpacked archive
@@ -52,10 +52,10 @@ impl Input {
         if !file.metadata()?.is_file() {
             return Err(irregular());
         }
-        Self::of(file, most)
+        Self::from_file(file, most)
     }
 
-    fn of(file: File, most: u64) -> io::Result<Self> {
+    fn from_file(file: File, most: u64) -> io::Result<Self> {
         let about = file.metadata()?;
         if about.is_file() && about.len() > most {
             return Err(too_large(most));

@@ -25,13 +25,13 @@ use alloc::vec::Vec;
 use goodqueue::{Duration, Instant};
 
 use goodqueue_tcp::Profile;
-use goodqueue_tcp::answer::Answer;
 use goodqueue_tcp::clock::ticks;
 use goodqueue_tcp::config::{Config, DelayedAck, RtoRule};
 use goodqueue_tcp::congestion::{CongestionControl, Signal};
-use goodqueue_tcp::intake::{Held, InOrder, Intake};
-use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::intake::{EarlySegment, InOrder, Intake};
+use goodqueue_tcp::machinery::ack_changes::AckChanges;
 use goodqueue_tcp::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, State};
+use goodqueue_tcp::receiver_stack::ReceiverStack;
 use goodqueue_tcp::scoreboard::Scoreboard;
 use goodqueue_tcp::segment::{SackBlocks, Segment};
 use goodqueue_tcp::stack::{Listed, Stack, run_timer};
@@ -87,7 +87,7 @@ pub(crate) struct Libutp {
 static INFO: StackInfo = StackInfo {
     name: "libutp",
     summary: "libutp of May 2010: its loop, its quota and its selective acknowledgements",
-    origin: Origin::of::<Libutp>(),
+    origin: Origin::new::<Libutp>(),
     ..StackInfo::PLAIN
 };
 
@@ -219,7 +219,7 @@ impl Stack for Libutp {
 impl Libutp {
     /// Removes the packets that the ACK reports: the oldest first, then those of the mask from the
     /// highest down.
-    fn take_packets(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
+    fn take_packets(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut AckChanges) {
         let ack = segment.ack;
         let first = core.scoreboard.first();
         let below = core.scoreboard.positions(ack, ack).1;
@@ -446,7 +446,7 @@ pub(crate) struct LibutpReceiver {
     ack_by: Option<u64>,
 }
 
-impl Answer for LibutpReceiver {
+impl ReceiverStack for LibutpReceiver {
     fn new(_config: &Config) -> Self {
         Self::default()
     }
@@ -460,7 +460,7 @@ impl Answer for LibutpReceiver {
         self.acknowledge(intake, now, PATIENCE);
     }
 
-    fn answer_early(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment, held: Held) {
+    fn answer_early(&mut self, intake: &mut Intake, now: Instant, _segment: &Segment, held: EarlySegment) {
         if held.is_duplicate {
             self.look(intake, now);
         } else {

@@ -17,11 +17,11 @@ use goodqueue_tcp::config::{
     BufferGrowth, BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule,
 };
 use goodqueue_tcp::congestion::{GrowthRule, Signal};
-use goodqueue_tcp::machinery::news::News;
-use goodqueue_tcp::machinery::samples::Taken;
+use goodqueue_tcp::machinery::ack_changes::AckChanges;
+use goodqueue_tcp::machinery::samples::ProcessedAck;
 use goodqueue_tcp::machinery::tail_probe::{DELAYED_ACK, TIMER_SLACK};
-use goodqueue_tcp::machinery::undo::{NextStep, Undo, Undoing};
-use goodqueue_tcp::machinery::{Core, FIRST_BYTE, Phase, Purpose, State};
+use goodqueue_tcp::machinery::undo::{NextStep, Undo, UndoState};
+use goodqueue_tcp::machinery::{Core, FIRST_BYTE, Phase, State, TimerPurpose};
 use goodqueue_tcp::prr::Prr;
 use goodqueue_tcp::scoreboard::{DUP_THRESH, Scoreboard};
 use goodqueue_tcp::segment::Segment;
@@ -47,7 +47,7 @@ const AFTER_LOSS: [u64; 2] = [2, 3];
 /// State of the sender of Linux 3.x.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Linux3 {
-    undoing: Undoing,
+    undoing: UndoState,
     /// Reordering was seen, so that SACKed segments are counted instead of all below the highest
     /// SACK.
     reordered: bool,
@@ -71,7 +71,7 @@ static INFO: StackInfo = StackInfo {
     // The clock of these kernels is five minutes before its overflow when the host starts
     // (INITIAL_JIFFIES, include/linux/jiffies.h).
     clock_start_ms: u32::MAX - 300_000 + 1,
-    origin: Origin::of::<Linux3>(),
+    origin: Origin::new::<Linux3>(),
     ..StackInfo::PLAIN
 };
 
@@ -203,7 +203,7 @@ struct Test {
 /// An ACK, and the state in which it arrived.
 struct Turn {
     now: Instant,
-    news: News,
+    news: AckChanges,
     /// Sending time of the segment that the ACK answers, by its timestamp.
     answered: Option<Instant>,
     /// The ACK reports a duplicate.
@@ -226,7 +226,13 @@ impl Stack for Linux3 {
     const PROBES_ONE_AT_A_TIME: bool = false;
 
     fn new(_config: &Config) -> Self {
-        Self { undoing: Undoing::default(), reordered: false, odd: false, reordering: DUP_THRESH, test: None }
+        Self {
+            undoing: UndoState::default(),
+            reordered: false,
+            odd: false,
+            reordering: DUP_THRESH,
+            test: None,
+        }
     }
 
     fn scoreboard(config: &Config) -> Scoreboard {
@@ -274,11 +280,11 @@ impl Stack for Linux3 {
         self.change_window(core, &turn.news, was_plain);
     }
 
-    fn on_other_timer(&mut self, core: &mut Core, now: Instant, purpose: Purpose) -> bool {
+    fn on_other_timer(&mut self, core: &mut Core, now: Instant, purpose: TimerPurpose) -> bool {
         match purpose {
-            Purpose::Probe => core.probe_tail(now, false),
-            Purpose::Early => self.retransmit_early(core, now),
-            Purpose::Timeout | Purpose::Reordering => return false,
+            TimerPurpose::Probe => core.probe_tail(now, false),
+            TimerPurpose::Early => self.retransmit_early(core, now),
+            TimerPurpose::Timeout | TimerPurpose::Reordering => return false,
         }
         true
     }
@@ -365,7 +371,7 @@ impl Stack for Linux3 {
     }
 
     #[inline]
-    fn undoing(&mut self) -> Option<&mut Undoing> {
+    fn undoing(&mut self) -> Option<&mut UndoState> {
         Some(&mut self.undoing)
     }
 
@@ -389,7 +395,7 @@ impl Linux3 {
     /// Takes an ACK into the scoreboard, the window and the RTT.
     fn take(&mut self, core: &mut Core, now: Instant, segment: &Segment) -> Turn {
         let was_reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
-        let Taken { news, answered, reported } = core.take_ack(now, segment);
+        let ProcessedAck { news, answered, reported } = core.take_ack(now, segment);
         if let Some(start) = reported {
             self.undoing.on_duplicate_report(start);
         }
@@ -439,7 +445,7 @@ impl Linux3 {
 
     /// Marks the segments that the SACKs of this ACK show to be lost in a recovery. `looks`: the
     /// ACK may show losses.
-    fn detect_forward(&mut self, core: &mut Core, news: &News, looks: bool) {
+    fn detect_forward(&mut self, core: &mut Core, news: &AckChanges, looks: bool) {
         self.note_reordering(core.scoreboard.arrivals().displaced);
         if core.phase != Phase::Recovery || !looks {
             return;
@@ -517,7 +523,7 @@ impl Linux3 {
 
     fn renew_timer(&mut self, core: &mut Core, turn: &Turn, set_timer: Option<Instant>) {
         if turn.news.acked > 0 || core.sack_renews_timer() {
-            core.purpose = Purpose::Timeout;
+            core.purpose = TimerPurpose::Timeout;
             if core.scoreboard.is_empty() {
                 core.timer = None;
             } else if !self.schedule_probe(core, turn.now, true) {
@@ -531,7 +537,7 @@ impl Linux3 {
 
     /// Sets the window during a recovery or a reduction, and after an ACK that reports a problem.
     /// `was_plain`: there was no problem before.
-    fn change_window(&mut self, core: &mut Core, news: &News, was_plain: bool) {
+    fn change_window(&mut self, core: &mut Core, news: &AckChanges, was_plain: bool) {
         let reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
         if core.phase == Phase::Reduction && core.config.rate_halving {
             if news.delivered > 0 {
@@ -575,11 +581,11 @@ impl Linux3 {
             && !core.scoreboard.has_resent()
             && !self.reordered
             && (core.snd_nxt >= core.data_end || core.scoreboard.pipe() + core.mss > core.cwnd);
-        if called_for && core.purpose != Purpose::Early {
+        if called_for && core.purpose != TimerPurpose::Early {
             let quarter = Duration::from_nanos(core.rtt.srtt().unwrap_or(Duration::ZERO).as_nanos() / 4);
             let wait = quarter.max(TIMER_SLACK).min(core.rtt.rto());
             core.set_timer(now, wait);
-            core.purpose = Purpose::Early;
+            core.purpose = TimerPurpose::Early;
         }
     }
 
@@ -634,7 +640,7 @@ impl Linux3 {
 
     /// F-RTO: an ACK arrived while a timeout is in doubt.
     #[cold]
-    fn go_on_testing(&mut self, core: &mut Core, news: &News, duplicate_reported: bool) {
+    fn go_on_testing(&mut self, core: &mut Core, news: &AckChanges, duplicate_reported: bool) {
         let Some(test) = self.test else { return };
         let mended = core.scoreboard.arrivals().acknowledged_resent;
         if mended.1 || (test.advanced && mended.0) {
@@ -680,7 +686,7 @@ impl Linux3 {
 
     /// F-RTO: the timeout was right, or the test has no result. Every segment that is not SACKed is
     /// lost.
-    fn end_test(&mut self, core: &mut Core, test: Test, news: &News) {
+    fn end_test(&mut self, core: &mut Core, test: Test, news: &AckChanges) {
         let keeps_front = !test.advanced && news.acked == 0;
         if core.scoreboard.has_resent_beyond_front() || (!keeps_front && core.scoreboard.is_front_resent()) {
             self.undoing.undo = None;

@@ -13,13 +13,13 @@ use alloc::sync::Arc;
 use goodqueue::{Duration, Instant};
 
 use goodqueue_tcp::Profile;
-use goodqueue_tcp::answer::Answer;
 use goodqueue_tcp::config::{Config, DelayedAck, Growth, RtoRule};
 use goodqueue_tcp::congestion::Signal;
 use goodqueue_tcp::intake::{InOrder, Intake};
-use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::ack_changes::AckChanges;
 use goodqueue_tcp::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase};
 use goodqueue_tcp::reassembly::Reassembly;
+use goodqueue_tcp::receiver_stack::ReceiverStack;
 use goodqueue_tcp::scoreboard::{DUP_THRESH, Scoreboard};
 use goodqueue_tcp::segment::Segment;
 use goodqueue_tcp::stack::{Listed, Stack};
@@ -55,7 +55,7 @@ static INFO: StackInfo = StackInfo {
     summary: "ns-2.35's one-way agents Agent/TCP/Sack1 and Agent/TCP/Newreno",
     can_probe_tails: false,
     sack_option: SackOption::BlocksOnly, // tcp-sink.cc
-    origin: Origin::of::<Ns2>(),
+    origin: Origin::new::<Ns2>(),
     ..StackInfo::PLAIN
 };
 
@@ -226,7 +226,13 @@ impl Stack for Ns2 {
 }
 
 impl Ns2 {
-    fn on_ack_outside_recovery(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
+    fn on_ack_outside_recovery(
+        &mut self,
+        core: &mut Core,
+        now: Instant,
+        segment: &Segment,
+        news: &mut AckChanges,
+    ) {
         if news.acked > 0 {
             core.duplicate_acks = 0;
             self.timed_out = false;
@@ -277,7 +283,13 @@ impl Ns2 {
         core.timer = Some(now + core.rtt.rto());
     }
 
-    fn on_ack_in_recovery(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
+    fn on_ack_in_recovery(
+        &mut self,
+        core: &mut Core,
+        now: Instant,
+        segment: &Segment,
+        news: &mut AckChanges,
+    ) {
         self.pipe -= 1;
         if segment.ack >= core.recovery_point {
             self.end_recovery(core, now, news);
@@ -294,7 +306,7 @@ impl Ns2 {
         news.acked = 0;
     }
 
-    fn end_recovery(&mut self, core: &mut Core, now: Instant, news: &mut News) {
+    fn end_recovery(&mut self, core: &mut Core, now: Instant, news: &mut AckChanges) {
         core.phase = Phase::Open;
         core.duplicate_acks = 0;
         core.due.front = false;
@@ -308,7 +320,7 @@ impl Ns2 {
 
     /// Recovery without SACK (RFC 6582 §3.2): each duplicate widens the window by a segment. A
     /// partial ACK narrows it by the segments that it covers less one, and sends the next hole.
-    fn on_ack_in_recovery_without_sack(&mut self, core: &mut Core, now: Instant, news: &mut News) {
+    fn on_ack_in_recovery_without_sack(&mut self, core: &mut Core, now: Instant, news: &mut AckChanges) {
         self.burst = BURST_ON_DUPLICATE;
         if news.acked == 0 {
             core.stats.duplicate_acks += 1;
@@ -340,7 +352,7 @@ impl Ns2 {
         news.acked = 0;
     }
 
-    fn take_sacked(core: &mut Core, segment: &Segment, news: &mut News) {
+    fn take_sacked(core: &mut Core, segment: &Segment, news: &mut AckChanges) {
         core.mark_sacked(segment, news);
         news.duplicate = news.sacked > 0;
     }
@@ -381,7 +393,7 @@ impl Ns2 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ns2Sink;
 
-impl Answer for Ns2Sink {
+impl ReceiverStack for Ns2Sink {
     fn new(_config: &Config) -> Self {
         Self
     }

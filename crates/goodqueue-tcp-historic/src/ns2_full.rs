@@ -17,14 +17,14 @@ use goodqueue::{Duration, Instant};
 
 use crate::ns2;
 use goodqueue_tcp::Profile;
-use goodqueue_tcp::answer::Answer;
 use goodqueue_tcp::clock::sent_at;
 use goodqueue_tcp::config::{Config, DelayedAck};
 use goodqueue_tcp::congestion::{CongestionControl, Signal};
 use goodqueue_tcp::intake::{InOrder, Intake, State};
-use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::ack_changes::AckChanges;
 use goodqueue_tcp::machinery::{Core, FIRST_BYTE, Phase};
 use goodqueue_tcp::reassembly::Reassembly;
+use goodqueue_tcp::receiver_stack::ReceiverStack;
 use goodqueue_tcp::scoreboard::{DUP_THRESH, Scoreboard};
 use goodqueue_tcp::segment::Segment;
 use goodqueue_tcp::stack::{Listed, Stack};
@@ -57,7 +57,7 @@ static INFO: StackInfo = StackInfo {
     can_probe_tails: false,
     carries_acks: true,
     sack_option: SackOption::Unpadded,
-    origin: Origin::of::<Ns2Full>(),
+    origin: Origin::new::<Ns2Full>(),
     ..StackInfo::PLAIN
 };
 
@@ -219,7 +219,7 @@ impl Ns2Full {
         rtt
     }
 
-    fn take_rtt(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
+    fn take_rtt(&mut self, core: &mut Core, now: Instant, segment: &Segment, news: &mut AckChanges) {
         if core.config.timestamps {
             news.rtt = Some(Self::take_stamp(core, now, segment));
         } else if let Some((_, sent)) = self.timed.filter(|timed| core.snd_una >= timed.0) {
@@ -278,7 +278,7 @@ impl Ns2Full {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ns2FullReceiver;
 
-impl Answer for Ns2FullReceiver {
+impl ReceiverStack for Ns2FullReceiver {
     fn new(_config: &Config) -> Self {
         Self
     }

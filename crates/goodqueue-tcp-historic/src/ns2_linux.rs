@@ -17,13 +17,13 @@ use goodqueue::{Duration, Instant};
 
 use crate::ns2::{self, Ns2Sink};
 use goodqueue_tcp::Profile;
-use goodqueue_tcp::answer::Answer;
 use goodqueue_tcp::clock::sent_at;
 use goodqueue_tcp::config::{Config, DelayedAck, MAX_WINDOW, RtoRule};
 use goodqueue_tcp::congestion::Signal;
 use goodqueue_tcp::intake::{self, InOrder, Intake};
-use goodqueue_tcp::machinery::news::News;
+use goodqueue_tcp::machinery::ack_changes::AckChanges;
 use goodqueue_tcp::machinery::{Core, FIRST_BYTE, Phase, State};
+use goodqueue_tcp::receiver_stack::ReceiverStack;
 use goodqueue_tcp::scoreboard::Scoreboard;
 use goodqueue_tcp::segment::{MAX_SACK_BLOCKS, Segment};
 use goodqueue_tcp::stack::{Listed, Stack};
@@ -59,7 +59,7 @@ static INFO: StackInfo = StackInfo {
     needs_sack: true,
     can_probe_tails: false,
     sack_option: SackOption::BlocksOnly, // tcp-sink.cc
-    origin: Origin::of::<Ns2Linux>(),
+    origin: Origin::new::<Ns2Linux>(),
     ..StackInfo::PLAIN
 };
 
@@ -205,7 +205,7 @@ impl Stack for Ns2Linux {
 
 impl Ns2Linux {
     /// Takes the SACK blocks into its own scoreboard, and the shared one.
-    fn take_sacks(&mut self, core: &mut Core, segment: &Segment, una: u64, news: &mut News) -> Shown {
+    fn take_sacks(&mut self, core: &mut Core, segment: &Segment, una: u64, news: &mut AckChanges) -> Shown {
         let ack = segment.ack;
         let mut sacks = [(0, 0); MAX_SACK_BLOCKS];
         let mut count = 0;
@@ -237,7 +237,7 @@ impl Ns2Linux {
         segment: &Segment,
         una: u64,
         is_dubious: bool,
-        news: &mut News,
+        news: &mut AckChanges,
     ) {
         let timed = self.timed.filter(|timed| una > timed.0);
         let stamped = core.config.timestamps.then(|| sent_at(now, segment.ts_ecr));
@@ -349,7 +349,7 @@ impl Ns2Linux {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ns2LinuxSink;
 
-impl Answer for Ns2LinuxSink {
+impl ReceiverStack for Ns2LinuxSink {
     fn new(_config: &Config) -> Self {
         Self
     }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::congestion::{About, Controller, Needs};
 use crate::profile::Profile;
-use crate::registry::{AnyCongestionControl, CONTROLLERS, KNOWN, Known};
+use crate::registry::{AnyCongestionControl, CONTROLLERS, KNOWN, KnownController};
 use crate::stack::Listed;
 use crate::stack_info::StackInfo;
 use crate::stacks::LIST;
@@ -31,7 +31,7 @@ use crate::stacks::LIST;
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Catalogue {
-    controllers: Vec<Known>,
+    controllers: Vec<KnownController>,
     stacks: Vec<(&'static StackInfo, &'static [Profile])>,
 }
 
@@ -54,9 +54,9 @@ impl Catalogue {
     #[must_use]
     pub fn with_controller<C: Controller>(mut self) -> Self {
         const { assert!(!is_controller(C::ABOUT.name), "a controller of goodqueue-tcp has this name") };
-        let new = Known::own::<C>();
+        let new = KnownController::own::<C>();
         self.controllers.retain(|known| *known != new);
-        let is_akin = |known: &Known| {
+        let is_akin = |known: &KnownController| {
             let known = known.about();
             let plain = C::ABOUT.variant_of;
             plain.is_some() && (Some(known.name) == plain || known.variant_of == plain)
@@ -79,12 +79,12 @@ impl Catalogue {
 
     /// Returns the descriptions of all controllers.
     pub fn controllers(&self) -> impl Iterator<Item = &'static About> + Clone + '_ {
-        self.controllers.iter().map(Known::about)
+        self.controllers.iter().map(KnownController::about)
     }
 
     /// Returns the controller called `name`.
     #[must_use]
-    pub fn known(&self, name: &str) -> Option<Known> {
+    pub fn known(&self, name: &str) -> Option<KnownController> {
         self.controllers.iter().find(|known| known.about().name == name).copied()
     }
 
@@ -172,9 +172,9 @@ mod tests {
 
     /// A variant of NewReno with a fixed window.
     #[derive(Clone, Debug, Default)]
-    struct Still;
+    struct FixedWindow;
 
-    impl CongestionControl for Still {
+    impl CongestionControl for FixedWindow {
         fn on_ack(&mut self, _ack: &mut Ack, cwnd: u64) -> u64 {
             cwnd
         }
@@ -184,13 +184,13 @@ mod tests {
         }
     }
 
-    impl Controller for Still {
+    impl Controller for FixedWindow {
         const ABOUT: About = About { name: "newreno_still", variant_of: Some("newreno"), ..About::PLAIN };
     }
 
     #[test]
     fn a_variant_of_another_crate_follows_the_controller_of_which_it_is_one() {
-        let catalogue = Catalogue::new().with_controller::<Still>().with_controller::<Still>();
+        let catalogue = Catalogue::new().with_controller::<FixedWindow>().with_controller::<FixedWindow>();
         let names: Vec<&str> = catalogue.controllers().map(|about| about.name).collect();
         let place = names.iter().position(|name| *name == "newreno_still").expect("added");
         assert!(names[..place].iter().all(|name| name.starts_with("newreno")), "{names:?}");

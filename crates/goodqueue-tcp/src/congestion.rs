@@ -47,7 +47,7 @@ pub struct About {
     /// What it needs of both ends.
     pub needs: Needs,
     /// Whether and when it receives feedback on each ACK.
-    pub hears: Hears,
+    pub feedback: FeedbackTiming,
     /// It sets the window in recovery too, and the sender reduces no rate (BBR).
     pub controls_all: bool,
     /// Its slow start is the standard one, which ends at the threshold and grows by [`Ack::acked`].
@@ -66,7 +66,7 @@ impl About {
         parameters: &[],
         constants: &[],
         needs: Needs::Nothing,
-        hears: Hears::Nothing,
+        feedback: FeedbackTiming::Nothing,
         controls_all: false,
         standard_slow_start: false,
     };
@@ -86,7 +86,7 @@ pub enum Needs {
 /// Whether and when a controller receives feedback on each ACK
 /// ([`CongestionControl::on_feedback`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hears {
+pub enum FeedbackTiming {
     /// Never.
     Nothing,
     /// After the sender looked for losses.
@@ -237,7 +237,7 @@ impl Congestion {
     }
 }
 
-/// The content of an ACK, for a controller that [receives feedback](About::hears).
+/// The content of an ACK, for a controller that [receives feedback](About::feedback).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Feedback {
     /// When it arrived.
@@ -331,7 +331,7 @@ pub trait CongestionControl {
     }
 
     /// An ACK arrived, in recovery or not. The call comes before [`on_ack`](Self::on_ack), at the
-    /// time that [`About::hears`] names.
+    /// time that [`About::feedback`] names.
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         let _ = (feedback, window);
     }

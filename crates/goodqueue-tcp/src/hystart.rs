@@ -80,7 +80,7 @@ impl HyStart {
 }
 
 /// An ACK of new data in slow start.
-pub(crate) struct Seen {
+pub(crate) struct SlowStartAck {
     /// First byte not yet acknowledged (SND.UNA).
     pub(crate) una: u64,
     /// First byte not yet sent (SND.NXT).
@@ -132,7 +132,7 @@ pub(crate) struct HyStartPlusPlus {
 
 impl HyStartPlusPlus {
     /// RFC 9406 §4.2.
-    pub(crate) fn on_ack(&mut self, ack: &Seen) -> Verdict {
+    pub(crate) fn on_ack(&mut self, ack: &SlowStartAck) -> Verdict {
         let round_ends = ack.una >= self.window_end && self.window_end > 0;
         if self.window_end == 0 {
             self.window_end = ack.next;
@@ -155,7 +155,7 @@ impl HyStartPlusPlus {
         Verdict::Grow(grown)
     }
 
-    fn growth(&mut self, ack: &Seen) -> u64 {
+    fn growth(&mut self, ack: &SlowStartAck) -> u64 {
         let acked = ack.acked.min(L * ack.mss);
         if self.css.is_none() {
             return acked;

@@ -1,7 +1,7 @@
 //! The part of a receiver that all stacks share: it puts data in order, forms acknowledgements, and
 //! echoes congestion marks.
 //!
-//! The stack decides when an acknowledgement is due ([`Answer`](crate::answer::Answer)). Nothing
+//! The stack decides when an acknowledgement is due ([`ReceiverStack`](crate::receiver_stack::ReceiverStack)). Nothing
 //! here asks for the name of the stack.
 
 use alloc::sync::Arc;
@@ -45,7 +45,7 @@ pub enum State {
 
 /// What became of a segment that came too early.
 #[derive(Clone, Copy, Debug)]
-pub struct Held {
+pub struct EarlySegment {
     /// Nothing of it is new.
     pub is_duplicate: bool,
     /// It is kept, and was not here before.
@@ -264,7 +264,7 @@ impl Intake {
     }
 
     /// Keeps a segment that came too early, if there is room.
-    pub fn hold(&mut self, segment: &Segment) -> Held {
+    pub fn hold(&mut self, segment: &Segment) -> EarlySegment {
         self.stats.out_of_order += 1;
         let stored = self.reassembly.insert(segment.seq, segment.end());
         match stored {
@@ -277,11 +277,11 @@ impl Intake {
                 }
             }
         }
-        Held { is_duplicate: stored == Stored::Duplicate, is_new: stored == Stored::New }
+        EarlySegment { is_duplicate: stored == Stored::Duplicate, is_new: stored == Stored::New }
     }
 
     /// The next ACK reports a segment that came too early, if it is a duplicate.
-    pub fn report(&mut self, segment: &Segment, held: Held) {
+    pub fn report(&mut self, segment: &Segment, held: EarlySegment) {
         if held.is_duplicate {
             self.duplicate = Some((segment.seq, segment.end()));
         }

@@ -68,7 +68,6 @@
 
 extern crate alloc;
 
-pub mod answer;
 mod catalogue;
 pub mod clock;
 pub mod config;
@@ -82,6 +81,7 @@ pub mod prr;
 pub mod reassembly;
 mod receive_buffer;
 pub mod receiver;
+pub mod receiver_stack;
 pub mod registry;
 pub mod rtt;
 pub mod scoreboard;

@@ -11,7 +11,7 @@ use goodqueue::{Duration, Ecn, Instant};
 
 use crate::clock::timestamp;
 use crate::config::{Config, SendTuning};
-use crate::congestion::{Congestion, CongestionControl, Hears, Signal};
+use crate::congestion::{Congestion, CongestionControl, FeedbackTiming, Signal};
 use crate::hystart::{HyStart, HyStartPlusPlus};
 use crate::prr::Prr;
 use crate::registry::AnyCongestionControl;
@@ -19,11 +19,11 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::{Record, Scoreboard};
 use crate::segment::{Flags, SackBlocks, Segment};
 
+pub mod ack_changes;
 mod acks;
 mod bursts;
 mod growth;
 mod host_queue;
-pub mod news;
 mod parts;
 mod plain_buffer;
 pub(crate) mod rates;
@@ -35,7 +35,7 @@ pub mod tail_probe;
 pub mod undo;
 
 pub(crate) use parts::Buffers;
-pub use parts::{BurstState, Due, HostQueue, Offered, Pacer, Persist, Recovery, Tail};
+pub use parts::{BurstState, DueSegments, HostQueue, OfferedWindow, Pacer, Persist, Recovery, TailProbe};
 use plain_buffer::PlainBuffer;
 use rates::Rates;
 use send_buffer::SendBuffer;
@@ -74,7 +74,7 @@ pub enum Phase {
 
 /// What the timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Purpose {
+pub enum TimerPurpose {
     /// Retransmission, SYN or persist timer.
     Timeout,
     /// Tail loss probe (RFC 8985 §7).
@@ -98,9 +98,9 @@ pub struct Core {
     /// State of loss recovery.
     pub phase: Phase,
     /// What the timer is for.
-    pub purpose: Purpose,
+    pub purpose: TimerPurpose,
     /// Segments that leave before all others.
-    pub due: Due,
+    pub due: DueSegments,
     /// The application has no more to send.
     pub closing: bool,
     /// The FIN was sent.
@@ -137,7 +137,7 @@ pub struct Core {
     /// Sequence number after the last byte that the application wrote.
     pub data_end: u64,
     /// The receiver's window.
-    pub offered: Offered,
+    pub offered: OfferedWindow,
     /// When the timer runs out.
     pub timer: Option<Instant>,
     /// When the last segment was sent.
@@ -148,7 +148,7 @@ pub struct Core {
     pub pacer: Pacer,
     pub(crate) rates: Option<Box<Rates>>,
     /// The tail loss probe that is due or awaited.
-    pub tail: Tail,
+    pub tail: TailProbe,
     /// The host's own queue.
     pub host: HostQueue,
     /// Round-trip times and the retransmission timeout.
@@ -180,38 +180,42 @@ impl Core {
         let about = controller.about();
         let rate = controller.pacing().rate;
         let shaped = about.standard_slow_start && config.hystart == HyStart::Rfc9406;
+        // Such a controller samples the delivery rate, for which the scoreboard logs what each ACK
+        // acknowledged. The others do not pay for the log.
         if about.controls_all {
             scoreboard.keep_log();
         }
         Self {
             state: State::Closed,
             phase: Phase::Open,
-            purpose: Purpose::Timeout,
-            due: Due::default(),
+            purpose: TimerPurpose::Timeout,
+            due: DueSegments::default(),
             closing: false,
             fin_sent: false,
             ecn: false,
             cwr_due: false,
             persist: Persist::default(),
             recovery: Recovery::default(),
-            feedback: about.hears != Hears::Nothing,
+            feedback: about.feedback != FeedbackTiming::Nothing,
             controls_all: about.controls_all,
             burst: BurstState::default(),
             ts_recent: 0,
             snd_una: 0,
+            // The SYN takes sequence number 0; data begins at `FIRST_BYTE`. Numbers have 64 bits and do
+            // not wrap, so comparisons are plain. Captures get them modulo 2^32.
             snd_nxt: 0,
             cwnd: mss * u64::from(config.iw),
             ssthresh: config.initial_ssthresh,
             mss,
             duplicate_acks: 0,
             data_end: FIRST_BYTE,
-            offered: Offered::default(),
+            offered: OfferedWindow::default(),
             timer: None,
             last_sent: Instant::ZERO,
             limited: 0,
             pacer: Pacer { rate, ..Pacer::default() },
             rates: about.controls_all.then(Box::default),
-            tail: Tail::default(),
+            tail: TailProbe::default(),
             host: HostQueue::default(),
             rtt: RttEstimator::new(Arc::clone(&config)),
             scoreboard,
@@ -241,6 +245,7 @@ impl Core {
         if self.state == State::Closed {
             self.state = State::SynSent;
             self.due.syn = true;
+            // The SYN counts as sent from now on, although it leaves with the next `poll_transmit`.
             self.snd_nxt = FIRST_BYTE;
             self.last_sent = now;
         }
@@ -248,6 +253,7 @@ impl Core {
 
     /// The application has `bytes` more to send.
     pub fn write(&mut self, bytes: u64) {
+        // Data after `close` is ignored: the FIN has a sequence number behind the data.
         if !self.closing {
             self.data_end = self.data_end.saturating_add(bytes);
             self.burst.awaits_ack = false;
@@ -298,6 +304,7 @@ impl Core {
     /// True if pacing holds the next segment back.
     #[inline]
     pub fn is_held_by_pacing(&mut self, now: Instant) -> bool {
+        // The ACK of the handshake is not paced, nor is the rest of a burst that has begun.
         if self.pacer.rate.is_some()
             && self.state == State::Established
             && !self.due.ack
@@ -365,6 +372,7 @@ impl Core {
         let seq = self.snd_nxt;
         let mut flags = Flags::ACK;
         let mut len = payload;
+        // The FIN travels with the last data and takes one sequence number (RFC 9293 §3.4).
         if self.closing && seq + payload == self.data_end {
             flags |= Flags::FIN;
             len += 1;
@@ -377,6 +385,7 @@ impl Core {
         if let Some(rates) = &mut self.rates {
             rates.on_sent(now, self.scoreboard.is_empty());
         }
+        // A segment that begins a burst stands apart: Linux does not join it with the one before.
         let apart = core::mem::take(&mut self.burst.begins) || self.burst.left == 0;
         self.scoreboard.push(narrow(len), now, apart);
         self.snd_nxt += len;
@@ -384,6 +393,7 @@ impl Core {
             flags |= Flags::PSH;
         }
         self.stats.data_segments += 1;
+        // RFC 5681 §3.2 step 2: these bytes are not in flight when ssthresh is computed.
         if self.duplicate_acks > 0 && self.phase == Phase::Open {
             self.limited += len;
         }
@@ -451,10 +461,10 @@ impl Core {
         if let Some(rate) = self.pacer.rate {
             self.pace_next(now, len, rate);
         }
-        // RFC 6298 §5.1
+        // RFC 6298 §5.1. A persist timer becomes a retransmission timer, because data is out now.
         if self.timer.is_none() || self.persist.is_on {
             self.persist.is_on = false;
-            self.purpose = Purpose::Timeout;
+            self.purpose = TimerPurpose::Timeout;
             self.set_retransmission_timer(now);
         }
     }
@@ -485,6 +495,7 @@ impl Core {
             seq,
             ack: if flags.contains(Flags::ACK) { FIRST_BYTE } else { 0 },
             len,
+            // Data flows one way: the window of this end never closes.
             window: self.config.rwnd,
             ts_val: if timestamps { timestamp(now) } else { 0 },
             ts_ecr: if timestamps { self.ts_recent } else { 0 },
@@ -519,7 +530,8 @@ impl Core {
             rates.lost()
         });
         self.controller.on_timeout(lost);
-        self.cwnd = self.mss; // LW
+        // The loss window (RFC 5681 §3.1, equation 4).
+        self.cwnd = self.mss;
         self.recovery_point = self.snd_nxt;
     }
 
@@ -538,8 +550,10 @@ impl Core {
     /// bytes in flight are those before this ACK, which acknowledged `acked` bytes.
     pub fn reduced_window(&mut self, now: Instant, signal: Signal, acked: u64) -> u64 {
         self.reduction_point = self.snd_nxt;
+        // CWR is sent after every reduction, not only after a mark (RFC 3168 §6.1.2).
         self.cwr_due = self.ecn;
         let event = self.congestion(now, signal, acked);
+        // A controller may return less than a segment; the window must not reach zero.
         self.controller.on_congestion(&event).max(self.mss)
     }
 
@@ -567,6 +581,7 @@ impl Core {
     /// [`Config::tick`].
     pub fn between_ticks(&self, sent: Instant, now: Instant) -> Duration {
         let tick = self.config.tick.as_nanos().max(1);
+        // ns-2 draws the phase of its clock, so that flows with one tick do not time out together.
         let ticks = |at: Instant| (at + self.config.tick_phase).as_nanos() / tick;
         Duration::from_nanos((ticks(now) - ticks(sent)) * tick)
     }

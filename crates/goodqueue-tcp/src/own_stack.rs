@@ -1,7 +1,7 @@
-//! Stacks of other crates among those of this one: [`AnyStack::Own`] and [`AnyAnswer::Own`].
+//! Stacks of other crates among those of this one: [`AnyStack::Own`] and [`AnyReceiverStack::Own`].
 //!
 //! [`AnyStack::Own`]: crate::stacks::AnyStack::Own
-//! [`AnyAnswer::Own`]: crate::stacks::AnyAnswer::Own
+//! [`AnyReceiverStack::Own`]: crate::stacks::AnyReceiverStack::Own
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -10,10 +10,10 @@ use core::fmt::{self, Debug};
 
 use goodqueue::{ConfigError, Instant};
 
-use crate::answer::Answer;
 use crate::config::Config;
 use crate::intake::Intake;
 use crate::machinery::Core;
+use crate::receiver_stack::ReceiverStack;
 use crate::scoreboard::Scoreboard;
 use crate::segment::Segment;
 use crate::stack::{Listed, Stack};
@@ -23,16 +23,16 @@ use crate::stack_info::Origin;
 pub(crate) struct Maker {
     pub(crate) stack: fn(&Config) -> OwnStack,
     pub(crate) scoreboard: fn(&Config) -> Scoreboard,
-    pub(crate) answer: fn(&Config) -> OwnAnswer,
+    pub(crate) answer: fn(&Config) -> OwnReceiverStack,
     pub(crate) intake: fn(Arc<Config>) -> Intake,
 }
 
 impl Maker {
-    const fn of<S: Listed>() -> Self {
+    const fn new<S: Listed>() -> Self {
         Self {
             stack: |config| OwnStack(Box::new(<S as Stack>::new(config))),
             scoreboard: S::scoreboard,
-            answer: |config| OwnAnswer(Box::new(<S::Receiver as Answer>::new(config))),
+            answer: |config| OwnReceiverStack(Box::new(<S::Receiver as ReceiverStack>::new(config))),
             intake: S::Receiver::intake,
         }
     }
@@ -53,8 +53,8 @@ impl Maker {
 impl Origin {
     /// Returns the origin of the stack `S` of another crate.
     #[must_use]
-    pub const fn of<S: Listed>() -> Self {
-        Self::other(const { &Maker::of::<S>() })
+    pub const fn new<S: Listed>() -> Self {
+        Self::other(const { &Maker::new::<S>() })
     }
 }
 
@@ -62,7 +62,7 @@ impl Origin {
 pub(crate) struct OwnStack(Box<dyn DynStack>);
 
 /// The receiver of a stack of another crate.
-pub(crate) struct OwnAnswer(Box<dyn DynAnswer>);
+pub(crate) struct OwnReceiverStack(Box<dyn DynAnswer>);
 
 /// Writes a trait with the methods of another one that events reach, for any type with that one,
 /// and the calls through a virtual table.
@@ -120,8 +120,8 @@ boxed! {
 }
 
 boxed! {
-    /// An [`Answer`] behind a pointer.
-    DynAnswer: Answer, OwnAnswer {
+    /// An [`ReceiverStack`] behind a pointer.
+    DynAnswer: ReceiverStack, OwnReceiverStack {
         fn on_segment(&mut self, intake: &mut Intake, now: Instant, segment: &Segment);
         fn poll_transmit(&mut self, intake: &mut Intake, now: Instant) -> Option<Segment>;
         fn set_window(&mut self, intake: &mut Intake, window: u32);

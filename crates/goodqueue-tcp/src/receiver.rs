@@ -7,7 +7,7 @@ use goodqueue::{ConfigError, Instant};
 use crate::config::Config;
 use crate::intake::{Intake, State};
 use crate::segment::Segment;
-use crate::stacks::AnyAnswer;
+use crate::stacks::AnyReceiverStack;
 
 pub use crate::intake::ReceiverStats;
 
@@ -16,7 +16,7 @@ pub use crate::intake::ReceiverStats;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
-    answer: AnyAnswer,
+    answer: AnyReceiverStack,
     intake: Intake,
 }
 
@@ -28,7 +28,7 @@ impl Receiver {
     pub fn new(config: impl Into<Arc<Config>>) -> Result<Self, ConfigError> {
         let config = config.into();
         config.check()?;
-        let (answer, intake) = AnyAnswer::new(config)?;
+        let (answer, intake) = AnyReceiverStack::new(config)?;
         Ok(Self { answer, intake })
     }
 

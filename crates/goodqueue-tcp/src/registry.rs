@@ -20,7 +20,7 @@ macro_rules! controllers {
         pub const CONTROLLERS: &[About] = &[$(<$controller as Controller>::ABOUT),+];
 
         /// The controllers of this crate with the functions that make them.
-        pub(crate) const KNOWN: &[Known] = &[$(Known {
+        pub(crate) const KNOWN: &[KnownController] = &[$(KnownController {
             about: &<$controller as Controller>::ABOUT,
             make: || AnyCongestionControl::$name(<$controller>::default()),
         }),+];
@@ -144,7 +144,7 @@ impl AnyCongestionControl {
     /// [`Catalogue`](crate::Catalogue) knows those of other crates too.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        KNOWN.iter().find(|known| known.about.name == name).map(Known::make)
+        KNOWN.iter().find(|known| known.about.name == name).map(KnownController::make)
     }
 }
 
@@ -156,12 +156,12 @@ impl From<Own> for AnyCongestionControl {
 
 /// A controller with a name.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct KnownController {
     about: &'static About,
     make: fn() -> AnyCongestionControl,
 }
 
-impl Known {
+impl KnownController {
     /// Returns a controller of another crate.
     pub(crate) const fn own<C: Controller>() -> Self {
         Self { about: &C::ABOUT, make: || AnyCongestionControl::Own(Own::new(C::default())) }
@@ -181,13 +181,13 @@ impl Known {
 }
 
 /// Two are equal if they have the same name.
-impl PartialEq for Known {
+impl PartialEq for KnownController {
     fn eq(&self, other: &Self) -> bool {
         self.about.name == other.about.name
     }
 }
 
-impl Eq for Known {}
+impl Eq for KnownController {}
 
 controllers! {
     NewReno = crate::congestion::new_reno::NewReno;

@@ -82,7 +82,7 @@ pub struct Arrivals {
 
 /// The result of time-based detection.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Found {
+pub struct LateSegments {
     /// Bytes that were taken for lost, including retransmissions.
     pub lost: u64,
     /// A retransmission was lost.
@@ -93,7 +93,7 @@ pub struct Found {
 
 /// A block of an earlier ACK and the records within it, all of which are marked.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct MarkedBlock {
     start: u64,
     end: u64,
     low: u64,
@@ -139,7 +139,7 @@ pub struct Scoreboard {
     ranges_above: u64,
     /// Position after the highest SACKED record.
     high_sacked: u64,
-    known: [Known; MAX_SACK_BLOCKS],
+    known: [MarkedBlock; MAX_SACK_BLOCKS],
     /// Positions that the ACK at hand delivered, if somebody asked for them.
     log: Option<Vec<u64>>,
     /// Arrivals of the ACK at hand. A retransmission sent after `recent` cannot have arrived, and
@@ -182,7 +182,7 @@ impl Scoreboard {
             ranges_above: 0,
             resend: 0,
             high_sacked: 0,
-            known: [Known::default(); MAX_SACK_BLOCKS],
+            known: [MarkedBlock::default(); MAX_SACK_BLOCKS],
             rack,
             counts: !rack,
             log: None,

@@ -9,10 +9,10 @@
 //!    The provided methods do what the RFCs say; override those in which the system differs. All
 //!    of them borrow the [`Core`], which has the sequence numbers, the scoreboard, the RTT
 //!    estimate, the timer, the window and the controller.
-//! 2. Choose a receiver: [`Standard`](crate::answer::Standard), or a type with the trait
-//!    [`Answer`], whose methods borrow the [`Intake`](crate::intake::Intake).
+//! 2. Choose a receiver: [`Standard`](crate::receiver_stack::Standard), or a type with the trait
+//!    [`ReceiverStack`], whose methods borrow the [`Intake`](crate::intake::Intake).
 //! 3. Implement [`Listed`]: the description, and a profile for each system that used the stack.
-//!    [`StackInfo::origin`] of a stack of another crate is `Origin::of::<MyStack>()`.
+//!    [`StackInfo::origin`] of a stack of another crate is `Origin::new::<MyStack>()`.
 //! 4. Settings that name the description run the stack: `Config { stack: &INFO, ..Config::RFC }`.
 //!    [`Catalogue::with_stack`](crate::Catalogue::with_stack) makes its profiles known by name.
 //!
@@ -25,7 +25,7 @@
 //!
 //! ```
 //! use goodqueue::Instant;
-//! use goodqueue_tcp::answer::Standard;
+//! use goodqueue_tcp::receiver_stack::Standard;
 //! use goodqueue_tcp::machinery::Core;
 //! use goodqueue_tcp::stack::{Listed, Stack};
 //! use goodqueue_tcp::{Catalogue, Config, NewReno, Origin, Profile, Segment, Sender, StackInfo};
@@ -37,7 +37,7 @@
 //! static INFO: StackInfo = StackInfo {
 //!     name: "stop_and_wait",
 //!     summary: "one segment per round trip",
-//!     origin: Origin::of::<StopAndWait>(),
+//!     origin: Origin::new::<StopAndWait>(),
 //!     ..StackInfo::PLAIN
 //! };
 //!
@@ -81,14 +81,14 @@ use core::fmt::Debug;
 
 use goodqueue::Instant;
 
-use crate::answer::Answer;
 use crate::config::Config;
 use crate::congestion::{CongestionControl, Signal};
 use crate::machinery::send_buffer::Burst;
 use crate::machinery::tail_probe::probe_wait;
-use crate::machinery::undo::Undoing;
-use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, Purpose, State};
+use crate::machinery::undo::UndoState;
+use crate::machinery::{Core, FIRST_BYTE, FORGIVEN_SYN_RETRANSMITS, Phase, State, TimerPurpose};
 use crate::profile::Profile;
+use crate::receiver_stack::ReceiverStack;
 use crate::scoreboard::{Record, Scoreboard};
 use crate::segment::Segment;
 use crate::stack_info::StackInfo;
@@ -104,7 +104,7 @@ pub trait Listed: Stack {
     const PROFILES: &'static [Profile];
 
     /// Its receiver.
-    type Receiver: Answer;
+    type Receiver: ReceiverStack;
 }
 
 /// The sender of some system.
@@ -171,8 +171,8 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
 
     /// The timer ran out, and its purpose was not a timeout. Returns false if it counts as a
     /// timeout.
-    fn on_other_timer(&mut self, core: &mut Core, now: Instant, purpose: Purpose) -> bool {
-        if purpose != Purpose::Probe {
+    fn on_other_timer(&mut self, core: &mut Core, now: Instant, purpose: TimerPurpose) -> bool {
+        if purpose != TimerPurpose::Probe {
             return false;
         }
         core.probe_tail(now, Self::PROBES_ONE_AT_A_TIME);
@@ -412,7 +412,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
             core.tail.probed = Some((core.snd_nxt, !new));
         }
         // RFC 8985 §7.3: the timeout counts from the probe.
-        core.purpose = Purpose::Timeout;
+        core.purpose = TimerPurpose::Timeout;
         core.set_retransmission_timer(now);
         Some(segment)
     }
@@ -430,7 +430,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
 
     /// Returns the state of undoing, in a stack that takes back wrong reductions.
     #[inline]
-    fn undoing(&mut self) -> Option<&mut Undoing> {
+    fn undoing(&mut self) -> Option<&mut UndoState> {
         None
     }
 
@@ -508,8 +508,8 @@ pub fn run_timer<S: Stack>(stack: &mut S, core: &mut Core, now: Instant) {
     core.timer = None;
     core.burst.awaits_ack = false;
     core.host.refused = false;
-    let purpose = core::mem::replace(&mut core.purpose, Purpose::Timeout);
-    if purpose != Purpose::Timeout && stack.on_other_timer(core, now, purpose) {
+    let purpose = core::mem::replace(&mut core.purpose, TimerPurpose::Timeout);
+    if purpose != TimerPurpose::Timeout && stack.on_other_timer(core, now, purpose) {
         return;
     }
     if core.state == State::SynSent {

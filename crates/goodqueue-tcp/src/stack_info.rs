@@ -45,7 +45,7 @@ pub struct StackInfo {
     pub origin: Origin,
 }
 
-/// The crate that has a stack. `Origin::of::<MyStack>()` leads to a stack of another crate.
+/// The crate that has a stack. `Origin::new::<MyStack>()` leads to a stack of another crate.
 #[derive(Clone, Copy)]
 pub struct Origin(Option<&'static (dyn Any + Send + Sync)>);
 

@@ -8,12 +8,12 @@ use alloc::sync::Arc;
 
 use goodqueue::{ConfigError, Instant};
 
-use crate::answer::Answer;
 use crate::config::Config;
 use crate::intake::Intake;
 use crate::machinery::Core;
-use crate::own_stack::{Maker, OwnAnswer, OwnStack};
+use crate::own_stack::{Maker, OwnReceiverStack, OwnStack};
 use crate::profile::Profile;
+use crate::receiver_stack::ReceiverStack;
 use crate::registry::AnyCongestionControl;
 use crate::segment::Segment;
 use crate::stack::{Listed, Stack};
@@ -135,13 +135,13 @@ macro_rules! stacks {
 
         /// The receiver of a connection, with its own state and no other stack's.
         #[derive(Clone, Debug)]
-        pub(crate) enum AnyAnswer {
+        pub(crate) enum AnyReceiverStack {
             $($name(<$stack as Listed>::Receiver),)+
             /// The receiver of a stack of another crate.
-            Own(OwnAnswer),
+            Own(OwnReceiverStack),
         }
 
-        impl AnyAnswer {
+        impl AnyReceiverStack {
             /// Returns the receiver and the shared part of a new connection. `config` is valid.
             pub(crate) fn new(config: Arc<Config>) -> Result<(Self, Intake), ConfigError> {
                 $(if is::<$stack>(&config) {
@@ -207,7 +207,7 @@ impl AnyStack {
     }
 }
 
-impl AnyAnswer {
+impl AnyReceiverStack {
     /// Returns the receiver of the stack of another crate that the settings name.
     #[cold]
     fn of_others(config: Arc<Config>) -> Result<(Self, Intake), ConfigError> {

@@ -36,14 +36,14 @@ impl Recording {
     /// # Errors
     /// The file cannot be read or is not a recording of a discipline; the text says where.
     pub fn read(path: &Path) -> Result<Self, String> {
-        Self::of(recording::Recording::open(path).map_err(|error| error.to_string())?)
+        Self::from_rows(recording::Recording::open(path).map_err(|error| error.to_string())?)
     }
 
     /// Takes a recording in.
     ///
     /// # Errors
     /// A row of it cannot be read, or it is not of a discipline; the text says where.
-    pub fn of(recording: recording::Recording) -> Result<Self, String> {
+    pub fn from_rows(recording: recording::Recording) -> Result<Self, String> {
         let place = recording.name().to_owned();
         let header = recording.header().clone();
         let rate = header.rate().ok_or_else(|| format!("{place}:1: no rate_bps"))?;

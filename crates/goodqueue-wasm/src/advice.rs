@@ -72,24 +72,26 @@ pub(crate) fn of(asked: &str, flent: Option<(&str, &[u8])>, observer: &Page) -> 
 /// they are kept beside it.
 pub(crate) struct Page;
 
-struct Hears {
+struct Listener {
     first: Function,
     came: Function,
     page: Function,
 }
 
 thread_local! {
-    static HEARS: RefCell<Option<Hears>> = const { RefCell::new(None) };
+    static LISTENER: RefCell<Option<Listener>> = const { RefCell::new(None) };
 }
 
 impl Page {
     pub(crate) fn new(first: Function, came: Function, page: Function) -> Self {
-        HEARS.with_borrow_mut(|hears| *hears = Some(Hears { first, came, page }));
+        LISTENER.with_borrow_mut(|listener| *listener = Some(Listener { first, came, page }));
         Self
     }
 
     fn shows(&self, html: &str) {
-        HEARS.with_borrow(|hears| hears.as_ref().map(|hears| hears.page.call1(&JsValue::NULL, &html.into())));
+        LISTENER.with_borrow(|listener| {
+            listener.as_ref().map(|listener| listener.page.call1(&JsValue::NULL, &html.into()))
+        });
     }
 }
 
@@ -99,13 +101,14 @@ impl Observe for Page {
     fn first(&self, answer: &First) {
         // Numbers and texts can always be written, and a page that throws has its own error.
         let json = serde_json::to_string(answer).unwrap_or_default();
-        HEARS
-            .with_borrow(|hears| hears.as_ref().map(|hears| hears.first.call1(&JsValue::NULL, &json.into())));
+        LISTENER.with_borrow(|listener| {
+            listener.as_ref().map(|listener| listener.first.call1(&JsValue::NULL, &json.into()))
+        });
     }
 
     fn came(&self, fraction: f64) {
-        HEARS.with_borrow(|hears| {
-            hears.as_ref().map(|hears| hears.came.call1(&JsValue::NULL, &fraction.into()))
+        LISTENER.with_borrow(|listener| {
+            listener.as_ref().map(|listener| listener.came.call1(&JsValue::NULL, &fraction.into()))
         });
     }
 }

@@ -58,7 +58,7 @@ impl Log {
 
     fn kind(&self, visit: &Visit) -> u32 {
         let ecn = if visit.packet.ecn() == Ecn::NotEct { 0 } else { 8 };
-        let is_probe = self.probes.get(visit.packet.flow as usize).is_some_and(|probe| *probe);
+        let is_probe = self.probes.get(visit.packet.flow.index()).is_some_and(|probe| *probe);
         ecn + match visit.packet.payload {
             _ if is_probe => 2,
             Payload::Tcp(segment) if segment.len == 0 => 1,
@@ -90,7 +90,7 @@ impl Log {
             kind_of_record(place, visit, false),
             exact(visit.number),
             nanos(packet.queued_at),
-            f64::from(packet.flow),
+            f64::from(packet.flow.number()),
             f64::from(packet.len),
             f64::from(self.kind(visit)),
             exact(found.packets),

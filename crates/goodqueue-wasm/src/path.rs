@@ -27,7 +27,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    pub(crate) fn of(scenario: &Scenario, run: &RunSpec) -> Self {
+    pub(crate) fn from_run(scenario: &Scenario, run: &RunSpec) -> Self {
         let config = &run.config;
         let mut path = Self {
             places: vec![Place { name: None, before_the_delay: [false; 2] }],

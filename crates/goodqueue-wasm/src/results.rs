@@ -2,7 +2,7 @@
 
 use goodqueue_scenario::request::Request;
 use goodqueue_scenario::results::Run;
-use goodqueue_scenario::session::{Session, Unwatched};
+use goodqueue_scenario::session::{NoWatch, Session};
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::request::{outline, session};
@@ -14,7 +14,7 @@ use crate::request::{outline, session};
 /// What the command prints.
 pub fn of(request: &str) -> Result<String, Diagnostic> {
     let session = session(outline(&Request::from_json(request)?)?)?.threads(1);
-    let runs = session.run(&Unwatched)?.runs();
+    let runs = session.run(&NoWatch)?.runs();
     written(&session, runs)
 }
 

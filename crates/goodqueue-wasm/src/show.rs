@@ -94,7 +94,7 @@ impl Show {
         let session = session(outline)?;
         let first = session.scenario();
         let (disciplines, seeds) = (first.qdiscs.len(), first.seeds as usize);
-        let path = Path::of(first, session.spec(0)?.as_ref());
+        let path = Path::from_run(first, session.spec(0)?.as_ref());
         let columns: Result<Vec<Column>, Diagnostic> = (0..disciplines)
             .map(|number| Column::new(session.spec(number * seeds)?.into_owned(), &path))
             .collect();

@@ -610,10 +610,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
 impl<P: Packet + Flow, R: Random> Lookahead<P> for Cake<P, R> {
     const RULES: &'static [&'static [Rule]] = &[evidence::RULES, crate::cobalt::evidence::RULES];
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
+    fn other_flow(&self, packet: &P) -> Option<&P> {
         let tin = self.tins.get(self.tin_of(packet))?;
         let index = tin.known_queue_of(self.tag_of(packet));
-        self.pool.stranger(&tin.flows.at(index).packets, packet)
+        self.pool.other_flow(&tin.flows.at(index).packets, packet)
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {

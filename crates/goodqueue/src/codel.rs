@@ -119,7 +119,7 @@ impl<P: Packet> Codel<P> {
     pub fn new(config: CodelConfig) -> Self {
         Self {
             config,
-            law: CodelLaw::of(config.params),
+            law: CodelLaw::from_params(config.params),
             vars: CodelVars::starting(&config.params),
             queue: Fifo::default(),
             taken_ahead: false,
@@ -204,7 +204,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
             // other.
             self.vars = CodelVars::starting(&config.params);
         }
-        (self.config, self.law) = (config, CodelLaw::of(config.params));
+        (self.config, self.law) = (config, CodelLaw::from_params(config.params));
         while self.queue.len() > self.config.limit as usize {
             // Linux sch_codel: what no longer fits is dropped from the head.
             let Some(oldest) = self.queue.pop_front() else { break };

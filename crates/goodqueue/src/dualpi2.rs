@@ -102,7 +102,7 @@ use crate::time::{Duration, Instant};
 pub struct DualPi2<P, R> {
     config: DualPi2Config,
     random: R,
-    low_latency: Fifo<InL<P>>,
+    low_latency: Fifo<QueuedInL<P>>,
     classic: Fifo<P>,
     memory: Memory,
     /// The base probability p', in units of the variant: 10^-18, or 1/(2^32 - 1).
@@ -154,7 +154,7 @@ enum Service {
 
 /// A packet in L.
 #[derive(Clone, Debug)]
-struct InL<P> {
+struct QueuedInL<P> {
     packet: P,
     service: Service,
     /// The step applies to it: L was long enough when it came.
@@ -169,7 +169,7 @@ struct Next<P> {
     change: i64,
 }
 
-impl<P: Packet> Packet for InL<P> {
+impl<P: Packet> Packet for QueuedInL<P> {
     fn len(&self) -> u32 {
         self.packet.len()
     }
@@ -292,7 +292,8 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
             let change = weight.saturating_mul(i64::from(queued.packet.len().max(1)));
             return Some(Next { queued, service: Service::Classic, steps: false, change });
         }
-        let Some(Queued { at, packet: InL { packet, service, steps } }) = self.low_latency.pop_front() else {
+        let Some(Queued { at, packet: QueuedInL { packet, service, steps } }) = self.low_latency.pop_front()
+        else {
             self.credit = self.config.first_credit();
             return None;
         };
@@ -453,7 +454,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
         self.tally.low_latency = self.tally.low_latency.wrapping_add(1);
         let steps =
             service == Service::LowLatency && self.low_latency.len() >= self.config.min_qlen_step as usize;
-        self.low_latency.push_back(self.now, InL { packet, service, steps });
+        self.low_latency.push_back(self.now, QueuedInL { packet, service, steps });
     }
 
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {

@@ -331,7 +331,7 @@ impl<P: Packet + Flow> FqCodel<P> {
         let aqm = CodelVars::starting(&config.params);
         Self {
             config,
-            law: CodelLaw::of(config.params),
+            law: CodelLaw::from_params(config.params),
             salt,
             queues: FlowQueues::with_buffers(config.flows, aqm, config.buffers),
             taken_ahead: false,
@@ -450,7 +450,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
         self.queues.set_buffers(config.buffers);
         if config.flows != self.config.flows && self.queues.is_empty() {
             self.queues.resize(config.flows, CodelVars::starting(&config.params));
-            (self.config, self.law) = (config, CodelLaw::of(config.params));
+            (self.config, self.law) = (config, CodelLaw::from_params(config.params));
             self.make_room();
             return;
         }
@@ -460,7 +460,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
             }
         }
         self.config = FqCodelConfig { flows: self.config.flows, ..config };
-        self.law = CodelLaw::of(config.params);
+        self.law = CodelLaw::from_params(config.params);
         self.make_room();
         self.drop_what_is_next(drops);
     }
@@ -487,8 +487,8 @@ impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
         self.queues.upcoming()
     }
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.queues.stranger(packet, self.salt)
+    fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.queues.other_flow(packet, self.salt)
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {

@@ -274,8 +274,8 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for FqPie<P, R> {
         self.queues.upcoming()
     }
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.queues.stranger(packet, self.salt)
+    fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.queues.other_flow(packet, self.salt)
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {

@@ -729,8 +729,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
     const RULES: &'static [&'static [Rule]] = &[RULES];
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.leaves.get(self.classify(packet)? as usize)?.as_ref()?.stranger(packet)
+    fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.leaves.get(self.classify(packet)? as usize)?.as_ref()?.other_flow(packet)
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {

@@ -226,14 +226,14 @@ enum Loss {
 /// Bunches of packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Slot {
-    apart: Apart,
+    apart: BunchSpacing,
     packets: Option<u32>,
     bytes: Option<u32>,
 }
 
 /// How far bunches are apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Apart {
+enum BunchSpacing {
     Between(Duration, Duration),
     Spread(Distribution, Duration, Duration),
 }
@@ -465,13 +465,13 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
     fn next_bunch(&mut self) {
         let Some(slot) = &self.config.slot else { return };
         let from = match &slot.apart {
-            Apart::Between(least, most) => {
+            BunchSpacing::Between(least, most) => {
                 let width = most.saturating_sub(*least).as_nanos();
                 let offset = (u128::from(width) * u128::from(self.random.next_u32())) >> 32;
                 self.now + *least + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
             }
-            Apart::Spread(_, mean, Duration::ZERO) => self.now + *mean,
-            Apart::Spread(distribution, mean, jitter) => {
+            BunchSpacing::Spread(_, mean, Duration::ZERO) => self.now + *mean,
+            BunchSpacing::Spread(distribution, mean, jitter) => {
                 later(self.now, distribution.around(*mean, *jitter, self.random.next_u32()))
             }
         };
@@ -654,8 +654,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Netem<P, Q> {
         self.taken_ahead = taken;
     }
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.inner.as_ref()?.stranger(packet)
+    fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.inner.as_ref()?.other_flow(packet)
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {

@@ -286,8 +286,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Prio<P, Q> {
         self.bands.iter().find(|band| !band.is_empty())?.known_len()
     }
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.bands.get(self.band_of(packet))?.stranger(packet)
+    fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.bands.get(self.band_of(packet))?.other_flow(packet)
     }
 }
 

@@ -247,10 +247,10 @@ macro_rules! disciplines {
                 }
             }
 
-            fn stranger(&self, packet: &P) -> Option<&P> {
+            fn other_flow(&self, packet: &P) -> Option<&P> {
                 match &self.chosen {
-                    $(Chosen::$name(qdisc) => Lookahead::<P>::stranger(qdisc, packet),)+
-                    Chosen::Own(qdisc) => Lookahead::<P>::stranger(qdisc, packet),
+                    $(Chosen::$name(qdisc) => Lookahead::<P>::other_flow(qdisc, packet),)+
+                    Chosen::Own(qdisc) => Lookahead::<P>::other_flow(qdisc, packet),
                 }
             }
 

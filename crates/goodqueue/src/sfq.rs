@@ -701,9 +701,9 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfq<P, R> {
         self.taken_ahead = taken;
     }
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
+    fn other_flow(&self, packet: &P) -> Option<&P> {
         let slot = self.slots.get(self.known_slot(self.bucket(packet)) as usize)?;
-        self.pool.stranger(&slot.chain, packet)
+        self.pool.other_flow(&slot.chain, packet)
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {

@@ -288,8 +288,8 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
 impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
     const RULES: &'static [&'static [Rule]] = &[RULES, crate::codel::evidence::RULES, LIMITS];
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.bins.stranger(packet, self.salt)
+    fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.bins.other_flow(packet, self.salt)
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {

@@ -284,8 +284,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
 impl<P: Packet + Flow, R: Random> Lookahead<P> for SfqPie<P, R> {
     const RULES: &'static [&'static [Rule]] = &[pie::evidence::RULES, LIMITS];
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.bins.stranger(packet, self.salt)
+    fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.bins.other_flow(packet, self.salt)
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {

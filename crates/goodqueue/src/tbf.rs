@@ -86,11 +86,11 @@ pub struct TbfConfig<C> {
     peak: Option<(Rate, u32)>,
     framing: Framing,
     costs: Costs,
-    inner: Within<C>,
+    inner: Inside<C>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-enum Within<C> {
+enum Inside<C> {
     /// A `bfifo` with this limit.
     Limit(u32),
     Given(Box<C>),
@@ -130,16 +130,16 @@ impl<C: InnerConfig> TbfConfig<C> {
     #[must_use]
     pub const fn limit(&self) -> Option<u32> {
         match self.inner {
-            Within::Limit(limit) => Some(limit),
-            Within::Given(_) => None,
+            Inside::Limit(limit) => Some(limit),
+            Inside::Given(_) => None,
         }
     }
 
     /// The inner discipline.
     fn leaf(&self) -> C {
         match &self.inner {
-            Within::Limit(limit) => C::of_bytes(*limit).unwrap_or_else(C::usual),
-            Within::Given(config) => config.as_ref().clone(),
+            Inside::Limit(limit) => C::of_bytes(*limit).unwrap_or_else(C::usual),
+            Inside::Given(config) => config.as_ref().clone(),
         }
     }
 }
@@ -187,7 +187,7 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
             longest: peak.map_or(burst, |(_, most)| burst.min(most)),
         };
         let inner = match settings.children() {
-            [] => Within::Limit(match LIMIT.given(settings)? {
+            [] => Inside::Limit(match LIMIT.given(settings)? {
                 Some(limit) => limit,
                 None => {
                     let latency = LATENCY.read(settings)?;
@@ -198,7 +198,7 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
                 }
             }),
             [child] => match nesting::qdisc_of(child, link)? {
-                Some(config) => Within::Given(Box::new(config)),
+                Some(config) => Inside::Given(Box::new(config)),
                 None => return Err(ConfigError::new("qdisc", "", "a discipline in brackets")),
             },
             _ => return Err(ConfigError::new("qdisc", "", "one inner discipline")),
@@ -214,8 +214,8 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
         }
         self.framing.add_to_settings(&mut settings);
         match &self.inner {
-            Within::Limit(limit) => settings.and(&LIMIT, *limit),
-            Within::Given(config) => settings.with_child(nesting::child(1, Settings::new(), config.as_ref())),
+            Inside::Limit(limit) => settings.and(&LIMIT, *limit),
+            Inside::Given(config) => settings.with_child(nesting::child(1, Settings::new(), config.as_ref())),
         }
     }
 
@@ -422,8 +422,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Tbf<P, Q> {
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Tbf<P, Q> {
     const RULES: &'static [&'static [Rule]] = &[RULES];
 
-    fn stranger(&self, packet: &P) -> Option<&P> {
-        self.leaf.stranger(packet)
+    fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.leaf.other_flow(packet)
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {

@@ -185,7 +185,7 @@ fn another_discipline_in_the_same_place_keeps_salt_and_randomness() {
         let flows: Vec<bool> = (0..100)
             .map(|port| {
                 let key = FlowKey::new(([10, 0, 0, 1], port).into(), ([10, 0, 0, 2], 1).into(), 17);
-                goodqueue::Lookahead::stranger(&queue, &Datagram::new(key, 1_000, port)).is_some()
+                goodqueue::Lookahead::other_flow(&queue, &Datagram::new(key, 1_000, port)).is_some()
             })
             .collect();
         flows

@@ -2,6 +2,7 @@
 
 use goodqueue::config::{Declaration, Kind, Parameter};
 use goodqueue::{ConfigError, Direction, Duration, Instant, Settings};
+use goodqueue_sim::FlowId;
 use goodqueue_sim::network::Network;
 use goodqueue_sim::packet::Packet;
 use goodqueue_sim::traffic::{Datagrams, Named, OwnFlow, Source, Tally};
@@ -9,7 +10,7 @@ use goodqueue_sim::traffic::{Datagrams, Named, OwnFlow, Source, Tally};
 /// Both ends of a flow of bursts.
 #[derive(Debug)]
 pub struct Pulse {
-    flow: u32,
+    flow: FlowId,
     every: Duration,
     packets: u64,
     stopped: bool,

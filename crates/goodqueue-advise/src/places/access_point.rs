@@ -179,7 +179,7 @@ const AGGREGATE: u32 = 32;
 mod tests {
     use goodqueue_scenario::run::runs_of;
     use goodqueue_scenario::scenario::{Document, Names};
-    use goodqueue_scenario::session::{Session, Unwatched};
+    use goodqueue_scenario::session::{NoWatch, Session};
     use goodqueue_scenario::sweep::Sweep;
 
     use super::*;
@@ -196,8 +196,8 @@ mod tests {
         );
         let document = Document::parse("test.toml", &text, std::path::Path::new("")).unwrap();
         let point = Sweep::new(&document, &Names::default()).unwrap().point(0).unwrap();
-        let session = Session::of(runs_of(&[point], None).unwrap()).threads(1);
-        session.run(&Unwatched).unwrap().runs()[0].goodput.down
+        let session = Session::from_runs(runs_of(&[point], None).unwrap()).threads(1);
+        session.run(&NoWatch).unwrap().runs()[0].goodput.down
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl AqmEnvironment {
         episode.run.advance(until, None).map_err(|error| Diagnostic::new(error.to_string()))?;
         let step = episode.run.queue(Direction::Down);
         let interval = seconds(self.settings.interval);
-        self.seen = AqmSeen::of(&step, episode.line.rate, interval, episode.setting);
+        self.seen = AqmSeen::from_step(&step, episode.line.rate, interval, episode.setting);
         let is_over = until >= Instant::ZERO + self.settings.duration;
         Ok(Step { reward: reward(self.seen.utilization, self.seen.sojourn), is_over })
     }

@@ -62,7 +62,7 @@ pub(crate) const MEASURED: &[Channel] = &[
 impl AqmSeen {
     /// Reads a step of the queue in front of a link with this rate.
     #[expect(clippy::cast_precision_loss, reason = "counters of an interval are small")]
-    pub(crate) fn of(step: &QueueStep, link: Rate, interval: f64, setting: f64) -> Self {
+    pub(crate) fn from_step(step: &QueueStep, link: Rate, interval: f64, setting: f64) -> Self {
         let rate = (link.as_bps() as f64).max(1.0);
         let share = |part: u64, whole: u64| if whole > 0 { part as f64 / whole as f64 } else { part as f64 };
         let (sent, capacity) = (step.bin.sent.bits(), step.capacity.bits().max(1.0));

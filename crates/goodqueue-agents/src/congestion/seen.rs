@@ -59,7 +59,7 @@ pub(crate) const MEASURED: &[Channel] = &[
 impl CongestionSeen {
     /// Compares two looks at a sender.
     #[expect(clippy::cast_precision_loss, reason = "counters of an interval are small")]
-    pub(crate) fn of(
+    pub(crate) fn from_view(
         now: &SenderView,
         before: &SenderView,
         interval: f64,

@@ -15,7 +15,7 @@ use goodqueue_tc::units;
 
 #[cfg(target_os = "linux")]
 use super::judgement;
-use super::simulation::{How, Kept, Prepared, prepare, simulate};
+use super::simulation::{Prepared, RunStorage, SimulationOptions, prepare, simulate};
 #[cfg(target_os = "linux")]
 use super::simulation::{finish, simulate_runs};
 use super::{Ending, Outcome, story};
@@ -63,7 +63,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, help_heading = "Real packets")]
     allow_root: bool,
     #[command(flatten)]
-    how: How,
+    how: SimulationOptions,
 }
 
 pub(crate) fn main(args: &CompareArgs, extensions: &Extensions) -> Outcome {
@@ -75,7 +75,7 @@ pub(crate) fn main(args: &CompareArgs, extensions: &Extensions) -> Outcome {
     if args.live || args.both {
         return live(args, &document);
     }
-    let prepared = prepare(&document, &args.how, &mut Outputs::default(), Kept::Nowhere)?;
+    let prepared = prepare(&document, &args.how, &mut Outputs::default(), RunStorage::Nowhere)?;
     refuse_without_effect(args, &prepared)?;
     // A table would garble JSON on standard output.
     let prints = !args.how.takes_stdout();
@@ -102,7 +102,7 @@ fn refuse_without_effect(args: &CompareArgs, prepared: &Prepared) -> Result<(), 
     let how = &args.how;
     let is_live = args.live || args.both;
     let exports_series =
-        how.export.iter().any(|target| Format::of(target).is_ok_and(|format| format.needs_series()));
+        how.export.iter().any(|target| Format::from_path(target).is_ok_and(|format| format.needs_series()));
     let writes_series = prepared.writes_series() || exports_series;
     for (option, is_idle, why, help) in [
         (
@@ -165,7 +165,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
             .in_argument("--packets", &target.display().to_string()));
     }
     crate::live::refuse_needless_root(args.allow_root, "goodqueue compare --live")?;
-    let prepared = prepare(document, &args.how, &mut Outputs::default(), Kept::Nowhere)?;
+    let prepared = prepare(document, &args.how, &mut Outputs::default(), RunStorage::Nowhere)?;
     refuse_without_effect(args, &prepared)?;
     let mtu = prepared.session.scenario().link.mtu;
     let count = prepared.session.count();

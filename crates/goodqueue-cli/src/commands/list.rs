@@ -40,7 +40,7 @@ use crate::output::{self, Outputs};
 pub(crate) struct ListArgs {
     /// Kind of entries to list [default: an overview of all kinds].
     #[arg(value_name = "qdiscs|tcps|profiles|scenarios|links|papers|claims")]
-    what: Option<What>,
+    what: Option<ListedItem>,
     /// Show only the entry with this name; of claims, those of this paper or with this prefix.
     name: Option<String>,
     /// Write the list as JSON to a file, or to standard output (-).
@@ -49,7 +49,7 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum What {
+enum ListedItem {
     /// Queue disciplines and their parameters.
     Qdiscs,
     /// Congestion controls.
@@ -66,7 +66,7 @@ enum What {
     Claims,
 }
 
-impl What {
+impl ListedItem {
     /// True if an entry has parameters or settings, which fill a screen.
     const fn has_details(self) -> bool {
         matches!(self, Self::Qdiscs | Self::Tcps | Self::Profiles)
@@ -93,8 +93,8 @@ pub(crate) fn main(args: &ListArgs, extensions: &Extensions) -> Outcome {
     let name = args.name.as_deref();
     let (entries, text) = match args.what {
         None => selected(overview(extensions)?, name)?,
-        Some(What::Papers) => papers::papers(name)?,
-        Some(What::Claims) => papers::claims(name)?,
+        Some(ListedItem::Papers) => papers::papers(name)?,
+        Some(ListedItem::Claims) => papers::claims(name)?,
         Some(what) if what.has_details() && name.is_none() => {
             let (entries, _) = what.entries(extensions)?;
             let text = short(what, &entries);
@@ -128,7 +128,7 @@ fn name_of(entry: &Value) -> &str {
 }
 
 /// Lists names and summaries, a line each.
-fn short(what: What, entries: &[Value]) -> String {
+fn short(what: ListedItem, entries: &[Value]) -> String {
     let of = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     let width = entries.iter().map(|entry| of(entry, "name").len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -146,7 +146,7 @@ fn short(what: What, entries: &[Value]) -> String {
 /// Lists all kinds: the number of entries, and the names if they fit.
 fn overview(extensions: &Extensions) -> Result<(Vec<Value>, Vec<String>), Diagnostic> {
     let mut rows = (Vec::new(), Vec::new());
-    for what in What::value_variants() {
+    for what in ListedItem::value_variants() {
         let (Some(word), (entries, _)) = (what.to_possible_value(), what.entries(extensions)?) else {
             continue;
         };

@@ -39,7 +39,7 @@ pub(crate) struct NewAqmArgs {
 
 pub(crate) fn main(args: &NewAqmArgs, disciplines: &Disciplines) -> Outcome {
     check_name(&args.name, disciplines).map_err(|error| error.in_argument("NAME", &args.name))?;
-    let crates = Crates::of(args.path.as_deref())?;
+    let crates = Crates::from_argument(args.path.as_deref())?;
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(&args.name));
     let files = files(&args.name, &crates);
     make(&folder, &files).map_err(|error| in_out(&folder, &error))?;
@@ -57,7 +57,7 @@ enum Crates {
 }
 
 impl Crates {
-    fn of(given: Option<&Path>) -> Result<Self, Diagnostic> {
+    fn from_argument(given: Option<&Path>) -> Result<Self, Diagnostic> {
         let is_checkout = |folder: &Path| folder.join("crates/goodqueue-cli/Cargo.toml").is_file();
         let found = match given {
             Some(folder) if is_checkout(folder) => Some(folder.to_owned()),

@@ -10,12 +10,12 @@ use goodqueue_scenario::Extensions;
 use goodqueue_scenario::files;
 use goodqueue_scenario::request::Request;
 use goodqueue_scenario::scenario::{Document, Overrides};
-use goodqueue_scenario::store::{Named, Store};
+use goodqueue_scenario::store::{PlaceName, Store};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::printable;
 
-use self::machines::Machines;
-use super::simulation::{How, Kept, finish, prepare, simulate};
+use self::machines::DistributedRun;
+use super::simulation::{RunStorage, SimulationOptions, finish, prepare, simulate};
 use super::{Ending, Outcome, signed};
 use crate::messages::say;
 use crate::output::{self, Outputs};
@@ -59,9 +59,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Scenario")]
     set: Vec<String>,
     #[command(flatten)]
-    machines: Machines,
+    machines: DistributedRun,
     #[command(flatten)]
-    how: How,
+    how: SimulationOptions,
 }
 
 pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
@@ -86,7 +86,7 @@ pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
     let mut outputs = Outputs::default();
     let mut prepared = Vec::new();
     for document in &documents {
-        let scenario = prepare(document, &args.how, &mut outputs, Kept::InStore)?;
+        let scenario = prepare(document, &args.how, &mut outputs, RunStorage::InStore)?;
         outputs.add_results("--out", &scenario.results_in(&args.out))?;
         prepared.push(scenario);
     }
@@ -140,16 +140,16 @@ impl RunArgs {
         let Some(given) = &self.store else {
             return Ok((Store::open(&self.out.join("runs"))?, self.out.display().to_string()));
         };
-        let open = || match Named::parse(given)? {
-            Named::Folder(folder) => Store::open_for(&folder, "--store"),
-            Named::Objects(url) => stores::open_objects(&url, BUILD),
+        let open = || match PlaceName::parse(given)? {
+            PlaceName::Folder(folder) => Store::open_for(&folder, "--store"),
+            PlaceName::Objects(url) => stores::open_objects(&url, BUILD),
         };
         Ok((open().map_err(|error| error.in_argument("--store", given))?, given.clone()))
     }
 }
 
 /// Refuses options that name one file for the results of several scenarios.
-fn refuse_shared_outputs(how: &How) -> Result<(), Diagnostic> {
+fn refuse_shared_outputs(how: &SimulationOptions) -> Result<(), Diagnostic> {
     let single = [("--json", &how.json), ("--report", &how.report), ("--tc-stats", &how.tc_stats)];
     let mut outputs = single
         .into_iter()

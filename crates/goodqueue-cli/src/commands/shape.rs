@@ -15,10 +15,10 @@ use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
-use super::shell::Watching;
+use super::shell::WatchOptions;
 use super::{Ending, Outcome, remark_on, signed};
-use crate::live::answers::Desk;
-use crate::live::clerk::Clerk;
+use crate::live::order_reader::OrderReader;
+use crate::live::request_handler::RequestHandler;
 use crate::live::{self, diagnostic};
 use crate::messages::{self, say, say_lines};
 use crate::output;
@@ -105,7 +105,7 @@ pub(crate) struct ShapeArgs {
     #[arg(long, value_name = "FILE", help_heading = "Line and disciplines")]
     config: Option<PathBuf>,
     #[command(flatten)]
-    watch: Watching,
+    watch: WatchOptions,
 }
 
 pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
@@ -163,29 +163,29 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
     args.watch.check()?;
     let metrics = args.watch.metrics_listener()?;
     let mut shape = Shape::start(&place, &config).map_err(diagnostic)?;
-    let mut desk = Desk::new(args.watch.quiet);
+    let mut request_handler = RequestHandler::new(args.watch.quiet);
     if let Place::Before { interface, take_over: Some(TakeOverOf { undo_file }), .. } = &place
         && !args.watch.quiet
     {
         let file = undo_file.display();
         say(format_args!("goodqueue: the undo file for `{interface}` is {file}"));
     }
-    desk.confirm_within(patience.map(|patience| shape.bottleneck.now() + patience));
+    request_handler.confirm_within(patience.map(|patience| shape.bottleneck.now() + patience));
     if let Some(path) = &args.config {
         let rates = orders::rates_of(&shape.bottleneck);
         let (changes, remarks) = orders::read_changes(&rates, disciplines, path)?;
         remarks.iter().for_each(messages::remark);
         changes.into_iter().for_each(|change| change.make(&mut shape.bottleneck));
     }
-    let (_control, clerk) =
-        args.watch.begin(&mut shape.bottleneck, &config.links, metrics, &mut desk, disciplines)?;
-    let reload = args.config.as_ref().map(|path| reload(path.clone(), clerk)).transpose()?;
-    let ended = shape.run(&mut desk, &mut || {
+    let (_control, order_reader) =
+        args.watch.begin(&mut shape.bottleneck, &config.links, metrics, &mut request_handler, disciplines)?;
+    let reload = args.config.as_ref().map(|path| reload(path.clone(), order_reader)).transpose()?;
+    let ended = shape.run(&mut request_handler, &mut || {
         // A second SIGHUP while one waits asks for the same.
         let _ = reload.as_ref().map(|reload| reload.try_send(()));
     });
     // Waits for its messages, which must come before the summary.
-    drop(desk);
+    drop(request_handler);
     args.watch.end(&mut shape.bottleneck)?;
     ended.map_err(diagnostic)?;
     Ok(Ending::Done)
@@ -193,11 +193,11 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
 
 /// Makes the changes of a file at each request, in its own thread, because the file may be slow to
 /// read.
-fn reload(path: PathBuf, clerk: Clerk) -> Result<SyncSender<()>, Diagnostic> {
+fn reload(path: PathBuf, order_reader: OrderReader) -> Result<SyncSender<()>, Diagnostic> {
     let (tell, told) = sync_channel(1);
     let work = move || {
         for () in told {
-            if let Err(error) = clerk.change_all(&path) {
+            if let Err(error) = order_reader.change_all(&path) {
                 say_lines(format_args!("goodqueue: nothing was changed: {error}"));
             }
         }

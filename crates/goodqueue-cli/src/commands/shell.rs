@@ -26,9 +26,9 @@ use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::{Ending, Outcome, judgement, remark_on, signed};
-use crate::live::answers::Desk;
-use crate::live::clerk::Clerk;
+use crate::live::order_reader::OrderReader;
 use crate::live::record::Recorder;
+use crate::live::request_handler::RequestHandler;
 use crate::live::{self, diagnostic};
 use crate::messages::{self, say};
 use crate::output::{self, Outputs};
@@ -134,7 +134,7 @@ pub(crate) struct ShellArgs {
     #[arg(long, conflicts_with = "command")]
     check: bool,
     #[command(flatten)]
-    watch: Watching,
+    watch: WatchOptions,
     /// Program to run, with its arguments [default: your shell]. Options of goodqueue come before
     /// it; `--` may stand between.
     #[arg(trailing_var_arg = true, value_name = "CMD")]
@@ -143,7 +143,7 @@ pub(crate) struct ShellArgs {
 
 /// Options for outputs and for questions to a running bottleneck.
 #[derive(Args, Debug)]
-pub(crate) struct Watching {
+pub(crate) struct WatchOptions {
     /// Write the final statistics as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
@@ -218,17 +218,17 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
         },
     };
     let mut shell = Shell::start(&config).map_err(diagnostic)?;
-    let mut desk = Desk::new(args.watch.quiet);
+    let mut request_handler = RequestHandler::new(args.watch.quiet);
     let (_control, _) = args.watch.begin(
         &mut shell.bottleneck,
         &config.bottleneck.links,
         metrics,
-        &mut desk,
+        &mut request_handler,
         extensions.disciplines(),
     )?;
-    let ended = shell.run(&mut desk).map_err(diagnostic);
+    let ended = shell.run(&mut request_handler).map_err(diagnostic);
     // Waits for its messages, which must come before the summary.
-    drop(desk);
+    drop(request_handler);
     args.watch.end(&mut shell.bottleneck)?;
     let code = ended?;
     if code != 0 || conditions.is_empty() {
@@ -307,7 +307,7 @@ fn scenario(args: &ShellArgs, extensions: &Extensions) -> Result<Scenario, Diagn
     Ok(scenario)
 }
 
-impl Watching {
+impl WatchOptions {
     /// Checks before any work that all outputs can be written.
     pub(crate) fn check(&self) -> Result<(), Diagnostic> {
         let mut outputs = Outputs::default();
@@ -347,9 +347,9 @@ impl Watching {
         bottleneck: &mut Bottleneck,
         links: &[goodqueue_live::link::LinkConfig; 2],
         metrics: Option<HttpListener>,
-        desk: &mut Desk,
+        request_handler: &mut RequestHandler,
         disciplines: &Disciplines,
-    ) -> Result<(Control, Clerk), Diagnostic> {
+    ) -> Result<(Control, OrderReader), Diagnostic> {
         if let Some(path) = &self.record {
             bottleneck.observers.push(Box::new(Recorder::create(path, links)?));
         }
@@ -359,19 +359,21 @@ impl Watching {
         }
         let (asker, requests) = mailbox().map_err(diagnostic)?;
         bottleneck.watch_requests(requests.bell()).map_err(diagnostic)?;
-        desk.attend(requests);
-        let clerk = Clerk { asker, disciplines: disciplines.clone() };
+        request_handler.attend(requests);
+        let order_reader = OrderReader { asker, disciplines: disciplines.clone() };
         let mut control = Control::default();
         if let Some(path) = &self.control {
-            let clerk = clerk.clone();
-            control.listen(path, Arc::new(move |line: &str| clerk.answer(line))).map_err(diagnostic)?;
-            desk.watch_flows(bottleneck);
+            let order_reader = order_reader.clone();
+            control
+                .listen(path, Arc::new(move |line: &str| order_reader.answer(line)))
+                .map_err(diagnostic)?;
+            request_handler.watch_flows(bottleneck);
         }
         if let Some(listener) = metrics {
-            let clerk = clerk.clone();
-            control.serve_http(listener, move || clerk.metrics()).map_err(diagnostic)?;
+            let order_reader = order_reader.clone();
+            control.serve_http(listener, move || order_reader.metrics()).map_err(diagnostic)?;
         }
-        Ok((control, clerk))
+        Ok((control, order_reader))
     }
 
     /// Writes the requested outputs, and prints a summary of two lines and a remark if packets were

@@ -27,7 +27,7 @@ use crate::progress::Progress;
 /// Options that all simulating commands share.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Runs and results")]
-pub(crate) struct How {
+pub(crate) struct SimulationOptions {
     /// Number of parallel runs, at most 1024 [default: the number of processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     pub(crate) jobs: Option<u16>,
@@ -85,7 +85,7 @@ pub(crate) struct How {
     pub(crate) timing: bool,
 }
 
-impl How {
+impl SimulationOptions {
     /// Returns the given options that set keys of the scenario, with these keys.
     pub(crate) fn keys(&self) -> Vec<(&'static str, &'static str)> {
         [
@@ -139,7 +139,7 @@ impl How {
 
 /// Whether finished runs are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kept {
+pub(crate) enum RunStorage {
     /// In a store, from which a later command may need time series.
     InStore,
     /// Nowhere.
@@ -158,9 +158,9 @@ pub(crate) struct Prepared {
 /// Resolves a scenario and checks everything that can be checked before running it.
 pub(crate) fn prepare(
     document: &Document,
-    how: &How,
+    how: &SimulationOptions,
     outputs: &mut Outputs,
-    kept: Kept,
+    kept: RunStorage,
 ) -> Result<Prepared, Diagnostic> {
     let outline = Outline::new(document)?;
     let first = outline.scenario();
@@ -184,7 +184,7 @@ pub(crate) fn prepare(
     let mut exports = Vec::new();
     for target in &how.export {
         let shown = target.display().to_string();
-        exports.push(Format::of(target).map_err(|error| error.in_argument("--export", &shown))?);
+        exports.push(Format::from_path(target).map_err(|error| error.in_argument("--export", &shown))?);
     }
     let asked = match &how.series {
         Some(text) => Some(series_step::parse(text).map_err(|error| error.in_argument("--series", text))?),
@@ -192,8 +192,8 @@ pub(crate) fn prepare(
     };
     let are_needed = report.is_some() || exports.iter().any(|format| format.needs_series());
     let steps = match kept {
-        Kept::InStore => Steps::Kept { asked, are_needed },
-        Kept::Nowhere => {
+        RunStorage::InStore => Steps::Kept { asked, are_needed },
+        RunStorage::Nowhere => {
             // Flent's own step makes its plots of runs and of measurements alike.
             let flent = exports.contains(&Format::Flent).then_some(FLENT_STEP);
             Steps::Given(asked.or(flent).or_else(|| are_needed.then(|| default_step(first.duration))))
@@ -212,7 +212,7 @@ pub(crate) fn prepare(
         session.keep_tc_stats();
     }
     for target in &how.export {
-        for file in Format::of(target)?.names(target, session.all())? {
+        for file in Format::from_path(target)?.names(target, session.all())? {
             outputs.add("--export", &file)?;
         }
     }
@@ -231,7 +231,10 @@ pub(crate) fn prepare(
 }
 
 /// Runs a scenario and writes the requested outputs.
-pub(crate) fn simulate(scenario: &Prepared, how: &How) -> Result<(Results, Ending), Diagnostic> {
+pub(crate) fn simulate(
+    scenario: &Prepared,
+    how: &SimulationOptions,
+) -> Result<(Results, Ending), Diagnostic> {
     let (runs, ending) = simulate_runs(&scenario.session, how)?;
     if ending == Ending::Interrupted {
         return Ok((scenario.session.results(runs), ending));
@@ -243,7 +246,7 @@ pub(crate) fn simulate(scenario: &Prepared, how: &How) -> Result<(Results, Endin
 /// runs.
 pub(crate) fn simulate_runs<R: Runs>(
     session: &Session<R>,
-    how: &How,
+    how: &SimulationOptions,
 ) -> Result<(Vec<Run>, Ending), Diagnostic> {
     let count = session.count();
     let progress = Progress::new(count, how.timing);
@@ -276,7 +279,11 @@ fn tell_damaged(files: &[String]) {
 }
 
 /// Computes the results of a scenario's runs and writes the requested outputs.
-pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<Results, Diagnostic> {
+pub(crate) fn finish(
+    scenario: &Prepared,
+    how: &SimulationOptions,
+    runs: Vec<Run>,
+) -> Result<Results, Diagnostic> {
     let mut results = scenario.session.results(runs);
     let statistics = tc_stats(&mut results);
     if let Some(path) = &scenario.report {
@@ -290,7 +297,7 @@ pub(crate) fn finish(scenario: &Prepared, how: &How, runs: Vec<Run>) -> Result<R
         let place = &mut |path: &Path, existing, contents: &mut Contents<'_>| {
             output::write_pieces("--export", path, existing, contents)
         };
-        let format = Format::of(target).map_err(|error| error.in_argument("--export", &shown))?;
+        let format = Format::from_path(target).map_err(|error| error.in_argument("--export", &shown))?;
         let files = format.write(target, &results, place)?;
         if files.len() > 1 {
             let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::simulation::{How, Kept, prepare};
+use super::simulation::{RunStorage, SimulationOptions, prepare};
 use super::{Ending, Outcome};
 use crate::output::{self, Outputs};
 
@@ -34,10 +34,10 @@ pub(super) fn which(text: &str) -> Result<Which, Diagnostic> {
 }
 
 /// Tells the story of a packet of a simulated run.
-pub(super) fn of_run(text: &str, how: &How, document: &Document) -> Outcome {
+pub(super) fn of_run(text: &str, how: &SimulationOptions, document: &Document) -> Outcome {
     let which = which(text)?;
     refuse_without_effect(how)?;
-    let prepared = prepare(document, how, &mut Outputs::default(), Kept::Nowhere)?;
+    let prepared = prepare(document, how, &mut Outputs::default(), RunStorage::Nowhere)?;
     let runs = &prepared.session;
     if runs.count() != 1 {
         let mut labels = Vec::new();
@@ -71,7 +71,7 @@ fn untold(why: &NoStory) -> Diagnostic {
     }
 }
 
-fn refuse_without_effect(how: &How) -> Result<(), Diagnostic> {
+fn refuse_without_effect(how: &SimulationOptions) -> Result<(), Diagnostic> {
     for (option, is_given) in [
         ("--report", how.report.is_some()),
         ("--series", how.series.is_some()),

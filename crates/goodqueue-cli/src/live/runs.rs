@@ -107,12 +107,12 @@ fn session(run: &RunSpec, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic
         return Err(Diagnostic::new("a live bottleneck has no device queue below the discipline")
             .help("omit `driver`, or simulate the scenario"));
     }
-    let mut wishes = Wishes::default();
+    let mut settings = TcpSettings::default();
     let end = Instant::ZERO + config.duration;
     let mut flows = Vec::new();
     for (number, flow) in (0_u64..).zip(&config.flows) {
         flows.push(FlowSpec {
-            kind: kind(&flow.traffic, config, number, &mut wishes)?,
+            kind: kind(&flow.traffic, config, number, &mut settings)?,
             start: flow.start.min(end),
             stop: flow.stop.unwrap_or(end).min(end),
             rtt: flow.rtt,
@@ -126,7 +126,7 @@ fn session(run: &RunSpec, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic
         framing: config.framing,
         seed: config.seed.wrapping_mul(2).wrapping_add(index as u64),
     });
-    let (sysctls, tcp, remarks) = wishes.granted();
+    let (sysctls, tcp, remarks) = settings.granted();
     // Follows the advice for measurements of AQMs (bufferbloat.net, "Best practices for
     // benchmarking CoDel and FQ CoDel"): bursts that the sender's kernel makes are not part of the
     // comparison.
@@ -146,11 +146,11 @@ fn session(run: &RunSpec, mtu: u32) -> Result<(Session, Vec<String>), Diagnostic
 
 /// TCP settings of a scenario. The kernel has some of them per namespace only.
 #[derive(Default)]
-struct Wishes {
+struct TcpSettings {
     configs: Vec<goodqueue_tcp::Config>,
 }
 
-impl Wishes {
+impl TcpSettings {
     fn granted(&self) -> (Vec<(String, String)>, RouteTcp, Vec<String>) {
         let mut remarks = Vec::new();
         let mut sysctls = Vec::new();
@@ -178,13 +178,13 @@ fn kind(
     traffic: &sim::Traffic,
     config: &sim::Config,
     number: u64,
-    wishes: &mut Wishes,
+    settings: &mut TcpSettings,
 ) -> Result<FlowKind, Diagnostic> {
     if is_l4s(traffic) {
         return Err(Diagnostic::new("L4S packets can only be simulated").allowed("l4s = false in a live run"));
     }
     let mut options = |tcp: &goodqueue_tcp::Config, cc: &str| {
-        wishes.configs.push(*tcp);
+        settings.configs.push(*tcp);
         TcpOptions {
             congestion_control: kernel_name(cc).to_owned(),
             mss: Some(tcp.mss).filter(|mss| *mss < DEFAULT_MSS),
@@ -369,7 +369,7 @@ fn flow_outcome(
             sim::Traffic::Transfers(_) | sim::Traffic::Web(_) => measured().map(transfer).collect(),
             _ => Vec::new(),
         },
-        showing: None,
+        playback: None,
     }
 }
 

@@ -19,7 +19,7 @@ fn offload(kind: u8, size: u16) -> Offload {
 }
 
 fn cut(offload: Offload, frame: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let cuts = Cuts::of(offload, frame, true)?;
+    let cuts = SegmentedPacket::from_frame(offload, frame, true)?;
     (0..cuts.count())
         .map(|index| {
             let mut packet = vec![0xaa; cuts.length(index)];
@@ -79,7 +79,9 @@ fn headers_that_contradict_each_other_give_nothing_and_harm_nothing() {
                 for length in [0, 10, 14, 20, 34, 40, 53, 54, 60, frame.len()] {
                     for ethernet in [true, false] {
                         let what = Offload { start, ..offload(kind, size) };
-                        let Some(cuts) = Cuts::of(what, &frame[..length], ethernet) else { continue };
+                        let Some(cuts) = SegmentedPacket::from_frame(what, &frame[..length], ethernet) else {
+                            continue;
+                        };
                         assert!(cuts.count() <= MOST_SEGMENTS);
                         for index in 0..cuts.count() {
                             let _ = cuts.write(index, &mut vec![0; cuts.length(index)]);
@@ -96,7 +98,7 @@ fn segments() -> Vec<IpPacket> {
     let pool = Pool::new(1 << 20);
     let frame = tcp_frame(3500);
     let what = Offload { flags: NEEDS_CHECKSUM, ..offload(TCP_V4, 1000) };
-    let cuts = Cuts::of(what, &frame, true).unwrap();
+    let cuts = SegmentedPacket::from_frame(what, &frame, true).unwrap();
     let packets = (0..cuts.count()).map(|index| {
         let mut buffer = pool.take(cuts.length(index)).unwrap();
         cuts.write(index, buffer.bytes_mut()).unwrap();

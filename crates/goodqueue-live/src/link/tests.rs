@@ -7,9 +7,9 @@ use crate::packet::Framing;
 
 /// Records the fate of each packet.
 #[derive(Default)]
-struct Diary(Vec<(u64, u64, &'static str)>);
+struct FateLog(Vec<(u64, u64, &'static str)>);
 
-impl Observer for Diary {
+impl Observer for FateLog {
     fn sent(&mut self, now: Instant, _: Direction, packet: &IpPacket) {
         self.0.push((now.as_nanos(), packet.seq, "sent"));
     }
@@ -30,7 +30,7 @@ fn pfifo(limit: u32) -> AnyConfig {
 fn link(capacity: Capacity, qdisc: AnyConfig, delay: Duration) -> Link {
     Link::new(
         Direction::Down,
-        &LinkConfig { capacity, qdisc, path: None, delay: Delay::of(delay), framing: 0, seed: 0 },
+        &LinkConfig { capacity, qdisc, path: None, delay: Delay::from_base(delay), framing: 0, seed: 0 },
     )
 }
 
@@ -40,7 +40,7 @@ fn packet(seq: u64, at: Instant) -> IpPacket {
     IpPacket::new(pool.copy(&[0; 125]).unwrap(), Framing::Ip { counted: 0 }, seq, at)
 }
 
-fn arrive(link: &mut Link, at: u64, seq: u64, diary: &mut Diary) {
+fn arrive(link: &mut Link, at: u64, seq: u64, diary: &mut FateLog) {
     let at = Instant::from_nanos(at);
     link.arrive(at, packet(seq, at), diary);
 }
@@ -53,7 +53,7 @@ const MS: u64 = 1_000_000;
 
 #[test]
 fn being_told_late_changes_no_departure() {
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let mut link = link(mbit(1), pfifo(2), Duration::ZERO);
     for (at, seq) in [(0, 0), (10, 1), (20, 2), (30, 3)] {
         arrive(&mut link, at, seq, &mut diary);
@@ -68,11 +68,11 @@ fn being_told_late_changes_no_departure() {
 
 #[test]
 fn a_packet_comes_out_when_its_last_bit_has_travelled_the_delay() {
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let mut link = link(mbit(1), pfifo(10), Duration::from_millis(20));
     arrive(&mut link, 0, 0, &mut diary);
     arrive(&mut link, 0, 1, &mut diary);
-    let out = |link: &mut Link, at: u64, diary: &mut Diary| {
+    let out = |link: &mut Link, at: u64, diary: &mut FateLog| {
         link.poll(Instant::from_nanos(at), diary).map(|packet| packet.seq)
     };
     assert_eq!(out(&mut link, 21 * MS - 1, &mut diary), None);
@@ -85,7 +85,7 @@ fn a_packet_comes_out_when_its_last_bit_has_travelled_the_delay() {
 
 #[test]
 fn a_blocked_link_holds_its_packets_until_the_schedule_lets_them_go() {
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let ms = |at: u64| Instant::from_nanos(at * MS);
     let rate = Rate::from_bps(1_000_000);
     let steps = vec![(ms(0), rate), (ms(5), Rate::from_bps(0)), (ms(8), rate)];
@@ -101,7 +101,7 @@ fn a_blocked_link_holds_its_packets_until_the_schedule_lets_them_go() {
 
 #[test]
 fn an_opportunity_carries_several_small_packets_and_a_large_one_needs_several() {
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let mut link = link(Capacity::Trace(vec![1, 2, 3]), pfifo(100), Duration::ZERO);
     // Each packet has 129 bytes with the header of Mahimahi's device: eleven fit, and the twelfth
     // ends in the next opportunity.
@@ -123,7 +123,7 @@ fn an_opportunity_carries_several_small_packets_and_a_large_one_needs_several() 
 
 #[test]
 fn packets_of_one_port_may_have_a_longer_delay() {
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let mut link = link(Capacity::Unlimited, pfifo(10), Duration::from_millis(1));
     link.delay.by_port = vec![(7, Duration::from_millis(9))];
     let now = Instant::ZERO;
@@ -146,7 +146,7 @@ fn packets_of_one_port_may_have_a_longer_delay() {
 fn losses_on_the_path_are_distinguished_from_drops_of_the_queue() {
     let settings = Settings::new().with("loss", goodqueue::config::Value::Probability(1.0));
     let netem = goodqueue::netem::NetemConfig::from_settings(&settings, &LinkDefaults::default()).unwrap();
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let mut link = Link::new(
         Direction::Down,
         &LinkConfig {
@@ -178,14 +178,14 @@ fn losses_on_the_path_are_distinguished_from_drops_of_the_queue() {
 fn a_path_with_a_delay_of_its_own_gives_packets_back_in_time() {
     let settings = Settings::new().with("delay", goodqueue::config::Value::Time(Duration::from_millis(5)));
     let netem = goodqueue::netem::NetemConfig::from_settings(&settings, &LinkDefaults::default()).unwrap();
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let mut link = Link::new(
         Direction::Down,
         &LinkConfig {
             capacity: mbit(1),
             qdisc: pfifo(10),
             path: Some(AnyConfig::Netem(netem)),
-            delay: Delay::of(Duration::from_millis(1)),
+            delay: Delay::from_base(Duration::from_millis(1)),
             framing: 0,
             seed: 0,
         },
@@ -203,7 +203,7 @@ fn a_path_with_a_delay_of_its_own_gives_packets_back_in_time() {
 
 #[test]
 fn another_discipline_takes_over_the_queued_packets() {
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let mut link = link(mbit(1), pfifo(10), Duration::ZERO);
     for seq in 0..5 {
         arrive(&mut link, 0, seq, &mut diary);
@@ -229,7 +229,7 @@ fn another_discipline_takes_over_the_queued_packets() {
 
 #[test]
 fn packets_that_another_discipline_takes_over_stay_queued_and_are_counted_once() {
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let mut link = link(mbit(1), pfifo(10), Duration::ZERO);
     for seq in 0..6 {
         arrive(&mut link, 0, seq, &mut diary);
@@ -258,7 +258,7 @@ fn packets_that_another_discipline_takes_over_stay_queued_and_are_counted_once()
 
 #[test]
 fn a_discipline_with_flow_queues_hands_over_its_packets_in_order_of_arrival() {
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let config =
         goodqueue::fq_codel::FqCodelConfig::from_settings(&Settings::new(), &LinkDefaults::default());
     let mut link = link(mbit(1), AnyConfig::FqCodel(config.unwrap()), Duration::ZERO);
@@ -279,7 +279,7 @@ fn a_discipline_with_flow_queues_hands_over_its_packets_in_order_of_arrival() {
 
 #[test]
 fn a_new_rate_holds_from_the_next_packet_on_and_frees_a_blocked_link() {
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let mut link = link(Capacity::Constant(Rate::from_bps(0)), pfifo(10), Duration::ZERO);
     arrive(&mut link, 0, 0, &mut diary);
     arrive(&mut link, 0, 1, &mut diary);
@@ -291,7 +291,7 @@ fn a_new_rate_holds_from_the_next_packet_on_and_frees_a_blocked_link() {
 
 #[test]
 fn at_the_end_every_packet_has_a_fate() {
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let mut open = link(mbit(1), pfifo(10), Duration::from_millis(50));
     for seq in 0..4 {
         arrive(&mut open, 0, seq, &mut diary);
@@ -310,7 +310,7 @@ fn at_the_end_every_packet_has_a_fate() {
 #[test]
 fn a_stopped_process_resumes_as_if_it_had_not_stopped() {
     // An hour passes without a call while packets are queued, as after a long stop of the process.
-    let mut diary = Diary::default();
+    let mut diary = FateLog::default();
     let mut link = link(mbit(1), pfifo(1000), Duration::ZERO);
     for seq in 0..1000 {
         arrive(&mut link, 0, seq, &mut diary);

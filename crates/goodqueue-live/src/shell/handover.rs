@@ -12,7 +12,7 @@ use crate::error::LiveError;
 
 /// Namespaces for programs.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct Namespaces {
     /// No program sees the process that carries packets.
     pub(super) is_out_of_sight: bool,
     /// The user namespace of the networks, if it is not that of the process that carries packets.
@@ -21,7 +21,7 @@ pub(super) struct Made {
     pub(super) networks: Vec<OwnedFd>,
 }
 
-impl Made {
+impl Namespaces {
     /// Sends these namespaces.
     ///
     /// # Errors
@@ -124,24 +124,24 @@ mod tests {
             let (here, there) = UnixStream::pair().unwrap();
             send_error(&there, &error);
             drop(there);
-            assert_eq!(Made::receive(&here).unwrap_err().to_string(), error.to_string());
+            assert_eq!(Namespaces::receive(&here).unwrap_err().to_string(), error.to_string());
         }
         let (here, there) = UnixStream::pair().unwrap();
         drop(there);
-        assert!(Made::receive(&here).unwrap_err().to_string().contains("its first process ended"));
+        assert!(Namespaces::receive(&here).unwrap_err().to_string().contains("its first process ended"));
     }
 
     #[test]
     fn namespaces_arrive_in_their_order() {
         let (here, there) = UnixStream::pair().unwrap();
         let open = |path: &str| File::open(path).unwrap();
-        let made = Made {
+        let made = Namespaces {
             is_out_of_sight: true,
             user: Some(open("/dev/null")),
             networks: vec![open("/proc/self/status").into(), open("/dev/zero").into()],
         };
         made.send(&there).unwrap();
-        let received = Made::receive(&here).unwrap();
+        let received = Namespaces::receive(&here).unwrap();
         assert!(received.is_out_of_sight && received.user.is_some());
         let mut status = String::new();
         let [client, _server] = <[OwnedFd; 2]>::try_from(received.networks).unwrap();

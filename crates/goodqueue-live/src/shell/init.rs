@@ -18,7 +18,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, Uid};
 
 use super::config::{Server, ShellConfig};
-use super::handover::{self, Made};
+use super::handover::{self, Namespaces};
 use crate::builtin;
 use crate::error::LiveError;
 use crate::namespace::{self, End, Network};
@@ -88,7 +88,7 @@ impl Init<'_> {
             copied.map_err(|error| LiveError::system("a network namespace cannot be handed over", error))
         };
         let networks = std::iter::once(&client).chain(&server).map(copy).collect::<Result<_, _>>()?;
-        Made { is_out_of_sight: has_own_processes, user, networks }.send(parent)?;
+        Namespaces { is_out_of_sight: has_own_processes, user, networks }.send(parent)?;
         Ok(Networks { client, server })
     }
 

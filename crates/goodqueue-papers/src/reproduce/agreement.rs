@@ -72,8 +72,8 @@ impl Class {
 
     /// Returns the class of a claim.
     #[must_use]
-    pub fn of(result: &ClaimResult) -> Self {
-        match (result.verdict, Agreement::of(result)) {
+    pub fn from_result(result: &ClaimResult) -> Self {
+        match (result.verdict, Agreement::from_result(result)) {
             (Verdict::Reproduced, _) => Self::Reproduced,
             (Verdict::Consistent, _) => Self::Consistent,
             (Verdict::Undecided, _) => Self::Undecided,
@@ -89,7 +89,7 @@ impl Class {
 impl Agreement {
     /// Compares the verdict on a claim with what the paper's own system gives for its checks.
     #[must_use]
-    pub fn of(result: &ClaimResult) -> Self {
+    pub fn from_result(result: &ClaimResult) -> Self {
         match (result.verdict, verdict_of_system(result)) {
             (_, OfSystem::None) => Self::NoReference,
             (_, OfSystem::Open) | (Verdict::Undecided | Verdict::NotRun, _) => Self::Open,
@@ -179,10 +179,10 @@ pub struct Agreements {
 impl Agreements {
     /// Counts the claims that count towards the score.
     #[must_use]
-    pub fn of<'r>(results: impl IntoIterator<Item = &'r ClaimResult>) -> Self {
+    pub fn from_results<'r>(results: impl IntoIterator<Item = &'r ClaimResult>) -> Self {
         let mut all = Self::default();
         for result in results.into_iter().filter(|result| result.kind.counts()) {
-            let count = match Agreement::of(result) {
+            let count = match Agreement::from_result(result) {
                 Agreement::Same => &mut all.same,
                 Agreement::Differs => &mut all.differ,
                 Agreement::Open => &mut all.open,
@@ -290,7 +290,7 @@ mod tests {
         };
         let of = |verdict: &str, real: &str| {
             let result = result(verdict, real);
-            (Agreement::of(&result), Class::of(&result))
+            (Agreement::from_result(&result), Class::from_result(&result))
         };
         assert_eq!(of("reproduced", &own(10.0)), (Agreement::Same, Class::Reproduced));
         assert_eq!(of("reproduced", &own(20.0)), (Agreement::Differs, Class::Reproduced));
@@ -313,7 +313,7 @@ mod tests {
             system_interval: Some((9.0, 11.5)),
         };
         assert!(both.is_near());
-        let counted = Agreements::of([&result(
+        let counted = Agreements::from_results([&result(
             "reproduced",
             r#"{"of":"ns-2.35","outcome":"holds","values":[10.2],"own":true}"#,
         )]);

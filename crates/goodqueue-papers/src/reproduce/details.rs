@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use goodqueue_scenario::measure::{self, float};
 use goodqueue_scenario::results::{FlowSeries, PerDirection, Run};
-use goodqueue_scenario::run::{RunSpec, Wanted};
+use goodqueue_scenario::run::{ExtraMeasurements, RunSpec};
 use goodqueue_scenario::session::Measured;
 use goodqueue_scenario::summary::series::pings_per_step;
 use goodqueue_sim::Outcome;
@@ -78,7 +78,7 @@ pub struct GroupResult {
 impl Measured for DetailedRun {
     fn measure(spec: &RunSpec, outcome: &Outcome) -> Self {
         let mut run = Run::measure(spec, outcome);
-        let details = Details::of(&spec.wanted, spec, outcome, &run);
+        let details = Details::from_run(&spec.wanted, spec, outcome, &run);
         // No claim asks for the disciplines' own statistics, which would be nine tenths of what is
         // kept.
         run.tc_stats = None;
@@ -98,7 +98,7 @@ impl Measured for DetailedRun {
 }
 
 impl Details {
-    fn of(wanted: &Wanted, spec: &RunSpec, outcome: &Outcome, run: &Run) -> Self {
+    fn from_run(wanted: &ExtraMeasurements, spec: &RunSpec, outcome: &Outcome, run: &Run) -> Self {
         let starts: Vec<f64> = spec.config.flows.iter().map(|flow| seconds(flow.start.as_nanos())).collect();
         let groups = groups(wanted, run, &starts);
         let responses: Vec<f64> = groups.iter().filter_map(|group| group.response_s).collect();
@@ -156,7 +156,7 @@ fn goodput_per_step(run: &Run, goodput: &[FlowSeries]) -> Vec<Vec<f64>> {
 }
 
 /// The share of the first of the `[[flows]]` in the goodput of all; `None` if nothing arrived.
-fn share_of_first(wanted: &Wanted, flows: &[f64]) -> Option<f64> {
+fn share_of_first(wanted: &ExtraMeasurements, flows: &[f64]) -> Option<f64> {
     let first = wanted.groups.first().map_or(0, |count| usize::try_from(*count).unwrap_or(0));
     let all: f64 = flows.iter().sum();
     (all > 0.0).then(|| flows.iter().take(first).sum::<f64>() / all)
@@ -176,7 +176,7 @@ fn voice(outcome: &Outcome) -> Vec<(f64, u64)> {
     bars.into_iter().map(|(tenths, count)| (float(tenths) / 1e4, count)).collect()
 }
 
-fn groups(wanted: &Wanted, run: &Run, starts: &[f64]) -> Vec<GroupResult> {
+fn groups(wanted: &ExtraMeasurements, run: &Run, starts: &[f64]) -> Vec<GroupResult> {
     let delivered = |direction: &str| -> u64 {
         let all = run.flows.iter().filter(|flow| is_tcp(&flow.kind) && flow.direction == direction);
         all.map(|flow| flow.bytes_delivered).sum()

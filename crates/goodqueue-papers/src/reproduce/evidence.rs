@@ -552,7 +552,7 @@ mod tests {
         let evidence = evidence(&measures);
         let interval = |text| evidence.measure(&Expression::parse(text).unwrap()).unwrap().interval;
         let (low, high) = interval("mean(rate)[codel@x]").unwrap();
-        let half = Estimate::of(&[1.0, 2.0]).unwrap().ci95.unwrap();
+        let half = Estimate::from_values(&[1.0, 2.0]).unwrap().ci95.unwrap();
         assert!((low - (1.5 - half)).abs() < 1e-9 && (high - (1.5 + half)).abs() < 1e-9, "{low} {high}");
         assert_eq!(interval("1 + 1"), None);
     }
@@ -566,7 +566,7 @@ mod tests {
         evidence.add(cell(), json!({ "seeds": 2 }), runs.to_vec());
         let measured = evidence.measure(&Expression::parse("mean(rate)[codel@x]").unwrap()).unwrap();
         let (low, high) = measured.interval.unwrap();
-        let half = Estimate::of(&[15.0, 16.0]).unwrap().ci95.unwrap();
+        let half = Estimate::from_values(&[15.0, 16.0]).unwrap().ci95.unwrap();
         assert!((high - low - 2.0 * half).abs() < 1e-9, "10 and 20, or 11 and 21: {low} {high}");
     }
 

@@ -15,8 +15,8 @@ use goodqueue_sim::{Config, Run, Traffic};
 /// Retransmissions do not belong to it. `None` if no packet ever waited.
 pub(super) fn share_at_peak(run: &RunSpec) -> Option<f64> {
     let left = run.config.flows.iter().map(|flow| match &flow.traffic {
-        Traffic::Tcp(tcp) => Left { segments: tcp.config.iw, next: 0 },
-        _ => Left::default(),
+        Traffic::Tcp(tcp) => Outstanding { segments: tcp.config.iw, next: 0 },
+        _ => Outstanding::default(),
     });
     let mut queue = Queue { left: left.collect(), ..Queue::default() };
     let config = Config { series_step: None, ..run.config.clone() };
@@ -28,7 +28,7 @@ pub(super) fn share_at_peak(run: &RunSpec) -> Option<f64> {
 
 /// The part of a flow's initial window that has not arrived yet.
 #[derive(Clone, Copy, Default)]
-struct Left {
+struct Outstanding {
     segments: u32,
     /// Sequence number after the last segment that arrived.
     next: u64,
@@ -45,7 +45,7 @@ struct Peak {
 #[derive(Default)]
 struct Queue {
     /// Of each flow.
-    left: Vec<Left>,
+    left: Vec<Outstanding>,
     now: Instant,
     packets: u64,
     /// Numbers of the packets of initial windows that are queued.
@@ -72,11 +72,11 @@ impl Queue {
     /// True if this is a segment's first arrival, and within the initial window of its flow.
     fn is_initial(&mut self, visit: &Visit) -> bool {
         let Payload::Tcp(segment) = &visit.packet.payload else { return false };
-        let Some(left) = self.left.get_mut(visit.packet.flow as usize) else { return false };
+        let Some(left) = self.left.get_mut(visit.packet.flow.index()) else { return false };
         if segment.len == 0 || segment.seq < left.next || left.segments == 0 {
             return false;
         }
-        *left = Left { segments: left.segments - 1, next: segment.seq + u64::from(segment.len) };
+        *left = Outstanding { segments: left.segments - 1, next: segment.seq + u64::from(segment.len) };
         true
     }
 }

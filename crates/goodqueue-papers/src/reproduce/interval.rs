@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn two_repetitions_give_the_interval_of_student() {
         let (low, high) = interval(&[2], mean_of(&[1.0, 3.0])).unwrap();
-        let half = Estimate::of(&[1.0, 3.0]).unwrap().ci95.unwrap();
+        let half = Estimate::from_values(&[1.0, 3.0]).unwrap().ci95.unwrap();
         assert!((low - (2.0 - half)).abs() < 1e-9 && (high - (2.0 + half)).abs() < 1e-9, "{low} {high}");
     }
 

@@ -112,23 +112,23 @@ impl Real {
     }
 
     /// Prepares to judge checks of a paper with these measures.
-    pub(super) fn judging<'p>(&'p self, measures: &'p BTreeMap<String, Expression>) -> Judging<'p> {
+    pub(super) fn judging<'p>(&'p self, measures: &'p BTreeMap<String, Expression>) -> RealSystem<'p> {
         let mut evidence = Evidence::new(measures);
         for (cell, found) in &self.runs {
             let runs = found.runs.iter().map(|found| Rc::new(Tree::new(found)));
             evidence.add(cell.clone(), json!({ "seeds": found.seeds }), runs.collect());
         }
-        Judging { real: self, evidence }
+        RealSystem { real: self, evidence }
     }
 }
 
 /// A real system by which many checks are judged.
-pub(super) struct Judging<'p> {
+pub(super) struct RealSystem<'p> {
     real: &'p Real,
     evidence: Evidence<'p>,
 }
 
-impl Judging<'_> {
+impl RealSystem<'_> {
     /// Which system.
     pub(super) fn system(&self) -> &str {
         &self.real.system

@@ -71,7 +71,7 @@ pub fn scores(results: &[ClaimResult]) -> Vec<Score> {
                 paper: result.paper.clone(),
                 counted: Verdicts::default(),
                 others: Verdicts::default(),
-                agreements: Agreements::of(of_paper),
+                agreements: Agreements::from_results(of_paper),
             });
         }
         if let Some(score) = scores.last_mut() {

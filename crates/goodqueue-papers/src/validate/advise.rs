@@ -16,7 +16,7 @@ use super::measured::{Figure, each, means};
 
 /// A line, the settings of its router and a load, as they were run on the kernel.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
-pub(super) struct Home {
+pub(super) struct HomeLine {
     rate_down: String,
     /// Base round-trip time of the pings in milliseconds.
     rtt_ms: u64,
@@ -61,7 +61,7 @@ const TAIL_S: u64 = 4;
 /// Step of the series of delivered bytes.
 const STEP: Duration = Duration::from_secs(1);
 
-impl Home {
+impl HomeLine {
     /// Returns the recorded values: unit, mean and standard deviation.
     pub(super) fn figures(&self) -> BTreeMap<String, Figure> {
         let figure = |(name, (unit, values)): (&String, &(String, Vec<f64>))| {

@@ -7,7 +7,7 @@ use goodqueue_scenario::run::RunSpec;
 use goodqueue_scenario::session::side_by_side;
 use goodqueue_sim::observer::{Fate, Visit};
 use goodqueue_sim::packet::Payload;
-use goodqueue_sim::{Direction, LinkOutcome, Observer, Outcome};
+use goodqueue_sim::{Direction, FlowId, LinkOutcome, Observer, Outcome};
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Deserialize;
 
@@ -97,7 +97,7 @@ together = true
         let outcome = goodqueue_sim::Run::new(&run.config)
             .and_then(|simulated| simulated.to_end(|_| true, Some(&mut received)))
             .map_err(|error| Diagnostic::new(error.to_string()))?;
-        let times = run.config.flows.iter().zip(0_u32..).map(|(flow, number)| {
+        let times = run.config.flows.iter().zip((0..).map(FlowId::new)).map(|(flow, number)| {
             received.complete_at.get(&number).map_or(f64::INFINITY, |end| seconds(end.since(flow.start)))
         });
         // A group is answered when the last of its transfers is.
@@ -121,8 +121,8 @@ struct Received {
     /// The last byte of a file.
     last: u64,
     /// Of each flow: when every segment so far was sent for the first time.
-    complete_at: BTreeMap<u32, Instant>,
-    seen: BTreeSet<(u32, u64)>,
+    complete_at: BTreeMap<FlowId, Instant>,
+    seen: BTreeSet<(FlowId, u64)>,
 }
 
 impl Observer for Received {

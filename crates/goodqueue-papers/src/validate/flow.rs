@@ -88,7 +88,7 @@ impl Flow for Wire {
 }
 
 /// A queue, its link and the path behind it.
-struct Way {
+struct QueueAndPath {
     qdisc: AnyQdisc<Wire>,
     rate: Rate,
     free_at: Instant,
@@ -97,7 +97,7 @@ struct Way {
     under_way: VecDeque<(Instant, Wire)>,
 }
 
-impl Way {
+impl QueueAndPath {
     fn enqueue(&mut self, now: Instant, wire: Wire) {
         self.qdisc.enqueue(now, wire, &mut |_: Wire, _: DropReason| ());
         self.ask_at = Some(self.free_at.max(now));
@@ -134,7 +134,7 @@ struct Ends {
 /// The flows, the two directions between them, and the packets on the way to the bottleneck.
 struct Network<'b> {
     bottleneck: &'b Bottleneck,
-    ways: [Way; 2],
+    ways: [QueueAndPath; 2],
     ends: Vec<Ends>,
     /// Packets on the link in front of the bottleneck, with their arrival times.
     access: VecDeque<(Instant, Wire)>,
@@ -148,7 +148,7 @@ impl<'b> Network<'b> {
         let way = |index: usize, delay| {
             let mut generator = Xoshiro256PlusPlus::stream(1, index as u64);
             let salt = generator.next_u32();
-            Way {
+            QueueAndPath {
                 qdisc: AnyQdisc::new(bottleneck.qdiscs[index].clone(), salt, Source::Seeded(generator)),
                 rate: bottleneck.rates[index],
                 free_at: Instant::ZERO,
@@ -243,7 +243,7 @@ impl<'b> Network<'b> {
             .ends
             .iter()
             .flat_map(|end| [end.sender.next_event(), end.receiver.next_event()])
-            .chain(self.ways.iter().map(Way::next_event))
+            .chain(self.ways.iter().map(QueueAndPath::next_event))
             .chain([self.access.front().map(|entry| entry.0), self.opens.peek().map(|open| open.0.0)])
             .flatten()
             .min();

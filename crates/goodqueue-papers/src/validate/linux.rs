@@ -200,7 +200,7 @@ mod tests {
     impl Observer for FirstArrivals {
         fn arrived(&mut self, visit: &Visit) {
             let at = visit.packet.queued_at.since(Instant::ZERO);
-            self.0.entry((visit.packet.flow, visit.direction == Direction::Down)).or_insert(at);
+            self.0.entry((visit.packet.flow.number(), visit.direction == Direction::Down)).or_insert(at);
         }
 
         fn ended(&mut self, _visit: &Visit, _at: Instant, _fate: Fate) {}

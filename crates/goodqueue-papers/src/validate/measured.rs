@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use goodqueue_scenario::run::{self, RunSpec};
 use goodqueue_scenario::scenario::{Document, Names};
-use goodqueue_scenario::session::{Session, Unwatched};
+use goodqueue_scenario::session::{NoWatch, Session};
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Deserialize;
 
@@ -37,7 +37,7 @@ pub(super) fn each<T: Send>(
     runs: &[RunSpec],
     figures: impl Fn(&RunSpec, &goodqueue_sim::Outcome) -> T + Sync,
 ) -> Result<Vec<T>, Diagnostic> {
-    let all = Session::of(runs).outcomes(&Unwatched, figures)?;
+    let all = Session::from_runs(runs).outcomes(&NoWatch, figures)?;
     Ok(all.into_iter().flatten().collect())
 }
 

@@ -273,7 +273,7 @@ impl Observer for Log {
             return;
         };
         self.seen.push(Seen {
-            flow: visit.packet.flow,
+            flow: visit.packet.flow.number(),
             number: segment.seq.div_ceil(self.payload),
             came: visit.packet.queued_at.as_nanos(),
             gone: at.as_nanos(),

@@ -94,7 +94,7 @@ fn audit() -> String {
     text.push_str("| paper | its system | claims with the same verdict | values within 10 %, or within the interval | claims that one of them does not decide | claims without reference |\n|---|---|---|---|---|---|\n");
     let mut sum = Agreements::default();
     for (paper, results) in &all {
-        let of = Agreements::of(results);
+        let of = Agreements::from_results(results);
         sum = sum.plus(of);
         row_of_agreements(&mut text, &linked(paper), &systems(paper), of);
     }

@@ -10,7 +10,7 @@ use super::statements;
 
 /// Returns the claims that count and that come to `class`.
 pub(super) fn of_class(results: &[ClaimResult], class: Class) -> impl Iterator<Item = &ClaimResult> {
-    results.iter().filter(move |result| result.kind.counts() && Class::of(result) == class)
+    results.iter().filter(move |result| result.kind.counts() && Class::from_result(result) == class)
 }
 
 pub(super) fn of(paper: &Paper, results: &[ClaimResult]) -> String {
@@ -41,7 +41,7 @@ pub(super) fn of(paper: &Paper, results: &[ClaimResult]) -> String {
 
 /// The two headlines, and the number of claims of each class.
 fn summary(text: &mut String, paper: &Paper, results: &[ClaimResult]) {
-    let agreements = Agreements::of(results);
+    let agreements = Agreements::from_results(results);
     let Agreements { same, near, numbers, open, no_reference, .. } = agreements;
     if agreements.with_reference() > 0 {
         let undecided = match open {
@@ -72,7 +72,7 @@ fn summary(text: &mut String, paper: &Paper, results: &[ClaimResult]) {
 fn differences(text: &mut String, results: &[ClaimResult]) {
     let verdicts: Vec<&ClaimResult> = results
         .iter()
-        .filter(|result| result.kind.counts() && Agreement::of(result) == Agreement::Differs)
+        .filter(|result| result.kind.counts() && Agreement::from_result(result) == Agreement::Differs)
         .collect();
     if !verdicts.is_empty() {
         text.push_str(

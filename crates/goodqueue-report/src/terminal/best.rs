@@ -10,7 +10,7 @@ pub(super) fn best(lines: &[Line<'_>]) -> Option<String> {
     if lines.len() < 2 {
         return None;
     }
-    let all: Vec<Of> = lines.iter().map(Of::new).collect::<Option<_>>()?;
+    let all: Vec<DisciplineMeans> = lines.iter().map(DisciplineMeans::new).collect::<Option<_>>()?;
     let candidates: Vec<Candidate> = all.iter().map(|of| of.measured).collect();
     // Runs of a sweep may have several round-trip times, so none of them hides latency here.
     let best = &all[choice::best(&candidates, 0.0)?];
@@ -43,14 +43,14 @@ pub(super) fn best(lines: &[Line<'_>]) -> Option<String> {
 }
 
 /// Names the directions that a discipline leaves less than half of what another one gives them.
-fn starved(of: &Of, all: &[Candidate]) -> String {
+fn starved(of: &DisciplineMeans, all: &[Candidate]) -> String {
     let most = choice::most(all);
     let sides = (0..2).filter(|side| choice::starves(of.measured.goodput_bps[*side], most[*side]));
     sides.map(|side| DIRECTIONS[side]).collect::<Vec<_>>().join(" and ")
 }
 
 /// Says how much the best discipline carries, compared with the worst one.
-fn cost(best: &Of, worst: &Of) -> String {
+fn cost(best: &DisciplineMeans, worst: &DisciplineMeans) -> String {
     let changed = |direction: usize| {
         let ratio = best.measured.goodput_bps[direction] / worst.measured.goodput_bps[direction];
         let change = match ratio {
@@ -66,12 +66,12 @@ fn cost(best: &Of, worst: &Of) -> String {
 }
 
 /// The means of one discipline.
-struct Of {
+struct DisciplineMeans {
     name: String,
     measured: Candidate,
 }
 
-impl Of {
+impl DisciplineMeans {
     fn new(line: &Line<'_>) -> Option<Self> {
         let goodput_bps = [line.mean(|run| Some(run.goodput.down))?, line.mean(|run| Some(run.goodput.up))?];
         let latency_s = line.mean(|run| run.induced_latency_s.mean)?;

@@ -57,7 +57,7 @@ impl Line<'_> {
     /// Mean over the seeds, and with several seeds half the width of its 95 % confidence interval.
     pub(super) fn estimated(&self, of: impl Fn(&Run) -> Option<f64>, show: impl Fn(f64) -> String) -> String {
         let values: Option<Vec<f64>> = self.runs.iter().map(|run| of(run)).collect();
-        match values.and_then(|values| Estimate::of(&values)) {
+        match values.and_then(|values| Estimate::from_values(&values)) {
             Some(Estimate { mean, ci95: Some(half), .. }) => format!("{}±{}", show(mean), show(half)),
             Some(Estimate { mean, ci95: None, .. }) => show(mean),
             None => "–".to_owned(),

@@ -36,7 +36,7 @@ pub fn write(file: &mut (dyn Write + Send), results: &Results, run: &Run) -> io:
 
 /// Returns the contents of the file.
 fn document(results: &Results, run: &Run, series: &Series) -> Value {
-    let test = Test::of(run, series);
+    let test = Test::from_run(run, series);
     let steps = series.queues.down.throughput_bps.len();
     // Time without load around the run, in whole steps.
     #[expect(
@@ -156,7 +156,7 @@ struct Test {
 }
 
 impl Test {
-    fn of(run: &Run, series: &Series) -> Self {
+    fn from_run(run: &Run, series: &Series) -> Self {
         let known = |id: u32| run.flows.iter().find(|flow| flow.id == id);
         let ids = |direction: &str| -> Vec<u32> {
             let ids = series.goodput_bps.iter().map(|flow| flow.id);
@@ -289,7 +289,7 @@ mod tests {
                     ..flow.clone()
                 })
                 .collect();
-            let test = Test::of(&run, run.series.as_ref().unwrap());
+            let test = Test::from_run(&run, run.series.as_ref().unwrap());
             (test.name, test.flows.into_values().collect::<Vec<_>>().join(", "))
         };
         assert_eq!(with(&[], &[]), ("ping", String::new()));

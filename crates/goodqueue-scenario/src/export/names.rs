@@ -18,7 +18,7 @@ pub(super) struct Label<'r> {
 }
 
 impl<'r> Label<'r> {
-    pub(super) fn of(run: &'r Run) -> Self {
+    pub(super) fn from_run(run: &'r Run) -> Self {
         Self { qdisc: &run.qdisc, sweep: &run.sweep, seed: run.seed }
     }
 }
@@ -97,7 +97,7 @@ mod tests {
         let mut swept = run("pie target 5ms", 2);
         swept.sweep.insert("link.up".to_owned(), "1mbit".into());
         let all = [run("pie target 5ms", 1), swept.clone(), swept];
-        let all: Vec<Label<'_>> = all.iter().map(Label::of).collect();
+        let all: Vec<Label<'_>> = all.iter().map(Label::from_run).collect();
         let named = names(Path::new("out/x.flent.gz"), FLENT_END, &all);
         let expected = [
             "out/x.pie_target_5ms.seed1.flent.gz",

@@ -21,7 +21,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use self::writer::PacketWriter;
 use super::names::{names_of, without_parquet};
-use crate::files::Growing;
+use crate::files::StreamedFile;
 use crate::run::{PacketFile, RunSpec, Runs as _, ScenarioRuns};
 
 /// A format, chosen by the ending of the file name.
@@ -42,7 +42,7 @@ impl Format {
     ///
     /// # Errors
     /// An unknown ending, or a format that this build cannot write.
-    pub fn of(path: &Path) -> Result<(Self, &'static str), Diagnostic> {
+    pub fn from_path(path: &Path) -> Result<(Self, &'static str), Diagnostic> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         match ENDS.into_iter().find(|(_, end)| name.len() > end.len() && name.ends_with(end)) {
             Some((Self::Parquet, _)) if cfg!(not(feature = "parquet")) => Err(without_parquet()),
@@ -67,7 +67,7 @@ const ENDS: [(Format, &str); 5] = [
 /// # Errors
 /// An unknown ending, or a link that a recording cannot describe.
 pub fn request(path: &Path, runs: &mut ScenarioRuns<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
-    let (format, end) = Format::of(path)?;
+    let (format, end) = Format::from_path(path)?;
     if format == Format::Recording {
         (0..runs.count()).try_for_each(|number| has_one_rate(&*runs.spec(number)?))?;
     }
@@ -109,8 +109,8 @@ impl PacketLog {
     pub(crate) fn create(run: &RunSpec) -> Result<Self, Diagnostic> {
         let mut files = Vec::new();
         for PacketFile { path, existing } in &run.packets {
-            let (format, end) = Format::of(path)?;
-            let file = || Growing::create(path, *existing);
+            let (format, end) = Format::from_path(path)?;
+            let file = || StreamedFile::create(path, *existing);
             let writer: io::Result<Box<dyn PacketWriter>> = match format {
                 Format::Csv => file().and_then(csv::Table::begin).map(|table| Box::new(table) as _),
                 #[cfg(feature = "parquet")]

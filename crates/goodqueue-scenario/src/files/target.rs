@@ -28,7 +28,7 @@ pub(super) enum Target {
 
 /// Identity of a file: equal for two paths that lead to the same file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Identity {
+pub enum FileIdentity {
     /// An existing file: its device and inode number.
     Present(u64, u64),
     /// A new file: its folder and its name.
@@ -38,7 +38,7 @@ pub enum Identity {
 impl Target {
     /// Follows the symbolic links of `path` if those that exist are used, but never those that
     /// another user left in a folder that everybody may write.
-    pub(super) fn of(path: &Path, existing: Existing) -> io::Result<Self> {
+    pub(super) fn from_path(path: &Path, existing: Existing) -> io::Result<Self> {
         let is_folder = || io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(is_folder());
@@ -81,14 +81,14 @@ impl Target {
     }
 }
 
-impl Identity {
+impl FileIdentity {
     /// Returns the file that `path` leads to, or `None` for a device or a FIFO, which several
     /// outputs may share.
     ///
     /// # Errors
     /// The path does not lead to a file that can be written.
-    pub fn of(path: &Path) -> io::Result<Option<Self>> {
-        let Target::File(place) = Target::of(path, Existing::Used)? else { return Ok(None) };
+    pub fn from_path(path: &Path) -> io::Result<Option<Self>> {
+        let Target::File(place) = Target::from_path(path, Existing::Used)? else { return Ok(None) };
         let about = fs::symlink_metadata(&place).ok();
         if let Some((device, number)) = about.as_ref().and_then(system::number) {
             return Ok(Some(Self::Present(device, number)));

@@ -15,7 +15,7 @@ fn a_file_that_grows_has_no_name_until_it_is_finished() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (given_up, path) = (folder.path().join("given-up.csv"), folder.path().join("whole.csv"));
     for (path, finished) in [(&given_up, false), (&path, true)] {
-        let mut file = Growing::create(path, Existing::Used).expect("begun");
+        let mut file = StreamedFile::create(path, Existing::Used).expect("begun");
         file.write_all(b"half").expect("written");
         assert!(!path.exists());
         if finished {
@@ -151,8 +151,8 @@ mod unix {
         let path = |name: &str| -> PathBuf { folder.path().join(name) };
         fs::write(path("target"), "of another user").unwrap();
         symlink("target", path("planted")).unwrap();
-        let stranger = Some(12_345);
-        if std::os::unix::fs::lchown(path("planted"), stranger, stranger).is_err() {
+        let other_flow = Some(12_345);
+        if std::os::unix::fs::lchown(path("planted"), other_flow, other_flow).is_err() {
             // Only root can create a file of another user.
             return;
         }
@@ -169,11 +169,12 @@ mod unix {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         symlink("x.json", path("link")).unwrap();
-        let same =
-            |one: &str, other: &str| Identity::of(&path(one)).unwrap() == Identity::of(&path(other)).unwrap();
+        let same = |one: &str, other: &str| {
+            FileIdentity::from_path(&path(one)).unwrap() == FileIdentity::from_path(&path(other)).unwrap()
+        };
         assert!(same("link", "x.json") && same("x.json", "./x.json") && !same("x.json", "y.json"));
         fs::write(path("x.json"), "").unwrap();
         assert!(same("link", "x.json"));
-        assert_eq!(Identity::of(Path::new("/dev/null")).unwrap(), None);
+        assert_eq!(FileIdentity::from_path(Path::new("/dev/null")).unwrap(), None);
     }
 }

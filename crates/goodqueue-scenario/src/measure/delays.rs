@@ -18,7 +18,7 @@ pub(super) enum Delays {
 
 impl Delays {
     /// Returns the delays that the simulator has one by one, without samples that it summed up.
-    pub(super) fn of(exact: Vec<f64>) -> Self {
+    pub(super) fn from_exact(exact: Vec<f64>) -> Self {
         Self::Exact(exact)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::scenario::Hearing;
+use crate::scenario::CallReceiver;
 
 /// The names that identify a run in results.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,5 +27,5 @@ pub struct FlowLabels {
     /// Congestion control as the scenario names it. A profile may have a variant of its own.
     pub cc: Option<String>,
     /// Receiver of the calls, for voice flows.
-    pub hearing: Option<Hearing>,
+    pub hearing: Option<CallReceiver>,
 }

@@ -35,12 +35,12 @@ pub(super) fn link_result(measured: Duration, link_config: &LinkConfig, link: &L
 pub(super) fn shared_queue(shared: &sim::SharedQueue, hops: &[HopResult]) -> SharedQueue {
     let hop = shared.hop.and_then(|hop| hops.get(hop));
     SharedQueue {
-        flow: shared.flow,
+        flow: shared.flow.number(),
         queue: hop.map_or_else(|| "bottleneck".to_owned(), |hop| hop.name.clone()),
         direction: shared.direction.name().to_owned(),
-        with: shared.meetings.with.iter().copied().collect(),
-        packets: shared.meetings.packets,
-        met: shared.meetings.met,
+        with: shared.collisions.with.iter().map(|flow| flow.number()).collect(),
+        packets: shared.collisions.packets,
+        met: shared.collisions.met,
     }
 }
 

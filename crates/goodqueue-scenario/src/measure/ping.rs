@@ -17,7 +17,7 @@ fn pings<'o>(
 
 /// Returns the round-trip times of one flow.
 pub(super) fn of_flow(seen: &FlowOutcome) -> Delays {
-    let mut times = Delays::of(in_seconds(seen.round_trips.iter().map(|ping| ping.time)));
+    let mut times = Delays::from_exact(in_seconds(seen.round_trips.iter().map(|ping| ping.time)));
     if let Some(earlier) = &seen.earlier {
         times.add_earlier(earlier, 0.0);
     }
@@ -27,7 +27,7 @@ pub(super) fn of_flow(seen: &FlowOutcome) -> Delays {
 /// Returns the round-trip times of all flows.
 pub(super) fn round_trips(config: &Config, outcome: &Outcome) -> Delays {
     let all = pings(config, outcome).flat_map(|(_, seen)| &seen.round_trips);
-    let mut times = Delays::of(in_seconds(all.map(|ping| ping.time)));
+    let mut times = Delays::from_exact(in_seconds(all.map(|ping| ping.time)));
     for earlier in pings(config, outcome).filter_map(|(_, seen)| seen.earlier.as_ref()) {
         times.add_earlier(earlier, 0.0);
     }
@@ -42,7 +42,7 @@ pub(super) fn induced(config: &Config, outcome: &Outcome) -> Delays {
         let answered = seen.round_trips.iter().filter_map(|ping| ping.time);
         answered.map(move |time| (seconds(time) - base).max(0.0))
     });
-    let mut delays = Delays::of(all.collect());
+    let mut delays = Delays::from_exact(all.collect());
     for (flow, seen) in pings(config, outcome) {
         if let Some(earlier) = &seen.earlier {
             delays.add_earlier(earlier, base(flow));
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn responsiveness_ignores_the_slowest_twentieth_of_the_round_trips() {
-        let of = |times: &[f64]| responsiveness(&Delays::of(times.to_vec()));
+        let of = |times: &[f64]| responsiveness(&Delays::from_exact(times.to_vec()));
         let mut times = vec![0.05; 19];
         times.push(5.0);
         assert!((of(&times).unwrap() - 1200.0).abs() < 1e-9);

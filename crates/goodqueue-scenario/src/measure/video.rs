@@ -9,15 +9,15 @@ use crate::statistics::{float, seconds};
 
 /// One viewer, in the time measured.
 pub(super) fn viewer(run: &Config, flow: &FlowConfig, outcome: &FlowOutcome) -> Option<VideoResult> {
-    let showing = outcome.showing.as_ref()?;
+    let playback = outcome.playback.as_ref()?;
     let (warm_at, end) = (Instant::ZERO + run.warmup, Instant::ZERO + run.duration);
     let end = flow.stop.map_or(end, |stop| stop.min(end));
     let mut result = VideoResult {
-        shown_after_s: showing.shown_from.map(|at| seconds(at.since(flow.start))),
+        shown_after_s: playback.shown_from.map(|at| seconds(at.since(flow.start))),
         ..VideoResult::default()
     };
     let (mut before, mut bits) = (None, 0.0);
-    for segment in &showing.segments {
+    for segment in &playback.segments {
         let is_switch = before.replace(segment.rate).is_some_and(|before| before != segment.rate);
         if segment.begun_at >= warm_at && segment.ended_at.is_some() {
             result.segments += 1;
@@ -26,7 +26,7 @@ pub(super) fn viewer(run: &Config, flow: &FlowConfig, outcome: &FlowOutcome) -> 
         }
     }
     result.bitrate_bps = (result.segments > 0).then(|| bits / float(result.segments));
-    for &(begun_at, ended_at) in &showing.stalls {
+    for &(begun_at, ended_at) in &playback.stalls {
         let ended_at = ended_at.unwrap_or(end);
         if ended_at > warm_at {
             result.stalls += 1;
@@ -61,15 +61,15 @@ mod tests {
     use crate::results::Run;
     use crate::run::runs_of;
     use crate::scenario::{Document, Names};
-    use crate::session::{Session, Unwatched};
+    use crate::session::{NoWatch, Session};
 
     fn run(down: &str, keys: &str, flows: &str) -> Run {
         let text =
             format!("duration = \"60s\"\n{keys}\nqdiscs = \"fq_codel\"\n[link]\ndown = \"{down}\"\n{flows}");
         let document = Document::parse("load.toml", &text, Path::new("")).expect("toml");
         let points = crate::sweep::expand(&document, &Names::default()).expect("valid");
-        let session = Session::of(runs_of(&points, None).expect("valid")).threads(1);
-        let runs = session.run(&Unwatched).expect("runs").runs();
+        let session = Session::from_runs(runs_of(&points, None).expect("valid")).threads(1);
+        let runs = session.run(&NoWatch).expect("runs").runs();
         runs.into_iter().next().expect("one run")
     }
 

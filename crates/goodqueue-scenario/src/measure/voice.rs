@@ -7,7 +7,7 @@ use goodqueue_sim::traffic::{Earlier, Jitter, LossRuns, OneWay, PATIENCE};
 use super::delays::{Delays, above, in_seconds};
 use crate::emodel::{self, CONCEALED, NOT_CONCEALED};
 use crate::results::{LossPattern, VoipResult};
-use crate::scenario::Hearing;
+use crate::scenario::CallReceiver;
 use crate::statistics::{float, seconds};
 
 /// The packets of a call that were sent in the time measured, in the order in which they were sent.
@@ -33,7 +33,7 @@ impl Packets<'_> {
 }
 
 /// One call.
-pub(super) fn call(packets: Packets<'_>, hearing: Hearing, end: Instant) -> VoipResult {
+pub(super) fn call(packets: Packets<'_>, hearing: CallReceiver, end: Instant) -> VoipResult {
     let fates = fates(packets, end);
     let latest = || packets.latest.iter().filter_map(|packet| packet.delay);
     let shortest = packets.shortest();
@@ -102,7 +102,7 @@ pub(super) fn together(calls: &[VoipResult], packets: &[Packets<'_>]) -> Option<
 /// Returns the delays of all packets.
 fn delays(calls: &[Packets<'_>]) -> Delays {
     let latest = calls.iter().flat_map(|call| call.latest).map(|packet| packet.delay);
-    let mut all = Delays::of(in_seconds(latest));
+    let mut all = Delays::from_exact(in_seconds(latest));
     for earlier in calls.iter().filter_map(|call| call.earlier) {
         all.add_earlier(earlier, 0.0);
     }
@@ -115,7 +115,7 @@ fn variation(calls: &[Packets<'_>]) -> Delays {
         let shortest = call.shortest().unwrap_or_default();
         call.latest.iter().map(move |packet| packet.delay.map(|delay| delay.saturating_sub(shortest)))
     });
-    let mut all = Delays::of(in_seconds(latest));
+    let mut all = Delays::from_exact(in_seconds(latest));
     for call in calls {
         if let Some(earlier) = call.earlier {
             all.add_earlier(earlier, seconds(call.shortest().unwrap_or_default()));
@@ -178,12 +178,12 @@ mod tests {
         Packets { earlier: None, latest }
     }
 
-    fn judged(latest: &[OneWay], hearing: Hearing, end: Instant) -> VoipResult {
+    fn judged(latest: &[OneWay], hearing: CallReceiver, end: Instant) -> VoipResult {
         call(all(latest), hearing, end)
     }
 
     const END: Instant = Instant::from_nanos(1_000_000_000);
-    const PLAIN: Hearing = Hearing { playout: None, concealment: true };
+    const PLAIN: CallReceiver = CallReceiver { playout: None, concealment: true };
 
     #[test]
     fn what_is_on_its_way_at_the_end_is_not_lost() {
@@ -204,11 +204,11 @@ mod tests {
         let open = judged(&sent, PLAIN, END);
         let mean = emodel::mos(emodel::rating(0.130, 0.0, CONCEALED));
         assert!((open.mos.unwrap() - mean).abs() < 1e-9 && open.late.is_none());
-        let buffered = judged(&sent, Hearing { playout: Some(Duration::from_millis(60)), ..PLAIN }, END);
+        let buffered = judged(&sent, CallReceiver { playout: Some(Duration::from_millis(60)), ..PLAIN }, END);
         let expected = emodel::mos(emodel::rating(0.160, 0.2, CONCEALED));
         assert!((buffered.mos.unwrap() - expected).abs() < 1e-9);
         assert_eq!((buffered.late, buffered.lost), (Some(1), 0));
-        let plain = judged(&sent, Hearing { concealment: false, ..PLAIN }, END);
+        let plain = judged(&sent, CallReceiver { concealment: false, ..PLAIN }, END);
         assert!(plain.mos == open.mos, "without loss there is nothing to conceal");
     }
 
@@ -226,7 +226,7 @@ mod tests {
         let delay = |number: u64| (number % 11 != 4).then_some(20 + number * 7 % 60);
         let delays: Vec<_> = (0..5000).map(delay).collect();
         let (sent, end) = (packets(&delays), Instant::from_nanos(200_000_000_000));
-        let buffer = Hearing { playout: Some(Duration::from_millis(50)), ..PLAIN };
+        let buffer = CallReceiver { playout: Some(Duration::from_millis(50)), ..PLAIN };
         let exact = judged(&sent, buffer, end);
         let mut earlier = Earlier::new(3);
         sent[..4000].chunks(500).for_each(|chunk| earlier.add(chunk));

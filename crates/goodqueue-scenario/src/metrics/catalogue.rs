@@ -14,7 +14,7 @@ use crate::results::Run;
 /// stations that the runs have.
 #[must_use]
 pub fn catalogue(runs: &[&Run]) -> Vec<Group> {
-    with(&Parts::of(runs))
+    with(&Parts::from_runs(runs))
 }
 
 /// Returns the catalogue with one placeholder for each sort of hop, threshold and station.

@@ -5,7 +5,7 @@ use goodqueue_sim::Direction;
 use goodqueue_tc::diagnostic::{Diagnostic, nearest, shortened};
 
 use super::catalogue::described;
-use super::metric::{Group, Metric, Sides};
+use super::metric::{DirectionColumns, Group, Metric};
 use crate::results::Run;
 
 /// A metric of one direction.
@@ -27,7 +27,11 @@ pub fn by_key(groups: &[Group]) -> Vec<KeyedMetric<'_>> {
     let mut all: Vec<KeyedMetric<'_>> = Vec::new();
     for group in groups {
         for metric in &group.metrics {
-            let sides = if group.sides == Sides::One { &Direction::BOTH[..1] } else { &Direction::BOTH[..] };
+            let sides = if group.sides == DirectionColumns::One {
+                &Direction::BOTH[..1]
+            } else {
+                &Direction::BOTH[..]
+            };
             for &direction in sides {
                 let Some(key) = metric.key_of(direction) else { continue };
                 if all.iter().all(|known| known.key != key) {
@@ -83,7 +87,7 @@ impl KeyedMetric<'_> {
     /// Returns the name for people, such as `sojourn time down, p95 [ms]`.
     #[must_use]
     pub fn title(&self) -> String {
-        let side = if self.group.sides == Sides::One { "" } else { self.direction.name() };
+        let side = if self.group.sides == DirectionColumns::One { "" } else { self.direction.name() };
         let space = if side.is_empty() { "" } else { " " };
         let unit =
             if self.metric.unit.is_empty() { String::new() } else { format!(" [{}]", self.metric.unit) };

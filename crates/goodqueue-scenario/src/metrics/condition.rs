@@ -23,7 +23,7 @@ pub struct Condition {
 
 /// What a condition found for one discipline at one point of a sweep.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Found {
+pub struct ConditionResult {
     /// The discipline's label.
     pub qdisc: String,
     /// Swept keys and their values; empty without a sweep.
@@ -96,7 +96,7 @@ impl Condition {
     /// Checks the condition for every discipline and every point of a sweep, on the mean over the
     /// seeds.
     #[must_use]
-    pub fn check(&self, runs: &[Run]) -> Vec<Found> {
+    pub fn check(&self, runs: &[Run]) -> Vec<ConditionResult> {
         let mut groups: Vec<(&Run, Vec<Option<f64>>)> = Vec::new();
         for run in runs {
             let value = values(run).get(&self.key).copied();
@@ -109,12 +109,12 @@ impl Condition {
         }
         let found = |(run, of_seeds): (&Run, Vec<Option<f64>>)| {
             let all: Option<Vec<f64>> = of_seeds.into_iter().collect();
-            let value = all.and_then(|all| Estimate::of(&all)).map(|over_seeds| over_seeds.mean);
+            let value = all.and_then(|all| Estimate::from_values(&all)).map(|over_seeds| over_seeds.mean);
             let swept = run.swept().map(|(key, value)| match value.as_str() {
                 Some(text) => format!("{key} {text}"),
                 None => format!("{key} {value}"),
             });
-            Found {
+            ConditionResult {
                 qdisc: run.qdisc.clone(),
                 point: swept.collect::<Vec<_>>().join(", "),
                 value,

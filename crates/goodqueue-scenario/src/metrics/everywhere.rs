@@ -4,7 +4,7 @@ use goodqueue_sim::Direction;
 
 use super::metric::Better::{High, Low, Neither};
 use super::metric::Digits::{AfterPoint, Three};
-use super::metric::{Group, Metric, P50, P95, P99, Sides, link, ms};
+use super::metric::{DirectionColumns, Group, Metric, P50, P95, P99, link, ms};
 use crate::results::{LinkResult, Run, Summary};
 use crate::statistics::float;
 
@@ -22,8 +22,11 @@ pub(super) fn groups() -> Vec<Group> {
         ping(),
         responsiveness(),
         sojourn(),
-        Group::new(PACKETS, "drops\n\ndown/up", Sides::Sum, vec![drops]),
-        Group { hides_zeros: true, ..Group::new(PACKETS, "marks\n\ndown/up", Sides::Sum, vec![marks]) },
+        Group::new(PACKETS, "drops\n\ndown/up", DirectionColumns::Sum, vec![drops]),
+        Group {
+            hides_zeros: true,
+            ..Group::new(PACKETS, "marks\n\ndown/up", DirectionColumns::Sum, vec![marks])
+        },
         fairness(),
     ]
 }
@@ -40,7 +43,7 @@ fn goodput() -> Group {
         goodput("down", |run| run.goodput.down, "payload that TCP flows delivered to the clients"),
         goodput("up", |run| run.goodput.up, "payload that TCP flows delivered to the servers"),
     ];
-    Group::new("Goodput", "goodput\nMbit/s\ndown/up", Sides::One, metrics)
+    Group::new("Goodput", "goodput\nMbit/s\ndown/up", DirectionColumns::One, metrics)
 }
 
 fn induced_latency() -> Group {
@@ -55,7 +58,7 @@ fn induced_latency() -> Group {
         induced("p95", P95, "its 95th percentile"),
         induced("p99", P99, "its 99th percentile"),
     ];
-    Group::new("Induced latency", "induced latency\nms\nmean/p95/p99", Sides::One, metrics)
+    Group::new("Induced latency", "induced latency\nms\nmean/p95/p99", DirectionColumns::One, metrics)
 }
 
 /// The round-trip time as a user of ping sees it. Wide tables and the report show more of the
@@ -73,7 +76,7 @@ fn ping() -> Group {
         ping("p99", P99, "its 99th percentile").only_in_report(),
     ];
     let has_pings = |run: &Run| run.probes.ping_s.mean.is_some();
-    let group = Group::new("Ping", "ping\nms\n", Sides::One, metrics);
+    let group = Group::new("Ping", "ping\nms\n", DirectionColumns::One, metrics);
     Group { applies: has_pings, is_always_there: false, ..group }
 }
 
@@ -88,7 +91,7 @@ fn responsiveness() -> Group {
     .digits(AfterPoint(0), AfterPoint(0))
     .at("probes.responsiveness_rpm");
     let has_pings = |run: &Run| run.probes.responsiveness_rpm.is_some();
-    let group = Group::new("Responsiveness", "RPM\n\n", Sides::One, vec![rpm]);
+    let group = Group::new("Responsiveness", "RPM\n\n", DirectionColumns::One, vec![rpm]);
     Group { applies: has_pings, is_always_there: false, ..group }
 }
 
@@ -103,7 +106,7 @@ fn sojourn() -> Group {
         sojourn("p95", P95, "its 95th percentile"),
         sojourn("p99", P99, "its 99th percentile"),
     ];
-    Group::new(SOJOURN, "sojourn {}\nms\np50/p95/p99", Sides::Loaded, metrics)
+    Group::new(SOJOURN, "sojourn {}\nms\np50/p95/p99", DirectionColumns::Loaded, metrics)
 }
 
 fn packets(name: &str, of: fn(&LinkResult) -> u64, doc: &'static str) -> Metric {
@@ -121,5 +124,5 @@ fn fairness() -> Group {
         Metric::new("goodput", "", High, jain, "fairness of the goodput of TCP flows: 1 if all are equal")
             .digits(AfterPoint(3), AfterPoint(2))
             .at("fairness.jain_goodput{_up}");
-    Group::new("Jain index", "Jain index\n\ndown/up", Sides::LoadedOrDown, vec![metric])
+    Group::new("Jain index", "Jain index\n\ndown/up", DirectionColumns::LoadedOrDown, vec![metric])
 }

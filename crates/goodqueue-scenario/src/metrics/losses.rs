@@ -4,7 +4,7 @@ use goodqueue_sim::Transport;
 
 use super::metric::Better::{High, Low, Neither};
 use super::metric::Digits::{AfterPoint, Three};
-use super::metric::{Group, Metric, Sides, Table, link, percent};
+use super::metric::{DirectionColumns, Group, Metric, Table, link, percent};
 use crate::results::{FlowResult, Run};
 
 /// Title of the losses.
@@ -19,7 +19,7 @@ pub(super) fn groups() -> Vec<Group> {
     groups
 }
 
-fn group(title: &str, heading: &str, sides: Sides, metric: Metric) -> Group {
+fn group(title: &str, heading: &str, sides: DirectionColumns, metric: Metric) -> Group {
     Group { table: Table::Losses, is_always_there: false, ..Group::new(title, heading, sides, vec![metric]) }
 }
 
@@ -33,7 +33,7 @@ fn loss() -> Group {
         "packets dropped in any queue or in the air, as a share of these and of those that the bottleneck sent",
     )
     .at("loss.{}");
-    group(LOSS, "loss\n%\ndown/up", Sides::Loaded, loss)
+    group(LOSS, "loss\n%\ndown/up", DirectionColumns::Loaded, loss)
 }
 
 fn of_tcp_flows() -> Vec<Group> {
@@ -63,9 +63,9 @@ fn of_tcp_flows() -> Vec<Group> {
     .digits(Three, AfterPoint(0))
     .at("loss_synchronization.{}");
     vec![
-        group(LOSSES, "loss events\nper TCP flow\ndown/up", Sides::Loaded, events),
-        group(LOSSES, "packets lost\nper event\ndown/up", Sides::Loaded, packets),
-        group(LOSSES, "synchronized\n% of flows\ndown/up", Sides::Loaded, synchronized),
+        group(LOSSES, "loss events\nper TCP flow\ndown/up", DirectionColumns::Loaded, events),
+        group(LOSSES, "packets lost\nper event\ndown/up", DirectionColumns::Loaded, packets),
+        group(LOSSES, "synchronized\n% of flows\ndown/up", DirectionColumns::Loaded, synchronized),
     ]
 }
 
@@ -92,11 +92,11 @@ fn shares() -> Vec<Group> {
     .digits(Three, AfterPoint(0))
     .at("tcp_share");
     vec![
-        group("Jain index", "Jain index\nof drops\n", Sides::One, drops),
-        group("Mean queue", "mean queue\n% of limit\ndown/up", Sides::Loaded, queue),
+        group("Jain index", "Jain index\nof drops\n", DirectionColumns::One, drops),
+        group("Mean queue", "mean queue\n% of limit\ndown/up", DirectionColumns::Loaded, queue),
         Group {
             applies: has_rival_of_tcp,
-            ..group("Share of TCP", "TCP's share\n% of bytes\n", Sides::One, tcp)
+            ..group("Share of TCP", "TCP's share\n% of bytes\n", DirectionColumns::One, tcp)
         },
     ]
 }

@@ -14,7 +14,7 @@ pub struct Group {
     /// Table that contains the group.
     pub table: Table,
     /// How the group shows the two directions.
-    pub sides: Sides,
+    pub sides: DirectionColumns,
     /// Whether the report shows the group even if no run has a value.
     pub is_always_there: bool,
     /// Whether the terminal leaves the group out if all its values are 0.
@@ -45,14 +45,14 @@ pub struct Metric {
     /// computed from several paths. `{}` stands for the direction, `{_up}` for `_up` or nothing.
     /// `None` if the metric only abbreviates others for the terminal.
     pub key: Option<String>,
-    /// Computes the value in `unit`. Groups with [`Sides::One`] ignore the direction.
-    pub of: Of,
+    /// Computes the value in `unit`. Groups with [`DirectionColumns::One`] ignore the direction.
+    pub of: MetricFn,
     /// Meaning of the metric, for the documentation.
     pub doc: &'static str,
 }
 
 /// Computes a metric of a run.
-pub type Of = Box<dyn Fn(&Run, Direction) -> Option<f64>>;
+pub type MetricFn = Box<dyn Fn(&Run, Direction) -> Option<f64>>;
 
 /// The tables of the terminal and the report.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -77,7 +77,7 @@ impl Table {
 /// How a group shows the two directions. The terminal shows both: in one column if the group has
 /// one metric, otherwise in a column each. The report shows one number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sides {
+pub enum DirectionColumns {
     /// Both directions share one value.
     One,
     /// The report shows the direction that carries the load.
@@ -121,7 +121,7 @@ impl Better {
 
 impl Group {
     /// Returns a group of the main table that is always shown.
-    pub(super) fn new(title: &str, heading: &str, sides: Sides, metrics: Vec<Metric>) -> Self {
+    pub(super) fn new(title: &str, heading: &str, sides: DirectionColumns, metrics: Vec<Metric>) -> Self {
         let (title, heading) = (title.to_owned(), heading.to_owned());
         Self {
             title,
@@ -141,9 +141,9 @@ impl Group {
         let value = |direction| (metric.of)(run, direction);
         match self.sides {
             _ if !(self.applies)(run) => None,
-            Sides::One | Sides::Loaded => value(loaded),
-            Sides::LoadedOrDown => value(loaded).or_else(|| value(Direction::Down)),
-            Sides::Sum => Some(value(Direction::Down)? + value(Direction::Up)?),
+            DirectionColumns::One | DirectionColumns::Loaded => value(loaded),
+            DirectionColumns::LoadedOrDown => value(loaded).or_else(|| value(Direction::Down)),
+            DirectionColumns::Sum => Some(value(Direction::Down)? + value(Direction::Up)?),
         }
     }
 
@@ -158,7 +158,7 @@ impl Group {
         };
         match (self.sides, shown.as_slice()) {
             (_, []) => Vec::new(),
-            (Sides::One, _) => vec![of_side(Direction::Down)],
+            (DirectionColumns::One, _) => vec![of_side(Direction::Down)],
             (_, [metric]) => {
                 vec![column(self.heading.clone(), Direction::BOTH.map(|side| (*metric, side)).into())]
             }

@@ -2,7 +2,7 @@
 
 use super::metric::Better::{High, Low};
 use super::metric::Digits::{AfterPoint, Three};
-use super::metric::{Group, Metric, P50, P95, P99, Sides, ms, percent};
+use super::metric::{DirectionColumns, Group, Metric, P50, P95, P99, ms, percent};
 use crate::results::{Run, Summary, VideoResult, VoipResult};
 
 pub(super) fn groups() -> Vec<Group> {
@@ -11,12 +11,12 @@ pub(super) fn groups() -> Vec<Group> {
 
 /// A group of the main table that only some scenarios have.
 fn of_some(title: &str, heading: &str, applies: fn(&Run) -> bool, metrics: Vec<Metric>) -> Group {
-    Group { applies, is_always_there: false, ..Group::new(title, heading, Sides::One, metrics) }
+    Group { applies, is_always_there: false, ..Group::new(title, heading, DirectionColumns::One, metrics) }
 }
 
 fn voice() -> Group {
-    type Of = fn(&VoipResult) -> Option<f64>;
-    let of = |of: Of| move |run: &Run, _| of(run.probes.voip.as_ref()?);
+    type MetricFn = fn(&VoipResult) -> Option<f64>;
+    let of = |of: MetricFn| move |run: &Run, _| of(run.probes.voip.as_ref()?);
     let metrics = vec![
         Metric::new(
             "lost",
@@ -53,9 +53,9 @@ fn voice() -> Group {
 }
 
 fn video() -> Group {
-    type Of = fn(&VideoResult) -> Option<f64>;
-    let of = |of: Of| move |run: &Run, _| of(run.probes.video.as_ref()?);
-    let bit_rate: Of = |video| video.bitrate_bps.map(|bits| bits / 1e6);
+    type MetricFn = fn(&VideoResult) -> Option<f64>;
+    let of = |of: MetricFn| move |run: &Run, _| of(run.probes.video.as_ref()?);
+    let bit_rate: MetricFn = |video| video.bitrate_bps.map(|bits| bits / 1e6);
     let metrics = vec![
         Metric::new("bit rate", "Mbit/s", High, of(bit_rate), "bit rate of the segments shown, mean")
             .digits(Three, AfterPoint(2))

@@ -4,7 +4,7 @@ use goodqueue_tc::printable;
 
 use super::metric::Better::{High, Low, Neither};
 use super::metric::Digits::{AfterPoint, Three};
-use super::metric::{Group, Metric, Of, P50, P95, P99, Sides, Table, link, ms, percent};
+use super::metric::{DirectionColumns, Group, Metric, MetricFn, P50, P95, P99, Table, link, ms, percent};
 use crate::results::{Run, SpikeResult, Summary};
 
 /// First words of the title of the sojourn times in another queue.
@@ -25,7 +25,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Returns all parts that any of these runs has.
-    pub(super) fn of(runs: &[&Run]) -> Self {
+    pub(super) fn from_runs(runs: &[&Run]) -> Self {
         let watched = runs.iter().map(|run| &run.bottleneck.down.spikes).max_by_key(|spikes| spikes.len());
         let mut queues: Vec<String> = Vec::new();
         for (name, _) in runs.iter().flat_map(|run| run.other_queues()) {
@@ -78,7 +78,7 @@ fn spike(number: usize, above: &str) -> Group {
         table: Table::Spikes,
         is_always_there: false,
         hides_zeros: false,
-        ..Group::new(&format!("Queue above {above} B"), &heading, Sides::Loaded, metrics)
+        ..Group::new(&format!("Queue above {above} B"), &heading, DirectionColumns::Loaded, metrics)
     }
 }
 
@@ -105,7 +105,7 @@ fn queue(name: &str) -> Group {
         table: Table::Queues,
         is_always_there: false,
         hides_zeros: false,
-        ..Group::new(&format!("{SOJOURN_IN}{shown}"), &heading, Sides::Loaded, metrics)
+        ..Group::new(&format!("{SOJOURN_IN}{shown}"), &heading, DirectionColumns::Loaded, metrics)
     }
 }
 
@@ -116,7 +116,7 @@ fn air(stations: &[String]) -> Vec<Group> {
         return Vec::new();
     }
     let count = stations.len();
-    let share = |name: &str, of: Of| {
+    let share = |name: &str, of: MetricFn| {
         Metric::new(name, "%", Neither, of, "share of the station in the airtime of all stations")
             .digits(Three, AfterPoint(0))
     };
@@ -147,7 +147,7 @@ fn air(stations: &[String]) -> Vec<Group> {
         table: Table::Air,
         is_always_there: false,
         hides_zeros: false,
-        ..Group::new("Airtime", heading, Sides::One, metrics)
+        ..Group::new("Airtime", heading, DirectionColumns::One, metrics)
     };
     vec![
         group(&format!("airtime of station\n%\n{which}"), metrics),

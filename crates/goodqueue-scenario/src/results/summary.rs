@@ -126,12 +126,12 @@ pub struct Band {
 impl Band {
     /// Of several series of the same steps; as long as the longest.
     #[must_use]
-    pub fn of(series: &[Vec<Option<f64>>]) -> Self {
+    pub fn from_series(series: &[Vec<Option<f64>>]) -> Self {
         let steps = series.iter().map(Vec::len).max().unwrap_or(0);
         let at = |step: usize| {
             let present: Vec<f64> =
                 series.iter().filter_map(|values| *values.get(step)?).filter(|v| v.is_finite()).collect();
-            Estimate::of(&present)
+            Estimate::from_values(&present)
         };
         let (mean, ci95) = (0..steps)
             .map(at)

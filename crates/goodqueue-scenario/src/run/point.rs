@@ -13,7 +13,7 @@ use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::series::SeriesUse;
-use super::spec::{RunSpec, Wanted};
+use super::spec::{ExtraMeasurements, RunSpec};
 use crate::hash_key;
 use crate::measure::{FlowLabels, Labels};
 use crate::scenario::{
@@ -83,7 +83,7 @@ impl PointRuns {
         }
         Self {
             sweep,
-            links: Capacities::of(&scenario),
+            links: Capacities::from_scenario(&scenario),
             scenario,
             key,
             series,
@@ -165,7 +165,8 @@ impl PointRuns {
             hops: hop_names(scenario),
             flows: scenario.flows.iter().map(flow_labels).collect(),
         };
-        let (wanted, packets) = (Wanted { tc_stats: *tc_stats, ..Wanted::default() }, Vec::new());
+        let (wanted, packets) =
+            (ExtraMeasurements { tc_stats: *tc_stats, ..ExtraMeasurements::default() }, Vec::new());
         Ok(RunSpec { labels, config, key, wanted, series: *series_use, packets })
     }
 }
@@ -314,7 +315,7 @@ struct Capacities {
 }
 
 impl Capacities {
-    fn of(scenario: &Scenario) -> Self {
+    fn from_scenario(scenario: &Scenario) -> Self {
         let both = |down: &LinkEnd, up: &LinkEnd| [capacity(&down.rate), capacity(&up.rate)];
         Self {
             bottleneck: both(&scenario.link.down, &scenario.link.up),

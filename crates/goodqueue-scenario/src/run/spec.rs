@@ -18,7 +18,7 @@ pub struct RunSpec {
     /// Everything that determines the run except the program, as text. Equal keys give equal runs.
     pub key: String,
     /// Measurements beyond the metrics that every run has.
-    pub wanted: Wanted,
+    pub wanted: ExtraMeasurements,
     /// Whether the store keeps the time series apart, and whether the result has them.
     pub series: SeriesUse,
     /// Files for its packets, see [`packets::request`](crate::export::packets::request). Such a run
@@ -37,7 +37,7 @@ pub struct PacketFile {
 
 /// Measurements beyond the metrics that every run has.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Wanted {
+pub struct ExtraMeasurements {
     /// Numbers of flows of the `[[flows]]`.
     pub groups: Vec<u32>,
     /// Thresholds of the down queue in packets. The time above each one is measured.

@@ -102,7 +102,7 @@ fn read_qdisc_table(
             "a line in tc's grammar in quotes, or a table { label = \"...\", down = \"...\", up = \"...\" }";
         return Err(document.at(message.allowed(form), node));
     };
-    let table = Reader::of(document, node, "the table in `qdiscs`")?;
+    let table = Reader::of_table(document, node, "the table in `qdiscs`")?;
     table.only(&["label", "down", "up"])?;
     let missing = || Diagnostic::new("the table in `qdiscs` has no `down`").allowed("a line in tc's grammar");
     let (Some(down_line), Some(down_node)) = (table.text("down")?, table.node("down")) else {

@@ -1,16 +1,21 @@
 //! A scenario as written: a tree of values that remember where they stand, before anything is
 //! resolved.
 
+mod depth;
+mod node;
+
 use std::io::ErrorKind;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use goodqueue::Disciplines;
 use goodqueue_tc::diagnostic::{Diagnostic, Source, shortened};
 use goodqueue_tc::input;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
+
+pub use depth::check_depth;
+pub(crate) use node::{Entry, KeyPlace, Node, Origin, Raw, Table};
+use node::{read_json, read_table, read_word};
 
 use super::files::Files;
 use crate::extensions::Extensions;
@@ -26,58 +31,9 @@ pub struct Document {
     extensions: Arc<Extensions>,
 }
 
-/// A table: its entries in the order in which they were written.
-pub(crate) type Table = Vec<Entry>;
-
-/// A key and its value.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Entry {
-    pub(super) key: String,
-    pub(super) key_origin: Origin,
-    pub(super) node: Node,
-}
-
-/// A value and its place.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Node {
-    pub(crate) raw: Raw,
-    pub(super) origin: Origin,
-}
-
-/// A value as TOML knows it.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Raw {
-    Text(String),
-    Integer(i128),
-    /// Floats and dates are kept as written: messages quote them.
-    Other(String),
-    Bool(bool),
-    List(Vec<Node>),
-    Table(Table),
-}
-
-/// Where a key or value was written.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Origin {
-    /// Bytes of the scenario file.
-    File(Range<usize>),
-    /// An argument of the command line, with its text and where in it the value begins.
-    Argument { name: Arc<str>, text: Arc<str>, start: usize },
-    /// Made by the program.
-    Program,
-}
-
-impl Node {
-    /// True if an option of the command line that stands for one key gave it; `--set` names the key
-    /// itself.
-    pub(super) fn is_from_an_option(&self) -> bool {
-        matches!(&self.origin, Origin::Argument { name, .. } if &**name != "--set")
-    }
-}
-
 impl Document {
     /// Larger files are refused.
-    pub const MAX_FILE_BYTES: usize = 1 << 20;
+    pub const MAX_FILE_BYTES: usize = depth::MOST_BYTES;
 
     /// Reads the file at `path`. Paths of traces are relative to its folder.
     ///
@@ -109,9 +65,11 @@ impl Document {
             return Err(too_large().in_file(name));
         }
         let source = Source::new(name, text);
+        // Before the parser, whose own limit does not count dots.
         check_depth(&source)?;
         let table = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
+            // The parser's message has several lines; a diagnostic has one.
             let problem = error.message().lines().collect::<Vec<_>>().join(", ");
             Diagnostic::new(format!("this is not TOML: {problem}")).in_source(&source, span)
         })?;
@@ -241,6 +199,7 @@ impl Document {
                 .allowed("names separated by dots, such as `link.up` or `flows.0.count`");
             return Err(self.place(message, key_origin));
         }
+        // `--set link.up=1mbit` means this one value, also in a scenario that sweeps `link.up`.
         if let Some(Node { raw: Raw::Table(sweep), .. }) = entry_mut(&mut self.root, "sweep") {
             remove(sweep, key);
         }
@@ -330,6 +289,7 @@ impl Document {
                 if inner == value { message.shifted(span.start + 1) } else { message.widened() }
             }
             (Raw::Text(value), Origin::Argument { text, start, .. }, _) => {
+                // `--set` has spaces trimmed off. If more differs, the whole argument is underlined.
                 let verbatim = text.get(*start..).is_some_and(|rest| rest.trim_end() == value.trim_end());
                 if verbatim { message.shifted(*start) } else { message.widened() }
             }
@@ -346,62 +306,6 @@ impl Document {
             (_, Some(source)) => message.in_file(&source.name),
             (_, None) => message,
         }
-    }
-}
-
-/// The place of a key, for modules that only pass it on.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct KeyPlace(pub(super) Origin);
-
-impl Node {
-    /// A value of the program, as it is written in a file.
-    pub(super) fn of_text(text: &str) -> Self {
-        read_word(text, &Origin::Program)
-    }
-
-    /// Returns the sort of the value, for messages.
-    pub(crate) fn sort(&self) -> String {
-        match &self.raw {
-            Raw::Text(text) => format!("the text `{}`", shortened(text)),
-            Raw::Integer(number) => format!("the number {number}"),
-            Raw::Other(text) => format!("`{}`", shortened(text)),
-            Raw::Bool(value) => format!("`{value}`"),
-            Raw::List(_) => "a list".to_owned(),
-            Raw::Table(_) => "a table".to_owned(),
-        }
-    }
-
-    /// The value as JSON, as it was written.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
-        match &self.raw {
-            Raw::Text(text) | Raw::Other(text) => serde_json::Value::from(text.as_str()),
-            Raw::Integer(number) => match (i64::try_from(*number), u64::try_from(*number)) {
-                (Ok(number), _) => serde_json::Value::from(number),
-                (_, Ok(number)) => serde_json::Value::from(number),
-                _ => serde_json::Value::from(number.to_string()),
-            },
-            Raw::Bool(value) => serde_json::Value::from(*value),
-            Raw::List(items) => items.iter().map(Self::to_json).collect(),
-            Raw::Table(entries) => {
-                entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect()
-            }
-        }
-    }
-
-    /// The entries of a table as dotted keys with their places, down to what is no table.
-    pub(crate) fn leaves(&self) -> Vec<(String, KeyPlace, &Self)> {
-        let Raw::Table(entries) = &self.raw else { return Vec::new() };
-        let mut leaves = Vec::new();
-        for entry in entries {
-            if matches!(entry.node.raw, Raw::Table(_)) {
-                for (key, place, node) in entry.node.leaves() {
-                    leaves.push((format!("{}.{key}", entry.key), place, node));
-                }
-            } else {
-                leaves.push((entry.key.clone(), KeyPlace(entry.key_origin.clone()), &entry.node));
-            }
-        }
-        leaves
     }
 }
 
@@ -468,133 +372,10 @@ fn put_below(
     }
 }
 
-/// A value of the command line: TOML if it is, else a word. A date is a word: no key takes one.
-fn read_word(text: &str, origin: &Origin) -> Node {
-    let shallow = text.len() <= Document::MAX_FILE_BYTES && too_deep(text).is_none();
-    let raw = match DeValue::parse(text).ok().filter(|_| shallow) {
-        Some(value) if !matches!(value.get_ref(), DeValue::Datetime(_)) => read_value(&value).raw,
-        _ => Raw::Text(text.to_owned()),
-    };
-    let mut node = Node { raw, origin: origin.clone() };
-    stamp(&mut node, origin);
-    node
-}
-
-/// Everything inside a value of the command line has the place of that value.
-fn stamp(node: &mut Node, origin: &Origin) {
-    node.origin = origin.clone();
-    match &mut node.raw {
-        Raw::List(items) => items.iter_mut().for_each(|item| stamp(item, origin)),
-        Raw::Table(entries) => entries.iter_mut().for_each(|entry| {
-            entry.key_origin = origin.clone();
-            stamp(&mut entry.node, origin);
-        }),
-        _ => {}
-    }
-}
-
-fn read_table(table: &DeTable<'_>) -> Table {
-    let mut entries: Vec<(usize, Entry)> = table
-        .iter()
-        .map(|(key, value)| {
-            let entry = Entry {
-                key: key.get_ref().to_string(),
-                key_origin: Origin::File(key.span()),
-                node: read_value(value),
-            };
-            (key.span().start, entry)
-        })
-        .collect();
-    entries.sort_by_key(|(start, _)| *start);
-    entries.into_iter().map(|(_, entry)| entry).collect()
-}
-
-fn read_value(value: &Spanned<DeValue<'_>>) -> Node {
-    let raw = match value.get_ref() {
-        DeValue::String(text) => Raw::Text(text.to_string()),
-        DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
-            Ok(integer) => Raw::Integer(integer),
-            Err(_) => Raw::Other(number.as_str().to_owned()),
-        },
-        DeValue::Float(number) => Raw::Other(number.as_str().to_owned()),
-        DeValue::Boolean(value) => Raw::Bool(*value),
-        DeValue::Datetime(moment) => Raw::Other(moment.to_string()),
-        DeValue::Array(items) => Raw::List(items.iter().map(read_value).collect()),
-        DeValue::Table(table) => Raw::Table(read_table(table)),
-    };
-    Node { raw, origin: Origin::File(value.span()) }
-}
-
-fn read_json(value: &serde_json::Value) -> Node {
-    let raw = match value {
-        serde_json::Value::Null => Raw::Other("null".to_owned()),
-        serde_json::Value::Bool(value) => Raw::Bool(*value),
-        serde_json::Value::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(number), _) => Raw::Integer(i128::from(number)),
-            (_, Some(number)) => Raw::Integer(i128::from(number)),
-            _ => Raw::Other(number.to_string()),
-        },
-        serde_json::Value::String(text) => Raw::Text(text.clone()),
-        serde_json::Value::Array(items) => Raw::List(items.iter().map(read_json).collect()),
-        serde_json::Value::Object(entries) => Raw::Table(
-            entries
-                .iter()
-                .map(|(key, entry)| Entry {
-                    key: key.clone(),
-                    key_origin: Origin::Program,
-                    node: read_json(entry),
-                })
-                .collect(),
-        ),
-    };
-    Node { raw, origin: Origin::Program }
-}
-
-/// Refuses TOML whose keys or values nest too deeply.
-pub fn check_depth(source: &Source) -> Result<(), Diagnostic> {
-    let Some(start) = too_deep(&source.text) else { return Ok(()) };
-    let message = Diagnostic::new(format!("keys or values are nested deeper than {MOST_DOTS}"));
-    Err(message.in_source(source, start..start + 1))
-}
-
-/// Where dotted keys nest so deeply that whoever descends runs out of stack: the parser limits
-/// brackets, not dots.
-fn too_deep(text: &str) -> Option<usize> {
-    let (mut open, mut dots) = (0usize, 0usize);
-    let mut quote = None;
-    let mut escaped = false;
-    for (index, byte) in text.bytes().enumerate() {
-        match (byte, quote) {
-            (b'\n', _) => {
-                quote = None;
-                dots = if open == 0 { 0 } else { dots };
-            }
-            (_, Some(b'#')) => {}
-            (b'\\', Some(b'"')) => {
-                escaped = !escaped;
-                continue;
-            }
-            (byte, Some(end)) if byte == end && !escaped => quote = None,
-            (_, Some(_)) => {}
-            (b'"' | b'\'' | b'#', None) => quote = Some(byte),
-            (b'[' | b'{', None) => open += 1,
-            (b']' | b'}', None) => open = open.saturating_sub(1),
-            (b'.', None) => dots += 1,
-            _ => {}
-        }
-        escaped = false;
-        if dots > MOST_DOTS {
-            return Some(index);
-        }
-    }
-    None
-}
-
 fn too_large() -> Diagnostic {
     Diagnostic::new(format!("the scenario is larger than {} MiB", Document::MAX_FILE_BYTES >> 20))
 }
 
-/// Parts of a dotted key; a scenario needs five.
+/// Parts of a dotted key; a scenario needs five. Reading a table recurses once per part, so the
+/// limit also bounds the stack.
 const DEEPEST: usize = 60;
-/// Dots of a line, or between the outermost brackets, outside quotes.
-const MOST_DOTS: usize = 500;

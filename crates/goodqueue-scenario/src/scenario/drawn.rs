@@ -104,7 +104,7 @@ impl<T: Quantity> Drawn<T> {
             return quantity(table, key, node).map(Self::Constant);
         };
         let name = format!("`{key}`");
-        let inner = Reader::of(table.document(), node, &name)?;
+        let inner = Reader::of_table(table.document(), node, &name)?;
         let form = FORMS.iter().find_map(|(form, keys)| Some((*form, *keys, inner.node(form)?)));
         let Some((form, keys, parameter)) = form else {
             let message = Diagnostic::new("no known distribution is given").allowed(T::FORM);

@@ -12,11 +12,11 @@ use super::keys::keys;
 use super::link::{MAX_RTT, RTT};
 use super::plain::{Flag, Speed, TEXT, TIME, Whole, Words, text, whole};
 use super::reader::Reader;
-use super::traffic::{COUNT, MAX_FLOWS, Surroundings, Traffic};
+use super::traffic::{COUNT, FlowContext, MAX_FLOWS, Traffic};
 
 keys! {
     /// Flows that are alike.
-    pub struct FlowGroup(table, around: &Surroundings<'_>) {
+    pub struct FlowGroup(table, around: &FlowContext<'_>) {
         /// Direction of the data. Default for a ping: "up" (its requests).
         direction: Direction = "down", DIRECTION => or(traffic.usual_direction());
         /// Number of flows.
@@ -77,7 +77,7 @@ impl FlowGroup {
     }
 
     /// Refuses values that contradict each other.
-    fn check(&self, table: &Reader<'_>, around: &Surroundings<'_>) -> Result<(), Diagnostic> {
+    fn check(&self, table: &Reader<'_>, around: &FlowContext<'_>) -> Result<(), Diagnostic> {
         let longest = self.rtt + self.rtt_step.saturating_mul(u64::from(self.count - 1));
         if longest > MAX_RTT {
             let message =
@@ -115,7 +115,7 @@ impl FlowGroup {
 
 pub(super) fn read_traffic(
     root: &Reader<'_>,
-    around: &Surroundings<'_>,
+    around: &FlowContext<'_>,
 ) -> Result<Vec<FlowGroup>, Diagnostic> {
     let items = match root.node("flows") {
         None => return rrul_traffic(root, RRUL_FLOWS, around),
@@ -134,7 +134,7 @@ pub(super) fn read_traffic(
     let mut objects = 0u64;
     for (index, node) in items.iter().enumerate() {
         let name = format!("`flows.{index}`");
-        let table = Reader::of(root.document(), node, &name)?;
+        let table = Reader::of_table(root.document(), node, &name)?;
         let group = FlowGroup::read(&table, around)?;
         group.check(&table, around)?;
         total = total.saturating_add(group.count);
@@ -168,7 +168,7 @@ const MAX_OBJECTS_IN_ALL: u64 = 2_000_000;
 fn rrul_traffic(
     root: &Reader<'_>,
     count: u32,
-    around: &Surroundings<'_>,
+    around: &FlowContext<'_>,
 ) -> Result<Vec<FlowGroup>, Diagnostic> {
     let nothing = root.empty();
     let usual = FlowGroup::read(&nothing, around)?;

@@ -105,7 +105,7 @@ pub(super) fn read_hops(
     let mut hops: Vec<Hop> = Vec::new();
     for (index, node) in items.iter().enumerate() {
         let name = format!("`hops.{index}`");
-        let table = Reader::of(root.document(), node, &name)?;
+        let table = Reader::of_table(root.document(), node, &name)?;
         table.only(&Hop::TABLE.names())?;
         let hop = Hop::read(&table, &HopContext { number: index + 1, link, ends })?;
         if hops.iter().any(|earlier| earlier.name == hop.name) {
@@ -133,7 +133,7 @@ pub(super) fn read_qdisc(table: &Reader<'_>, seen: &[Link; 2]) -> Result<HopQdis
             Ok(HopQdisc::Fixed(Box::new([read(&seen[0])?, read(&seen[1])?])))
         }
         Raw::Table(_) => {
-            let inner = Reader::of(document, node, "`qdisc`")?;
+            let inner = Reader::of_table(document, node, "`qdisc`")?;
             inner.only(&["down", "up"])?;
             let read = |key: &str, link: &Link| match inner.node(key) {
                 Some(at) => read_discipline(document, at, &TEXT.read(&inner, key, at)?, link),

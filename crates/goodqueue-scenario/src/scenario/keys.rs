@@ -45,7 +45,7 @@ impl Table {
         key: &str,
         node: &'d Node,
     ) -> Result<Reader<'d>, Diagnostic> {
-        let inner = Reader::of(outer.document(), node, &format!("`{key}`"))?;
+        let inner = Reader::of_table(outer.document(), node, &format!("`{key}`"))?;
         inner.only(&self.names())?;
         Ok(inner)
     }
@@ -122,7 +122,7 @@ pub(super) fn written(write: impl FnOnce(&mut Value)) -> Value {
 /// ```text
 /// keys! {
 ///     /// A voice call.
-///     pub struct Voip(table, around: &Surroundings<'_>) {
+///     pub struct Voip(table, around: &FlowContext<'_>) {
 ///         /// Time between packets (RFC 3551).
 ///         interval: Duration = "20ms", time("a packet each {} is not possible", LEAST..=MOST);
 ///         /// IP bytes of a packet. Default: 64 kbit/s of voice and 40 bytes of headers.

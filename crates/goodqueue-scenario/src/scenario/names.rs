@@ -19,7 +19,7 @@ pub(crate) struct Choices<'a> {
 }
 
 impl<'a> Choices<'a> {
-    pub(super) fn of(document: &Document, names: &Names<'a>) -> Self {
+    pub(super) fn from_document(document: &Document, names: &Names<'a>) -> Self {
         let known = document.extensions();
         let all = || known.profiles().map(|profile| profile.name).collect();
         Self {

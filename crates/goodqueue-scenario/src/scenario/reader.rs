@@ -29,7 +29,7 @@ impl<'d> Reader<'d> {
     }
 
     /// The table at `node`.
-    pub(super) fn of(document: &'d Document, node: &'d Node, name: &str) -> Result<Self, Diagnostic> {
+    pub(super) fn of_table(document: &'d Document, node: &'d Node, name: &str) -> Result<Self, Diagnostic> {
         match &node.raw {
             Raw::Table(table) => {
                 Ok(Self { document, table, below: EMPTY, name: name.to_owned(), origin: &node.origin })
@@ -41,7 +41,7 @@ impl<'d> Reader<'d> {
     /// The table under `key`; an empty one if it is absent.
     pub(super) fn table(&self, key: &str, name: &str) -> Result<Self, Diagnostic> {
         match self.node(key) {
-            Some(node) => Self::of(self.document, node, name),
+            Some(node) => Self::of_table(self.document, node, name),
             None => Ok(Self { name: name.to_owned(), ..self.empty() }),
         }
     }

@@ -16,7 +16,7 @@ use super::output::Output;
 use super::plain::{TEXT, Time, time};
 use super::reader::Reader;
 use super::tcp::{Tcp, TcpDefaults, default_tcp, tcp_keys};
-use super::traffic::Surroundings;
+use super::traffic::FlowContext;
 use super::wifi::{Wifi, read_wifi};
 
 /// The parts of a scenario that refer to each other.
@@ -37,11 +37,11 @@ impl Parts {
         let hops = read_hops(root, &link, &ends)?;
         let tcp_table = root.table("tcp", "[tcp]")?;
         tcp_table.only(&tcp_keys(root.document().extensions()))?;
-        let names = &Choices::of(root.document(), names);
+        let names = &Choices::from_document(root.document(), names);
         let tcp = &default_tcp(root.document(), &link, names);
         let defaults = TcpDefaults { tcp, link: &link, names };
         let tcp = Tcp::read(&tcp_table, &defaults)?;
-        let around = Surroundings { link: &link, tcp: &tcp, hops: &hops, duration, names };
+        let around = FlowContext { link: &link, tcp: &tcp, hops: &hops, duration, names };
         let flows = read_traffic(root, &around)?;
         check_distances(root, &hops, &flows)?;
         check_pauses(root, &link, &hops)?;

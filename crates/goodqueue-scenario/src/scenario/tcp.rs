@@ -4,7 +4,7 @@ use goodqueue::Duration;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value as ParameterValue};
 use goodqueue_tcp::congestion::{About, Needs};
-use goodqueue_tcp::registry::Known;
+use goodqueue_tcp::registry::KnownController;
 use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Profile};
 use serde_json::{Value, json};
 
@@ -54,13 +54,13 @@ keys! {
         /// Parameters of the congestion control that differ from its defaults.
         tuning: Option<Tuning>;
         /// What the names of its profile and its congestion control stand for.
-        found: Found;
+        found: TcpChoice;
     }
     first {
         let profile = table.choice("profile", &around.tcp.profile, &around.names.profiles)?;
         let usual = &of_profile(table.document(), around.tcp, profile);
         let cc = table.choice("cc", &usual.cc, &around.names.cc)?;
-        let found = Found::new(table.document(), profile, cc);
+        let found = TcpChoice::new(table.document(), profile, cc);
     }
     then {
         check_mss(table, mss, around.link)?;
@@ -122,15 +122,15 @@ const DELAYED_ACK: Own<Option<DelayedAck>> = Own {
 
 /// A profile and a congestion control, found by their names.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub struct Found {
+pub struct TcpChoice {
     profile: Option<&'static Profile>,
     /// The congestion control of this name.
-    plain: Option<Known>,
+    plain: Option<KnownController>,
     /// The congestion control in the variant of the profile.
-    variant: Option<Known>,
+    variant: Option<KnownController>,
 }
 
-impl Found {
+impl TcpChoice {
     fn new(document: &Document, profile: &str, cc: &str) -> Self {
         let known = document.extensions().tcp();
         let profile = known.profile(profile);
@@ -265,7 +265,7 @@ pub(super) fn default_tcp(document: &Document, link: &BottleneckLink, names: &Ch
         remembers: Remembered::default(),
         tuning: None,
         profile: String::new(),
-        found: Found::default(),
+        found: TcpChoice::default(),
     };
     of_profile(document, &plain, &preferred(DEFAULT_PROFILE, &names.profiles))
 }
@@ -307,7 +307,7 @@ fn check_mss(table: &Reader<'_>, mss: u32, link: &BottleneckLink) -> Result<(), 
 }
 
 /// The default profile needs SACK, so a scenario may name neither the profile nor the reason.
-fn check_sack(table: &Reader<'_>, sack: bool, profile: &str, found: Found) -> Result<(), Diagnostic> {
+fn check_sack(table: &Reader<'_>, sack: bool, profile: &str, found: TcpChoice) -> Result<(), Diagnostic> {
     let works = |known: &Profile| goodqueue_tcp::Config { sack: false, ..known.settings }.check().is_ok();
     if sack || found.profile.is_none_or(works) {
         return Ok(());
@@ -321,7 +321,7 @@ fn check_sack(table: &Reader<'_>, sack: bool, profile: &str, found: Found) -> Re
 
 /// A network gives L4S packets a short queue, and expects their senders to be scalable (RFC 9331
 /// §4.3). Classic flows of the same scenario keep ECT(0).
-fn read_l4s(table: &Reader<'_>, default: bool, cc: &str, found: Found) -> Result<bool, Diagnostic> {
+fn read_l4s(table: &Reader<'_>, default: bool, cc: &str, found: TcpChoice) -> Result<bool, Diagnostic> {
     let given = Flag.given(table, "l4s")?;
     if given == Some(true) && !found.is_scalable() {
         let all = table.document().extensions().tcp().controllers();
@@ -351,7 +351,7 @@ fn read_hystart(
     table: &Reader<'_>,
     default: Option<HyStart>,
     cc: &str,
-    found: Found,
+    found: TcpChoice,
 ) -> Result<Option<HyStart>, Diagnostic> {
     let fits = found.about().is_some_and(|about| about.standard_slow_start);
     match HYSTART.given(table, "hystart")? {
@@ -371,7 +371,7 @@ fn read_remembered(
     table: &Reader<'_>,
     default: Remembered,
     profile: &str,
-    found: Found,
+    found: TcpChoice,
 ) -> Result<Remembered, Diagnostic> {
     let remembers = found.profile.is_some_and(|known| known.settings.may_remember());
     let Some(node) = table.node("remembers") else {
@@ -395,7 +395,7 @@ fn read_tuning(
     table: &Reader<'_>,
     default: Option<&Tuning>,
     [cc, profile]: [&str; 2],
-    found: Found,
+    found: TcpChoice,
 ) -> Result<Option<Tuning>, Diagnostic> {
     let own = found.about();
     let own_name = own.map_or("", |own| own.name);
@@ -414,7 +414,7 @@ fn read_tuning(
         return Ok(default.filter(|tuning| tuning.controller == own_name).cloned());
     };
     let title = format!("`{}`", own.name);
-    let inner = Reader::of(table.document(), node, &title)?;
+    let inner = Reader::of_table(table.document(), node, &title)?;
     let names: Vec<&str> = own.parameters.iter().map(|parameter| parameter.name).collect();
     inner.only(&names)?;
     let read = |parameter: &Parameter| Ok((parameter.name, read_parameter(&inner, parameter)?));

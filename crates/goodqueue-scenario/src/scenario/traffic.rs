@@ -33,11 +33,11 @@ pub use tcp::TcpTransfer;
 pub use tcp_onoff::TcpOnOff;
 pub use transfers::Transfers;
 pub use video::Video;
-pub use voip::{Hearing, Voip};
+pub use voip::{CallReceiver, Voip};
 pub use web::{Page, Web};
 
 use self::kind::Kind;
-pub(super) use self::kind::{COUNT, MAX_FLOWS, Surroundings};
+pub(super) use self::kind::{COUNT, FlowContext, MAX_FLOWS};
 use super::form::object;
 use super::keys::{Table, merged};
 use super::reader::Reader;
@@ -89,7 +89,7 @@ macro_rules! kinds {
             pub(super) fn read(
                 table: &Reader<'_>,
                 common: &[&str],
-                around: &Surroundings<'_>,
+                around: &FlowContext<'_>,
             ) -> Result<Self, Diagnostic> {
                 let others = table.document().extensions().sources();
                 let own = others.iter().map(|own| own.kind().name);
@@ -186,7 +186,7 @@ kinds! {
 
 impl Traffic {
     /// Reads a ping.
-    pub(super) fn ping(table: &Reader<'_>, around: &Surroundings<'_>) -> Result<Self, Diagnostic> {
+    pub(super) fn ping(table: &Reader<'_>, around: &FlowContext<'_>) -> Result<Self, Diagnostic> {
         Ping::read(table, around).map(Self::Ping)
     }
 }

@@ -203,7 +203,7 @@ fn read_stations(table: &Reader<'_>, needed: u16) -> Result<Vec<WifiStation>, Di
 
 /// A station's keys stand in its own table, or in `[wifi]` for all that do not say otherwise.
 fn read_station(all: &Reader<'_>, index: usize, node: &Node) -> Result<WifiStation, Diagnostic> {
-    let own = Reader::of(all.document(), node, &format!("`wifi.stations.{index}`"))?;
+    let own = Reader::of_table(all.document(), node, &format!("`wifi.stations.{index}`"))?;
     own.only(&WifiStation::TABLE.names())?;
     WifiStation::read(&own.above(all), ())
 }

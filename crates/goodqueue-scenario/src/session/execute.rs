@@ -8,7 +8,7 @@ use super::stored::{drop_unwanted, keep, stored};
 use super::tracker::Tracker;
 use crate::export::packets::PacketLog;
 use crate::run::RunSpec;
-use crate::store::{Found, Store};
+use crate::store::{Store, StoredRun};
 
 /// Makes the run of this number. `None` if the watch cancels it.
 ///
@@ -22,13 +22,13 @@ pub(super) fn make<M: Measured>(
 ) -> Result<Option<M>, Diagnostic> {
     if let Some(store) = store {
         match stored::<M>(run, store)? {
-            Found::Whole(kept) => {
+            StoredRun::Whole(kept) => {
                 tracker.finished(number, kept.run(), true);
                 return Ok(Some(kept));
             }
-            Found::Damaged(file) => tracker.damaged(&file),
-            Found::Absent if store.has(&run.key)? => tracker.repeated(),
-            Found::Absent => {}
+            StoredRun::Damaged(file) => tracker.damaged(&file),
+            StoredRun::Absent if store.has(&run.key)? => tracker.repeated(),
+            StoredRun::Absent => {}
         }
     }
     let Some(outcome) = simulate(number, run, store.is_none(), tracker)? else { return Ok(None) };

@@ -5,17 +5,17 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use super::measured::Measured;
 use crate::run::RunSpec;
 use crate::run::series::SeriesUse;
-use crate::store::{Found, Store};
+use crate::store::{Store, StoredRun};
 
 /// The stored result of a run, if it has all that the run wants.
 ///
 /// # Errors
 /// The store cannot be reached.
-pub(super) fn stored<M: Measured>(run: &RunSpec, store: &Store) -> Result<Found<M>, Diagnostic> {
+pub(super) fn stored<M: Measured>(run: &RunSpec, store: &Store) -> Result<StoredRun<M>, Diagnostic> {
     if !run.packets.is_empty() {
-        return Ok(Found::Absent);
+        return Ok(StoredRun::Absent);
     }
-    let mut found: Found<M> = match (run.series, run.config.series_step) {
+    let mut found: StoredRun<M> = match (run.series, run.config.series_step) {
         (SeriesUse::AnyStep | SeriesUse::ThisStep, Some(step)) => {
             let any_step = run.series == SeriesUse::AnyStep;
             let found = store.load_with_series::<M, _>(&run.key, step.as_nanos(), any_step)?;
@@ -26,7 +26,7 @@ pub(super) fn stored<M: Measured>(run: &RunSpec, store: &Store) -> Result<Found<
         }
         _ => store.load(&run.key)?,
     };
-    if let Found::Whole(kept) = &mut found {
+    if let StoredRun::Whole(kept) = &mut found {
         // The metrics are the same, but the labels in this scenario may differ.
         let labelled = kept.run_mut();
         labelled.qdisc.clone_from(&run.labels.qdisc);

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::watch::{Progress, Watch};
 use crate::results::Run;
-use crate::store::Damaged;
+use crate::store::DamagedFile;
 
 /// The counts of a session that is running.
 pub(super) struct Tracker<'w> {
@@ -54,7 +54,7 @@ impl<'w> Tracker<'w> {
     }
 
     /// Notes a file of the store that cannot be used.
-    pub(super) fn damaged(&self, file: &Damaged) {
+    pub(super) fn damaged(&self, file: &DamagedFile) {
         self.damaged.lock().unwrap_or_else(PoisonError::into_inner).push(file.to_string());
     }
 

@@ -48,9 +48,9 @@ pub trait Watch: Sync {
 
 /// A watch that ignores all events.
 #[derive(Clone, Copy, Debug)]
-pub struct Unwatched;
+pub struct NoWatch;
 
-impl Watch for Unwatched {}
+impl Watch for NoWatch {}
 
 /// How far a session has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -29,7 +29,7 @@ impl Checksum {
     }
 
     /// Returns the checksum of one piece.
-    pub(super) fn of(bytes: &[u8]) -> u64 {
+    pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
         let mut sum = Self::default();
         sum.add(bytes);
         sum.finish()
@@ -43,14 +43,14 @@ mod tests {
     #[test]
     fn each_changed_added_or_missing_byte_changes_the_sum() {
         let text = b"{\"goodput_bps\":9500000.0}\0";
-        let whole = Checksum::of(text);
+        let whole = Checksum::of_bytes(text);
         for at in 0..text.len() {
             let mut changed = text.to_vec();
             changed[at] ^= 1;
-            assert_ne!(Checksum::of(&changed), whole, "byte {at}");
-            assert_ne!(Checksum::of(&text[..at]), whole, "{at} bytes");
+            assert_ne!(Checksum::of_bytes(&changed), whole, "byte {at}");
+            assert_ne!(Checksum::of_bytes(&text[..at]), whole, "{at} bytes");
         }
-        assert_ne!(Checksum::of(&[text.as_slice(), b"\0"].concat()), whole);
+        assert_ne!(Checksum::of_bytes(&[text.as_slice(), b"\0"].concat()), whole);
     }
 
     #[test]
@@ -58,6 +58,6 @@ mod tests {
         let mut pieces = Checksum::default();
         pieces.add(b"12345678");
         pieces.add(b"9");
-        assert_eq!(pieces.finish(), Checksum::of(b"123456789"));
+        assert_eq!(pieces.finish(), Checksum::of_bytes(b"123456789"));
     }
 }

@@ -43,14 +43,14 @@ pub trait Place: std::fmt::Debug + Send + Sync {
 
 /// A place as the user names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Named {
+pub enum PlaceName {
     /// A folder, by its path or by a `file` URL.
     Folder(PathBuf),
     /// A URL of an object store.
     Objects(String),
 }
 
-impl Named {
+impl PlaceName {
     /// Reads a folder or a URL.
     ///
     /// # Errors
@@ -100,9 +100,9 @@ mod tests {
         for (text, folder) in
             [("upload", "upload"), ("/shared/upload", "/shared/upload"), ("file:///shared/a", "/shared/a")]
         {
-            assert_eq!(Named::parse(text), Ok(Named::Folder(folder.into())));
+            assert_eq!(PlaceName::parse(text), Ok(PlaceName::Folder(folder.into())));
         }
-        assert_eq!(Named::parse("s3://b/upload"), Ok(Named::Objects("s3://b/upload".to_owned())));
+        assert_eq!(PlaceName::parse("s3://b/upload"), Ok(PlaceName::Objects("s3://b/upload".to_owned())));
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
             ("s3:///upload", "names no bucket"),
             ("file://host/upload", "names no folder of this machine"),
         ] {
-            let error = Named::parse(text).unwrap_err().to_string();
+            let error = PlaceName::parse(text).unwrap_err().to_string();
             assert!(error.contains(says) && error.contains("allowed: "), "{text}: {error}");
         }
     }

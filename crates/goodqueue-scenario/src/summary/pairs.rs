@@ -44,7 +44,7 @@ impl<'r> Group<'r> {
             let own = self.runs.iter().zip(own);
             let pairs = own.filter_map(|(run, value)| Some(value - others[*earlier.get(&run.seed)?]));
             let present: Vec<f64> = pairs.filter(|difference| !difference.is_nan()).collect();
-            let estimate = Estimate::of(&present)?;
+            let estimate = Estimate::from_values(&present)?;
             (estimate.count > 1).then(|| (key.clone(), estimate))
         };
         Difference { from: other.runs[0].qdisc.clone(), figures: keys.iter().filter_map(of_key).collect() }

@@ -12,20 +12,20 @@ pub(super) fn means(runs: &[&Run]) -> Option<MeanSeries> {
     let queue = |side: fn(&PerDirection<QueueSeries>) -> &QueueSeries| {
         let means = QUEUES.iter().map(|metric| {
             let of_runs: Vec<_> = all.iter().map(|(_, series)| (metric.of)(side(&series.queues))).collect();
-            (metric.about.name.to_owned(), Band::of(&of_runs))
+            (metric.about.name.to_owned(), Band::from_series(&of_runs))
         });
         QueueMeans(means.collect())
     };
     let total = |direction: &str| {
         let of_run = |(run, _): &(&Run, _)| total(run, direction);
-        Band::of(&all.iter().map(of_run).collect::<Vec<_>>())
+        Band::from_series(&all.iter().map(of_run).collect::<Vec<_>>())
     };
     let flow = |id: u32| {
         let of_run = |series: &Series| {
             let flow = series.goodput_bps.iter().find(|flow| flow.id == id);
             flow.map_or_else(Vec::new, |flow| present(&flow.values))
         };
-        let values = Band::of(&all.iter().map(|(_, series)| of_run(series)).collect::<Vec<_>>());
+        let values = Band::from_series(&all.iter().map(|(_, series)| of_run(series)).collect::<Vec<_>>());
         FlowMeans { id, values }
     };
     let steps = one.queues.down.throughput_bps.len();
@@ -36,7 +36,7 @@ pub(super) fn means(runs: &[&Run]) -> Option<MeanSeries> {
         queues: PerDirection { down: queue(|both| &both.down), up: queue(|both| &both.up) },
         goodput: PerDirection { down: total("down"), up: total("up") },
         goodput_bps: one.goodput_bps.iter().map(|series| flow(series.id)).collect(),
-        ping_s: Band::of(&all.iter().map(|(_, series)| pings(&series.pings)).collect::<Vec<_>>()),
+        ping_s: Band::from_series(&all.iter().map(|(_, series)| pings(&series.pings)).collect::<Vec<_>>()),
     })
 }
 
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_band_is_the_mean_of_what_is_there_at_each_step() {
-        let band = Band::of(&[
+        let band = Band::from_series(&[
             vec![Some(1.0), None, Some(5.0), None],
             vec![Some(3.0), None, None],
             vec![Some(2.0), None, Some(f64::NAN)],
@@ -89,7 +89,7 @@ mod tests {
         // Standard error 1/sqrt(3), t(2) = 4.3027.
         assert!((band.ci95[0].unwrap() - 4.3027 / 3.0_f64.sqrt()).abs() < 1e-9);
         assert_eq!(band.ci95[1..], [None, None, None]);
-        assert_eq!(Band::of(&[]), Band::default());
+        assert_eq!(Band::from_series(&[]), Band::default());
     }
 
     #[test]

@@ -78,6 +78,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FlowId;
     use crate::capacity::Capacity;
     use crate::link::LinkConfig;
     use crate::monitor::LinkMonitor;
@@ -106,8 +107,14 @@ mod tests {
     /// Offers a packet and returns the time at which the link asks its queue.
     fn offer(link: &mut Link, now: u64) -> Option<Instant> {
         let payload = Payload::Datagram { sent_at: at(now), number: 0, ecn: Ecn::NotEct };
-        let packet =
-            Packet { queued_at: at(now), flow: 0, connection: 0, len: 1514, ends: Ends::default(), payload };
+        let packet = Packet {
+            queued_at: at(now),
+            flow: FlowId::new(0),
+            connection: 0,
+            len: 1514,
+            ends: Ends::default(),
+            payload,
+        };
         link.enqueue(at(now), packet, &mut |_| ())
     }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use goodqueue::{Direction, Duration, Instant, Rate};
 
+use crate::id::LinkId;
 use crate::packet::Packet;
 
 /// Packets in flight that all have the same delay. They arrive in the order in which they left, so
@@ -60,7 +61,7 @@ pub(super) enum End {
     /// The host to which packets of this direction go.
     Host(Direction),
     /// The queue of a link.
-    Link(u32),
+    Link(LinkId),
     /// The WiFi channel, in this direction.
     Wifi(Direction),
 }

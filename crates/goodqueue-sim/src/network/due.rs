@@ -1,24 +1,26 @@
 //! The events of a run, packed into the numbers of the event queue.
 
+use crate::id::{FlowId, LineId, LinkId};
+
 /// A scheduled event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// A link may take its next packet.
-    Serve(u32),
+    Serve(LinkId),
     /// The rate of a link changes.
-    RateChange(u32),
+    RateChange(LinkId),
     /// The first packet of a delay line arrives.
-    Arrive(u32),
+    Arrive(LineId),
     /// A flow asked to be woken.
-    Wake(u32),
+    Wake(FlowId),
     /// A flow begins.
-    Start(u32),
+    Start(FlowId),
     /// A flow ends.
-    Stop(u32),
+    Stop(FlowId),
     /// The WiFi channel has something to do.
     Wifi,
     /// A PAUSE frame for a link arrives.
-    Pause(u32),
+    Pause(LinkId),
 }
 
 /// Largest number of flows. An event has 21 bits for an index, and a flow has up to four delay
@@ -28,28 +30,28 @@ pub(crate) const MAX_FLOWS: usize = 1 << 19;
 impl Event {
     pub(crate) const fn encode(self) -> u32 {
         match self {
-            Self::Serve(link) => link << 3,
-            Self::RateChange(link) => 1 | link << 3,
-            Self::Arrive(line) => 2 | line << 3,
-            Self::Wake(flow) => 3 | flow << 3,
-            Self::Start(flow) => 4 | flow << 3,
-            Self::Stop(flow) => 5 | flow << 3,
+            Self::Serve(link) => link.number() << 3,
+            Self::RateChange(link) => 1 | link.number() << 3,
+            Self::Arrive(line) => 2 | line.number() << 3,
+            Self::Wake(flow) => 3 | flow.number() << 3,
+            Self::Start(flow) => 4 | flow.number() << 3,
+            Self::Stop(flow) => 5 | flow.number() << 3,
             Self::Wifi => 6,
-            Self::Pause(link) => 7 | link << 3,
+            Self::Pause(link) => 7 | link.number() << 3,
         }
     }
 
     pub(crate) const fn decode(what: u32) -> Self {
         let index = what >> 3;
         match what & 7 {
-            0 => Self::Serve(index),
-            1 => Self::RateChange(index),
-            2 => Self::Arrive(index),
-            3 => Self::Wake(index),
-            4 => Self::Start(index),
-            5 => Self::Stop(index),
+            0 => Self::Serve(LinkId::new(index)),
+            1 => Self::RateChange(LinkId::new(index)),
+            2 => Self::Arrive(LineId::new(index)),
+            3 => Self::Wake(FlowId::new(index)),
+            4 => Self::Start(FlowId::new(index)),
+            5 => Self::Stop(FlowId::new(index)),
             6 => Self::Wifi,
-            _ => Self::Pause(index),
+            _ => Self::Pause(LinkId::new(index)),
         }
     }
 }
@@ -63,16 +65,16 @@ mod tests {
     fn events_survive_their_packing() {
         let last = 4 * u32::try_from(MAX_FLOWS).expect("fits") - 1;
         let events = [
-            Event::Serve(0),
-            Event::Serve(last),
-            Event::RateChange(1),
-            Event::Arrive(last),
-            Event::Wake(last),
-            Event::Start(0),
-            Event::Stop(last),
+            Event::Serve(LinkId::new(0)),
+            Event::Serve(LinkId::new(last)),
+            Event::RateChange(LinkId::new(1)),
+            Event::Arrive(LineId::new(last)),
+            Event::Wake(FlowId::new(last)),
+            Event::Start(FlowId::new(0)),
+            Event::Stop(FlowId::new(last)),
             Event::Wifi,
-            Event::Pause(0),
-            Event::Pause(last),
+            Event::Pause(LinkId::new(0)),
+            Event::Pause(LinkId::new(last)),
         ];
         for event in events {
             assert!(event.encode() <= EventQueue::MAX_WHAT);

@@ -3,10 +3,11 @@
 
 use std::collections::VecDeque;
 
-use goodqueue::{Direction, Duration, Instant};
+use goodqueue::{Duration, Instant};
 
 use super::pausing::{Device, FlowControl};
 use super::{Event, Network};
+use crate::id::LinkId;
 use crate::pause::{Pause, Sender};
 
 impl Network {
@@ -15,8 +16,9 @@ impl Network {
     pub(crate) fn control_flows(&mut self, pauses: &[Option<Pause>]) {
         let mut devices = vec![None; self.links.len()];
         for (link, pause) in pauses.iter().enumerate() {
-            if let (Some(pause), Some(before)) = (pause, self.link_before(link)) {
-                self.links[before as usize].obey_pauses();
+            let before = LinkId::from_index(link).previous(self.links.len());
+            if let (Some(pause), Some(before)) = (pause, before) {
+                self.links[before.index()].obey_pauses();
                 devices[link] = Some(Device { sender: Sender::new(*pause), before });
             }
         }
@@ -26,36 +28,27 @@ impl Network {
         }
     }
 
-    /// Returns the link whose packets enter this one.
-    fn link_before(&self, link: usize) -> Option<u32> {
-        let before = match Direction::BOTH[link & 1] {
-            Direction::Down => link.checked_sub(2)?,
-            Direction::Up => link + 2,
-        };
-        (before < self.links.len()).then(|| super::number(before))
-    }
-
     /// Sends a PAUSE frame if the queue of `link` has passed one of its marks. Kept out of line,
     /// for paths without flow control.
     #[cold]
     #[inline(never)]
-    pub(super) fn control_flow(&mut self, now: Instant, link: u32) {
+    pub(super) fn control_flow(&mut self, now: Instant, link: LinkId) {
         let Some(control) = &mut self.flow_control else { return };
-        let Some(device) = &mut control.devices[link as usize] else { return };
+        let Some(device) = &mut control.devices[link.index()] else { return };
         let before = device.before;
-        let lasts = self.links[before as usize].pause_lasts(device.sender.config().time);
-        let backlog = self.links[link as usize].held().bytes;
+        let lasts = self.links[before.index()].pause_lasts(device.sender.config().time);
+        let backlog = self.links[link.index()].held().bytes;
         let Some(time) = device.sender.decide(now, backlog, lasts) else { return };
         if let Some(when) = device.sender.renews_at() {
             // The link has nothing to do then, but its device looks at the buffer again.
             self.events.push(when, Event::Serve(link).encode());
         }
         // The frame takes the other direction of the cable on which the paused packets come.
-        let back = before ^ 1;
-        let Some(taken) = self.links[back as usize].send_pause(now) else { return };
-        let delay = self.onward[before as usize].map(|line| self.lines[line as usize].delay);
+        let back = before.reverse();
+        let Some(taken) = self.links[back.index()].send_pause(now) else { return };
+        let delay = self.onward[before.index()].map(|line| self.lines[line.index()].delay);
         let arrives = taken.sent + delay.unwrap_or(Duration::ZERO);
-        control.frames[before as usize].push_back(time);
+        control.frames[before.index()].push_back(time);
         self.events.push(arrives, Event::Pause(before).encode());
         if let Some(when) = taken.call_at {
             self.events.push(when, Event::Serve(back).encode());
@@ -63,10 +56,10 @@ impl Network {
     }
 
     /// Gives a link the PAUSE frame that arrives now.
-    pub(crate) fn pause(&mut self, now: Instant, link: u32) {
+    pub(crate) fn pause(&mut self, now: Instant, link: LinkId) {
         let Some(control) = &mut self.flow_control else { return };
-        let Some(time) = control.frames[link as usize].pop_front() else { return };
-        if let Some(when) = self.links[link as usize].receive_pause(now, time) {
+        let Some(time) = control.frames[link.index()].pop_front() else { return };
+        if let Some(when) = self.links[link.index()].receive_pause(now, time) {
             self.events.push(when, Event::Serve(link).encode());
         }
     }

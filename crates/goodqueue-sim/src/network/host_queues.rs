@@ -3,6 +3,8 @@
 //! Linux counts them (`sk_wmem_alloc`) and decides by them whether a connection may send again. The
 //! first queue of a path is on the sender's host only where a flow says so.
 
+use crate::id::{FlowId, LinkId};
+
 /// The flows whose packets are counted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HostQueues {
@@ -13,14 +15,14 @@ pub(super) struct HostQueues {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     /// The first link of the flow's path, whose queue is on the host.
-    link: u32,
+    link: LinkId,
     packets: u64,
 }
 
 impl HostQueues {
     /// Counts the packets of `flow` in the queue of `link` from now on.
-    pub(super) fn count(&mut self, flow: u32, link: u32) {
-        let flow = flow as usize;
+    pub(super) fn count(&mut self, flow: FlowId, link: LinkId) {
+        let flow = flow.index();
         if self.of.len() <= flow {
             self.of.resize(flow + 1, None);
         }
@@ -28,22 +30,22 @@ impl HostQueues {
     }
 
     /// Returns the packets of `flow` that wait in its host's queue.
-    pub(super) fn waiting(&self, flow: u32) -> u64 {
-        self.of.get(flow as usize).copied().flatten().map_or(0, |waiting| waiting.packets)
+    pub(super) fn waiting(&self, flow: FlowId) -> u64 {
+        self.of.get(flow.index()).copied().flatten().map_or(0, |waiting| waiting.packets)
     }
 
     /// A packet of `flow` was offered to the queue of `link`.
     #[inline]
-    pub(super) fn entered(&mut self, flow: u32, link: u32) {
-        if let Some(Some(waiting)) = self.of.get_mut(flow as usize) {
+    pub(super) fn entered(&mut self, flow: FlowId, link: LinkId) {
+        if let Some(Some(waiting)) = self.of.get_mut(flow.index()) {
             waiting.packets += u64::from(waiting.link == link);
         }
     }
 
     /// A packet of `flow` left the queue of `link`, sent or dropped.
     #[inline]
-    pub(super) fn left(&mut self, flow: u32, link: u32) {
-        if let Some(Some(waiting)) = self.of.get_mut(flow as usize) {
+    pub(super) fn left(&mut self, flow: FlowId, link: LinkId) {
+        if let Some(Some(waiting)) = self.of.get_mut(flow.index()) {
             waiting.packets = waiting.packets.saturating_sub(u64::from(waiting.link == link));
         }
     }
@@ -56,16 +58,18 @@ mod tests {
     #[test]
     fn packets_are_counted_in_the_first_queue_of_flows_that_ask_for_it() {
         let mut queues = HostQueues::default();
-        queues.entered(1, 0);
-        assert_eq!(queues.waiting(1), 0);
-        queues.count(1, 0);
-        for link in [0, 0, 2] {
-            queues.entered(1, link);
+        let [other, flow] = [0, 1].map(FlowId::new);
+        let [first, second] = [0, 2].map(LinkId::new);
+        queues.entered(flow, first);
+        assert_eq!(queues.waiting(flow), 0);
+        queues.count(flow, first);
+        for link in [first, first, second] {
+            queues.entered(flow, link);
         }
-        queues.entered(0, 0);
-        assert_eq!((queues.waiting(1), queues.waiting(0)), (2, 0));
-        queues.left(1, 2);
-        queues.left(1, 0);
-        assert_eq!(queues.waiting(1), 1);
+        queues.entered(other, first);
+        assert_eq!((queues.waiting(flow), queues.waiting(other)), (2, 0));
+        queues.left(flow, second);
+        queues.left(flow, first);
+        assert_eq!(queues.waiting(flow), 1);
     }
 }

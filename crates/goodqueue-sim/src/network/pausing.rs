@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::id::LinkId;
 use crate::pause::Sender;
 
 /// The devices of a path that send PAUSE frames.
@@ -19,5 +20,5 @@ pub(super) struct FlowControl {
 pub(super) struct Device {
     pub(super) sender: Sender,
     /// The link that the device pauses.
-    pub(super) before: u32,
+    pub(super) before: LinkId,
 }

@@ -7,6 +7,7 @@ use goodqueue::{ConfigError, Direction, Duration, Instant};
 
 use super::datagrams::Datagrams;
 use super::source::{Settings, Source, Tally};
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
 
@@ -34,7 +35,7 @@ impl Settings for CaptureSettings {
 /// A sender that repeats a recording.
 #[derive(Debug)]
 pub struct Capture {
-    flow: u32,
+    flow: FlowId,
     settings: CaptureSettings,
     datagrams: Datagrams,
     /// Start of the current repetition.
@@ -49,7 +50,7 @@ impl Capture {
     ///
     /// # Errors
     /// Never.
-    pub fn new(flow: u32, settings: &CaptureSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+    pub fn new(flow: FlowId, settings: &CaptureSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         let datagrams = Datagrams::new(flow, settings.direction, settings.ecn);
         let stopped = settings.packets.is_empty();
         Ok(Self { flow, settings: settings.clone(), datagrams, begun_at: Instant::ZERO, next: 0, stopped })

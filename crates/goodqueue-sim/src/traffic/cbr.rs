@@ -5,6 +5,7 @@ use goodqueue::{ConfigError, Direction, Instant, Rate};
 
 use super::datagrams::Datagrams;
 use super::source::{Settings, Source, Tally};
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
 
@@ -32,7 +33,7 @@ impl Settings for CbrSettings {
 /// A sender with a constant bit rate.
 #[derive(Debug)]
 pub struct Cbr {
-    flow: u32,
+    flow: FlowId,
     rate: Rate,
     bytes: u32,
     datagrams: Datagrams,
@@ -45,7 +46,7 @@ impl Cbr {
     ///
     /// # Errors
     /// Never.
-    pub fn new(flow: u32, settings: &CbrSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+    pub fn new(flow: FlowId, settings: &CbrSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         let CbrSettings { direction, rate, bytes, ecn } = *settings;
         let stopped = rate.as_bps() == 0 || bytes == 0;
         let datagrams = Datagrams::new(flow, direction, ecn);

@@ -16,15 +16,15 @@ use std::sync::Arc;
 use goodqueue::{ConfigError, Direction, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config, Flags, Receiver, Segment, Sender};
 
+use crate::id::ConnectionId;
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
 
 /// Both ends of a connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    flow: u32,
-    /// Twice the number of the connection, as in [`Packet::connection`].
-    number: u32,
+    /// The flow, and twice the number of the connection.
+    id: ConnectionId,
     /// The half with data down, and the half with data up.
     halves: [Half; 2],
     /// Direction of the SYN and of the client's data.
@@ -54,10 +54,10 @@ pub(crate) struct Counts {
 }
 
 impl Connection {
-    /// Creates a connection that is not open yet. `number` tells it apart from the flow's other
-    /// connections; `asks` is the direction of the SYN and of the client's data.
+    /// Creates a connection that is not open yet. Each connection of a flow needs
+    /// a number of its own; `asks` is the direction of the SYN and of the client's data.
     pub(crate) fn new(
-        (flow, number): (u32, u32),
+        id: ConnectionId,
         asks: Direction,
         config: &Arc<Config>,
         congestion_control: &AnyCongestionControl,
@@ -70,7 +70,14 @@ impl Connection {
         };
         let halves = [half()?, half()?];
         let config = Arc::clone(config);
-        Ok(Self { flow, number: number << 1, halves, asks, config, answered_at: None, begun: false })
+        Ok(Self {
+            id: ConnectionId { number: id.number << 1, ..id },
+            halves,
+            asks,
+            config,
+            answered_at: None,
+            begun: false,
+        })
     }
 
     /// Sends the client's SYN.
@@ -211,10 +218,10 @@ impl Connection {
                 continue;
             }
             let half = &mut self.halves[direction.index()];
-            let name = (self.flow, self.number | direction as u32);
+            let id = ConnectionId { number: self.id.number | direction as u32, ..self.id };
             while let Some(segment) = half.receiver.poll_transmit(now) {
                 let bytes = segment.wire_len(&self.config);
-                network.send_on(now, direction.reverse(), name, bytes, Payload::Tcp(segment));
+                network.send_on(now, direction.reverse(), id, bytes, Payload::Tcp(segment));
             }
             while let Some(mut segment) = self.halves[direction.index()].sender.poll_transmit(now) {
                 let other = &mut self.halves[direction.reverse().index()].receiver;
@@ -224,7 +231,7 @@ impl Connection {
                     (segment.ack, segment.ts_ecr) = (ack, stamp);
                 }
                 let bytes = segment.wire_len(&self.config);
-                network.send_on(now, direction, name, bytes, Payload::Tcp(segment));
+                network.send_on(now, direction, id, bytes, Payload::Tcp(segment));
             }
         }
     }

@@ -8,6 +8,7 @@ use goodqueue_tcp::{AnyCongestionControl, Config};
 use super::connection::{Connection, Counts};
 use super::source::Tally;
 use crate::events::EventQueue;
+use crate::id::{ConnectionId, FlowId};
 use crate::network::Network;
 use crate::packet::Packet;
 
@@ -16,7 +17,7 @@ use crate::packet::Packet;
 /// earlier connection is not taken for one of its successor.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    flow: u32,
+    flow: FlowId,
     /// Direction of the SYNs and of the clients' data.
     asks: Direction,
     config: Arc<Config>,
@@ -65,14 +66,14 @@ impl Connections {
     /// Creates an empty table. All connections will have these settings; `asks` is the direction of
     /// the SYNs.
     pub(crate) fn new(
-        flow: u32,
+        flow: FlowId,
         asks: Direction,
         config: Config,
         congestion_control: AnyCongestionControl,
     ) -> Result<Self, ConfigError> {
         // Reports invalid settings now rather than at the first connection.
         let config = Arc::new(config);
-        Connection::new((flow, 0), asks, &config, &congestion_control)?;
+        Connection::new(flow.into(), asks, &config, &congestion_control)?;
         Ok(Self {
             flow,
             asks,
@@ -98,7 +99,8 @@ impl Connections {
         };
         let at = &mut self.places[place as usize];
         let number = (at.generation & GENERATION_MASK) << PLACE_BITS | place;
-        let made = Connection::new((self.flow, number), self.asks, &self.config, &self.congestion_control);
+        let id = ConnectionId { flow: self.flow, number };
+        let made = Connection::new(id, self.asks, &self.config, &self.congestion_control);
         at.connection = Some(Box::new(made.ok()?));
         let handle = Handle(number);
         self.with(now, handle, network, |connection, network| connection.open(now, network));

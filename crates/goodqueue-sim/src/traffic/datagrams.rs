@@ -3,13 +3,14 @@
 use goodqueue::{Direction, Ecn, Instant};
 
 use super::source::Tally;
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
 
 /// Both ends of a flow of unanswered datagrams in one direction: their numbers and counters.
 #[derive(Debug)]
 pub struct Datagrams {
-    flow: u32,
+    flow: FlowId,
     direction: Direction,
     ecn: Ecn,
     sent: u64,
@@ -24,7 +25,7 @@ pub const HEADERS: u32 = 28;
 impl Datagrams {
     /// Returns both ends of flow number `flow`. With `ecn` the datagrams are ECN-capable, ECT(0).
     #[must_use]
-    pub const fn new(flow: u32, direction: Direction, ecn: bool) -> Self {
+    pub const fn new(flow: FlowId, direction: Direction, ecn: bool) -> Self {
         let ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
         Self { flow, direction, ecn, sent: 0, delivered: 0, arrived: Vec::new() }
     }

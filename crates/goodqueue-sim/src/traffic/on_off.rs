@@ -11,6 +11,7 @@ use goodqueue::{ConfigError, Direction, Duration, Instant, Rate};
 use super::datagrams::Datagrams;
 use super::distribution::Distribution;
 use super::source::{Settings, Source, Tally};
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
 
@@ -42,7 +43,7 @@ impl Settings for OnOffSettings {
 /// An on/off sender.
 #[derive(Debug)]
 pub struct OnOff {
-    flow: u32,
+    flow: FlowId,
     settings: OnOffSettings,
     random: Xoshiro256PlusPlus,
     datagrams: Datagrams,
@@ -59,7 +60,11 @@ impl OnOff {
     ///
     /// # Errors
     /// Never.
-    pub fn new(flow: u32, settings: &OnOffSettings, random: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+    pub fn new(
+        flow: FlowId,
+        settings: &OnOffSettings,
+        random: Xoshiro256PlusPlus,
+    ) -> Result<Self, ConfigError> {
         let interval = settings.rate.serialization(settings.bytes).max(Duration::from_nanos(1));
         Ok(Self {
             flow,

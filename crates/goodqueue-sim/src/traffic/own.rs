@@ -3,6 +3,7 @@
 //! [`Traffic::Own`]: super::Traffic::Own
 //! [`AnySource::Own`]: super::AnySource::Own
 
+use crate::id::FlowId;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ use super::source::Source;
 ///     }
 /// }
 ///
-/// let traffic = KnownSource::of::<Volley>().traffic(Direction::Down, Settings::new())?;
+/// let traffic = KnownSource::new::<Volley>().traffic(Direction::Down, Settings::new())?;
 /// assert_eq!(traffic.kind(), "volley");
 /// # Ok::<(), ConfigError>(())
 /// ```
@@ -87,7 +88,7 @@ pub trait Named: Source + Debug + Send + Sync + 'static {
 #[derive(Debug)]
 pub struct OwnFlow {
     /// Number of the flow, under which its packets and wake-ups are known.
-    pub number: u32,
+    pub number: FlowId,
     /// Direction of the flow's data.
     pub direction: Direction,
     /// Random stream of the flow.
@@ -110,7 +111,7 @@ type New = fn(OwnFlow, &Settings) -> Result<Box<dyn OwnSource>, ConfigError>;
 impl KnownSource {
     /// Returns the source `S`.
     #[must_use]
-    pub const fn of<S: Named>() -> Self {
+    pub const fn new<S: Named>() -> Self {
         Self(
             const {
                 &Maker {
@@ -140,7 +141,7 @@ impl KnownSource {
     /// A name is no parameter of the source, or a value is out of range or contradicts another one.
     pub fn traffic(self, direction: Direction, settings: Settings) -> Result<OwnSettings, ConfigError> {
         self.0.kind.check(&settings)?;
-        let flow = OwnFlow { number: 0, direction, random: Xoshiro256PlusPlus::new(0) };
+        let flow = OwnFlow { number: FlowId::default(), direction, random: Xoshiro256PlusPlus::new(0) };
         (self.0.new)(flow, &settings)?;
         Ok(OwnSettings { known: self, direction, settings: Arc::new(settings) })
     }
@@ -185,7 +186,7 @@ impl OwnSettings {
 
     pub(super) fn source(
         &self,
-        number: u32,
+        number: FlowId,
         random: Xoshiro256PlusPlus,
     ) -> Result<Box<dyn OwnSource>, ConfigError> {
         (self.known.0.new)(OwnFlow { number, direction: self.direction, random }, &self.settings)

@@ -23,6 +23,7 @@ use super::connections::{Connections, Handle};
 use super::distribution::duration;
 use super::source::{Settings, Source, Tally, Transfer};
 use crate::events::EventQueue;
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::transport::Transport;
@@ -61,7 +62,7 @@ impl Settings for PackMimeSettings {
 /// The users and the servers.
 #[derive(Debug)]
 pub struct PackMime {
-    flow: u32,
+    flow: FlowId,
     settings: PackMimeSettings,
     connections: Connections,
     /// The applications of each open connection, by its place.
@@ -109,7 +110,7 @@ impl PackMime {
     /// # Errors
     /// The TCP configuration is invalid.
     pub fn new(
-        flow: u32,
+        flow: FlowId,
         settings: &PackMimeSettings,
         mut random: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {

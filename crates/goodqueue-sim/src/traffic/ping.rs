@@ -6,6 +6,7 @@ use goodqueue::{ConfigError, Direction, Duration, Ecn, Instant};
 
 use super::samples::{Earlier, Room, RoundTrip, Samples};
 use super::source::{Settings, Source, Tally};
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
 
@@ -36,7 +37,7 @@ impl Settings for PingSettings {
 /// A ping from the client.
 #[derive(Debug)]
 pub struct Ping {
-    flow: u32,
+    flow: FlowId,
     interval: Duration,
     bytes: u32,
     ecn: Ecn,
@@ -50,7 +51,7 @@ impl Ping {
     ///
     /// # Errors
     /// Never.
-    pub fn new(flow: u32, settings: &PingSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+    pub fn new(flow: FlowId, settings: &PingSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         // An interval of zero would stop time.
         let interval = settings.interval.max(Duration::from_micros(1));
         let bytes = settings.bytes;

@@ -7,6 +7,7 @@ use goodqueue::{ConfigError, Direction, Duration, Instant, Rate};
 use super::datagrams::Datagrams;
 use super::distribution::Distribution;
 use super::source::{Settings, Source, Tally};
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
 
@@ -39,7 +40,7 @@ impl Settings for PoissonSettings {
 /// A Poisson sender.
 #[derive(Debug)]
 pub struct Poisson {
-    flow: u32,
+    flow: FlowId,
     settings: PoissonSettings,
     random: Xoshiro256PlusPlus,
     datagrams: Datagrams,
@@ -55,7 +56,7 @@ impl Poisson {
     /// Never.
     #[expect(clippy::cast_precision_loss, reason = "a rate is far below 2^53 bit/s")]
     pub fn new(
-        flow: u32,
+        flow: FlowId,
         settings: &PoissonSettings,
         random: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {

@@ -79,7 +79,7 @@ pub trait Source {
     }
 
     /// Returns the playback. Only adaptive video has one.
-    fn showing(&self) -> Option<&Showing> {
+    fn playback(&self) -> Option<&Playback> {
         None
     }
 }
@@ -141,7 +141,7 @@ pub struct Transfer {
 
 /// The playback of a video.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Showing {
+pub struct Playback {
     /// Requested segments, in order.
     pub segments: Vec<Segment>,
     /// Time at which playback began.

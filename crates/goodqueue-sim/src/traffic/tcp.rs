@@ -12,6 +12,7 @@ use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Segment, Sender};
 
 use super::source::{Settings, Source, Tally};
 use crate::ahead::{Ahead, CACHE_LINE, CacheLine, fetch_line};
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
 use crate::transport::Transport;
@@ -56,7 +57,7 @@ pub struct Tcp {
     receiver: Receiver,
     config: Arc<Config>,
     first_at: Option<Instant>,
-    flow: u32,
+    flow: FlowId,
     direction: Direction,
     stopped: bool,
     local_congestion: bool,
@@ -77,7 +78,7 @@ impl Tcp {
     /// # Errors
     /// The configuration is invalid.
     pub fn new(
-        flow: u32,
+        flow: FlowId,
         settings: &TcpSettings,
         mut random: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {
@@ -157,7 +158,7 @@ impl Tcp {
     /// refusal.
     #[cold]
     fn offer(&mut self, now: Instant, bytes: u32, segment: Segment, network: &mut Network) {
-        let dropped = |path: &Network| path.fates(self.flow as usize)[self.direction.index()].dropped;
+        let dropped = |path: &Network| path.fates(self.flow.index())[self.direction.index()].dropped;
         let before = (dropped(network), network.first_link(self.flow, self.direction).not_taken());
         network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
         let first = network.first_link(self.flow, self.direction);

@@ -11,6 +11,7 @@ use goodqueue_tcp::{AnyCongestionControl, Config};
 use super::connections::{Connections, Handle};
 use super::distribution::Distribution;
 use super::source::{Settings, Source, Tally};
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::transport::Transport;
@@ -48,7 +49,7 @@ impl Settings for TcpOnOffSettings {
 /// An on/off TCP sender and its receiver.
 #[derive(Debug)]
 pub struct TcpOnOff {
-    flow: u32,
+    flow: FlowId,
     settings: TcpOnOffSettings,
     connections: Connections,
     random: Xoshiro256PlusPlus,
@@ -65,7 +66,7 @@ impl TcpOnOff {
     /// # Errors
     /// The TCP configuration is invalid.
     pub fn new(
-        flow: u32,
+        flow: FlowId,
         settings: &TcpOnOffSettings,
         random: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {

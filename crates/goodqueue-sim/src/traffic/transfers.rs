@@ -7,6 +7,7 @@ use goodqueue_tcp::{AnyCongestionControl, Config};
 use super::connections::{Connections, Handle};
 use super::distribution::Distribution;
 use super::source::{Settings, Source, Tally, Transfer};
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::transport::Transport;
@@ -48,7 +49,7 @@ impl Settings for TransfersSettings {
 /// The user and the servers.
 #[derive(Debug)]
 pub struct Transfers {
-    flow: u32,
+    flow: FlowId,
     settings: TransfersSettings,
     connections: Connections,
     random: Xoshiro256PlusPlus,
@@ -74,7 +75,7 @@ impl Transfers {
     /// # Errors
     /// The TCP configuration is invalid.
     pub fn new(
-        flow: u32,
+        flow: FlowId,
         settings: &TransfersSettings,
         random: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {

@@ -26,7 +26,8 @@ use goodqueue::{ConfigError, Direction, Duration, Instant, Rate};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
-use super::source::{Segment, Settings, Showing, Source, Tally};
+use super::source::{Playback, Segment, Settings, Source, Tally};
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::transport::Transport;
@@ -69,7 +70,7 @@ impl Settings for VideoSettings {
 /// The client and the server.
 #[derive(Debug)]
 pub struct Video {
-    flow: u32,
+    flow: FlowId,
     settings: VideoSettings,
     connections: Connections,
     connection: Option<Handle>,
@@ -89,7 +90,7 @@ pub struct Video {
     step: usize,
     /// Seconds per bit of the last segments.
     paces: VecDeque<f64>,
-    showing: Showing,
+    playback: Playback,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +108,7 @@ impl Video {
     ///
     /// # Errors
     /// The TCP configuration is invalid.
-    pub fn new(flow: u32, settings: &VideoSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+    pub fn new(flow: FlowId, settings: &VideoSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         let asks = settings.direction.reverse();
         Ok(Self {
             flow,
@@ -123,7 +124,7 @@ impl Video {
             is_shown: false,
             step: 0,
             paces: VecDeque::with_capacity(PACES),
-            showing: Showing::default(),
+            playback: Playback::default(),
         })
     }
 
@@ -137,7 +138,7 @@ impl Video {
         self.buffered = self.buffered.saturating_sub(elapsed);
         if self.buffered.is_zero() {
             self.is_shown = false;
-            self.showing.stalls.push((now, None));
+            self.playback.stalls.push((now, None));
         }
     }
 
@@ -150,7 +151,7 @@ impl Video {
         self.phase = Phase::Fetch;
         self.step = self.choose();
         let Some((&rate, handle)) = self.settings.ladder.get(self.step).zip(self.connection) else { return };
-        self.showing.segments.push(Segment { begun_at: now, ended_at: None, rate });
+        self.playback.segments.push(Segment { begun_at: now, ended_at: None, rate });
         let bytes = rate.bytes_in(self.settings.segment).max(1);
         self.unanswered = Some(bytes);
         self.asked += self.settings.request;
@@ -196,7 +197,7 @@ impl Video {
     fn complete(&mut self, now: Instant) {
         self.look(now);
         self.buffered += self.settings.segment;
-        if let Some(segment) = self.showing.segments.last_mut() {
+        if let Some(segment) = self.playback.segments.last_mut() {
             segment.ended_at = Some(now);
             let seconds = now.since(segment.begun_at).as_nanos().max(1) as f64 / 1e9;
             let bits = segment.rate.bytes_in(self.settings.segment).max(1) as f64 * 8.0;
@@ -207,9 +208,9 @@ impl Video {
         }
         if !self.is_shown && self.buffered >= self.settings.ready {
             self.is_shown = true;
-            match self.showing.stalls.last_mut() {
+            match self.playback.stalls.last_mut() {
                 Some((_, goes_on)) => *goes_on = Some(now),
-                None => self.showing.shown_from = Some(now),
+                None => self.playback.shown_from = Some(now),
             }
         }
     }
@@ -267,8 +268,8 @@ impl Source for Video {
         self.connections.tally(self.settings.direction)
     }
 
-    fn showing(&self) -> Option<&Showing> {
-        Some(&self.showing)
+    fn playback(&self) -> Option<&Playback> {
+        Some(&self.playback)
     }
 }
 

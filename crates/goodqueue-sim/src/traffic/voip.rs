@@ -6,6 +6,7 @@ use goodqueue::{ConfigError, Direction, Duration, Instant};
 use super::datagrams::Datagrams;
 use super::samples::{Earlier, OneWay, Room, Samples};
 use super::source::{Settings, Source, Tally};
+use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
 
@@ -39,7 +40,7 @@ impl Settings for VoipSettings {
 /// Both ends of a voice call.
 #[derive(Debug)]
 pub struct Voip {
-    flow: u32,
+    flow: FlowId,
     settings: VoipSettings,
     datagrams: Datagrams,
     one_way: Samples<OneWay>,
@@ -51,7 +52,7 @@ impl Voip {
     ///
     /// # Errors
     /// Never.
-    pub fn new(flow: u32, settings: &VoipSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+    pub fn new(flow: FlowId, settings: &VoipSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         // An interval of zero would stop time.
         let settings =
             VoipSettings { interval: settings.interval.max(Duration::from_micros(1)), ..*settings };

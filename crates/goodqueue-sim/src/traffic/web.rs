@@ -23,6 +23,7 @@ use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
 use super::source::{Settings, Source, Tally, Transfer};
+use crate::id::{ConnectionId, FlowId};
 use crate::network::Network;
 use crate::packet::{Packet, Payload};
 use crate::transport::Transport;
@@ -204,7 +205,7 @@ fn normal_quantile(p: f64) -> f64 {
 /// The browser and the servers.
 #[derive(Debug)]
 pub struct Web {
-    flow: u32,
+    flow: FlowId,
     settings: WebSettings,
     connections: Connections,
     workers: Vec<Worker>,
@@ -245,7 +246,7 @@ impl Web {
     ///
     /// # Errors
     /// The TCP configuration is invalid.
-    pub fn new(flow: u32, settings: &WebSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
+    pub fn new(flow: FlowId, settings: &WebSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         Ok(Self {
             flow,
             settings: settings.clone(),
@@ -280,14 +281,19 @@ impl Web {
     fn look_up(&mut self, now: Instant, network: &mut Network) {
         let number = self.transfers.len() as u64;
         let payload = Payload::Datagram { sent_at: now, number, ecn: Ecn::NotEct };
-        network.send_on(now, self.asks(), (self.flow, LOOKUP), QUERY, payload);
+        network.send_on(now, self.asks(), self.lookup(), QUERY, payload);
         self.due = now + LOOKUP_TIMEOUT;
+    }
+
+    /// Returns the number under which the path knows queries and answers.
+    const fn lookup(&self) -> ConnectionId {
+        ConnectionId { flow: self.flow, number: LOOKUP }
     }
 
     fn on_lookup(&mut self, now: Instant, packet: &Packet, direction: Direction, network: &mut Network) {
         let Payload::Datagram { number, .. } = packet.payload else { return };
         if direction == self.asks() {
-            network.send_on(now, direction.reverse(), (self.flow, LOOKUP), ANSWER, packet.payload);
+            network.send_on(now, direction.reverse(), self.lookup(), ANSWER, packet.payload);
         } else if self.phase == Phase::Lookup && number == self.transfers.len() as u64 {
             self.phase = Phase::Fetch;
             self.due = Instant::MAX;

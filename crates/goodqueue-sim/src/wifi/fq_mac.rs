@@ -268,7 +268,7 @@ impl<P: Packet + Flow> FqMac<P> {
         let codel = station.codel;
         let tid = station.tids[category.index()].as_mut()?;
         let before = (tid.len(), tid.bytes());
-        let packet = tid.pop(now, self.config.quantum, &CodelLaw::of(codel), false, drops);
+        let packet = tid.pop(now, self.config.quantum, &CodelLaw::from_params(codel), false, drops);
         self.changed(before, category, peer);
         packet
     }

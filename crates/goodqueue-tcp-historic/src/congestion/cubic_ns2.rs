@@ -4,7 +4,7 @@
 use goodqueue_tcp::congestion::cubic_linux::cube_root;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value};
 use goodqueue_tcp::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Signal, Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Signal, Window,
 };
 
 /// Unit of β.
@@ -255,7 +255,7 @@ impl Controller for CubicNs2 {
             value: "1 segment per 50 acknowledged",
             source: "ns-2.35 tcp_cubic.c",
         }],
-        hears: Hears::EveryAck,
+        feedback: FeedbackTiming::EveryAck,
         ..About::PLAIN
     };
 

@@ -6,7 +6,7 @@ use goodqueue::Duration;
 use goodqueue_tcp::congestion::ledbat::Delays;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value};
 use goodqueue_tcp::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Needs, Window,
 };
 
 /// `target`, in milliseconds.
@@ -94,7 +94,7 @@ impl Controller for LedbatNs2 {
             Constant { name: "noise_filter_len", value: "4 samples", source: "TCP-LEDBAT" },
         ],
         needs: Needs::Timestamps,
-        hears: Hears::EveryAck,
+        feedback: FeedbackTiming::EveryAck,
         ..About::PLAIN
     };
 

@@ -7,8 +7,8 @@ use goodqueue_tcp::congestion::ledbat::Delays;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value};
 use goodqueue_tcp::congestion::whole::whole;
 use goodqueue_tcp::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Pacing, Signal,
-    Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Needs, Pacing,
+    Signal, Window,
 };
 
 /// What can be set; the names are those of utp.cpp.
@@ -162,7 +162,7 @@ impl Controller for LedbatUtp {
             Constant { name: "MIN_WINDOW_SIZE", value: "10 bytes", source: "libutp" },
         ],
         needs: Needs::Timestamps,
-        hears: Hears::EveryAck,
+        feedback: FeedbackTiming::EveryAck,
         ..About::PLAIN
     };
 

@@ -2,7 +2,7 @@
 //! the bottleneck's rate as estimated, with about two bandwidth-delay products in flight at most.
 
 mod aggregation;
-mod most;
+mod max_filter;
 mod params;
 mod policer;
 
@@ -13,14 +13,14 @@ use crate::clock::ticks_between;
 use crate::congestion::parameter::Value;
 use crate::congestion::whole::whole;
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Pacing, RateSample,
-    Signal, Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Pacing,
+    RateSample, Signal, Window,
 };
 
 use aggregation::Aggregation;
-use most::Most;
+use max_filter::MaxFilter;
 use params::{PHASES, Params};
-use policer::{Account, Policer};
+use policer::{Policer, PolicerSample};
 
 /// Startup ends when the bandwidth grew by less than a quarter in each of three rounds.
 const FULL_GROWTH: f64 = 1.25;
@@ -63,7 +63,7 @@ enum Recovery {
 pub struct Bbr {
     params: Params,
     mode: Mode,
-    bandwidth: Most,
+    bandwidth: MaxFilter,
     round: u64,
     round_end: u64,
     min_rtt: Option<Duration>,
@@ -103,7 +103,7 @@ impl Default for Bbr {
         Self {
             params,
             mode: Mode::Startup,
-            bandwidth: Most::default(),
+            bandwidth: MaxFilter::default(),
             round: 0,
             round_end: 0,
             min_rtt: None,
@@ -188,7 +188,7 @@ impl Bbr {
         }
         let in_small_window = |(first, last)| (first..=last).contains(&sample.prior_delivered);
         let app_limited = sample.app_limited || self.limited.is_some_and(in_small_window);
-        self.look_for_policer(&Account {
+        self.look_for_policer(&PolicerSample {
             delivered_at: self.delivered_at,
             delivered: sample.total,
             lost: sample.lost,
@@ -216,7 +216,7 @@ impl Bbr {
         begins
     }
 
-    fn look_for_policer(&mut self, account: &Account) {
+    fn look_for_policer(&mut self, account: &PolicerSample) {
         if self.policer.take(account, self.mode == Mode::ProbeBandwidth) {
             self.probe_bandwidth(account.delivered_at);
         }
@@ -418,7 +418,7 @@ impl CongestionControl for Bbr {
 
     fn on_timeout(&mut self, lost: u64) {
         self.lose_all();
-        self.look_for_policer(&Account {
+        self.look_for_policer(&PolicerSample {
             delivered_at: self.delivered_at,
             delivered: self.delivered,
             lost,
@@ -486,7 +486,7 @@ impl Controller for Bbr {
             },
             Constant { name: "pacing margin", value: "1 %", source: "Linux 6.1 tcp_bbr" },
         ],
-        hears: Hears::EveryAck,
+        feedback: FeedbackTiming::EveryAck,
         controls_all: true,
         ..About::PLAIN
     };

@@ -7,7 +7,7 @@ use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::vegas::Rounds;
 use crate::congestion::whole::whole;
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Controller, Feedback, Hears, Signal, Window,
+    About, Ack, Congestion, CongestionControl, Controller, Feedback, FeedbackTiming, Signal, Window,
 };
 
 /// Parameters of the delay-based window (dwnd).
@@ -162,7 +162,7 @@ impl Controller for Compound {
                 "window in segments below which it is Reno",
             ),
         ],
-        hears: Hears::EveryAck,
+        feedback: FeedbackTiming::EveryAck,
         ..About::PLAIN
     };
 

@@ -5,7 +5,7 @@ use goodqueue::{Duration, Instant};
 use crate::clock::TICK;
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Window,
 };
 
 /// β in 1024ths.
@@ -316,7 +316,7 @@ impl Controller for CubicLinux {
             },
             Constant { name: "beta", value: "717/1024", source: "Linux 6.1, module parameter beta" },
         ],
-        hears: Hears::EveryAck,
+        feedback: FeedbackTiming::EveryAck,
         standard_slow_start: true,
         ..About::PLAIN
     };

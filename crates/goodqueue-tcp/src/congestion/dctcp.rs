@@ -3,7 +3,8 @@
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::reno::Reno;
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Signal, Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Needs, Signal,
+    Window,
 };
 
 /// Unit of α: Linux `DCTCP_MAX_ALPHA`.
@@ -94,7 +95,7 @@ impl Controller for Dctcp {
         )],
         constants: &[Constant { name: "initial alpha", value: "1", source: "RFC 8257 §3.3" }],
         needs: Needs::AccurateEcn,
-        hears: Hears::EveryAckFirst,
+        feedback: FeedbackTiming::EveryAckFirst,
         ..About::PLAIN
     };
 

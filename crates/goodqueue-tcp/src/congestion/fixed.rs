@@ -4,7 +4,7 @@
 
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Pacing, Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Pacing, Window,
 };
 
 /// Initial window of RFC 6928 §2 in segments.
@@ -75,7 +75,7 @@ impl Controller for Fixed {
             ),
         ],
         constants: &[Constant { name: "decrease", value: "none", source: "this file" }],
-        hears: Hears::EveryAck,
+        feedback: FeedbackTiming::EveryAck,
         controls_all: true,
         ..About::PLAIN
     };

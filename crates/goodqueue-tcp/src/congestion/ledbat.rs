@@ -5,7 +5,7 @@ use goodqueue::{Duration, Instant};
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::whole::whole;
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Needs, Window,
 };
 
 /// How long each entry of the base history lasts (RFC 6817 §3.4.2).
@@ -146,7 +146,7 @@ impl Controller for Ledbat {
             Constant { name: "MIN_CWND", value: "2 segments", source: "RFC 6817 §2.4.2" },
         ],
         needs: Needs::Timestamps,
-        hears: Hears::EveryAck,
+        feedback: FeedbackTiming::EveryAck,
         ..About::PLAIN
     };
 

@@ -7,7 +7,7 @@ use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::vegas::Rounds;
 use crate::congestion::whole::whole;
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Pacing, Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Pacing, Window,
 };
 
 /// Parameters of both variants.
@@ -173,7 +173,7 @@ impl Controller for Nice {
         reference: "Venkataramani, Kokku & Dahlin, OSDI 2002",
         parameters: PARAMETERS,
         constants: &[Constant { name: "min window", value: "1/48 segment", source: "OSDI 2002" }],
-        hears: Hears::EveryAck,
+        feedback: FeedbackTiming::EveryAck,
         ..About::PLAIN
     };
 

@@ -19,7 +19,7 @@ use crate::clock::timestamp;
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::reno::Reno;
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, Hears, Needs, Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Needs, Window,
 };
 
 /// Ticks of the timestamps clock per second (`TCP_TS_HZ`), and units of delay per second
@@ -210,7 +210,7 @@ impl Controller for TcpLp {
         ],
         constants: &[Constant { name: "gamma", value: "1/8", source: "INFOCOM 2003" }],
         needs: Needs::Timestamps,
-        hears: Hears::EveryAckFirst,
+        feedback: FeedbackTiming::EveryAckFirst,
         ..About::PLAIN
     };
 

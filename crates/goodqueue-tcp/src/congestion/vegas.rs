@@ -4,7 +4,9 @@ use goodqueue::{Duration, Instant};
 
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::reno::Reno;
-use crate::congestion::{About, Ack, Congestion, CongestionControl, Controller, Feedback, Hears, Window};
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Controller, Feedback, FeedbackTiming, Window,
+};
 
 /// Source of the defaults.
 const LINUX: &str = "Linux 6.1, module parameter";
@@ -160,7 +162,7 @@ impl Controller for Vegas {
                 "segments in the queue at which slow start ends",
             ),
         ],
-        hears: Hears::EveryAck,
+        feedback: FeedbackTiming::EveryAck,
         ..About::PLAIN
     };
 

@@ -2,8 +2,8 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::news::News;
-use super::{Core, FIRST_BYTE, Phase, Purpose, State, narrow};
+use super::ack_changes::AckChanges;
+use super::{Core, FIRST_BYTE, Phase, State, TimerPurpose, narrow};
 use crate::congestion::{CongestionControl, Feedback, Window};
 use crate::hystart::HyStart;
 use crate::scoreboard::Acknowledged;
@@ -40,18 +40,18 @@ impl Core {
 
     /// Returns the changes of an ACK that its header shows.
     #[inline]
-    pub fn news_of(&self, segment: &Segment) -> News {
-        News {
+    pub fn news_of(&self, segment: &Segment) -> AckChanges {
+        AckChanges {
             acked: segment.ack - self.snd_una,
             pipe_before: self.scoreboard.pipe(),
             echo: self.ecn && segment.flags.contains(Flags::ECE),
-            ..News::default()
+            ..AckChanges::default()
         }
     }
 
     /// Takes the acknowledged segments off the scoreboard.
     #[inline]
-    pub fn acknowledge(&mut self, ack: u64, news: &mut News) -> Acknowledged {
+    pub fn acknowledge(&mut self, ack: u64, news: &mut AckChanges) -> Acknowledged {
         let done = self.scoreboard.acknowledge(ack);
         self.snd_una = ack;
         news.delivered = done.delivered;
@@ -105,7 +105,7 @@ impl Core {
     /// Marks the SACKed segments. Returns where the duplicate begins that the ACK reports, if it
     /// reports one.
     #[inline]
-    pub fn take_sacks(&mut self, segment: &Segment, news: &mut News) -> Option<u64> {
+    pub fn take_sacks(&mut self, segment: &Segment, news: &mut AckChanges) -> Option<u64> {
         if segment.sack.is_empty() {
             return None;
         }
@@ -120,7 +120,7 @@ impl Core {
 
     /// Marks the SACKed segments, and counts their bytes.
     #[inline]
-    pub fn mark_sacked(&mut self, segment: &Segment, news: &mut News) {
+    pub fn mark_sacked(&mut self, segment: &Segment, news: &mut AckChanges) {
         let (sacked, invalid) = self.scoreboard.sack(segment.ack, &segment.sack);
         self.stats.invalid_sack_blocks += invalid;
         news.sacked = sacked;
@@ -139,7 +139,7 @@ impl Core {
 
     /// Counts a duplicate ACK, if it is one.
     #[inline]
-    pub fn count_duplicate(&mut self, news: &News) {
+    pub fn count_duplicate(&mut self, news: &AckChanges) {
         if news.duplicate {
             self.stats.duplicate_acks += 1;
             self.duplicate_acks += 1;
@@ -147,7 +147,7 @@ impl Core {
     }
 
     /// Gives the controller feedback on an ACK.
-    pub fn tell(&mut self, now: Instant, segment: &Segment, news: &News) {
+    pub fn tell(&mut self, now: Instant, segment: &Segment, news: &AckChanges) {
         let stamps = self.config.timestamps && segment.ts_ecr != 0;
         let min_rtt = self.rtt.min_rtt();
         let rate = self.rates.as_mut().and_then(|rates| {
@@ -200,8 +200,8 @@ impl Core {
     /// The timer of a probe, or of an early retransmit, becomes that of the timeout, which counts
     /// from when the oldest segment was sent.
     pub fn count_timeout_from_front(&mut self, now: Instant) {
-        if matches!(self.purpose, Purpose::Early | Purpose::Probe) && !self.scoreboard.is_empty() {
-            self.purpose = Purpose::Timeout;
+        if matches!(self.purpose, TimerPurpose::Early | TimerPurpose::Probe) && !self.scoreboard.is_empty() {
+            self.purpose = TimerPurpose::Timeout;
             self.timer = Some(self.timeout_of_front(now));
         }
     }

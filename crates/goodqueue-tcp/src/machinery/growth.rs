@@ -2,11 +2,11 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::news::News;
+use super::ack_changes::AckChanges;
 use super::{Core, narrow};
 use crate::config::Growth;
 use crate::congestion::{Ack, CongestionControl, GrowthRule};
-use crate::hystart::{HyStart, Seen, Verdict};
+use crate::hystart::{HyStart, SlowStartAck, Verdict};
 
 impl Core {
     /// The growth rule of the settings.
@@ -21,7 +21,7 @@ impl Core {
 
     /// The bytes that an ACK counts for growth.
     #[inline]
-    pub fn counted(&self, news: &News) -> u64 {
+    pub fn counted(&self, news: &AckChanges) -> u64 {
         match self.config.growth {
             Growth::Abc | Growth::Delivered => news.acked,
             Growth::PerAck => self.mss,
@@ -34,7 +34,7 @@ impl Core {
 
     /// Lets the controller grow the window on an ACK that counts `acked` bytes.
     #[inline]
-    pub fn grow(&mut self, now: Instant, news: &News, rule: GrowthRule, acked: u64, may_grow: bool) {
+    pub fn grow(&mut self, now: Instant, news: &AckChanges, rule: GrowthRule, acked: u64, may_grow: bool) {
         // Stacks that grow late also continue slow start at the threshold itself (Linux up to
         // 3.19).
         let threshold = if rule.late { self.ssthresh.saturating_add(self.mss) } else { self.ssthresh };
@@ -66,7 +66,7 @@ impl Core {
             return;
         }
         let Some(hystart) = &mut self.hystart else { return };
-        let seen = Seen {
+        let seen = SlowStartAck {
             una: self.snd_una,
             next: self.snd_nxt,
             rtt: ack.rtt,

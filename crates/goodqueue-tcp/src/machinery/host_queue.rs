@@ -2,7 +2,7 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::{Core, Phase, Purpose, State};
+use super::{Core, Phase, State, TimerPurpose};
 use crate::congestion::Signal;
 use crate::prr::Prr;
 use crate::segment::{Flags, Segment};
@@ -49,7 +49,7 @@ impl Core {
         if self.scoreboard.is_empty() {
             let again = core::mem::replace(&mut self.host.refused_alone, true);
             let wait = if again { self.rtt.rto().min(OFFER_AGAIN) } else { self.rtt.rto() };
-            self.purpose = Purpose::Timeout;
+            self.purpose = TimerPurpose::Timeout;
             self.set_timer(now, wait);
         }
     }

@@ -9,7 +9,7 @@ use super::send_buffer::SendBuffer;
 
 /// Segments that leave before all others.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Due {
+pub struct DueSegments {
     /// The ACK of the SYN/ACK.
     pub ack: bool,
     /// The SYN.
@@ -38,7 +38,7 @@ pub struct Recovery {
 
 /// The window that the receiver offers.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Offered {
+pub struct OfferedWindow {
     /// Right edge of the window.
     pub edge: u64,
     /// Largest window that the receiver ever offered, in bytes.
@@ -47,7 +47,7 @@ pub struct Offered {
 
 /// A tail loss probe (RFC 8985 §7).
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Tail {
+pub struct TailProbe {
     /// A probe leaves without room in the window: new data (true) or the last segment again.
     pub due: Option<bool>,
     /// SND.NXT when a probe was sent whose answer is awaited; whether it was a retransmission.

@@ -4,15 +4,15 @@
 use goodqueue::Instant;
 
 use super::Core;
-use super::news::News;
+use super::ack_changes::AckChanges;
 use crate::clock::{TICK, sent_at, ticks, ticks_since};
 use crate::scoreboard::Acknowledged;
 use crate::segment::Segment;
 
 /// An ACK that was taken into the scoreboard, the window and the RTT.
-pub struct Taken {
+pub struct ProcessedAck {
     /// The content of the ACK.
-    pub news: News,
+    pub news: AckChanges,
     /// When the segment was sent that the ACK answers, by its timestamp.
     pub answered: Option<Instant>,
     /// Where the duplicate begins that the ACK reports, if it reports one.
@@ -21,7 +21,7 @@ pub struct Taken {
 
 impl Core {
     /// Takes an ACK into the scoreboard, the window and the RTT, with all samples that it gives.
-    pub fn take_ack(&mut self, now: Instant, segment: &Segment) -> Taken {
+    pub fn take_ack(&mut self, now: Instant, segment: &Segment) -> ProcessedAck {
         let ack = segment.ack;
         let stamped = self.config.timestamps && segment.ts_ecr != 0;
         let answered = stamped.then(|| sent_at(now, segment.ts_ecr));
@@ -40,7 +40,7 @@ impl Core {
             let plain = news.acked == 0 && news.sacked == 0;
             self.on_probe_answer(ack, plain, reported.is_some());
         }
-        Taken { news, answered, reported }
+        ProcessedAck { news, answered, reported }
     }
 
     /// True if the SACKs of this ACK renew the timeout: if the segment that they acknowledge was
@@ -68,7 +68,7 @@ impl Core {
 
     /// Takes the samples that SACKs and timestamps give beside the cumulative ACK.
     #[inline]
-    fn take_other_rtts(&mut self, now: Instant, segment: &Segment, news: &mut News) {
+    fn take_other_rtts(&mut self, now: Instant, segment: &Segment, news: &mut AckChanges) {
         let by_stamps = self.is_timed_by_stamps(segment);
         if !by_stamps {
             self.take_sacked_rtt(now, segment.ack, news);
@@ -88,7 +88,7 @@ impl Core {
         ack: u64,
         done: &Acknowledged,
         by_stamps: bool,
-        news: &mut News,
+        news: &mut AckChanges,
     ) {
         if let (Some(first), Some(last)) = (done.first_sent, done.sent) {
             if !by_stamps {
@@ -100,7 +100,7 @@ impl Core {
 
     /// Takes the RTT of newly SACKed segments, where the cumulative ACK gave none.
     #[inline]
-    fn take_sacked_rtt(&mut self, now: Instant, ack: u64, news: &mut News) {
+    fn take_sacked_rtt(&mut self, now: Instant, ack: u64, news: &mut AckChanges) {
         let arrivals = self.scoreboard.arrivals();
         if let (Some(first), Some(last)) = (arrivals.first_sacked, arrivals.last_sacked) {
             if news.rtt.is_none() {
@@ -116,7 +116,7 @@ impl Core {
     /// Takes the RTT that the timestamps show, in whole milliseconds as Linux's clock has them (RFC
     /// 7323 §4.3).
     #[cold]
-    fn take_stamped_rtt(&mut self, now: Instant, segment: &Segment, news: &mut News) {
+    fn take_stamped_rtt(&mut self, now: Instant, segment: &Segment, news: &mut AckChanges) {
         let rtt = ticks_since(now, segment.ts_ecr);
         self.rtt.take(rtt, segment.ack, self.snd_nxt);
         news.rtt.get_or_insert(rtt);

@@ -2,7 +2,7 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::{Core, Phase, Purpose};
+use super::{Core, Phase, TimerPurpose};
 use crate::congestion::Signal;
 
 /// Least time that a timer adds to its wait: two ticks of a 1 kHz clock (Linux `TCP_TIMEOUT_MIN`).
@@ -40,7 +40,7 @@ impl Core {
         };
         let timeout = if afresh { self.rtt.rto() } else { self.wait_of_front(now) };
         self.set_timer(now, wait.min(timeout));
-        self.purpose = Purpose::Probe;
+        self.purpose = TimerPurpose::Probe;
         true
     }
 

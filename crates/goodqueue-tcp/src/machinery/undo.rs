@@ -1,12 +1,12 @@
 //! Reductions that are taken back because no segment was lost. DSACK (RFC 3708), timestamps (RFC
 //! 4015) and, after a timeout, F-RTO (RFC 5682) show that.
 //!
-//! A stack that undoes reductions owns an [`Undoing`].
+//! A stack that undoes reductions owns an [`UndoState`].
 
 use goodqueue::Instant;
 
-use super::news::News;
-use super::{Core, Phase, Purpose};
+use super::ack_changes::AckChanges;
+use super::{Core, Phase, TimerPurpose};
 use crate::clock::ticks;
 use crate::config::UndoRule;
 use crate::congestion::CongestionControl;
@@ -30,7 +30,7 @@ pub struct Undo {
 
 /// State of undoing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Undoing {
+pub struct UndoState {
     /// F-RTO: the timeout may have been spurious.
     pub timeout_in_doubt: bool,
     /// F-RTO: new data leaves before lost segments, after the first ACK (RFC 5682 §3.1 step 2b).
@@ -41,7 +41,7 @@ pub struct Undoing {
     pub resent_since: Option<Instant>,
 }
 
-impl Undoing {
+impl UndoState {
     /// Before a reduction that may be wrong.
     pub fn remember_window(&mut self, core: &Core) {
         if core.config.undo == UndoRule::Never {
@@ -78,8 +78,8 @@ impl Undoing {
         if let Some(undo) = &mut self.undo {
             undo.retransmissions = Some(undo.retransmissions.unwrap_or(0) + 1);
         }
-        if record.seq <= core.snd_una && core.purpose != Purpose::Reordering {
-            core.purpose = Purpose::Timeout;
+        if record.seq <= core.snd_una && core.purpose != TimerPurpose::Reordering {
+            core.purpose = TimerPurpose::Timeout;
             core.set_retransmission_timer(now);
         }
     }
@@ -137,7 +137,7 @@ impl Undoing {
         core: &mut Core,
         ack: u64,
         answered: Option<Instant>,
-        news: &News,
+        news: &AckChanges,
         any_ack_tells: bool,
     ) -> bool {
         let is_over = ack >= core.recovery_point;
@@ -182,7 +182,7 @@ impl Undoing {
         &mut self,
         core: &mut Core,
         answered: Option<Instant>,
-        news: &News,
+        news: &AckChanges,
         is_over: bool,
         any_ack_tells: bool,
     ) {

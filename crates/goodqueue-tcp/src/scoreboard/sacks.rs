@@ -3,7 +3,7 @@
 
 use crate::segment::{MAX_SACK_BLOCKS, SackBlocks};
 
-use super::{DUP_THRESH, Known, LOST, RESENT, SACKED, Scoreboard};
+use super::{DUP_THRESH, LOST, MarkedBlock, RESENT, SACKED, Scoreboard};
 
 impl Scoreboard {
     /// Marks the records of the blocks, then the records that are thereby lost (Update and IsLost,
@@ -13,7 +13,7 @@ impl Scoreboard {
         let mut bytes = 0;
         let mut invalid = 0;
         let known = self.known;
-        let mut seen = [Known::default(); MAX_SACK_BLOCKS];
+        let mut seen = [MarkedBlock::default(); MAX_SACK_BLOCKS];
         // The lowest first, as Linux sorts them: after an ACK that was lost two may be new, and
         // neither overtook the other.
         let mut list = [(u64::MAX, 0); MAX_SACK_BLOCKS];
@@ -34,7 +34,7 @@ impl Scoreboard {
             let low = self.position(start);
             let high = self.position_before(end);
             bytes += self.mark_sacked(low, high, &known);
-            *slot = Known { start, end, low, high };
+            *slot = MarkedBlock { start, end, low, high };
         }
         self.known = seen;
         if bytes > 0 && self.counts {
@@ -44,7 +44,7 @@ impl Scoreboard {
     }
 
     /// Marks the records `low..high` except those in `known`.
-    fn mark_sacked(&mut self, low: u64, high: u64, known: &[Known]) -> u64 {
+    fn mark_sacked(&mut self, low: u64, high: u64, known: &[MarkedBlock]) -> u64 {
         if low >= high {
             return 0;
         }

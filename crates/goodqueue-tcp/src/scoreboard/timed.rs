@@ -3,7 +3,7 @@
 use goodqueue::{Duration, Instant};
 
 use super::slot::whole;
-use super::{AMBIGUOUS, Delivered, Found, LOST, RESENT, SACKED, Scoreboard, Slot};
+use super::{AMBIGUOUS, Delivered, LOST, LateSegments, RESENT, SACKED, Scoreboard, Slot};
 
 impl Scoreboard {
     pub(super) fn note_sacked(&mut self, position: u64, record: Slot) {
@@ -22,8 +22,8 @@ impl Scoreboard {
     /// §6.2 step 5). Segments that were sent once stand in the order of their times, as do the
     /// retransmissions in theirs: both are walked from the oldest undecided one, so that the cost
     /// of an ACK does not depend on the window unless it must wait.
-    pub fn detect(&mut self, now: Instant, newest: Delivered, wait: Duration) -> Found {
-        let mut found = Found::default();
+    pub fn detect(&mut self, now: Instant, newest: Delivered, wait: Duration) -> LateSegments {
+        let mut found = LateSegments::default();
         let end_seq = self.end_seq;
         let remaining = |record: &Slot| {
             let this = Delivered { sent: record.sent, end: whole(end_seq, record.low) + record.len() };
@@ -55,7 +55,7 @@ impl Scoreboard {
         found
     }
 
-    fn detect_resent(&mut self, found: &mut Found, remaining: impl Fn(&Slot) -> Option<Duration>) {
+    fn detect_resent(&mut self, found: &mut LateSegments, remaining: impl Fn(&Slot) -> Option<Duration>) {
         let mut kept = 0;
         while let Some(&(position, sent, _)) = self.resends.get(kept) {
             let known = position >= self.first && position < self.next;

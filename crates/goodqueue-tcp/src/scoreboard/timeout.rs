@@ -2,7 +2,7 @@
 
 use goodqueue::Instant;
 
-use super::{AMBIGUOUS, APART, Known, LOST, RESENT, SACKED, Scoreboard};
+use super::{AMBIGUOUS, APART, LOST, MarkedBlock, RESENT, SACKED, Scoreboard};
 use crate::segment::MAX_SACK_BLOCKS;
 
 impl Scoreboard {
@@ -15,7 +15,7 @@ impl Scoreboard {
     pub fn time_out(&mut self, recent: Instant, forget: bool) {
         let reneged = forget || (!self.is_empty() && self.at(self.first).is(SACKED));
         if reneged {
-            self.known = [Known::default(); MAX_SACK_BLOCKS];
+            self.known = [MarkedBlock::default(); MAX_SACK_BLOCKS];
             self.high_sacked = self.first;
         }
         self.sacked = 0;
@@ -66,7 +66,7 @@ impl Scoreboard {
         self.edge = self.first;
         self.resend = self.first;
         self.high_sacked = self.first;
-        self.known = [Known::default(); MAX_SACK_BLOCKS];
+        self.known = [MarkedBlock::default(); MAX_SACK_BLOCKS];
     }
 
     /// Removes all marks of losses and retransmissions.

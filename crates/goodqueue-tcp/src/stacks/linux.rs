@@ -5,15 +5,15 @@ use goodqueue::{Duration, Instant};
 
 use crate::clock::ticks_between;
 use crate::config::{Config, Growth, RtoRule, UndoRule};
-use crate::congestion::{CongestionControl, Hears, Signal};
-use crate::machinery::news::News;
-use crate::machinery::samples::Taken;
+use crate::congestion::{CongestionControl, FeedbackTiming, Signal};
+use crate::machinery::ack_changes::AckChanges;
+use crate::machinery::samples::ProcessedAck;
 use crate::machinery::tail_probe::TIMER_SLACK;
-use crate::machinery::undo::{NextStep, Undoing};
-use crate::machinery::{Core, FIRST_BYTE, Phase, Purpose};
+use crate::machinery::undo::{NextStep, UndoState};
+use crate::machinery::{Core, FIRST_BYTE, Phase, TimerPurpose};
 use crate::profile::Profile;
 use crate::prr::Prr;
-use crate::scoreboard::{DUP_THRESH, Delivered, Found, Record, Scoreboard};
+use crate::scoreboard::{DUP_THRESH, Delivered, LateSegments, Record, Scoreboard};
 use crate::segment::Segment;
 use crate::stack::{Listed, Stack};
 use crate::stack_info::StackInfo;
@@ -29,7 +29,7 @@ const MAX_STEPS: u32 = 255;
 /// State of the sender of Linux 6.x.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Linux {
-    undoing: Undoing,
+    undoing: UndoState,
     /// Reordering was seen. Losses then wait for a quarter of the least RTT, times `steps`.
     reordered: bool,
     steps: u32,
@@ -99,10 +99,10 @@ pub const SETTINGS: Config = Config {
 };
 
 /// An ACK, and how far it has been answered.
-struct Turn<'s> {
+struct AckInProgress<'s> {
     now: Instant,
     segment: &'s Segment,
-    news: News,
+    news: AckChanges,
     /// Sending time of the segment that the ACK answers, by its timestamp.
     answered: Option<Instant>,
     /// The ACK reports a duplicate.
@@ -112,7 +112,7 @@ struct Turn<'s> {
 impl Stack for Linux {
     fn new(_config: &Config) -> Self {
         Self {
-            undoing: Undoing::default(),
+            undoing: UndoState::default(),
             reordered: false,
             steps: 1,
             limited: false,
@@ -131,8 +131,9 @@ impl Stack for Linux {
         let set_timer = core.timer;
         let mut turn = self.take(core, now, segment);
         self.undoing.new_data_first = false;
-        let hears_first = core.feedback && core.controller.about().hears == Hears::EveryAckFirst;
-        if hears_first {
+        let feedback_first =
+            core.feedback && core.controller.about().feedback == FeedbackTiming::EveryAckFirst;
+        if feedback_first {
             core.tell(now, segment, &turn.news);
         }
         if turn.news.echo {
@@ -142,7 +143,7 @@ impl Stack for Linux {
         let begins = self.begin_recovery_or_reduction(core, &turn, &found);
         self.undoing.forget_resent(core);
         self.renew_timer(core, &turn, found.next.is_some(), set_timer);
-        if core.feedback && !hears_first {
+        if core.feedback && !feedback_first {
             turn.news.newly_lost = found.lost;
             core.note_lost(found.lost);
             core.tell(now, segment, &turn.news);
@@ -152,11 +153,11 @@ impl Stack for Linux {
         }
     }
 
-    fn on_other_timer(&mut self, core: &mut Core, now: Instant, purpose: Purpose) -> bool {
+    fn on_other_timer(&mut self, core: &mut Core, now: Instant, purpose: TimerPurpose) -> bool {
         match purpose {
-            Purpose::Probe => core.probe_tail(now, true),
-            Purpose::Reordering => self.on_reordering_timer(core, now),
-            Purpose::Timeout | Purpose::Early => return false,
+            TimerPurpose::Probe => core.probe_tail(now, true),
+            TimerPurpose::Reordering => self.on_reordering_timer(core, now),
+            TimerPurpose::Timeout | TimerPurpose::Early => return false,
         }
         true
     }
@@ -231,7 +232,7 @@ impl Stack for Linux {
     }
 
     #[inline]
-    fn undoing(&mut self) -> Option<&mut Undoing> {
+    fn undoing(&mut self) -> Option<&mut UndoState> {
         Some(&mut self.undoing)
     }
 
@@ -246,8 +247,8 @@ impl Stack for Linux {
 
 impl Linux {
     /// Takes an ACK into the scoreboard, the window and the RTT.
-    fn take<'s>(&mut self, core: &mut Core, now: Instant, segment: &'s Segment) -> Turn<'s> {
-        let Taken { news, answered, reported } = core.take_ack(now, segment);
+    fn take<'s>(&mut self, core: &mut Core, now: Instant, segment: &'s Segment) -> AckInProgress<'s> {
+        let ProcessedAck { news, answered, reported } = core.take_ack(now, segment);
         if let Some(start) = reported {
             // Reordering was larger than assumed, or a reduction was wrong.
             if self.reordered {
@@ -255,29 +256,29 @@ impl Linux {
             }
             self.undoing.on_duplicate_report(start);
         }
-        Turn { now, segment, news, answered, duplicate_reported: reported.is_some() }
+        AckInProgress { now, segment, news, answered, duplicate_reported: reported.is_some() }
     }
 
     /// Ends a recovery or reduction that the ACK completes, and marks the segments that it shows to
     /// be lost.
-    fn look_for_losses(&mut self, core: &mut Core, turn: &mut Turn<'_>) -> Found {
+    fn look_for_losses(&mut self, core: &mut Core, turn: &mut AckInProgress<'_>) -> LateSegments {
         let mut looks = true;
         if core.phase != Phase::Open {
             looks = self.undoing.end_phase(core, turn.segment.ack, turn.answered, &turn.news, false);
         } else if turn.duplicate_reported && self.undoing.were_all_duplicates() {
             self.undoing.undo(core, false);
         }
-        let found = if looks { self.detect_losses(core, turn.now) } else { Found::default() };
+        let found = if looks { self.detect_losses(core, turn.now) } else { LateSegments::default() };
         turn.news.lost = found.lost > 0;
         found
     }
 
     /// Takes the arrivals of this ACK and marks the segments that they show to be lost (RFC 8985
     /// §6.2).
-    fn detect_losses(&mut self, core: &mut Core, now: Instant) -> Found {
+    fn detect_losses(&mut self, core: &mut Core, now: Instant) -> LateSegments {
         let arrivals = *core.scoreboard.arrivals();
         self.reordered |= arrivals.reordered;
-        let Some(newest) = arrivals.newest else { return Found::default() };
+        let Some(newest) = arrivals.newest else { return LateSegments::default() };
         // Linux takes this RTT, which is not always the RTT of the newest segment
         // (`tcp_rack_advance`).
         self.rtt = now.since(arrivals.highest.1);
@@ -285,13 +286,13 @@ impl Linux {
         let found = self.mark_late(core, now);
         if let Some(wait) = found.next {
             core.set_timer(now, wait + TIMER_SLACK);
-            core.purpose = Purpose::Reordering;
+            core.purpose = TimerPurpose::Reordering;
         }
         found
     }
 
-    fn mark_late(&self, core: &mut Core, now: Instant) -> Found {
-        let Some(newest) = self.newest else { return Found::default() };
+    fn mark_late(&self, core: &mut Core, now: Instant) -> LateSegments {
+        let Some(newest) = self.newest else { return LateSegments::default() };
         let wait = self.rtt + self.reordering_window(core);
         core.scoreboard.detect(now, newest, wait)
     }
@@ -310,7 +311,12 @@ impl Linux {
 
     /// Begins a recovery if something is lost, or else a reduction if the ACK echoes a mark.
     /// Returns whether a recovery begins.
-    fn begin_recovery_or_reduction(&mut self, core: &mut Core, turn: &Turn<'_>, found: &Found) -> bool {
+    fn begin_recovery_or_reduction(
+        &mut self,
+        core: &mut Core,
+        turn: &AckInProgress<'_>,
+        found: &LateSegments,
+    ) -> bool {
         let begins = match core.phase {
             Phase::Recovery => false,
             Phase::Loss => found.retransmission,
@@ -357,7 +363,7 @@ impl Linux {
     fn renew_timer(
         &mut self,
         core: &mut Core,
-        turn: &Turn<'_>,
+        turn: &AckInProgress<'_>,
         awaits_reordered: bool,
         set_timer: Option<Instant>,
     ) {
@@ -365,15 +371,15 @@ impl Linux {
             return;
         }
         if turn.news.acked > 0 || core.sack_renews_timer() {
-            core.purpose = Purpose::Timeout;
+            core.purpose = TimerPurpose::Timeout;
             if core.scoreboard.is_empty() {
                 core.timer = None;
             } else if !self.schedule_probe(core, turn.now, true) {
                 core.set_retransmission_timer(turn.now);
             }
-        } else if core.purpose == Purpose::Reordering {
+        } else if core.purpose == TimerPurpose::Reordering {
             // The timer no longer has a segment to wait for.
-            core.purpose = Purpose::Timeout;
+            core.purpose = TimerPurpose::Timeout;
             core.timer = Some(core.timeout_of_front(turn.now));
         } else {
             core.timer = set_timer;
@@ -381,7 +387,7 @@ impl Linux {
     }
 
     /// Reduces the window in recovery, or lets it grow.
-    fn change_window(&self, core: &mut Core, now: Instant, news: &News, begins: bool) {
+    fn change_window(&self, core: &mut Core, now: Instant, news: &AckChanges, begins: bool) {
         let reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
         if reducing && core.config.prr {
             if news.delivered > 0 || begins {
@@ -411,7 +417,7 @@ impl Linux {
         core.note_lost(found.lost);
         if let Some(wait) = found.next {
             core.set_timer(now, wait + TIMER_SLACK);
-            core.purpose = Purpose::Reordering;
+            core.purpose = TimerPurpose::Reordering;
         } else {
             core.timer = Some(core.timeout_of_front(now));
         }

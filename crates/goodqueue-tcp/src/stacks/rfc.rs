@@ -3,14 +3,14 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::answer::Standard;
 use crate::config::{BufferTuning, Config, DelayedAck, Growth, MAX_WINDOW, RtoRule, SendTuning, UndoRule};
 use crate::congestion::Signal;
 use crate::hystart::HyStart;
-use crate::machinery::news::News;
-use crate::machinery::{Core, Phase, Purpose};
+use crate::machinery::ack_changes::AckChanges;
+use crate::machinery::{Core, Phase, TimerPurpose};
 use crate::profile::Profile;
 use crate::prr::{Progress, Prr};
+use crate::receiver_stack::Standard;
 use crate::scoreboard::DUP_THRESH;
 use crate::segment::Segment;
 use crate::stack::{Listed, Stack};
@@ -119,7 +119,7 @@ impl Stack for Rfc {
             enter_recovery(core, now, &news);
         }
         if news.acked > 0 && core.config.tail_loss_probe && !core.scoreboard.is_empty() {
-            core.purpose = Purpose::Timeout;
+            core.purpose = TimerPurpose::Timeout;
             self.schedule_probe(core, now, true);
         }
         if core.feedback {
@@ -140,7 +140,7 @@ impl Stack for Rfc {
 
 /// Takes an ACK into the scoreboard, the window, the RTT and the timer.
 #[inline]
-fn take(core: &mut Core, now: Instant, segment: &Segment, news: &mut News) {
+fn take(core: &mut Core, now: Instant, segment: &Segment, news: &mut AckChanges) {
     let ack = segment.ack;
     if news.acked > 0 {
         let done = core.acknowledge(ack, news);
@@ -173,7 +173,7 @@ fn is_loss_evident(core: &Core) -> bool {
 }
 
 #[cold]
-fn enter_recovery(core: &mut Core, now: Instant, news: &News) {
+fn enter_recovery(core: &mut Core, now: Instant, news: &AckChanges) {
     core.stats.fast_recoveries += 1;
     // One reduction per window of data, for all signals together (RFC 3168 §6.1.2).
     if core.snd_una >= core.reduction_point {
@@ -198,7 +198,7 @@ fn enter_recovery(core: &mut Core, now: Instant, news: &News) {
 }
 
 /// An ACK while in recovery or after a timeout.
-fn recover(core: &mut Core, ack: u64, news: &News) {
+fn recover(core: &mut Core, ack: u64, news: &AckChanges) {
     let is_over = ack >= core.recovery_point;
     match core.phase {
         Phase::Loss if is_over => core.phase = Phase::Open,
@@ -219,7 +219,7 @@ fn recover(core: &mut Core, ack: u64, news: &News) {
 }
 
 /// Recovery without SACK (RFC 6582 §3.2 steps 3 and 4).
-fn inflate_or_deflate(core: &mut Core, news: &News) {
+fn inflate_or_deflate(core: &mut Core, news: &AckChanges) {
     if news.acked > 0 {
         core.cwnd = core.cwnd.saturating_sub(news.acked);
         if news.acked >= core.mss {
@@ -234,7 +234,7 @@ fn inflate_or_deflate(core: &mut Core, news: &News) {
 }
 
 /// Proportional rate reduction.
-fn reduce_rate(core: &mut Core, news: &News, is_entry: bool) {
+fn reduce_rate(core: &mut Core, news: &AckChanges, is_entry: bool) {
     if news.delivered == 0 {
         return;
     }

@@ -4,8 +4,8 @@
 //! and its settings. The rest is what the RFCs say.
 
 use goodqueue::{Duration, Instant};
-use goodqueue_tcp::answer::Standard;
 use goodqueue_tcp::machinery::Core;
+use goodqueue_tcp::receiver_stack::Standard;
 use goodqueue_tcp::stack::{Listed, Stack};
 use goodqueue_tcp::{Catalogue, Config, NewReno, Origin, Profile, Receiver, Segment, Sender, StackInfo};
 
@@ -18,7 +18,7 @@ struct StopAndWait {
 static INFO: StackInfo = StackInfo {
     name: "stop_and_wait",
     summary: "one segment per round trip, and timeouts for losses",
-    origin: Origin::of::<StopAndWait>(),
+    origin: Origin::new::<StopAndWait>(),
     ..StackInfo::PLAIN
 };
 

@@ -71,7 +71,7 @@ pub(super) struct Pace {
 impl Pace {
     /// `rate` in bytes per second, taken as 64 at least so that a link never stops for good; 0: no
     /// pace.
-    pub(super) fn of(rate: u64) -> Self {
+    pub(super) fn from_rate(rate: u64) -> Self {
         if rate == 0 {
             return Self::default();
         }

@@ -89,7 +89,7 @@ impl Tin {
         } else {
             u32::try_from(rate >> 12).unwrap_or(u32::MAX).clamp(MIN_FLOW_QUANTUM, MAX_FLOW_QUANTUM)
         };
-        self.shaper.pace = Pace::of(rate);
+        self.shaper.pace = Pace::from_rate(rate);
         let mtu_time = self.shaper.pace.time(config.mtu);
         let asked = config.target();
         let target = asked.max(Duration::from_nanos(mtu_time.as_nanos().saturating_mul(3) / 2));

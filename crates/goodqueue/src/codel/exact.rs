@@ -14,7 +14,7 @@ pub fn control_law(from: Instant, interval: Duration, count: u32) -> Instant {
 }
 
 /// The packet at the head of the queue, and whether it may be dropped.
-struct Judged {
+struct HeadDecision {
     sojourn: Duration,
     ok_to_drop: bool,
 }
@@ -87,14 +87,14 @@ fn judge_head<S: Source>(
     now: Instant,
     params: &CodelParams,
     source: &S,
-) -> Option<Judged> {
+) -> Option<HeadDecision> {
     let Some(head) = source.head() else {
         vars.first_above = NEVER;
         return None;
     };
     let sojourn = now.since(head.at);
     let ok_to_drop = judge(vars, now, params, sojourn, head.bytes, head.bytes_behind);
-    Some(Judged { sojourn, ok_to_drop })
+    Some(HeadDecision { sojourn, ok_to_drop })
 }
 
 /// Whether a packet of `bytes` may be dropped that was queued for `sojourn` and leaves `bytes_left`

@@ -22,7 +22,7 @@ impl CodelVars {
     /// controlled queue. False requires a call of [`Self::judge`].
     #[inline]
     pub(crate) fn passes(&mut self, now: Instant, law: &CodelLaw, came: Instant) -> bool {
-        let passes = !self.dropping && now.since(came) < law.spared;
+        let passes = !self.dropping && now.since(came) < law.passed_below;
         if passes {
             self.first_above = law.below;
         }
@@ -76,7 +76,7 @@ pub struct CodelLaw {
     pub params: CodelParams,
     /// A packet that waited for less may be sent outside a dropping phase. It is at most the
     /// target: the law decides about longer waits.
-    spared: Duration,
+    passed_below: Duration,
     /// `first_above` after such a packet.
     pub(crate) below: u64,
 }
@@ -84,14 +84,14 @@ pub struct CodelLaw {
 impl CodelLaw {
     /// Returns the law of `params`.
     #[must_use]
-    pub fn of(params: CodelParams) -> Self {
-        let spared = match params.variant {
+    pub fn from_params(params: CodelParams) -> Self {
+        let passed_below = match params.variant {
             _ if params.ce_threshold.is_some() => Duration::ZERO,
             CodelVariant::Rfc8289 => params.target,
             CodelVariant::Linux | CodelVariant::Linux61 => linux::surely_below(params.target),
             CodelVariant::Cacm2012 | CodelVariant::Ns2 | CodelVariant::Ns2CableLabs => Duration::ZERO,
         };
-        Self { params, spared, below: below(params.variant) }
+        Self { params, passed_below, below: below(params.variant) }
     }
 }
 

@@ -129,7 +129,7 @@ fn span(ticks: Ticks) -> Duration {
 }
 
 /// The packet at the head of the queue, and whether it is to be dropped.
-struct Judged {
+struct HeadDecision {
     delay: Ticks,
     should_drop: bool,
 }
@@ -139,7 +139,7 @@ fn judge_head<S: Source>(
     clock: Ticks,
     params: &CodelParams,
     source: &S,
-) -> Option<Judged> {
+) -> Option<HeadDecision> {
     let Some(head) = source.head() else {
         vars.first_above = 0;
         return None;
@@ -156,7 +156,7 @@ fn judge_head<S: Source>(
         // Strictly after, where RFC 8289 has "at or after".
         is_before(ticks_of(vars.first_above), clock)
     };
-    Some(Judged { delay, should_drop })
+    Some(HeadDecision { delay, should_drop })
 }
 
 /// One step of Newton's iteration for 1/sqrt(count), in the kernel's fixed point; overflow wraps as

@@ -150,12 +150,12 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
     }
 
     /// A packet of another flow in the bin of `packet`.
-    pub(crate) fn stranger(&self, packet: &P, salt: u32) -> Option<&P>
+    pub(crate) fn other_flow(&self, packet: &P, salt: u32) -> Option<&P>
     where
         P: Flow,
     {
         let bin = self.bins.get(self.classify(packet, salt) as usize)?;
-        self.pool.stranger(&bin.packets, packet)
+        self.pool.other_flow(&bin.packets, packet)
     }
 
     /// Bytes in bin `index`.

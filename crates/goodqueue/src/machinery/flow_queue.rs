@@ -114,12 +114,12 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
 
     /// A packet of another flow where `packet` is queued.
     #[must_use]
-    pub fn stranger(&self, packet: &P, salt: u32) -> Option<&P>
+    pub fn other_flow(&self, packet: &P, salt: u32) -> Option<&P>
     where
         P: Flow,
     {
         let flow = self.flows.get(self.classify(packet, salt) as usize)?;
-        self.pool.stranger(&flow.packets, packet)
+        self.pool.other_flow(&flow.packets, packet)
     }
 
     /// Returns true if [`Self::push`] calls no other function, because memory is left and the tree

@@ -108,9 +108,9 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
         }
     }
 
-    /// See [`crate::qdisc::Lookahead::stranger`].
-    pub(crate) fn stranger(&self, packet: &P) -> Option<&P> {
-        self.qdisc.stranger(packet)
+    /// See [`crate::qdisc::Lookahead::other_flow`].
+    pub(crate) fn other_flow(&self, packet: &P) -> Option<&P> {
+        self.qdisc.other_flow(packet)
     }
 
     /// See [`crate::qdisc::Lookahead::evidence`].

@@ -119,7 +119,7 @@ pub trait Lookahead<P>: Qdisc<P> {
     /// Returns a queued packet of another flow that shares a hashed queue with `packet`. The two
     /// flows delay each other although the discipline separates flows. `None` (the default): there
     /// is no such packet, or this discipline hashes no flows.
-    fn stranger(&self, packet: &P) -> Option<&P> {
+    fn other_flow(&self, packet: &P) -> Option<&P> {
         let _ = packet;
         None
     }

@@ -432,7 +432,7 @@ impl<P> Pool<P> {
 
     /// The oldest of `chain` that belongs to another flow than `packet`.
     #[must_use]
-    pub fn stranger(&self, chain: &Chain, packet: &P) -> Option<&P>
+    pub fn other_flow(&self, chain: &Chain, packet: &P) -> Option<&P>
     where
         P: Flow,
     {

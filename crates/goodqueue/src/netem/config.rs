@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use super::chance::{Chance, Share};
 use super::distribution::Distribution;
-use super::{Apart, Loss, NetemConfig, Overhead, Slot};
+use super::{BunchSpacing, Loss, NetemConfig, Overhead, Slot};
 use crate::config::{Children, ConfigError, Configure, Kind, Link, Parameter, Settings};
 use crate::nesting::{self, InnerConfig};
 use crate::random::Source;
@@ -38,9 +38,9 @@ impl<C: InnerConfig> NetemConfig<C> {
                     let allowed = alloc::format!("{least} or more, the least time between bunches");
                     return Err(ConfigError::new(SLOT_MAX.name, alloc::format!("{most}"), allowed));
                 }
-                Apart::Between(least, most)
+                BunchSpacing::Between(least, most)
             }
-            (None, Some(_)) => Apart::Spread(
+            (None, Some(_)) => BunchSpacing::Spread(
                 Distribution::from_settings(settings, SLOT_DISTRIBUTION.name)?,
                 SLOT_DISTRIBUTION_DELAY.read(settings)?,
                 SLOT_DISTRIBUTION_JITTER.read(settings)?,
@@ -215,11 +215,11 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
         }
         if let Some(slot) = &self.slot {
             match &slot.apart {
-                Apart::Between(least, most) => {
+                BunchSpacing::Between(least, most) => {
                     settings.put(&SLOT, *least);
                     settings.put(&SLOT_MAX, *most);
                 }
-                Apart::Spread(distribution, mean, jitter) => {
+                BunchSpacing::Spread(distribution, mean, jitter) => {
                     settings.set(SLOT_DISTRIBUTION.name, distribution.to_value());
                     settings.put(&SLOT_DISTRIBUTION_DELAY, *mean);
                     settings.put(&SLOT_DISTRIBUTION_JITTER, *jitter);

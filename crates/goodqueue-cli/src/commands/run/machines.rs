@@ -7,7 +7,7 @@ use goodqueue_scenario::shard::Shard;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::submit::{Engine, Submission, without};
-use crate::commands::simulation::{How, Prepared, simulate_runs};
+use crate::commands::simulation::{Prepared, SimulationOptions, simulate_runs};
 use crate::commands::{Ending, Outcome, signed};
 use crate::messages::{note, say};
 use crate::output;
@@ -16,7 +16,7 @@ use crate::typed;
 /// Options for a sweep on several machines.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Several machines")]
-pub(crate) struct Machines {
+pub(crate) struct DistributedRun {
     /// Run the i-th of n shards of the sweep, such as 3/16. All shards keep their runs in the
     /// folder given with --out, which the machines share, or in the place given with --store.
     /// Repeat the command to resume a shard.
@@ -33,9 +33,13 @@ pub(crate) struct Machines {
     shards: Option<u32>,
 }
 
-impl Machines {
+impl DistributedRun {
     /// Returns the shard to run, after a check of all options beside it.
-    pub(super) fn check(&self, scenarios: &[String], how: &How) -> Result<Option<Shard>, Diagnostic> {
+    pub(super) fn check(
+        &self,
+        scenarios: &[String],
+        how: &SimulationOptions,
+    ) -> Result<Option<Shard>, Diagnostic> {
         let used =
             [("--shard", self.shard.is_some()), ("--merge", self.merge), ("--submit", self.submit.is_some())];
         if let (Some((option, _)), [_, second, ..]) = (used.iter().find(|option| option.1), scenarios) {
@@ -65,7 +69,7 @@ impl Machines {
 }
 
 /// Runs a shard. The runs go to the store only.
-pub(super) fn run_shard(session: &Session, how: &How, place: &str, shard: Shard) -> Outcome {
+pub(super) fn run_shard(session: &Session, how: &SimulationOptions, place: &str, shard: Shard) -> Outcome {
     let part = session.shard(shard)?;
     let (runs, ending) = simulate_runs(&part, how)?;
     if ending == Ending::Interrupted {
@@ -84,9 +88,9 @@ pub(super) fn run_shard(session: &Session, how: &How, place: &str, shard: Shard)
     Ok(ending)
 }
 
-impl Machines {
+impl DistributedRun {
     /// Prints the script for a cluster.
-    pub(super) fn submit(&self, scenario: &Prepared, how: &How, engine: Engine) -> Outcome {
+    pub(super) fn submit(&self, scenario: &Prepared, how: &SimulationOptions, engine: Engine) -> Outcome {
         let given = typed::words_for_script()?;
         let here =
             |error: std::io::Error| Diagnostic::new(format!("the working directory is unknown: {error}"));

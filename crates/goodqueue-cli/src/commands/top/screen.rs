@@ -21,7 +21,7 @@ use crate::commands::{Ending, Outcome};
 #[derive(Debug)]
 pub(super) struct Screen {
     stats: Value,
-    order: Order,
+    order: SortOrder,
     rows: TableState,
     /// The error of the last update, if the values are old.
     trouble: Option<String>,
@@ -29,14 +29,14 @@ pub(super) struct Screen {
 
 /// Sort orders of the flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Order {
+enum SortOrder {
     Queued,
     Rate,
     Sojourn,
     Drops,
 }
 
-impl Order {
+impl SortOrder {
     const fn next(self) -> Self {
         match self {
             Self::Queued => Self::Rate,
@@ -108,7 +108,7 @@ fn trouble(error: &std::io::Error) -> Diagnostic {
 impl Screen {
     pub(super) fn new(stats: Value) -> Self {
         let rows = TableState::default().with_selected(0);
-        Self { stats, order: Order::Queued, rows, trouble: None }
+        Self { stats, order: SortOrder::Queued, rows, trouble: None }
     }
 
     /// Handles a key. Returns true if it ends the view.
@@ -256,10 +256,10 @@ impl Screen {
                 of.into_iter().flatten().map(move |flow| (side, flow))
             })
             .collect();
-        let by = |flow: &Value, order: Order| flow[order.field()].as_f64().unwrap_or(0.0);
+        let by = |flow: &Value, order: SortOrder| flow[order.field()].as_f64().unwrap_or(0.0);
         let order = self.order;
         flows.sort_by(|one, other| {
-            let of = |flow: &Value| (by(flow, order), by(flow, Order::Rate));
+            let of = |flow: &Value| (by(flow, order), by(flow, SortOrder::Rate));
             of(other.1).partial_cmp(&of(one.1)).unwrap_or(std::cmp::Ordering::Equal)
         });
         let count = flows.len();

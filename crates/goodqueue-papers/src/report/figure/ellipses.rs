@@ -15,7 +15,8 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
         .traces
         .iter()
         .map(|trace| {
-            let outline = Ellipse::of(&trace.points).map_or_else(Vec::new, |ellipse| ellipse.outline(60));
+            let outline =
+                Ellipse::from_points(&trace.points).map_or_else(Vec::new, |ellipse| ellipse.outline(60));
             (outline, ellipse::centre(&trace.points))
         })
         .collect();

@@ -10,7 +10,7 @@ use goodqueue_report::page_parts::escape;
 pub(crate) struct Strokes(Vec<String>);
 
 impl Strokes {
-    pub(crate) fn of(pictures: &[Picture]) -> Self {
+    pub(crate) fn from_pictures(pictures: &[Picture]) -> Self {
         let mut labels: Vec<String> = Vec::new();
         for beyond in [false, true] {
             for trace in pictures.iter().flat_map(|picture| &picture.traces) {

@@ -30,7 +30,7 @@ fn picture(form: FigureForm, traces: Vec<Trace>) -> Picture {
 }
 
 fn drawn(picture: &Picture) -> String {
-    figure(picture, &Strokes::of(std::slice::from_ref(picture)), "figure-0-0", "")
+    figure(picture, &Strokes::from_pictures(std::slice::from_ref(picture)), "figure-0-0", "")
 }
 
 const FORMS: [FigureForm; 9] = [
@@ -61,7 +61,7 @@ fn a_curve_its_key_and_the_mark_of_the_paper_look_alike_and_no_two_disciplines_d
     let labels: Vec<String> = (0..14).map(|number| format!("q{number}")).collect();
     let traces = labels.iter().enumerate().map(|(n, label)| trace(label, n > 9, points.clone()));
     let picture = picture(FigureForm::Series, traces.collect());
-    let strokes = Strokes::of(std::slice::from_ref(&picture));
+    let strokes = Strokes::from_pictures(std::slice::from_ref(&picture));
     let drawn = figure(&picture, &strokes, "figure-0-0", "");
     let mut seen: Vec<String> = Vec::new();
     for trace in &picture.traces {

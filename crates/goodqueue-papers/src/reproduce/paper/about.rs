@@ -8,7 +8,7 @@ use super::claim::{Claim, ClaimKind};
 /// Facts about all claims whose ids match one of `claims`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct About {
+pub(super) struct ClaimNotes {
     /// Ids of claims. `*` at the end stands for the rest of an id.
     claims: Vec<String>,
     /// Repetitions behind the paper's numbers.
@@ -19,7 +19,7 @@ pub(super) struct About {
     fitted: Option<String>,
 }
 
-impl About {
+impl ClaimNotes {
     pub(super) fn apply(&self, claims: &mut [Claim]) -> Result<(), Diagnostic> {
         for pattern in &self.claims {
             let mut found = false;

@@ -6,7 +6,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::given::Given;
+use super::given::GivenDiscipline;
 use crate::reproduce::expression::{Cell, Check, Statement};
 use crate::reproduce::tolerance::Tolerance;
 
@@ -122,7 +122,7 @@ impl Claim {
     }
 
     /// Forgets checks that are not about these disciplines.
-    pub(super) fn keep_what_is_about(&mut self, given: &[Given]) {
+    pub(super) fn keep_what_is_about(&mut self, given: &[GivenDiscipline]) {
         self.checks.retain(|check| {
             check.cells().iter().any(|cell| given.iter().any(|given| given.label == cell.label))
         });

@@ -74,12 +74,12 @@ use goodqueue_scenario::scenario::check_depth;
 use goodqueue_tc::diagnostic::{Diagnostic, Source};
 use serde::Deserialize;
 
-use super::about::About;
+use super::about::ClaimNotes;
 use super::claim::{Claim, ClaimKind};
 use super::experiment::Experiment;
 use super::factor::one;
 use super::figure::Figure;
-use super::given::Given;
+use super::given::GivenDiscipline;
 use super::whole::{Metric, Paper};
 use crate::reproduce::expression::{Check, Expression, checks};
 use crate::reproduce::measures;
@@ -114,7 +114,7 @@ struct File {
     #[serde(default)]
     systems: Vec<String>,
     #[serde(default)]
-    about: Vec<About>,
+    about: Vec<ClaimNotes>,
     #[serde(default)]
     real: Vec<String>,
 }
@@ -239,7 +239,7 @@ impl Paper {
         folder: &str,
         text: &str,
         files: Vec<(String, String)>,
-        given: Vec<Given>,
+        given: Vec<GivenDiscipline>,
     ) -> Result<Self, Diagnostic> {
         let file_name = format!("{folder}/claims.toml");
         check_depth(&Source::new(&file_name, text))?;

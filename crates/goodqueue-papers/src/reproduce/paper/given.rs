@@ -2,7 +2,7 @@
 
 /// A discipline that was given, and what cells call it.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(super) struct GivenDiscipline {
     pub(super) label: String,
     pub(super) line: String,
 }

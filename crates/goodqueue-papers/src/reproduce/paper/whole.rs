@@ -9,7 +9,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use super::claim::Claim;
 use super::experiment::Experiment;
 use super::figure::Figure;
-use super::given::Given;
+use super::given::GivenDiscipline;
 use crate::reproduce::expression::Expression;
 use crate::reproduce::real::Real;
 use crate::reproduce::tolerance;
@@ -26,7 +26,7 @@ pub struct Paper {
     /// Its `claims.toml`.
     pub(super) text: String,
     /// Disciplines given instead of those for which `{aqm}` stands.
-    pub(super) given: Vec<Given>,
+    pub(super) given: Vec<GivenDiscipline>,
     /// Disciplines that may be given.
     pub(super) disciplines: Disciplines,
     /// What is listed for every discipline in every experiment.
@@ -99,7 +99,7 @@ impl Paper {
         // The brackets of a discipline in a discipline mean something else in a check.
         let label =
             |line: &String| line.replace(['[', '{'], "(").replace([']', '}'], ")").replace([',', '@'], " ");
-        let given = lines.iter().map(|line| Given { label: label(line), line: line.clone() });
+        let given = lines.iter().map(|line| GivenDiscipline { label: label(line), line: line.clone() });
         let asked = Self::read(&self.folder, &self.text, self.files.clone(), given.collect())?;
         Ok(Self { disciplines: disciplines.clone(), ..asked })
     }

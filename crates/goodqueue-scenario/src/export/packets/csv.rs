@@ -6,13 +6,13 @@ use goodqueue::Instant;
 use goodqueue_sim::observer::{Fate, Visit};
 
 use super::writer::{PacketWriter, Row};
-use crate::files::Growing;
+use crate::files::StreamedFile;
 
 /// A table that gets a row when a packet was sent or dropped.
-pub(super) struct Table(Growing);
+pub(super) struct Table(StreamedFile);
 
 impl Table {
-    pub(super) fn begin(mut file: Growing) -> io::Result<Self> {
+    pub(super) fn begin(mut file: StreamedFile) -> io::Result<Self> {
         writeln!(
             file,
             "packet,direction,flow,connection,bytes,dscp,ecn,fate,reason,arrival_ns,departure_ns,sojourn_ns"

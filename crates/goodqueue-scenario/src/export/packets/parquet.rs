@@ -16,17 +16,17 @@ use goodqueue_sim::observer::{Fate, Visit};
 
 use super::writer::{PacketWriter, Row};
 use crate::export::parquet::{column, optional, required, text, whole};
-use crate::files::Growing;
+use crate::files::StreamedFile;
 use crate::run::RunSpec;
 
 /// A table that gets a row when a packet was sent or dropped.
 pub(super) struct Table {
-    writer: SerializedFileWriter<Growing>,
+    writer: SerializedFileWriter<StreamedFile>,
     rows: Vec<Row>,
 }
 
 impl Table {
-    pub(super) fn begin(file: Growing, run: &RunSpec) -> io::Result<Self> {
+    pub(super) fn begin(file: StreamedFile, run: &RunSpec) -> io::Result<Self> {
         let about = [
             ("goodqueue", env!("CARGO_PKG_VERSION").to_owned()),
             ("qdisc", run.labels.qdisc.clone()),

@@ -22,19 +22,19 @@ use pcap_file::pcapng::{PcapNgWriter, RawBlock};
 use pcap_file::{DataLink, Endianness, PcapError};
 
 use super::writer::PacketWriter;
-use crate::files::Growing;
+use crate::files::StreamedFile;
 use crate::run::RunSpec;
 
 /// A capture with every packet when it arrives at a queue, and again when it leaves or is dropped.
 /// Time 0 of the run is the Unix epoch.
 pub(super) struct Capture {
-    writer: PcapNgWriter<Growing>,
+    writer: PcapNgWriter<StreamedFile>,
     framing: u32,
     headers: Vec<u8>,
 }
 
 impl Capture {
-    pub(super) fn begin(file: Growing, run: &RunSpec) -> io::Result<Self> {
+    pub(super) fn begin(file: StreamedFile, run: &RunSpec) -> io::Result<Self> {
         let about = format!("{}, seed {}", run.labels.qdisc, run.config.seed);
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
@@ -221,10 +221,10 @@ fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
 fn endpoints(packet: &Packet) -> (([u8; 4], u16), ([u8; 4], u16)) {
     let address = |net: u32, host: u32| (net + 1 + host).to_be_bytes();
     let port = |from: u32, number: u32| u16::try_from(from + number % PORTS).unwrap_or(u16::MAX);
-    let turns = packet.flow / PORTS * 4096;
+    let turns = packet.flow.number() / PORTS * 4096;
     let client =
         (address(CLIENTS, u32::from(packet.ends.client)), port(1024, packet.connection.wrapping_add(turns)));
-    let server = (address(SERVERS, u32::from(packet.ends.server)), port(5001, packet.flow));
+    let server = (address(SERVERS, u32::from(packet.ends.server)), port(5001, packet.flow.number()));
     if packet.ends.is_up() { (client, server) } else { (server, client) }
 }
 

@@ -13,7 +13,7 @@ use goodqueue_tc::recording::{Header, Headers, Row};
 use serde_json::json;
 
 use super::writer::PacketWriter;
-use crate::files::{Existing, Growing};
+use crate::files::{Existing, StreamedFile};
 use crate::run::RunSpec;
 
 /// Name of the file of one direction: `run.jsonl` becomes `run.down.jsonl` and `run.up.jsonl`.
@@ -27,15 +27,15 @@ pub(super) fn file(path: &Path, end: &str, direction: Direction) -> PathBuf {
 pub(super) struct Recordings([Text; 2]);
 
 enum Text {
-    Plain(Growing),
-    Packed(GzEncoder<Growing>),
+    Plain(StreamedFile),
+    Packed(GzEncoder<StreamedFile>),
 }
 
 impl Recordings {
     pub(super) fn create(path: &Path, end: &str, run: &RunSpec) -> io::Result<Self> {
         let begin = |direction: Direction| {
             // Nobody typed the name with the direction in it.
-            let file = Growing::create(&file(path, end, direction), Existing::Replaced)?;
+            let file = StreamedFile::create(&file(path, end, direction), Existing::Replaced)?;
             let mut text = if end.ends_with(".gz") {
                 Text::Packed(GzEncoder::new(file, Compression::default()))
             } else {
@@ -80,7 +80,7 @@ impl PacketWriter for Recordings {
         let (source, destination) = packet.ends.hosts();
         // To a queue, each connection of a flow is a flow.
         let flow = match packet.connection {
-            0 | 1 => packet.flow,
+            0 | 1 => packet.flow.number(),
             _ => packet.flow_hash(0) | 1 << 31,
         };
         let row = Row::Arrival {

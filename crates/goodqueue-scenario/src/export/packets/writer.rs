@@ -49,7 +49,7 @@ impl Row {
         Self {
             packet: visit.number,
             direction: visit.direction.name(),
-            flow: packet.flow,
+            flow: packet.flow.number(),
             connection: packet.connection,
             bytes: packet.len,
             dscp: visit.tos >> 2,

@@ -3,7 +3,7 @@ use std::path::Path;
 use crate::results::Run;
 use crate::run::runs_of;
 use crate::scenario::{Document, Names};
-use crate::session::{Session, Unwatched};
+use crate::session::{NoWatch, Session};
 
 /// The only run of a scenario of 10 s on an idle line of 100 Mbit/s and 100 ms, with these flows.
 fn run(flows: &str) -> Run {
@@ -12,8 +12,8 @@ fn run(flows: &str) -> Run {
     );
     let document = Document::parse("load.toml", &text, Path::new("")).expect("toml");
     let points = crate::sweep::expand(&document, &Names::default()).expect("valid");
-    let session = Session::of(runs_of(&points, None).expect("valid")).threads(1);
-    let runs = session.run(&Unwatched).expect("runs").runs();
+    let session = Session::from_runs(runs_of(&points, None).expect("valid")).threads(1);
+    let runs = session.run(&NoWatch).expect("runs").runs();
     runs.into_iter().next().expect("one run")
 }
 

@@ -11,7 +11,7 @@ use goodqueue_sim::traffic::CaptureSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::json;
 
-use super::kind::{Kind, Surroundings};
+use super::kind::{FlowContext, Kind};
 use super::packet::MIN_PACKET;
 use crate::capture::PacketCapture;
 use crate::scenario::form::{Form, Maybe, Own};
@@ -21,7 +21,7 @@ use crate::scenario::reader::Reader;
 
 keys! {
     /// Datagrams with the lengths and times of recorded IP packets.
-    pub struct Capture(table, around: &Surroundings<'_>) {
+    pub struct Capture(table, around: &FlowContext<'_>) {
         /// File in the formats pcap or pcapng, a path relative to the scenario file. Required.
         file: PathBuf = "call.pcapng", FILE => or({
             let message = Diagnostic::new("a flow of kind capture needs a file");

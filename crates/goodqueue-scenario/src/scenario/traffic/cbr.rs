@@ -5,14 +5,14 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::CbrSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::kind::{Kind, Surroundings};
+use super::kind::{FlowContext, Kind};
 use super::packet::{check_pace, check_packet};
 use crate::scenario::keys::keys;
 use crate::scenario::plain::{Flag, SIZE, SPEED};
 
 keys! {
     /// Datagrams at a constant bit rate.
-    pub struct Cbr(table, around: &Surroundings<'_>) {
+    pub struct Cbr(table, around: &FlowContext<'_>) {
         /// Rate of IP bytes.
         rate: Rate = "64kbit", SPEED => required("a flow of kind cbr needs a rate");
         /// IP bytes of a packet. Default: the MTU.

@@ -36,7 +36,7 @@ pub(crate) trait Kind: Sized {
 
 /// The parts of a scenario that the keys of `[[flows]]` refer to.
 #[derive(Clone, Copy)]
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct FlowContext<'a> {
     pub(crate) link: &'a BottleneckLink,
     pub(crate) tcp: &'a Tcp,
     pub(crate) hops: &'a [Hop],
@@ -44,7 +44,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) names: &'a Choices<'a>,
 }
 
-impl Surroundings<'_> {
+impl FlowContext<'_> {
     /// The keys of `[tcp]` in `table`.
     pub(super) fn read_tcp(&self, table: &Reader<'_>) -> Result<Tcp, Diagnostic> {
         Tcp::read(table, &TcpDefaults { tcp: self.tcp, link: self.link, names: self.names })

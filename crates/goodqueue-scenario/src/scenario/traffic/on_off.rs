@@ -5,7 +5,7 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::OnOffSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::kind::{Kind, Surroundings};
+use super::kind::{FlowContext, Kind};
 use super::packet::{check_pace, check_packet};
 use crate::scenario::drawn::{Drawn, Random};
 use crate::scenario::keys::keys;
@@ -14,7 +14,7 @@ use crate::scenario::reader::Reader;
 
 keys! {
     /// Datagrams in bursts, with the defaults of ns-2's Exponential source.
-    pub struct OnOff(table, around: &Surroundings<'_>) {
+    pub struct OnOff(table, around: &FlowContext<'_>) {
         /// Rate of IP bytes within a burst.
         rate: Rate = "64kbit", SPEED => required("a flow of kind onoff needs a rate");
         /// IP bytes of a packet. Default: 210, or the MTU if that is less.

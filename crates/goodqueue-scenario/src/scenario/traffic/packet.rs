@@ -5,14 +5,14 @@ use goodqueue::Rate;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
-use super::kind::Surroundings;
+use super::kind::FlowContext;
 use crate::scenario::reader::Reader;
 
 /// Refuses packets that a link cannot carry.
 pub(super) fn check_packet(
     table: &Reader<'_>,
     bytes: u32,
-    around: &Surroundings<'_>,
+    around: &FlowContext<'_>,
 ) -> Result<(), Diagnostic> {
     let mtu = around.link.mtu;
     if (MIN_PACKET..=mtu).contains(&bytes) {

@@ -6,7 +6,7 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::PackMimeSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::kind::{Kind, Surroundings};
+use super::kind::{FlowContext, Kind};
 use crate::scenario::keys::keys;
 use crate::scenario::plain::{Flag, Number, number, whole};
 use crate::scenario::tcp::Tcp;
@@ -14,7 +14,7 @@ use crate::scenario::tcp::Tcp;
 keys! {
     /// Over TCP: the web connections of many users, PackMime-HTTP model. `direction` is that of the
     /// answers: "down" has the users behind the line, "up" has the servers behind the line.
-    pub struct PackMime(table, around: &Surroundings<'_>) {
+    pub struct PackMime(table, around: &FlowContext<'_>) {
         /// Mean number of new connections per second. Required.
         connections: f64 = 20, CONNECTIONS => or({
             let message = Diagnostic::new("a flow of kind packmime needs a rate of connections");

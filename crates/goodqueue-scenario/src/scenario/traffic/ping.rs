@@ -6,7 +6,7 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::PingSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::kind::{Kind, Surroundings};
+use super::kind::{FlowContext, Kind};
 use super::packet::check_packet;
 use crate::scenario::form::Unless;
 use crate::scenario::keys::keys;
@@ -14,7 +14,7 @@ use crate::scenario::plain::{Flag, SIZE, time};
 
 keys! {
     /// Requests that are answered at once.
-    pub struct Ping(table, around: &Surroundings<'_>) {
+    pub struct Ping(table, around: &FlowContext<'_>) {
         /// Time between requests (that of Flent's tests).
         interval: Duration = "200ms", time("a ping each {} is not possible", MIN_INTERVAL..=Duration::MAX);
         /// IP bytes of a packet, with the IP and ICMP headers. Default: 64, or the MTU if that is

@@ -5,7 +5,7 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::PoissonSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::kind::{Kind, Surroundings};
+use super::kind::{FlowContext, Kind};
 use super::packet::{MIN_PACKET, check_pace};
 use crate::scenario::drawn::{Drawn, Random};
 use crate::scenario::keys::keys;
@@ -14,7 +14,7 @@ use crate::scenario::reader::Reader;
 
 keys! {
     /// Datagrams with exponentially distributed times between them.
-    pub struct Poisson(table, around: &Surroundings<'_>) {
+    pub struct Poisson(table, around: &FlowContext<'_>) {
         /// Mean rate of IP bytes.
         rate: Rate = "1mbit", SPEED => required("a flow of kind poisson needs a rate");
         /// IP bytes of a packet. Default: the MTU. May be random, limited to 28 bytes and the MTU.

@@ -5,7 +5,7 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::TcpSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::kind::{COUNT, Kind, Surroundings};
+use super::kind::{COUNT, FlowContext, Kind};
 use crate::scenario::form::{Form, Maybe, Unless};
 use crate::scenario::keys::keys;
 use crate::scenario::plain::{Flag, SIZE};
@@ -14,7 +14,7 @@ use crate::scenario::tcp::Tcp;
 
 keys! {
     /// A connection with data in one direction.
-    pub struct TcpTransfer(table, around: &Surroundings<'_>) {
+    pub struct TcpTransfer(table, around: &FlowContext<'_>) {
         /// Bytes to transfer. Default: unlimited.
         size: Option<u64> = "360kb", Maybe(SIZE) => none;
         /// The first queue is on the sender's host, which tells TCP at once about drops (Linux).

@@ -6,7 +6,7 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::TcpOnOffSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::kind::{Kind, Surroundings};
+use super::kind::{FlowContext, Kind};
 use crate::scenario::drawn::{Drawn, Random};
 use crate::scenario::keys::keys;
 use crate::scenario::plain::Flag;
@@ -14,7 +14,7 @@ use crate::scenario::tcp::Tcp;
 
 keys! {
     /// Over TCP: times with unlimited data alternate with times without.
-    pub struct TcpOnOff(table, around: &Surroundings<'_>) {
+    pub struct TcpOnOff(table, around: &FlowContext<'_>) {
         /// Time with data; may be random.
         on: Drawn<Duration> = { exponential = "5s" }, Random
             => required("a flow of kind tcp_onoff needs two times");

@@ -5,7 +5,7 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::TransfersSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::kind::{Kind, Surroundings};
+use super::kind::{FlowContext, Kind};
 use crate::scenario::drawn::{Drawn, Random};
 use crate::scenario::form::Maybe;
 use crate::scenario::keys::keys;
@@ -14,7 +14,7 @@ use crate::scenario::tcp::Tcp;
 
 keys! {
     /// Over TCP: a user who fetches ("down") or sends ("up") data, thinks, and starts again.
-    pub struct Transfers(table, around: &Surroundings<'_>) {
+    pub struct Transfers(table, around: &FlowContext<'_>) {
         /// Bytes of each transfer; may be random.
         size: Drawn<u64> = "20kb", Random => required("a flow of kind transfers needs a size");
         /// Time from the end of a transfer to the next one; may be random.

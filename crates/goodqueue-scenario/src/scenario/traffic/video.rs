@@ -7,7 +7,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 use serde_json::json;
 
-use super::kind::{Kind, Surroundings};
+use super::kind::{FlowContext, Kind};
 use super::transfers::REQUEST;
 use crate::scenario::document::{Node, Raw};
 use crate::scenario::form::{Form, Own};
@@ -20,7 +20,7 @@ use crate::scenario::tcp::Tcp;
 keys! {
     /// Over TCP: adaptive video on one connection. Each segment has the bit rate that the last five
     /// segments allow. The flow is silent while the buffer is full. `direction` is as for packmime.
-    pub struct Video(table, around: &Surroundings<'_>) {
+    pub struct Video(table, around: &FlowContext<'_>) {
         /// Bit rates, ascending (those of Pensieve, 240p to 1440p: Mao, Netravali & Alizadeh,
         /// SIGCOMM 2017).
         ladder: Vec<Rate> = ["300kbit", "750kbit", "1200kbit", "1850kbit", "2850kbit", "4300kbit"], LADDER;

@@ -5,7 +5,7 @@ use goodqueue_sim as sim;
 use goodqueue_sim::traffic::VoipSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::kind::{Kind, Surroundings};
+use super::kind::{FlowContext, Kind};
 use super::packet::check_packet;
 use crate::scenario::form::Maybe;
 use crate::scenario::keys::keys;
@@ -14,7 +14,7 @@ use crate::scenario::reader::Reader;
 
 keys! {
     /// A voice call in one direction, G.711 over RTP, judged by the E-model (ITU-T G.107).
-    pub struct Voip(table, around: &Surroundings<'_>) {
+    pub struct Voip(table, around: &FlowContext<'_>) {
         /// Time between packets (RFC 3551 §4.2).
         interval: Duration = "20ms",
             time("a packet of voice each {} is not possible", MIN_INTERVAL..=MAX_INTERVAL);
@@ -36,7 +36,7 @@ keys! {
 /// Receiver of a call. It determines how delay and loss affect the quality, and changes nothing on
 /// the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Hearing {
+pub struct CallReceiver {
     /// Length of the de-jitter buffer; `None`: every packet that arrives is heard, at the mean
     /// delay.
     pub playout: Option<Duration>,
@@ -47,16 +47,12 @@ pub struct Hearing {
 impl Voip {
     /// Returns how the call is heard.
     #[must_use]
-    pub const fn hearing(&self) -> Hearing {
-        Hearing { playout: self.playout, concealment: self.concealment }
+    pub const fn hearing(&self) -> CallReceiver {
+        CallReceiver { playout: self.playout, concealment: self.concealment }
     }
 }
 
-fn usual_packet(
-    table: &Reader<'_>,
-    interval: Duration,
-    around: &Surroundings<'_>,
-) -> Result<u32, Diagnostic> {
+fn usual_packet(table: &Reader<'_>, interval: Duration, around: &FlowContext<'_>) -> Result<u32, Diagnostic> {
     // 64 kbit/s are 8 bytes in a millisecond.
     let voice = u32::try_from(interval.as_nanos() * 8 / 1_000_000).unwrap_or(u32::MAX);
     let usual = voice.saturating_add(HEADERS);

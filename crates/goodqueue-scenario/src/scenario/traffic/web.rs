@@ -7,7 +7,7 @@ use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use goodqueue_tc::units;
 use serde_json::{Value, json};
 
-use super::kind::{Kind, Surroundings};
+use super::kind::{FlowContext, Kind};
 use super::transfers::REQUEST;
 use crate::scenario::document::{Node, Raw};
 use crate::scenario::files::Files;
@@ -21,7 +21,7 @@ keys! {
     /// Over UDP and TCP: a browser that looks up a name, fetches a page, and repeats this. The
     /// defaults are those of http-getter, the client of Høiland-Jørgensen et al. 2015. `direction`
     /// is as for packmime.
-    pub struct Web(table, around: &Surroundings<'_>) {
+    pub struct Web(table, around: &FlowContext<'_>) {
         /// Page that the browser fetches: "google" (56 kB in 3 requests), "huffpost" (3 MB in 110),
         /// { objects = [20000, "18kb"] } with the page itself first, or { size = "3000kb", requests
         /// = 110 }.
@@ -75,7 +75,7 @@ impl Page {
                     Err(table.error(key, message.one_of(name, PAGES).help(FORMS)))
                 }
             },
-            Raw::Table(_) => Self::read_table(&Reader::of(table.document(), node, "`page`")?),
+            Raw::Table(_) => Self::read_table(&Reader::of_table(table.document(), node, "`page`")?),
             _ => {
                 let message = Diagnostic::new(format!("{} is not possible", node.sort()));
                 Err(table.error(key, message.allowed(FORMS)))

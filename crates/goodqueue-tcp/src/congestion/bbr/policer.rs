@@ -23,7 +23,7 @@ const TOO_LONG: u64 = (1 << 32) / 1000;
 
 /// What is known after an ACK or a timeout. Counts are in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Account {
+pub(super) struct PolicerSample {
     /// Time of the last delivery.
     pub(super) delivered_at: Instant,
     /// Delivered in all.
@@ -59,7 +59,7 @@ struct Interval {
 }
 
 impl Interval {
-    fn from(account: &Account) -> Self {
+    fn from(account: &PolicerSample) -> Self {
         Self {
             tick: account.delivered_at.as_nanos() / TICK,
             delivered: account.delivered,
@@ -76,7 +76,7 @@ impl Policer {
 
     /// Takes note of an ACK or a timeout; `probes`: BBR is in `PROBE_BW`. Returns true when the
     /// rate has been kept long enough and the bandwidth is to be probed anew.
-    pub(super) fn take(&mut self, account: &Account, probes: bool) -> bool {
+    pub(super) fn take(&mut self, account: &PolicerSample, probes: bool) -> bool {
         if self.found {
             self.rounds += u32::from(probes && account.begins_round);
             let expired = self.rounds >= KEPT_ROUNDS;
@@ -104,13 +104,13 @@ impl Policer {
         false
     }
 
-    fn begin(&mut self, account: &Account) {
+    fn begin(&mut self, account: &PolicerSample) {
         self.interval = Some(Interval::from(account));
         self.rounds = 0;
     }
 
     /// Intervals end with a loss, as a policer's bucket is empty then.
-    fn end_interval(&mut self, account: &Account) {
+    fn end_interval(&mut self, account: &PolicerSample) {
         let Some(start) = self.interval else { return };
         let end = Interval::from(account);
         let (delivered, lost) = (end.delivered - start.delivered, end.lost - start.lost);
@@ -167,7 +167,7 @@ mod tests {
                     reason = "small and positive"
                 )]
                 let lost = self.lost as u64;
-                let account = Account {
+                let account = PolicerSample {
                     delivered_at: Instant::from_nanos(self.now * TICK),
                     delivered: self.delivered,
                     lost,

@@ -7,11 +7,11 @@ use alloc::boxed::Box;
 
 use goodqueue::{Duration, Ecn, Instant};
 
-use crate::answer::Answer;
 use crate::clock::{TICK, tick_of, ticks_between, ticks_since};
 use crate::config::Config;
 use crate::intake::{InOrder, Intake, State};
 use crate::receive_buffer::{ReceiveBuffer, SCALE};
+use crate::receiver_stack::ReceiverStack;
 use crate::segment::{Flags, Segment};
 
 /// Longest delay of an ACK (`TCP_DELACK_MAX`).
@@ -59,7 +59,7 @@ pub struct LinuxReceiver {
     ack_now: bool,
 }
 
-impl Answer for LinuxReceiver {
+impl ReceiverStack for LinuxReceiver {
     fn new(config: &Config) -> Self {
         Self {
             buffer: None,

@@ -8,12 +8,12 @@ use core::fmt::Debug;
 use goodqueue::Instant;
 
 use crate::config::Config;
-use crate::intake::{Held, InOrder, Intake, State};
+use crate::intake::{EarlySegment, InOrder, Intake, State};
 use crate::reassembly::Reassembly;
 use crate::segment::{Flags, Segment};
 
 /// The receiver of some system.
-pub trait Answer: Clone + Debug + Send + Sync + 'static {
+pub trait ReceiverStack: Clone + Debug + Send + Sync + 'static {
     /// Returns the receiver of a new connection with these settings.
     fn new(config: &Config) -> Self;
 
@@ -114,7 +114,7 @@ pub trait Answer: Clone + Debug + Send + Sync + 'static {
     }
 
     /// Answers a segment that came too early, and that was kept if there was room.
-    fn answer_early(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, held: Held) {
+    fn answer_early(&mut self, intake: &mut Intake, now: Instant, segment: &Segment, held: EarlySegment) {
         let _ = now;
         intake.report(segment, held);
         intake.ack_due = true;
@@ -152,7 +152,7 @@ pub trait Answer: Clone + Debug + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct Standard;
 
-impl Answer for Standard {
+impl ReceiverStack for Standard {
     fn new(_config: &Config) -> Self {
         Self
     }

@@ -5,7 +5,7 @@ use goodqueue::Instant;
 use crate::bottleneck::Bottleneck;
 
 /// Work that a bottleneck does between packets. Packets wait while a method runs.
-pub trait Attendant {
+pub trait BetweenPackets {
     /// Takes and answers a request: at least one waits.
     fn request(&mut self, bottleneck: &mut Bottleneck);
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use goodqueue::{Disciplines, Rate};
-use goodqueue_live::mailbox::Asker;
+use goodqueue_live::mailbox::RequestSender;
 use goodqueue_live::observer::Direction;
 use goodqueue_live::orders::{Order, Rates, read_changes};
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -13,13 +13,13 @@ use crate::messages;
 
 /// Reads the orders of clients and passes valid ones to the loop that carries packets.
 #[derive(Clone)]
-pub(crate) struct Clerk {
-    pub(crate) asker: Asker<Order>,
+pub(crate) struct OrderReader {
+    pub(crate) asker: RequestSender<Order>,
     /// Disciplines that orders may name.
     pub(crate) disciplines: Disciplines,
 }
 
-impl Clerk {
+impl OrderReader {
     /// Returns the answer to one line: one line of JSON, except for `metrics`.
     pub(crate) fn answer(&self, line: &str) -> String {
         let answer = Order::read(line, &self.disciplines, || self.rates()).and_then(|order| self.ask(order));

@@ -7,12 +7,12 @@ const BANDWIDTH_ROUNDS: u64 = 10;
 /// filter): the best, the best of those that came a quarter of the window later, and of those half
 /// a window later.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Most {
+pub(super) struct MaxFilter {
     /// Round and value; the best first.
     best: [(u64, f64); 3],
 }
 
-impl Most {
+impl MaxFilter {
     pub(super) fn value(&self) -> f64 {
         self.best[0].1
     }
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn the_best_of_the_last_rounds_is_followed_by_the_best_of_their_later_quarters() {
-        let mut most = Most::default();
+        let mut most = MaxFilter::default();
         for (round, value) in [(1, 10.0), (2, 5.0), (5, 7.0), (8, 6.0), (9, 4.0)] {
             most.take(round, value);
             assert!((most.value() - 10.0).abs() < 1e-9);

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 use goodqueue::{Duration, Instant, Qdisc};
-use goodqueue_live::attendant::Attendant;
+use goodqueue_live::between_packets::BetweenPackets;
 use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_live::flows::{FlowSeen, Flows};
 use goodqueue_live::mailbox::Requests;
@@ -21,12 +21,12 @@ use goodqueue_tc::units;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
-use super::voice::Voice;
+use super::error_writer::ErrorWriter;
 use super::{VERY_LATE, discarded, float, link_result, seconds, statistics};
 
 /// Answers requests, keeps the recent history, and reports troubles.
 #[derive(Default)]
-pub(crate) struct Desk {
+pub(crate) struct RequestHandler {
     history: [VecDeque<Step>; 2],
     /// Sojourn times since the start, as they were at each of the last seconds, the oldest first.
     sojourns: [VecDeque<Histogram<u64>>; 2],
@@ -39,14 +39,14 @@ pub(crate) struct Desk {
     /// Time at which to end unless the user confirms.
     confirm_by: Option<Instant>,
     /// Writes messages; `None` if they are switched off.
-    voice: Option<Voice>,
+    error_writer: Option<ErrorWriter>,
     requests: Option<Requests<Order>>,
 }
 
-impl Desk {
+impl RequestHandler {
     /// Creates a desk. `quiet` switches messages off.
     pub(crate) fn new(quiet: bool) -> Self {
-        Self { voice: (!quiet).then(Voice::default), ..Self::default() }
+        Self { error_writer: (!quiet).then(ErrorWriter::default), ..Self::default() }
     }
 
     /// Sets the mailbox whose requests are answered.
@@ -177,13 +177,13 @@ impl Desk {
     }
 
     fn say(&self, sentence: &str) {
-        if let Some(voice) = &self.voice {
-            voice.say(format!("goodqueue: {sentence}"));
+        if let Some(error_writer) = &self.error_writer {
+            error_writer.say(format!("goodqueue: {sentence}"));
         }
     }
 }
 
-impl Attendant for Desk {
+impl BetweenPackets for RequestHandler {
     fn request(&mut self, bottleneck: &mut Bottleneck) {
         if let Some(request) = self.requests.as_ref().and_then(Requests::take) {
             request.answer_with(|order| self.answer(bottleneck, order));

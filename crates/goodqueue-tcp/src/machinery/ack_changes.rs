@@ -4,7 +4,7 @@ use goodqueue::Duration;
 
 /// The changes that one ACK makes, in bytes.
 #[derive(Default)]
-pub struct News {
+pub struct AckChanges {
     /// Cumulatively acknowledged for the first time.
     pub acked: u64,
     /// Cumulatively or selectively acknowledged for the first time.

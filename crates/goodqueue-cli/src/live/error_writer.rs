@@ -7,12 +7,12 @@ use crate::messages::say;
 
 /// Writes to standard error from its own thread, because a pipe that nobody reads must not stop the
 /// packets. Dropping it waits until all messages are written.
-pub(crate) struct Voice {
+pub(crate) struct ErrorWriter {
     sentences: Option<SyncSender<String>>,
     speaker: Option<JoinHandle<()>>,
 }
 
-impl Default for Voice {
+impl Default for ErrorWriter {
     fn default() -> Self {
         let (sentences, said) = sync_channel::<String>(MOST_WAITING);
         let speak = move || {
@@ -25,7 +25,7 @@ impl Default for Voice {
     }
 }
 
-impl Voice {
+impl ErrorWriter {
     /// Queues a message. Drops it if too many wait.
     pub(crate) fn say(&self, sentence: String) {
         if let Some(sentences) = &self.sentences {
@@ -34,7 +34,7 @@ impl Voice {
     }
 }
 
-impl Drop for Voice {
+impl Drop for ErrorWriter {
     fn drop(&mut self) {
         self.sentences = None;
         if let Some(speaker) = self.speaker.take() {

@@ -7,47 +7,48 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use goodqueue::{AnyQdisc, Lookahead as _};
 
+use crate::id::{FlowId, LinkId};
 use crate::packet::Packet;
 
 /// The collisions of one probe with other flows at one link.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Meetings {
+pub struct Collisions {
     /// Packets of the probe that arrived.
     pub packets: u64,
     /// Packets of the probe that found a packet of another flow in their queue.
     pub met: u64,
     /// Flows whose packets were found.
-    pub with: BTreeSet<u32>,
+    pub with: BTreeSet<FlowId>,
 }
 
 /// The collisions of all probes.
 #[derive(Default, Debug)]
-pub(crate) struct Neighbours {
+pub(crate) struct CollisionWatch {
     /// For each flow, whether it is a probe; empty if no flow is.
     probes: Vec<bool>,
     /// Collisions by link and flow.
-    met: BTreeMap<(u32, u32), Meetings>,
+    met: BTreeMap<(LinkId, FlowId), Collisions>,
 }
 
-impl Neighbours {
+impl CollisionWatch {
     pub(crate) fn new(probes: impl Iterator<Item = bool>) -> Self {
         let probes: Vec<bool> = probes.collect();
         Self { probes: if probes.contains(&true) { probes } else { Vec::new() }, met: BTreeMap::new() }
     }
 
     #[inline]
-    pub(crate) fn watches(&self, flow: u32) -> bool {
-        self.probes.get(flow as usize).is_some_and(|probe| *probe)
+    pub(crate) fn watches(&self, flow: FlowId) -> bool {
+        self.probes.get(flow.index()).is_some_and(|probe| *probe)
     }
 
     /// Examines the queue that `qdisc` chooses for a probe's packet at `link`.
     #[cold]
-    pub(crate) fn look(&mut self, link: u32, packet: &Packet, qdisc: &AnyQdisc<Packet>) {
-        let meetings = self.met.entry((link, packet.flow)).or_default();
-        meetings.packets += 1;
-        if let Some(stranger) = qdisc.stranger(packet) {
-            meetings.met += 1;
-            meetings.with.insert(stranger.flow);
+    pub(crate) fn look(&mut self, link: LinkId, packet: &Packet, qdisc: &AnyQdisc<Packet>) {
+        let collisions = self.met.entry((link, packet.flow)).or_default();
+        collisions.packets += 1;
+        if let Some(other_flow) = qdisc.other_flow(packet) {
+            collisions.met += 1;
+            collisions.with.insert(other_flow.flow);
         }
     }
 
@@ -57,7 +58,7 @@ impl Neighbours {
     }
 
     /// Returns the collisions by link and flow; entries without a collision are left out.
-    pub(crate) fn finish(self) -> impl Iterator<Item = ((u32, u32), Meetings)> {
-        self.met.into_iter().filter(|(_, meetings)| meetings.met > 0)
+    pub(crate) fn finish(self) -> impl Iterator<Item = ((LinkId, FlowId), Collisions)> {
+        self.met.into_iter().filter(|(_, collisions)| collisions.met > 0)
     }
 }

@@ -5,13 +5,13 @@ use goodqueue::Count;
 /// Counts of all packets that entered and left the network, for the conservation check. Debug
 /// builds only.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Books {
+pub(super) struct Conservation {
     pub(super) sent: Count,
     pub(super) arrived: Count,
     pub(super) dropped: Count,
 }
 
-impl Books {
+impl Conservation {
     #[inline]
     pub(super) fn sent(&mut self, bytes: u32) {
         if cfg!(debug_assertions) {

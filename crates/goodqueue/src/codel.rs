@@ -235,8 +235,10 @@ impl<P: Packet> Lookahead<P> for Codel<P> {
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         let (mut evidence, about) = (Evidence::of(CodelConfig::KIND.name), &question.about);
-        let behind = self.queue.bytes().saturating_sub(u64::from(question.packet.len()));
-        self.vars.observe(&self.config.params, about, behind, evidence::DEQUEUE, &mut evidence);
+        let bytes = question.packet.len();
+        let bytes_behind = self.queue.bytes().saturating_sub(u64::from(bytes));
+        let head = Head { at: about.arrived, bytes, bytes_behind };
+        self.vars.observe(&self.config.params, about, &head, evidence::DEQUEUE, &mut evidence);
         let held = self.queue.len() as u64 + u64::from(self.taken_ahead);
         let limit = Limit {
             held: Quantity::Packets(held),

@@ -48,6 +48,7 @@ use crate::codel::{
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
 use crate::decision::{Evidence, FULL, LIMITS, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
+use crate::head::Head;
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
@@ -261,7 +262,10 @@ impl<P: Packet> Lookahead<P> for CodelDt<P> {
         let (mut evidence, about) = (Evidence::of(CodelDtConfig::KIND.name), &question.about);
         let reference = CodelDtConfig::KIND.reference;
         evidence.fact("above", Quantity::Flag(self.above), "the last departure found a standing queue");
-        self.vars.observe(self.config.params(), about, self.queue.bytes(), reference, &mut evidence);
+        let bytes = question.packet.len();
+        let bytes_behind = self.queue.bytes().saturating_sub(u64::from(bytes));
+        let head = Head { at: about.arrived, bytes, bytes_behind };
+        self.vars.observe(self.config.params(), about, &head, reference, &mut evidence);
         if about.moment == Moment::Arrival && about.is_signal() {
             evidence.rule(SIGNAL, reference, &[]);
         }

@@ -498,9 +498,11 @@ impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
         self.queues.observe(index, quantum, about, "RFC 8290 §4.1 and §4.2", &mut evidence);
         let whole = self.config.variant.is_linux();
         let held = if whole { self.queues.bytes() } else { self.queues.backlog(index) };
-        let behind = held.saturating_sub(u64::from(question.packet.len()));
+        let bytes = question.packet.len();
+        let bytes_behind = held.saturating_sub(u64::from(bytes));
+        let head = Head { at: about.arrived, bytes, bytes_behind };
         if let Some(codel) = self.queues.aqm(index) {
-            codel.observe(&self.config.params, about, behind, crate::codel::evidence::DEQUEUE, &mut evidence);
+            codel.observe(&self.config.params, about, &head, crate::codel::evidence::DEQUEUE, &mut evidence);
         }
         let source = "RFC 8290 §4.1.3";
         let packets = Limit {
@@ -509,13 +511,13 @@ impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
             rule: FULL,
             source,
         };
-        let bytes = Limit {
+        let memory = Limit {
             held: Quantity::Bytes(self.queues.memory()),
             allowed: Quantity::Bytes(memory_limit),
             rule: FULL_MEMORY,
             source,
         };
-        for (why, full) in [(DropReason::Overlimit, packets), (DropReason::Overmemory, bytes)] {
+        for (why, full) in [(DropReason::Overlimit, packets), (DropReason::Overmemory, memory)] {
             if let Some(applied) = evidence.limit(about, why, &full) {
                 let fattest = self.queues.fattest_now();
                 applied.numbers.extend([

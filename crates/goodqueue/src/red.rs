@@ -203,6 +203,15 @@ impl Algorithm {
         }
     }
 
+    /// The probability at the average, before spacing.
+    fn probability(&self) -> f64 {
+        match self {
+            Self::Linux(linux) => linux.probability(),
+            Self::Floyd1993(floyd) => floyd.probability(),
+            Self::Ns2(ns2) => ns2.probability(),
+        }
+    }
+
     /// Packets since the last signal; `None` below the thresholds.
     fn count(&self) -> Option<u64> {
         match self {
@@ -452,8 +461,12 @@ impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
         if about.moment == Moment::Arrival {
             then.arrival(&arrival, &mut evidence::Highest);
         }
-        let (average, max_p) = (then.average(), then.max_probability());
-        let state = evidence::State { average, max_p, count: self.algorithm.count() };
+        let state = evidence::State {
+            average: then.average(),
+            max_p: then.max_probability(),
+            probability: then.probability(),
+            count: self.algorithm.count(),
+        };
         evidence::observe(&self.config, &state, &arrival, about, &mut evidence);
         let limit = Limit {
             held: Quantity::Bytes(backlog),

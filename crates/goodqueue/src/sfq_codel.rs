@@ -62,6 +62,7 @@ use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, 
 use crate::decision::{Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule, rules};
 use crate::flow_queue::FlowAqm;
 use crate::gauge::{Observation, Observe};
+use crate::head::Head;
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
@@ -297,9 +298,11 @@ impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
         let index = self.bins.classify(question.packet, self.salt);
         self.bins.observe(index, &mut evidence);
         let behind = if self.config.cablelabs() { Behind::AllIfAnyInBin } else { Behind::All };
-        if let Some((codel, behind)) = self.bins.aqm_of(index, behind, question.packet.len()) {
+        let bytes = question.packet.len();
+        if let Some((codel, bytes_behind)) = self.bins.aqm_of(index, behind, bytes) {
+            let head = Head { at: about.arrived, bytes, bytes_behind };
             let source = "ns-2 sfqcodel.cc; RFC 8289 §5.5";
-            codel.0.observe(&self.config.params, about, behind, source, &mut evidence);
+            codel.0.observe(&self.config.params, about, &head, source, &mut evidence);
         }
         let limit = Limit {
             held: Quantity::Packets(self.bins.len() as u64),

@@ -4,19 +4,18 @@ use alloc::vec::Vec;
 
 use super::config::{CE_THRESHOLD, INTERVAL, TARGET};
 use super::vars::below;
-use super::{CodelParams, CodelVariant, CodelVars, linux};
+use super::{CodelParams, CodelVariant, CodelVars, Head, linux};
 use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, Rule, rules};
 use crate::gauge::Gauge;
 use crate::time::{Duration, Instant};
 
 impl CodelVars {
-    /// Adds the state of the law, and its rule if it decides. `behind`: bytes that the law counts
-    /// behind the packet.
+    /// Adds the state of the law, and its rule if it decides about the packet `head`.
     pub(crate) fn observe(
         &self,
         params: &CodelParams,
         about: &Decision,
-        behind: u64,
+        head: &Head,
         source: &'static str,
         evidence: &mut Evidence,
     ) {
@@ -42,11 +41,11 @@ impl CodelVars {
         evidence.fact("lastcount", Quantity::Number(u64::from(self.lastcount)), "count at the phase's start");
         evidence.fact("drop_next", self.drop_next(params, now), "when the next drop is due");
         if about.moment == Moment::Departure
-            && let Some(rule) = self.rule(params, about, behind)
+            && let Some(rule) = self.rule(params, about, head)
         {
             let count = self.count.saturating_add(1);
             let mut numbers = Vec::from([
-                ("behind", Quantity::Bytes(behind)),
+                ("behind", Quantity::Bytes(head.bytes_behind)),
                 ("spacing", Quantity::Span(spacing(params.interval, count))),
             ]);
             numbers.extend(params.ce_threshold.map(|span| (CE_THRESHOLD.name, Quantity::Span(span))));
@@ -76,16 +75,18 @@ impl CodelVars {
         }
     }
 
-    fn rule(&self, params: &CodelParams, about: &Decision, behind: u64) -> Option<Rule> {
-        let sojourn = about.sojourn();
+    fn rule(&self, params: &CodelParams, about: &Decision, head: &Head) -> Option<Rule> {
         let is_due = |at: Quantity| matches!(at, Quantity::Ago(_));
+        let is_below = params.is_below_target(head.at, about.now);
+        let one_packet = u64::from(self.one_packet(params, head.bytes));
         let first_above = self.first_above(params, about.now);
         let drop_next = self.drop_next(params, about.now);
-        let by_threshold = params.ce_threshold.is_some_and(|threshold| sojourn > threshold);
+        let by_threshold =
+            params.ce_threshold.is_some_and(|threshold| params.age(head.at, about.now) > threshold);
         Some(match about.fate {
-            Fate::Sent if sojourn < params.target && self.dropping => PHASE_ENDS,
-            Fate::Sent if sojourn < params.target => BELOW_TARGET,
-            Fate::Sent if behind <= u64::from(params.mtu) => LAST_PACKET,
+            Fate::Sent if is_below && self.dropping => PHASE_ENDS,
+            Fate::Sent if is_below => BELOW_TARGET,
+            Fate::Sent if head.bytes_behind <= one_packet => LAST_PACKET,
             Fate::Sent if first_above == Quantity::Unset => FIRST_ABOVE,
             Fate::Sent if self.dropping && !is_due(drop_next) => DROP_NOT_DUE,
             Fate::Sent if !is_due(first_above) => WITHIN_INTERVAL,

@@ -11,6 +11,8 @@ pub(super) struct State {
     pub(super) average: f64,
     /// Largest probability of an early signal.
     pub(super) max_p: f64,
+    /// Probability at this average, before spacing.
+    pub(super) probability: f64,
     /// Packets since the last signal; `None` below the thresholds.
     pub(super) count: Option<u64>,
 }
@@ -23,14 +25,7 @@ pub(super) fn observe(
     about: &Decision,
     evidence: &mut Evidence,
 ) {
-    let &State { average, max_p, count } = state;
-    let (min, max) = (f64::from(config.min), f64::from(config.max));
-    let base = match average {
-        average if average < min => 0.0,
-        average if average < max => max_p * (average - min) / (max - min),
-        average if config.gentle && average < 2.0 * max => max_p + (1.0 - max_p) * (average - max) / max,
-        _ => 1.0,
-    };
+    let &State { average, max_p, probability: base, count } = state;
     evidence.fact("queue", Quantity::Bytes(arrival.backlog), "bytes in the queue");
     evidence.fact("average", Quantity::Real(average), "average queue in bytes, this arrival included");
     evidence.given(

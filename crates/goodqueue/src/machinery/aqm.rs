@@ -45,7 +45,7 @@
 use core::fmt::Debug;
 
 use crate::config::{Build, Configure};
-use crate::decision::{Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule, rules};
+use crate::decision::{Decision, Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::{Inner, InnerConfig};
 use crate::packet::{Ecn, Packet};
@@ -82,6 +82,14 @@ pub trait Aqm: Configure {
     /// The default is 1000, as the queue of an Ethernet device has in Linux.
     fn limit(&self) -> u32 {
         1000
+    }
+
+    /// Adds the rule that leads to the fate of a packet, and the numbers that the rule compares, for
+    /// the story of the packet. The rule has its sentence with it
+    /// ([`Rule::with_sentence`](crate::decision::Rule::with_sentence)). The default adds nothing:
+    /// the story then says only that the algorithm marked or dropped the packet.
+    fn evidence(&self, state: &Self::State, about: &Decision, evidence: &mut Evidence) {
+        let _ = (state, about, evidence);
     }
 
     /// Adds values of the algorithm to the statistics. The default adds nothing.
@@ -234,8 +242,9 @@ impl<P: Packet, A: Aqm> Lookahead<P> for AqmQueue<P, A> {
         for (name, gauge) in seen.gauges {
             evidence.fact(name, gauge.into(), "");
         }
+        self.aqm.evidence(&self.state, about, &mut evidence);
         evidence.remember(&self.state, about.now);
-        if about.is_signal() && about.is_end() {
+        if about.is_signal() && about.is_end() && evidence.rules.is_empty() {
             evidence.rule(SIGNAL, A::KIND.reference, &[]);
         }
         let limit = Limit {

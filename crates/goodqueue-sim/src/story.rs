@@ -89,8 +89,8 @@ pub fn story(config: &Config, which: Which, qdisc: [&str; 2]) -> Result<Story, N
     second.go_to_end(|_| true, Some(&mut again)).map_err(NoStory::Run)?;
     let seen = second.take_witness(visit.direction);
     let what = format!("{}, {}", towards(visit.direction), contents(&visit));
-    let told = seen.and_then(|seen| seen.story(visit.number, qdisc[visit.direction.index()], &what));
-    told.ok_or(NoStory::TooFew(finder.arrived))
+    let story = seen.and_then(|seen| seen.story(visit.number, qdisc[visit.direction.index()], &what));
+    story.ok_or(NoStory::TooFew(finder.arrived))
 }
 
 fn towards(direction: Direction) -> &'static str {

@@ -44,8 +44,8 @@ pub(super) fn story(input: &Input, text: &str) -> Result<Story, Diagnostic> {
     let witness = Witness::new(known, move |packet: &Arrival| packet.seq == seq);
     let watched = input.replay_in(|qdisc| Watched { qdisc, witness }, |_| ()).qdisc;
     let what = format!("flow {}", arrival.flow);
-    let told = watched.witness.story(seq, &input.qdisc(), &what);
-    told.ok_or_else(|| refused(Diagnostic::new(format!("packet {seq} did not reach the discipline"))))
+    let story = watched.witness.story(seq, &input.qdisc(), &what);
+    story.ok_or_else(|| refused(Diagnostic::new(format!("packet {seq} did not reach the discipline"))))
 }
 
 fn not_found(which: Which, packets: &BTreeMap<u64, &Arrival>, input: &Input) -> Diagnostic {

@@ -113,6 +113,7 @@ mod measured;
 mod overflow;
 mod placement;
 mod queues;
+mod rules;
 mod sets;
 mod shaper;
 mod shown;
@@ -608,7 +609,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for Cake<P, R> {
-    const RULES: &'static [&'static [Rule]] = &[evidence::RULES, crate::cobalt::evidence::RULES];
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES, crate::cobalt::rules::RULES];
 
     fn other_flow(&self, packet: &P) -> Option<&P> {
         let tin = self.tins.get(self.tin_of(packet))?;

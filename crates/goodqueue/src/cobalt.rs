@@ -56,7 +56,8 @@
 //! assert_eq!(config.params().target.to_string(), "5ms");
 //! ```
 
-pub(crate) mod evidence;
+mod evidence;
+pub(crate) mod rules;
 
 use crate::codel::{INTERVAL, TARGET};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
@@ -575,7 +576,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
 }
 
 impl<P: Packet, R: Random> Lookahead<P> for Cobalt<P, R> {
-    const RULES: &'static [&'static [Rule]] = &[evidence::RULES, evidence::OF_QUEUE];
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES, rules::OF_QUEUE];
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         let (mut evidence, about) = (Evidence::of(KIND.name), &question.about);
@@ -583,7 +584,7 @@ impl<P: Packet, R: Random> Lookahead<P> for Cobalt<P, R> {
         let limit = Limit {
             held: Quantity::Packets(self.queue.len() as u64),
             allowed: Quantity::Packets(u64::from(self.config.limit)),
-            rule: evidence::FULL,
+            rule: rules::FULL,
             source: KIND.reference,
         };
         evidence.limit(about, DropReason::Overlimit, &limit);

@@ -81,6 +81,7 @@ mod config;
 mod evidence;
 mod linux;
 mod rfc9332;
+mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -513,7 +514,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for DualPi2<P, R> {
-    const RULES: &'static [&'static [Rule]] = &[evidence::RULES, LIMITS];
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES, LIMITS];
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         self.evidence_about(question.packet, &question.about)

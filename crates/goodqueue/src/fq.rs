@@ -74,6 +74,7 @@
 mod config;
 mod evidence;
 mod flows;
+mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -552,7 +553,7 @@ impl<P: Packet + Flow> Fq<P> {
 }
 
 impl<P: Packet + Flow> Lookahead<P> for Fq<P> {
-    const RULES: &'static [&'static [Rule]] = &[evidence::RULES];
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES];
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         self.evidence_about(question.packet, &question.about)

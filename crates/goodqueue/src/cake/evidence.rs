@@ -3,8 +3,9 @@
 use super::Cake;
 use super::config::{BANDWIDTH, CakeConfig};
 use super::queues::Set;
+use super::rules::{FULL, QUEUED, SHAPED, SUPERSEDED};
 use crate::config::Configure;
-use crate::decision::{Decision, Evidence, Fate, Limit, Moment, Quantity, rules};
+use crate::decision::{Decision, Evidence, Fate, Limit, Moment, Quantity};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::DropReason;
 use crate::random::Random;
@@ -57,16 +58,3 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
 }
 
 const SOURCE: &str = "Høiland-Jørgensen, Täht and Morton 2018; Linux sch_cake";
-
-rules! {
-    /// Rules of CAKE, beside those of COBALT.
-    pub(super) RULES;
-    /// The packet was put into the queue of its flow.
-    QUEUED: "cake.queued" ["flow", "tin", "flow_packets", "flow_backlog", "set"];
-    /// The shaper let the packet go.
-    SHAPED: "cake.shaped" ["sojourn", BANDWIDTH.name];
-    /// A later acknowledgement made the packet redundant.
-    SUPERSEDED: "cake.superseded" [];
-    /// The longest queue loses packets when the memory is used up.
-    FULL: "cake.full" ["held", "allowed"];
-}

@@ -1,8 +1,9 @@
 //! Evidence of the decisions of `fq`.
 
 use super::Fq;
+use super::rules::{BEYOND_HORIZON, FULL_BAND, FULL_FLOW, LATE};
 use crate::config::Configure;
-use crate::decision::{Decision, Evidence, Fate, Limit, Moment, Quantity, rules};
+use crate::decision::{Decision, Evidence, Fate, Limit, Moment, Quantity};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::DropReason;
 
@@ -51,17 +52,4 @@ impl<P: Packet + Flow> Fq<P> {
         evidence.limit(about, DropReason::FlowLimit, &of_flow);
         evidence
     }
-}
-
-rules! {
-    /// Rules of `fq`.
-    pub(super) RULES;
-    /// The planned departure is beyond the horizon.
-    BEYOND_HORIZON: "fq.beyond_horizon" [];
-    /// The packet left much later than planned.
-    LATE: "fq.late" [];
-    /// A full band drops the packet that arrives.
-    FULL_BAND: "fq.full_band" ["held", "allowed"];
-    /// A full flow drops the packet that arrives.
-    FULL_FLOW: "fq.full_flow" ["held", "allowed"];
 }

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use goodqueue::story::Witness;
 use goodqueue::{AnyQdisc, Direction, DropReason, Instant, Packet as _, Qdisc as _};
 
 use crate::id::FlowId;
 use crate::packet::Packet;
+use crate::witness::Witness;
 
 /// Receives every arrival at the two queues of the bottleneck and every packet's fate, in the order
 /// in which they happen.

@@ -26,7 +26,6 @@
 use std::borrow::Cow;
 
 use goodqueue::gauge::Observation;
-use goodqueue::story::Witness;
 use goodqueue::{AnyConfig, ConfigError, Count, Direction, Duration, Instant, Qdisc as _, Stats};
 use goodqueue_tcp::congestion::parameter::Value;
 
@@ -38,6 +37,7 @@ use crate::packet::Packet;
 use crate::simulation::{Milestones, Simulation};
 use crate::so_far::SoFar;
 use crate::traffic::AnySource;
+use crate::witness::Witness;
 use crate::work::Work;
 
 /// Runs `config` to its end.

@@ -101,11 +101,11 @@
 //! assert_eq!(config.memory(), 4 << 20);
 //! ```
 
-mod account;
 mod ack_filter;
 mod autorate;
 mod change;
 mod config;
+mod evidence;
 mod hash;
 mod held;
 mod links;
@@ -113,6 +113,7 @@ mod measured;
 mod overflow;
 mod placement;
 mod queues;
+mod rules;
 mod sets;
 mod shaper;
 mod shown;
@@ -135,8 +136,8 @@ use shaper::{ETHERNET_HEADER, Shaper};
 use tally::moving;
 use tin::Tin;
 
-use crate::account::{Account, Question};
 use crate::config::Build;
+use crate::decision::{Evidence, Question, Rule};
 use crate::gauge::{Observation, Observe, Part};
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
@@ -608,14 +609,16 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for Cake<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES, crate::cobalt::rules::RULES];
+
     fn other_flow(&self, packet: &P) -> Option<&P> {
         let tin = self.tins.get(self.tin_of(packet))?;
         let index = tin.known_queue_of(self.tag_of(packet));
         self.pool.other_flow(&tin.flows.at(index).packets, packet)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        self.told(question.packet, &question.about)
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        self.evidence_about(question.packet, &question.about)
     }
 }
 

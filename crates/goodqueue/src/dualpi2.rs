@@ -77,17 +77,18 @@
 //! assert_eq!(config.to_settings().get("memlimit"), Some(Value::Bytes(30_280_000)));
 //! ```
 
-mod account;
 mod config;
+mod evidence;
 mod linux;
 mod rfc9332;
+mod rules;
 #[cfg(test)]
 mod tests;
 
 pub use config::{DualPi2Config, DualPi2Variant};
 
-use crate::account::{Account, Question};
 use crate::config::Build;
+use crate::decision::{Evidence, LIMITS, Question, Rule};
 use crate::gauge::{Gauge, Observation, Observe};
 use crate::memory::Memory;
 use crate::nesting::Inner;
@@ -513,8 +514,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for DualPi2<P, R> {
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        self.told(question.packet, &question.about)
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES, LIMITS];
+
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        self.evidence_about(question.packet, &question.about)
     }
 }
 

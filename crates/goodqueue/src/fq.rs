@@ -71,9 +71,10 @@
 //! assert_eq!(config.quantum(), 3028);
 //! ```
 
-mod account;
 mod config;
+mod evidence;
 mod flows;
+mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -81,8 +82,8 @@ use config::BANDS;
 pub use config::FqConfig;
 use flows::{Flows, List, NIL, Plan, Planned, State};
 
-use crate::account::{Account, Question};
 use crate::config::Build;
+use crate::decision::{Evidence, Question, Rule};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -552,8 +553,10 @@ impl<P: Packet + Flow> Fq<P> {
 }
 
 impl<P: Packet + Flow> Lookahead<P> for Fq<P> {
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        self.told(question.packet, &question.about)
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES];
+
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        self.evidence_about(question.packet, &question.about)
     }
 }
 

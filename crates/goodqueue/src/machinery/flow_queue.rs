@@ -6,8 +6,8 @@
 //!
 //! An overflow takes packets from the flow with the most bytes, found without a scan.
 
-mod account;
 mod aqm;
+pub(crate) mod evidence;
 mod round;
 
 use alloc::vec;

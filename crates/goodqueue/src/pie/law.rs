@@ -208,27 +208,17 @@ impl Vars {
     ) -> bool {
         let rules = config.rules();
         let vars = self;
-        if rules.safeguards {
-            let measured = config.delay_from() != DelayFrom::Either;
-            let last = if rules.current_delay || measured { vars.delay } else { vars.old_delay };
-            // RFC 8033 §4.1: safeguards that keep the link busy.
-            let small = last < config.ticks(config.target) / 2 && vars.probability < rules.one / 5;
-            let tiny = match rules.arithmetic {
-                Arithmetic::Exact => backlog <= 2 * MEAN_PACKET,
-                Arithmetic::Linux64 | Arithmetic::Linux32 => backlog < 2 * u64::from(config.mtu),
-            };
-            if small || tiny {
-                return false;
-            }
+        if rules.safeguards && (vars.is_calm(config) || config.is_few(backlog)) {
+            return false;
         }
         let probability = config.of_packet(vars.probability, bytes);
         let hit = if rules.spaced {
             // RFC 8033 §5.4: neither early nor late drops in a row of independent draws.
             vars.accumulated = if probability == 0 { 0 } else { vars.accumulated.wrapping_add(probability) };
-            if vars.accumulated < rules.one / 100 * 85 {
+            if vars.accumulated < rules.spacing() {
                 return false;
             }
-            if vars.accumulated >= rules.one / 2 * 17 {
+            if vars.accumulated >= rules.certain() {
                 if rules.clear_on_mark {
                     vars.accumulated = 0;
                 }
@@ -247,6 +237,21 @@ impl Vars {
             vars.since = NONE;
         }
         hit
+    }
+
+    /// RFC 8033 §4.1: true if the delay and the probability are small, so that no packet is dropped
+    /// and the link stays busy.
+    #[inline]
+    pub(super) fn is_calm(&self, config: &PieConfig) -> bool {
+        let rules = config.rules();
+        self.tested_delay(config) < config.ticks(config.target) / 2 && self.probability < rules.calm()
+    }
+
+    /// The delay that [`Self::is_calm`] compares with half of the target.
+    #[inline]
+    pub(super) fn tested_delay(&self, config: &PieConfig) -> u64 {
+        let measured = config.delay_from() != DelayFrom::Either;
+        if config.rules().current_delay || measured { self.delay } else { self.old_delay }
     }
 
     /// Measures the departure at `now` of a packet of `bytes` that arrived at `came` and leaves
@@ -398,6 +403,15 @@ impl PieConfig {
             (rate, Averaging::Rate { .. }) => (u128::from(rate) * ticks) >> rules.rate_shift,
         };
         u64::try_from(rate).unwrap_or(u64::MAX)
+    }
+
+    /// RFC 8033 §4.1: true if `backlog` is at most two packets, which a link needs to stay busy.
+    #[inline]
+    pub(super) fn is_few(&self, backlog: u64) -> bool {
+        match self.rules().arithmetic {
+            Arithmetic::Exact => backlog <= 2 * MEAN_PACKET,
+            Arithmetic::Linux64 | Arithmetic::Linux32 => backlog < 2 * u64::from(self.mtu),
+        }
     }
 
     /// How long the link takes for `backlog` bytes.

@@ -14,6 +14,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
     }
 }
 use crate::config::{Configure, Link, Settings, Value};
+use crate::decision::{Decision, Fate, Moment};
 use crate::random::{Recorded, Xoshiro256PlusPlus};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -432,6 +433,26 @@ fn cable_modems_drop_by_length_and_go_on_above_certainty() {
     low.vars.delay = 2_000_000;
     low.vars.update(&low.config, 2_500);
     assert_eq!(low.vars.probability, ONE / 100 * 49);
+}
+
+#[test]
+fn a_certain_drop_names_the_sum_of_the_probabilities_and_its_bound() {
+    let mut queue = congested(Settings::new(), Recorded::default(), ONE / 4);
+    queue.vars.accumulated = queue.config.rules().certain() - ONE / 8;
+    let about = Decision {
+        now: Instant::ZERO,
+        arrived: Instant::ZERO,
+        ended: Instant::ZERO,
+        moment: Moment::Arrival,
+        fate: Fate::Dropped(DropReason::Congested),
+    };
+    let evidence = queue.evidence(&Question { packet: &PLAIN, about });
+    let [applied] = evidence.rules.as_slice() else { panic!("{evidence:?}") };
+    assert_eq!(applied.rule.id, "pie.certain");
+    assert_eq!(evidence.number(applied, "certain"), Some(Quantity::Real(8.5)));
+    assert_eq!(evidence.number(applied, "sum"), Some(Quantity::Real(8.625)));
+    assert!(applied.rule.numbers.iter().all(|name| evidence.number(applied, name).is_some()));
+    assert!(queue.vars.congested(&queue.config, 15_140, 1_514, &mut queue.random), "the law agrees");
 }
 
 #[test]

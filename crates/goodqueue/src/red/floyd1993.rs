@@ -98,11 +98,7 @@ impl Floyd1993 {
 
     /// Decides about a packet of `bytes` while the average is at `min` or above.
     pub(crate) fn signal(&mut self, bytes: u32, random: &mut impl Random) -> Signal {
-        let rising = if self.average < self.max {
-            self.max_p * (self.average - self.min) / (self.max - self.min)
-        } else if self.gentle && self.average < 2.0 * self.max {
-            self.max_p + (1.0 - self.max_p) * (self.average - self.max) / self.max
-        } else {
+        let Some(rising) = self.rising() else {
             self.count = 0.0;
             return Signal::Forced;
         };
@@ -113,6 +109,23 @@ impl Floyd1993 {
             return Signal::Early;
         }
         Signal::None
+    }
+
+    /// The probability at an average from `min` on; `None`: every packet is dropped.
+    #[inline]
+    fn rising(&self) -> Option<f64> {
+        if self.average < self.max {
+            Some(self.max_p * (self.average - self.min) / (self.max - self.min))
+        } else if self.gentle && self.average < 2.0 * self.max {
+            Some(self.max_p + (1.0 - self.max_p) * (self.average - self.max) / self.max)
+        } else {
+            None
+        }
+    }
+
+    /// The probability at the average, before spacing.
+    pub(super) fn probability(&self) -> f64 {
+        if self.average < self.min { 0.0 } else { self.rising().unwrap_or(1.0) }
     }
 
     /// The probability that spaces signals evenly: certain once `1 / p` packets have passed.

@@ -180,6 +180,18 @@ impl Linux {
         (self.queue.average >> self.terms.shift) as f64
     }
 
+    /// The probability at the average, before spacing.
+    pub(super) fn probability(&self) -> f64 {
+        match self.queue.average {
+            average if average < self.terms.min => 0.0,
+            average if average >= self.terms.max => 1.0,
+            average => {
+                let excess = (average - self.terms.min) as f64 / (1_u64 << self.terms.shift.min(63)) as f64;
+                (excess * f64::from(self.terms.slope) / TWO_TO_32).min(1.0)
+            }
+        }
+    }
+
     pub(super) fn max_probability(&self) -> f64 {
         f64::from(self.max_p) / TWO_TO_32
     }

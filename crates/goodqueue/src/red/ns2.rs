@@ -85,7 +85,7 @@ impl Ns2 {
             self.count_bytes = u64::from(arrival.bytes);
             return Signal::None;
         }
-        let rising = self.probability();
+        let rising = self.rising();
         // Never 0, as ns-2's uniform numbers.
         let drawn = (f64::from(random.next_u32()) + 0.5) / TWO_TO_32;
         if drawn > self.spaced(rising, arrival.bytes) {
@@ -95,8 +95,13 @@ impl Ns2 {
         if rising < MOST_MARKS { Signal::Early } else { Signal::Unmarkable }
     }
 
-    /// The probability of the average, before spacing.
-    fn probability(&self) -> f64 {
+    /// The probability at the average, before spacing.
+    pub(super) fn probability(&self) -> f64 {
+        if self.average < self.min { 0.0 } else { self.rising() }
+    }
+
+    /// The probability at an average from `min` on, before spacing.
+    fn rising(&self) -> f64 {
         let p = if self.average < self.max {
             self.max_p * (self.average - self.min) / (self.max - self.min)
         } else if self.gentle {

@@ -166,7 +166,8 @@ impl<'j> Judge<'j> {
     /// Returns the mean ping beyond the idle ping of those sent in this time; `None` if none of
     /// them was answered.
     fn added_s(&self, so_far: SoFar<'_>, from: Instant, to: Instant) -> Option<f64> {
-        let (mut count, mut sum) = (0.0, 0.0);
+        let mut count = 0.0;
+        let mut sum = 0.0;
         for (number, flow) in self.config.flows.iter().enumerate() {
             if !matches!(flow.traffic, Traffic::Ping(_)) {
                 continue;

@@ -113,7 +113,8 @@ impl Notes {
     ) {
         let Self { events, witness } = self;
         events.push(Note::Arrived(packet));
-        let (place, before) = (events.len(), all_of(qdisc));
+        let place = events.len();
+        let before = all_of(qdisc);
         let mut noted = |lost: Packet, why| {
             events.push(Note::Ended(lost, Fate::Dropped(why)));
             drops(lost, why);

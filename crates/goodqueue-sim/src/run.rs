@@ -235,7 +235,8 @@ impl<'c> Run<'c> {
     pub fn queue(&mut self, direction: Direction) -> QueueStep {
         let now = self.simulation.now;
         let link = &mut self.simulation.bottleneck()[direction.index()];
-        let (progress, stats) = (link.progress(now), link.qdisc().stats());
+        let progress = link.progress(now);
+        let stats = link.qdisc().stats();
         let backlog = link.qdisc().backlog();
         let bin = link.monitor.take_bin(progress);
         let (before, capacity) = &mut self.read[direction.index()];

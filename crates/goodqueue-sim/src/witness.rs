@@ -211,7 +211,8 @@ impl<P: Packet + Clone> Witness<P> {
         drops: &mut impl Drops<P>,
         call: impl FnOnce(&mut dyn FnMut(P, DropReason)),
     ) -> Option<(u32, u32)> {
-        let (mut all, mut before) = (0_u32, None);
+        let mut all = 0_u32;
+        let mut before = None;
         call(&mut |lost: P, why| {
             if before.is_none() && self.packet.is_some() && !self.is_over && (self.is_it)(&lost) {
                 before = Some(all);
@@ -242,7 +243,9 @@ impl<P: Packet + Clone> Witness<P> {
 
     fn scene<Q: Lookahead<P>>(&self, qdisc: &Q, now: Instant, moment: Moment) -> Option<Scene> {
         let before = self.evidence(qdisc, now, moment)?;
-        let (packets, bytes, after) = (qdisc.len() as u64, qdisc.backlog(), before.clone());
+        let packets = qdisc.len() as u64;
+        let bytes = qdisc.backlog();
+        let after = before.clone();
         Some(Scene { moment, at: now, packets, bytes, before, after, drops: (0, 0) })
     }
 
@@ -257,10 +260,14 @@ impl<P: Packet + Clone> Witness<P> {
     /// came. `what` describes the packet in a few words, such as its direction and flow.
     #[must_use]
     pub fn story(self, number: u64, qdisc: &str, what: &str) -> Option<Story> {
-        let (packet, arrival) = (self.packet?, self.arrival?);
-        let (qdisc, what) = (qdisc.to_owned(), what.to_owned());
-        let (length, ecn) = (packet.len(), packet.ecn());
-        let (known, departure) = (self.known, self.decision);
+        let packet = self.packet?;
+        let arrival = self.arrival?;
+        let qdisc = qdisc.to_owned();
+        let what = what.to_owned();
+        let length = packet.len();
+        let ecn = packet.ecn();
+        let known = self.known;
+        let departure = self.decision;
         Some(Story { number, qdisc, what, length, ecn, known, arrival, departure })
     }
 }

@@ -108,7 +108,8 @@ impl fmt::Display for Story {
             writeln!(f)?;
             fill(f, &sentence)?;
         }
-        let (values, state) = (self.values(), self.state());
+        let values = self.values();
+        let state = self.state();
         if values.is_empty() && state.is_empty() {
             return Ok(());
         }

@@ -119,7 +119,8 @@ type Ask<'a> = &'a mut dyn FnMut(&AnyQdisc<Frame>, Instant, Moment, usize);
 /// Fills a queue, lets it stand, and empties it. Returns the fates of the packets.
 fn drive(config: &AnyConfig, ask: Ask<'_>) -> BTreeMap<usize, Known> {
     let mut queue = AnyQdisc::<Frame>::new(config.clone(), 7, Source::seeded(3));
-    let (mut fates, mut arrived) = (BTreeMap::new(), Vec::new());
+    let mut fates = BTreeMap::new();
+    let mut arrived = Vec::new();
     for step in 0..12_000_u64 {
         let now = Instant::from_nanos(step * 100_000);
         let mut ended = |packet: Frame, moment: Moment, fate: Fate, arrived: &[Instant]| {

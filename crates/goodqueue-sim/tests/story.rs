@@ -40,7 +40,8 @@ impl Flow for Frame {
 /// A packet arrives every 0.7 ms in three flows, and one leaves every 1.2 ms, for ten seconds.
 fn drive(queue: &mut impl Qdisc<Frame>, ecn: Ecn) -> Vec<(Frame, Instant, Instant, Fate)> {
     let at = |micros: u64| Instant::from_nanos(micros * 1_000);
-    let (mut fates, mut arrived) = (Vec::new(), Vec::new());
+    let mut fates = Vec::new();
+    let mut arrived = Vec::new();
     for step in 0..100_000_u64 {
         let now = at(step * 100);
         let mut lost = Vec::new();

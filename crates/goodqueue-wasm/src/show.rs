@@ -93,7 +93,8 @@ impl Show {
         limits::check(&outline)?;
         let session = session(outline)?;
         let first = session.scenario();
-        let (disciplines, seeds) = (first.qdiscs.len(), first.seeds as usize);
+        let disciplines = first.qdiscs.len();
+        let seeds = first.seeds as usize;
         let path = Path::from_run(first, session.spec(0)?.as_ref());
         let columns: Result<Vec<Column>, Diagnostic> = (0..disciplines)
             .map(|number| Column::new(session.spec(number * seeds)?.into_owned(), &path))

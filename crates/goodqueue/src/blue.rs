@@ -285,7 +285,8 @@ impl<P: Packet, R: Random> Lookahead<P> for Blue<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(KIND.name), &question.about);
+        let mut evidence = Evidence::of(KIND.name);
+        let about = &question.about;
         let probability = Quantity::Fraction(self.probability);
         evidence.fact("probability", probability, "drop probability");
         evidence.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
@@ -407,7 +408,8 @@ mod tests {
             .with("freeze_time", Value::Time(Duration::from_millis(10)))
             .with("ecn", Value::Flag(true));
         let mut queue = blue(&settings);
-        let (mut overlimit, mut congested) = (0, 0);
+        let mut overlimit = 0;
+        let mut congested = 0;
         for n in 0..400_000_u64 {
             let mut count = |_: Datagram, why: DropReason| match why {
                 DropReason::Overlimit => overlimit += u32::from(n > 200_000),

@@ -321,7 +321,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// packet.
     fn longest(&mut self) -> Option<(usize, u32, Instant)> {
         let first = self.held.longest.first(self.tins.iter().flat_map(Tin::backlogs));
-        let (tin, index) = (first as usize % MOST_TINS, first / MOST_TINS_32);
+        let tin = first as usize % MOST_TINS;
+        let index = first / MOST_TINS_32;
         Some((tin, index, self.arrival(tin, index)?))
     }
 
@@ -370,8 +371,11 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// Puts a packet that arrived at `at` into its queue. `none`: no packet was queued before.
     #[inline]
     fn insert(&mut self, at: Instant, mut packet: P, none: bool, drops: &mut impl Drops<P>) {
-        let (now, salt, isolation) = (self.now, self.salt, self.config.isolation);
-        let (bytes, memory) = (packet.len(), self.held.charge(&packet));
+        let now = self.now;
+        let salt = self.salt;
+        let isolation = self.config.isolation;
+        let bytes = packet.len();
+        let memory = self.held.charge(&packet);
         let tin_index = self.tin_of(&packet);
         if self.config.wash {
             packet.clear_dscp();
@@ -456,7 +460,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             // The packet is judged in its slot.
             let oldest = self.pool.oldest(&mut flow.packets)?;
             let sojourn = clock.since(oldest.at());
-            let (bytes, memory) = (oldest.bytes(), oldest.memory());
+            let bytes = oldest.bytes();
+            let memory = oldest.memory();
             if !flow.cobalt.passes(clock, &tin.cobalt, sojourn) {
                 if let Some(sent) = self.decide(chosen, index, drops) {
                     return Some(sent);
@@ -484,13 +489,15 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// Asks COBALT about the oldest packet of a queue that is not empty. `None`: it was dropped.
     #[inline(never)]
     fn decide(&mut self, chosen: usize, index: u32, drops: &mut impl Drops<P>) -> Option<P> {
-        let (clock, ingress) = (self.now, self.config.ingress);
+        let clock = self.now;
+        let ingress = self.config.ingress;
         let tin = self.tins.get_mut(chosen)?;
         let bulk = if ingress { tin.bulk } else { 0 };
         let flow = tin.flows.at_mut(index);
         let only = flow.packets.len() == 1;
         let mut oldest = self.pool.oldest(&mut flow.packets)?;
-        let (at, memory) = (oldest.at(), oldest.memory());
+        let at = oldest.at();
+        let memory = oldest.memory();
         let sojourn = clock.since(at);
         let packet = oldest.packet()?;
         let verdict = flow.cobalt.decide(clock, &tin.cobalt, sojourn, bulk, packet, &mut self.random);

@@ -398,7 +398,8 @@ impl<P: Packet + Flow, R: Random> Choke<P, R> {
 
     /// Averages an arrival. Returns true if the queue is too short for any drop.
     fn is_small(&mut self, bytes: u32) -> bool {
-        let (packets, backlog) = (self.ring.packets, self.ring.bytes);
+        let packets = self.ring.packets;
+        let backlog = self.ring.bytes;
         match &mut self.red {
             Red::Linux(red) => {
                 red.sample(self.now, packets as u64);
@@ -461,7 +462,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         self.now = self.now.max(now);
         let bytes = packet.len();
         self.stats.offered.add(bytes);
-        let (mut stays, mut marked) = (true, false);
+        let mut stays = true;
+        let mut marked = false;
         if !self.is_small(bytes) {
             if let Some(drawn) = self.match_random(&packet) {
                 self.matched = self.matched.wrapping_add(1);
@@ -568,7 +570,8 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(KIND.name), &question.about);
+        let mut evidence = Evidence::of(KIND.name);
+        let about = &question.about;
         let average = match &self.red {
             Red::Linux(red) => red.average(),
             Red::Floyd1993(red) => red.average(),

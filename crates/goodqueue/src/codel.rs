@@ -139,7 +139,8 @@ impl<P: Packet> Codel<P> {
     #[inline(never)]
     fn judge(&mut self, drops: &mut impl Drops<P>) -> bool {
         let mut vars = self.vars;
-        let (now, params) = (self.now, self.config.params);
+        let now = self.now;
+        let params = self.config.params;
         let sends = vars.judge(now, &params, &mut FifoSource { codel: self, drops });
         self.vars = vars;
         sends
@@ -234,7 +235,8 @@ impl<P: Packet> Lookahead<P> for Codel<P> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(CodelConfig::KIND.name), &question.about);
+        let mut evidence = Evidence::of(CodelConfig::KIND.name);
+        let about = &question.about;
         let bytes = question.packet.len();
         let bytes_behind = self.queue.bytes().saturating_sub(u64::from(bytes));
         let head = Head { at: about.arrived, bytes, bytes_behind };
@@ -253,7 +255,8 @@ impl<P: Packet> Lookahead<P> for Codel<P> {
 
 impl<P: Packet> Observe for Codel<P> {
     fn observe(&self, now: Instant, seen: &mut Observation) {
-        let (vars, params) = (&self.vars, &self.config.params);
+        let vars = &self.vars;
+        let params = &self.config.params;
         seen.number("count", u64::from(vars.count()));
         seen.number("lastcount", u64::from(vars.lastcount()));
         seen.time("ldelay", params.age(self.last.0, self.last.1));

@@ -156,7 +156,8 @@ impl<P: Packet> CodelDt<P> {
         if !self.above {
             return false;
         }
-        let (now, params) = (self.now, self.config.params());
+        let now = self.now;
+        let params = self.config.params();
         if self.vars.is_dropping() {
             return is_due(&mut self.vars, now, params);
         }
@@ -207,7 +208,8 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
             emptied(&mut self.vars);
             return None;
         };
-        let (sojourn, bytes) = (self.now.since(oldest.at), oldest.packet.len());
+        let sojourn = self.now.since(oldest.at);
+        let bytes = oldest.packet.len();
         let left = self.queue.bytes();
         self.above = judge(&mut self.vars, self.now, self.config.params(), sojourn, bytes, left);
         if !self.above {
@@ -259,7 +261,8 @@ impl<P: Packet> Lookahead<P> for CodelDt<P> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(CodelDtConfig::KIND.name), &question.about);
+        let mut evidence = Evidence::of(CodelDtConfig::KIND.name);
+        let about = &question.about;
         let reference = CodelDtConfig::KIND.reference;
         evidence.fact("above", Quantity::Flag(self.above), "the last departure found a standing queue");
         let bytes = question.packet.len();
@@ -310,7 +313,8 @@ mod tests {
     /// standing queue of 20.
     fn losses(ecn: Ecn, settings: &Settings) -> (Vec<u64>, CodelDt<Datagram>) {
         let config = CodelDtConfig::from_settings(settings, &Link::default()).unwrap();
-        let (mut queue, mut lost) = (CodelDt::new(config), Vec::new());
+        let mut queue = CodelDt::new(config);
+        let mut lost = Vec::new();
         for n in 0..20 {
             queue.enqueue(
                 Instant::ZERO,

@@ -324,7 +324,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
         let clock = self.now;
-        let (mut short, mut waiting) = (0, 0);
+        let mut short = 0;
+        let mut waiting = 0;
         loop {
             let index = self.active.first()?;
             let class = self.classes.get_mut(index as usize)?;

@@ -285,7 +285,8 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
 
     /// Returns the next packet by weight, its service, and the change of credit that it causes.
     fn next(&mut self) -> Option<Next<P>> {
-        let (low_latency, classic) = (!self.low_latency.is_empty(), !self.classic.is_empty());
+        let low_latency = !self.low_latency.is_empty();
+        let classic = !self.classic.is_empty();
         if classic && (!low_latency || self.credit > 0) {
             let queued = self.classic.pop_front()?;
             self.forget(&queued.packet);

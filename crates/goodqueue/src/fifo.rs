@@ -244,7 +244,8 @@ impl<P: Packet, F: Flavour> Lookahead<P> for FifoQueue<P, F> {
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         let mut evidence = Evidence::of(F::KIND.name);
-        let (about, limit) = (&question.about, u64::from(self.config.limit));
+        let about = &question.about;
+        let limit = u64::from(self.config.limit);
         let held = match F::BYTES {
             true => Quantity::Bytes(self.queue.bytes()),
             false => Quantity::Packets(self.queue.len() as u64),

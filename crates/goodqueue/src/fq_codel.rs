@@ -492,7 +492,8 @@ impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(FqCodelConfig::KIND.name), &question.about);
+        let mut evidence = Evidence::of(FqCodelConfig::KIND.name);
+        let about = &question.about;
         let FqCodelConfig { quantum, limit, memory_limit, drop_batch, .. } = self.config;
         let index = self.queues.classify(question.packet, self.salt);
         self.queues.observe(index, quantum, about, "RFC 8290 §4.1 and §4.2", &mut evidence);

@@ -140,7 +140,8 @@ impl<P: Packet, R> FqPie<P, R> {
     /// only counts such packets.
     #[inline]
     fn exceeds_memory(&mut self, own: u64) -> bool {
-        let (used, limit) = (self.queues.memory(), self.config.memory_limit);
+        let used = self.queues.memory();
+        let limit = self.config.memory_limit;
         if self.config.pie.variant() == PieVariant::Linux {
             if used > limit.saturating_add(own) {
                 self.tally.dropped(DropReason::Overmemory);
@@ -279,7 +280,8 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for FqPie<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(FqPieConfig::KIND.name), &question.about);
+        let mut evidence = Evidence::of(FqPieConfig::KIND.name);
+        let about = &question.about;
         let FqPieConfig { pie, quantum, limit, memory_limit, .. } = &self.config;
         let index = self.queues.classify(question.packet, self.salt);
         self.queues.observe(
@@ -377,7 +379,9 @@ mod tests {
         let config = FqPieConfig::from_settings(settings, &Link::default()).expect("valid");
         let mut queue = FqPie::new(config, 0, Xoshiro256PlusPlus::new(1));
         let mut lost = [0; 2];
-        let (mut bulk, mut sparse, mut free) = (0, 0, 0_u64);
+        let mut bulk = 0;
+        let mut sparse = 0;
+        let mut free = 0_u64;
         for step in 0..100_000_u64 {
             let now = Instant::from_nanos(step * 100_000);
             let mut drops = |packet: Of, _| lost[packet.flow as usize] += 1;

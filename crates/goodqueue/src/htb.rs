@@ -280,7 +280,9 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         let Some(mut mask) = self.class(index).map(|class| class.active) else { return };
         loop {
             let Some(class) = self.class(index) else { return };
-            let (mode, level, parent) = (class.mode, class.level, class.parent);
+            let mode = class.mode;
+            let level = class.level;
+            let parent = class.parent;
             match (mode, parent) {
                 _ if mask == 0 => return,
                 (Mode::MayBorrow, Some(above)) => {
@@ -314,7 +316,9 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         let Some(mut mask) = self.class(index).map(|class| class.active) else { return };
         loop {
             let Some(class) = self.class(index) else { return };
-            let (mode, level, parent) = (class.mode, class.level, class.parent);
+            let mode = class.mode;
+            let level = class.level;
+            let parent = class.parent;
             match (mode, parent) {
                 _ if mask == 0 => return,
                 (Mode::MayBorrow, Some(above)) => {
@@ -383,7 +387,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
     /// Gives class `index` the mode that it has after `elapsed`. Returns how long that mode lasts.
     fn change_mode(&mut self, index: Index, elapsed: i64) -> i64 {
         let Some(class) = self.class(index) else { return 0 };
-        let (old, active) = (class.mode, class.active != 0);
+        let old = class.mode;
+        let active = class.active != 0;
         let (new, lasts) = class.mode_after(elapsed);
         if new == old {
             return lasts;

@@ -659,7 +659,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Netem<P, Q> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(NetemConfig::<Q::Config>::KIND.name), &question.about);
+        let mut evidence = Evidence::of(NetemConfig::<Q::Config>::KIND.name);
+        let about = &question.about;
         evidence.fact("queued", Quantity::Packets(self.len as u64), "packets in the emulated network");
         let source = NetemConfig::<Q::Config>::KIND.reference;
         match about.fate {

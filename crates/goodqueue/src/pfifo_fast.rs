@@ -187,7 +187,8 @@ impl<P: Packet + Flow> Lookahead<P> for PfifoFast<P> {
     const RULES: &'static [&'static [Rule]] = &[RULES];
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(KIND.name), &question.about);
+        let mut evidence = Evidence::of(KIND.name);
+        let about = &question.about;
         let band = usize::from(band_of(question.packet));
         let held = self.bands.get(band).map_or(0, Fifo::len);
         let before = self.bands.iter().take(band).map(Fifo::len).sum::<usize>();

@@ -314,7 +314,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
     fn send(&mut self, now: Instant) -> Option<P> {
         self.update(now);
         let head = self.queue.front()?;
-        let (came, bytes) = (head.at, head.packet.len());
+        let came = head.at;
+        let bytes = head.packet.len();
         let left = self.queue.bytes().wrapping_sub(u64::from(bytes));
         self.vars.departed(&self.config, self.now, came, bytes, left);
         self.last = bytes;
@@ -410,9 +411,11 @@ impl<P: Packet, R: Random> Lookahead<P> for Pie<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(PieConfig::KIND.name), &question.about);
+        let mut evidence = Evidence::of(PieConfig::KIND.name);
+        let about = &question.about;
         // The updates that the decision does first.
-        let (mut vars, backlog) = (self.vars, self.held_bytes());
+        let mut vars = self.vars;
+        let backlog = self.held_bytes();
         if self.update_at <= about.now {
             catch_up(&self.config, &mut vars, self.update_at, about.now, backlog);
         }

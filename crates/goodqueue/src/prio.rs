@@ -271,7 +271,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Prio<P, Q> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, band) = (Evidence::of(KIND.name), self.band_of(question.packet));
+        let mut evidence = Evidence::of(KIND.name);
+        let band = self.band_of(question.packet);
         let before = self.bands.iter().take(band).map(Leaf::len).sum::<usize>();
         evidence.given("band", Quantity::Number(band as u64), "the band of this packet; 0 is served first");
         evidence.fact("ahead", Quantity::Packets(before as u64), "packets in earlier bands");

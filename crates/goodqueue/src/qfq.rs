@@ -244,7 +244,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
 
     fn change_aggregate(&mut self, index: usize, weight: u32, longest: u32) {
         let Some(class) = self.classes.get(index) else { return };
-        let (old, was_active) = (class.aggregate, class.active);
+        let old = class.aggregate;
+        let was_active = class.active;
         if was_active {
             self.deactivate(index);
         }

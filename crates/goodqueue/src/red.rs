@@ -331,7 +331,8 @@ impl<P: Packet, R: Random> Red<P, R> {
     #[inline(never)]
     fn judge(&mut self, fits: bool, mut packet: P, drops: &mut impl Drops<P>) {
         let bytes = packet.len();
-        let (backlog, packets) = (self.queue.bytes(), self.queue.len());
+        let backlog = self.queue.bytes();
+        let packets = self.queue.len();
         let arrival = Arrival { now: self.now, backlog, packets, bytes };
         let signal = self.algorithm.arrival(&arrival, &mut self.random);
         let (stays, marked) = self.stays(signal, &mut packet);
@@ -453,8 +454,11 @@ impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(RedConfig::KIND.name), &question.about);
-        let (backlog, packets, bytes) = (self.queue.bytes(), self.queue.len(), question.packet.len());
+        let mut evidence = Evidence::of(RedConfig::KIND.name);
+        let about = &question.about;
+        let backlog = self.queue.bytes();
+        let packets = self.queue.len();
+        let bytes = question.packet.len();
         let arrival = Arrival { now: about.now, backlog, packets, bytes };
         // An arrival first moves the average. The copy draws no number that would be a signal.
         let mut then = self.algorithm.clone();

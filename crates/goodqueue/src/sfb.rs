@@ -323,7 +323,8 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
     }
 
     fn rehash(&mut self) {
-        let (now, interval) = (self.jiffies(), u64::from(self.config.rehash));
+        let now = self.jiffies();
+        let interval = u64::from(self.config.rehash);
         if interval == 0 {
             return;
         }
@@ -371,7 +372,8 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
 
     /// Whether the penalty box is full.
     fn is_punished(&mut self) -> bool {
-        let (rate, burst) = (u64::from(self.config.penalty_rate), u64::from(self.config.penalty_burst));
+        let rate = u64::from(self.config.penalty_rate);
+        let burst = u64::from(self.config.penalty_burst);
         if rate == 0 || burst == 0 {
             return true;
         }
@@ -394,7 +396,8 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
             return Err(DropReason::Overlimit);
         }
         // As in Linux, the packet whose arrival triggers the change still uses the old bins.
-        let (slot, other) = (self.slot, self.slot ^ 1);
+        let slot = self.slot;
+        let other = self.slot ^ 1;
         self.rehash();
         let hash = self.hash(packet, slot);
         let verdict = self.learn(slot, hash);
@@ -417,7 +420,8 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
             };
         }
         let drawn = self.random.next_u32() & u32::from(u16::MAX);
-        let (probability, half) = (u32::from(verdict.probability), u32::from(u16::MAX / 2));
+        let probability = u32::from(verdict.probability);
+        let half = u32::from(u16::MAX / 2);
         if drawn >= probability {
             return Ok((pair(hash, 0), false));
         }
@@ -529,7 +533,8 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfb<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(KIND.name), &question.about);
+        let mut evidence = Evidence::of(KIND.name);
+        let about = &question.about;
         let hash = self.hash(question.packet, self.slot);
         let bins = self.bins.get(self.slot);
         let least = |of: &dyn Fn(&Bin) -> u16| {

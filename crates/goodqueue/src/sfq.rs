@@ -323,7 +323,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     #[inline(never)]
     fn is_refused(&self, known: u32) -> bool {
         let held = self.slots.get(known as usize).map_or(0, |slot| slot.chain.len()) as usize;
-        let (limit, buckets) = (self.config.limit as usize, self.config.divisor as usize);
+        let limit = self.config.limit as usize;
+        let buckets = self.config.divisor as usize;
         let left = limit.saturating_sub(self.len());
         held >= left / 2 || (left < buckets && held > limit / buckets)
     }
@@ -453,7 +454,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     #[inline(always)]
     fn unlink(&mut self, index: u32, depth: u32) -> bool {
         let Some(slot) = self.slots.get(index as usize) else { return false };
-        let (newer, older) = (slot.newer, slot.older);
+        let newer = slot.newer;
+        let older = slot.older;
         if older != NONE
             && let Some(neighbour) = self.slots.get_mut(older as usize)
         {
@@ -707,7 +709,8 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfq<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(SfqConfig::KIND.name), &question.about);
+        let mut evidence = Evidence::of(SfqConfig::KIND.name);
+        let about = &question.about;
         let bucket = self.bucket(question.packet);
         let slot = self.slots.get(self.known_slot(bucket) as usize);
         let held = slot.map_or(0, |slot| u64::from(slot.chain.len()));
@@ -743,7 +746,8 @@ impl<P: Packet + Flow, R: Random> Observe for Sfq<P, R> {
         if self.config.red.is_none() {
             return;
         }
-        let ([mark, mark_head, drop], [hard, hard_head, hard_drop]) = (self.tally.early, self.tally.forced);
+        let [mark, mark_head, drop] = self.tally.early;
+        let [hard, hard_head, hard_drop] = self.tally.forced;
         seen.overlimits = [mark, mark_head, drop, hard, hard_head, hard_drop].iter().sum();
         seen.number("prob_mark", mark);
         seen.number("prob_mark_head", mark_head);

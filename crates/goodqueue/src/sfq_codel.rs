@@ -294,7 +294,8 @@ impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(SfqCodelConfig::KIND.name), &question.about);
+        let mut evidence = Evidence::of(SfqCodelConfig::KIND.name);
+        let about = &question.about;
         let index = self.bins.classify(question.packet, self.salt);
         self.bins.observe(index, &mut evidence);
         let behind = if self.config.cablelabs() { Behind::AllIfAnyInBin } else { Behind::All };

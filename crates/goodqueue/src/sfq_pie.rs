@@ -174,7 +174,8 @@ impl<P: Packet + Flow, R: Random> SfqPie<P, R> {
         }
         let bins = &mut self.bins;
         self.awake.retain(|&index| {
-            let (backlog, packets) = (bins.backlog(index), bins.packets_of(index));
+            let backlog = bins.backlog(index);
+            let packets = bins.packets_of(index);
             let Some(bin) = bins.aqm_mut(index) else { return false };
             bin.awake = bin.update(pie, backlog, due) || packets > 0;
             bin.awake
@@ -289,12 +290,15 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for SfqPie<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(SfqPieConfig::KIND.name), &question.about);
-        let (pie, index) = (&self.config.pie, self.bins.classify(question.packet, self.salt));
+        let mut evidence = Evidence::of(SfqPieConfig::KIND.name);
+        let about = &question.about;
+        let pie = &self.config.pie;
+        let index = self.bins.classify(question.packet, self.salt);
         self.bins.observe(index, &mut evidence);
         if let Some((bin, _)) = self.bins.aqm_of(index, Behind::Bin, question.packet.len()) {
             // The updates that the decision does first.
-            let (mut then, backlog) = (*bin, self.bins.backlog(index));
+            let mut then = *bin;
+            let backlog = self.bins.backlog(index);
             if then.awake {
                 then.update(pie, backlog, updates_due(pie, self.update_at, about.now).0);
             }

@@ -427,9 +427,11 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Tbf<P, Q> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(KIND.name), &question.about);
+        let mut evidence = Evidence::of(KIND.name);
+        let about = &question.about;
         let TbfConfig { rate, burst, costs, .. } = &self.config;
-        let (len, now) = (question.packet.len(), self.now.max(about.now));
+        let len = question.packet.len();
+        let now = self.now.max(about.now);
         let after = costs.after(&self.bucket, len, now);
         let tokens = after.tokens.saturating_add(costs.rate.nanos(len));
         evidence.given("rate", Quantity::Rate(*rate), "long-term rate");

@@ -135,7 +135,8 @@ impl<P: Packet, A: Aqm> AqmQueue<P, A> {
     /// Returns an empty queue. The algorithm draws from `random`.
     #[must_use]
     pub fn new(aqm: A, random: Source) -> Self {
-        let (state, queue) = (A::State::default(), Fifo::default());
+        let state = A::State::default();
+        let queue = Fifo::default();
         Self { aqm, state, random, queue, now: Instant::ZERO, stats: Stats::default() }
     }
 
@@ -145,7 +146,8 @@ impl<P: Packet, A: Aqm> AqmQueue<P, A> {
     }
 
     fn seen(&self, sojourn: Duration, packet: &P) -> Seen {
-        let (packets, backlog) = (self.queue.len(), self.queue.bytes());
+        let packets = self.queue.len();
+        let backlog = self.queue.bytes();
         Seen { now: self.now, sojourn, bytes: packet.len(), ecn: packet.ecn(), packets, backlog }
     }
 
@@ -233,7 +235,8 @@ impl<P: Packet, A: Aqm> Lookahead<P> for AqmQueue<P, A> {
     /// The state of the algorithm: the values of [`Aqm::observe`], and all fields of
     /// [`Aqm::State`].
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let (mut evidence, about) = (Evidence::of(A::KIND.name), &question.about);
+        let mut evidence = Evidence::of(A::KIND.name);
+        let about = &question.about;
         evidence.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
         evidence.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
         evidence.fact("backlog", Quantity::Bytes(self.queue.bytes()), "bytes in the queue");

@@ -119,7 +119,9 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
 
     /// Changes the number of bins. The queue must be empty.
     pub(crate) fn resize(&mut self, bins: u32, aqm: A) {
-        let (passage, stats, tally) = (self.passage, self.stats, self.tally);
+        let passage = self.passage;
+        let stats = self.stats;
+        let tally = self.tally;
         *self = Self { passage, stats, tally, ..Self::new(bins, aqm) };
     }
 
@@ -204,7 +206,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             self.set_place(index, Place::before(index, true));
             return;
         }
-        let (mut before, mut at) = (self.last, self.turn);
+        let mut before = self.last;
+        let mut at = self.turn;
         while self.place(at).is_new() && self.place(at).next() != self.turn {
             (before, at) = (at, self.place(at).next());
         }

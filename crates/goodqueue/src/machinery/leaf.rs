@@ -242,7 +242,8 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
         let (salt, random) = seeds(index, salt, random);
         let spare = random.spare();
         let leaf = (limit == 0).then(|| Leaf::of(Q::build(config, salt, random)));
-        let (stats, beside) = (Stats::default(), Stats::default());
+        let stats = Stats::default();
+        let beside = Stats::default();
         Self {
             queue: Chain::default(),
             limit,
@@ -373,7 +374,8 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
             Some(leaf) => leaf.observe(now),
             None => Observation { kind: PfifoConfig::KIND.name, ..Observation::default() },
         };
-        let (packets, bytes) = (self.len() as u64, self.backlog());
+        let packets = self.len() as u64;
+        let bytes = self.backlog();
         Observation { stats: self.stats(), packets, bytes, ..seen }
     }
 

@@ -132,9 +132,11 @@ struct Terms {
 
 impl Terms {
     fn of(vars: &Vars, config: &PieConfig) -> Self {
-        let (delay, old) = (vars.delay, vars.old_delay);
+        let delay = vars.delay;
+        let old = vars.old_delay;
         let seconds = |ticks: u64| config.span(ticks).as_nanos() as f64 / 1e9;
-        let (alpha, beta) = (f64::from(config.alpha) / 16.0, f64::from(config.beta) / 16.0);
+        let alpha = f64::from(config.alpha) / 16.0;
+        let beta = f64::from(config.beta) / 16.0;
         // The increment at an error of a second and at this probability, over that without scaling.
         let second = config.ticks(Duration::from_secs(1));
         let target = config.ticks(config.target);

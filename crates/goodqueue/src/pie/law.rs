@@ -123,7 +123,8 @@ impl Vars {
         if rules.capped && delta > i128::from(rules.one / 50) && self.probability >= rules.one / 10 {
             delta = i128::from(rules.one / 100 * 2);
         }
-        let (fades_below, zero) = (config.ticks(rules.negligible), rules.negligible.is_zero());
+        let fades_below = config.ticks(rules.negligible);
+        let zero = rules.negligible.is_zero();
         let nothing = |span: u64| if zero { span == 0 } else { span < fades_below };
         let fades = nothing(delay) && nothing(old);
         if rules.surcharge.is_some_and(|bound| delay > config.ticks(bound)) && !fades {
@@ -423,7 +424,8 @@ impl PieConfig {
 
     /// The probability for a packet of `bytes`.
     pub(super) fn of_packet(&self, probability: u64, bytes: u32) -> u64 {
-        let (mtu, one) = (u64::from(self.mtu), self.rules().one);
+        let mtu = u64::from(self.mtu);
+        let one = self.rules().one;
         if !self.byte_mode {
             // Linux's goes beyond 1, so that it soon drops without a draw.
             if self.rules().arithmetic == Arithmetic::Linux64 { probability } else { probability.min(one) }
@@ -518,7 +520,8 @@ impl PieConfig {
         }
         let per_second = rules.one / (NANOS_PER_SECOND >> rules.tick);
         let gain = |factor: u32| (u64::from(factor).saturating_mul(per_second)) >> 4;
-        let (integral, proportional) = (signed_gap(delay, target), signed_gap(delay, old));
+        let integral = signed_gap(delay, target);
+        let proportional = signed_gap(delay, old);
         let sum = |by: u32| {
             i128::from(gain(self.alpha) >> by) * integral + i128::from(gain(self.beta) >> by) * proportional
         };

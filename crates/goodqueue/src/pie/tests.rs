@@ -111,7 +111,8 @@ fn linux_adds_two_percent_more_above_250_ms() {
         queue.update_once();
         queue.vars.probability - LINUX.one / 2
     };
-    let (below, above) = (after(Duration::from_millis(250)), after(Duration::from_nanos(250_000_064)));
+    let below = after(Duration::from_millis(250));
+    let above = after(Duration::from_nanos(250_000_064));
     assert!((above - below).abs_diff(LINUX.one / 50) < LINUX.one / 1_000_000);
 }
 
@@ -200,7 +201,8 @@ fn with_onoff_control_begins_at_a_third_of_the_buffer_and_ends_with_the_queue() 
 fn updates_missed_in_a_silence_are_made_up_for_and_stay_in_phase() {
     let second = 1_000_000_000;
     let prepared = || congested(Settings::new(), Xoshiro256PlusPlus::new(1), ONE / 3);
-    let (mut often, mut late) = (prepared(), prepared());
+    let mut often = prepared();
+    let mut late = prepared();
     (often.update_at, late.update_at) = (Instant::ZERO, Instant::ZERO);
     late.update(Instant::ZERO);
     for now in 0..20_000 {
@@ -345,7 +347,8 @@ fn updates_keep_their_times_however_late_the_first_packet_comes() {
 /// Early drops in five seconds of 2 Mbit/s, offered 2.4 Mbit/s in packets of 1500 bytes.
 fn at_two_mbit(settings: Settings) -> (usize, bool) {
     let mut queue = pie(settings.with("limit", Value::Packets(100)));
-    let (mut early, mut burst_was_spent) = (0, false);
+    let mut early = 0;
+    let mut burst_was_spent = false;
     for step in 0..5_000_u64 {
         let now = Instant::from_nanos(step * 1_000_000);
         let mut drops = |_: Datagram, why: DropReason| early += usize::from(why == DropReason::Congested);

@@ -160,7 +160,8 @@ impl Configure for RedConfig {
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let variant = settings.choice("variant").map_or(Ok(RedVariant::Linux), RedVariant::named)?;
         let linux = variant == RedVariant::Linux;
-        let (floyd, ns2) = (variant == RedVariant::Floyd1993, variant == RedVariant::Ns2);
+        let floyd = variant == RedVariant::Floyd1993;
+        let ns2 = variant == RedVariant::Ns2;
         let adaptive = ADAPTIVE.read(settings)?;
         let mtu = link.mtu.max(SMALLEST_MTU);
         let typical = if ns2 { 500 } else { 1000.min(mtu.saturating_sub(mtu / 3)) };

@@ -193,7 +193,8 @@ mod tests {
         // Constant p = 0.1, count incremented before use: uniform on 1..9, mean 5.
         let mut red = with(Settings::new().with("probability", Value::Probability(0.2)));
         let mut random = Xoshiro256PlusPlus::new(1);
-        let (mut gaps, mut since) = (Vec::new(), 0_u32);
+        let mut gaps = Vec::new();
+        let mut since = 0_u32;
         red.average = 10.0;
         for _ in 0..45_000 {
             since += 1;

@@ -82,7 +82,8 @@ impl Linux {
     }
 
     pub(crate) fn with(law: &Law) -> Self {
-        let (shift, min) = (law.shift, u64::from(law.min));
+        let shift = law.shift;
+        let min = u64::from(law.min);
         let span = law.max.saturating_sub(law.min).max(1);
         let fifth = u64::from(span / 5);
         let max_p = law.max_p();
@@ -204,7 +205,8 @@ impl Linux {
 impl Terms {
     pub(crate) fn of(law: &Law) -> Self {
         let span = law.max.saturating_sub(law.min).max(1);
-        let (min, max) = (u64::from(law.min) << law.shift, u64::from(law.max) << law.shift);
+        let min = u64::from(law.min) << law.shift;
+        let max = u64::from(law.max) << law.shift;
         Self { shift: law.shift, min, max, slope: (law.max_p() / span).max(1) }
     }
 }
@@ -308,7 +310,8 @@ impl IdleDecay {
 
 /// `-ln(1 - x)` for 0 < x <= 1/2, by its power series.
 fn minus_log_of_one_minus(x: f64) -> f64 {
-    let (mut sum, mut term) = (0.0, x);
+    let mut sum = 0.0;
+    let mut term = x;
     for n in 1..64_u32 {
         sum += term / f64::from(n);
         term *= x;

@@ -39,7 +39,8 @@ pub(super) struct Ns2 {
 impl Ns2 {
     pub(super) fn new(config: &RedConfig) -> Self {
         let unit = if config.byte_mode { 1.0 } else { f64::from(config.avpkt) };
-        let (max, max_p) = (f64::from(config.max) / unit, config.probability);
+        let max = f64::from(config.max) / unit;
+        let max_p = config.probability;
         let per_second = config.bandwidth.as_bps() as f64;
         Self {
             min: f64::from(config.min) / unit,
@@ -232,7 +233,8 @@ mod tests {
             .with("probability", Value::Probability(0.2));
         let mut red = Ns2::new(&config(settings, 10_000_000));
         let mut random = Xoshiro256PlusPlus::new(3);
-        let (mut gaps, mut since) = (Vec::new(), 0);
+        let mut gaps = Vec::new();
+        let mut since = 0;
         red.average = 10.0;
         for _ in 0..60_000 {
             since += 1;

@@ -17,7 +17,8 @@ pub(super) fn story(input: &Input, text: &str) -> Result<Story, Diagnostic> {
     let refused = |error: Diagnostic| error.in_argument("--explain", text);
     let packets = input.packets();
     let by_seq: BTreeMap<u64, &Arrival> = packets.iter().map(|packet| (packet.seq, packet)).collect();
-    let (mut found, mut marked) = (None, 0_u64);
+    let mut found = None;
+    let mut marked = 0_u64;
     input.replay(|fate| {
         let (Fate::Sent { seq, .. } | Fate::Dropped { seq, .. }) = fate;
         let Some(arrival) = by_seq.get(&seq) else { return };

@@ -153,7 +153,8 @@ impl ReceiverStack for LinuxReceiver {
     /// SACKs that wait leave before those that they cannot all report, and this segment then waits
     /// for the next ACK.
     fn on_early(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
-        let (start, end) = (segment.seq, segment.end());
+        let start = segment.seq;
+        let end = segment.end();
         let flushes =
             self.buffer.is_some() && waits_with_sacks(intake) && !intake.reassembly.is_usual(start, end);
         if flushes {

@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 
-use goodqueue::Ecn;
+use goodqueue::{Ecn, Instant};
 
 use super::Core;
 use super::ack_changes::AckChanges;
@@ -166,14 +166,23 @@ impl Core {
         }
     }
 
-    /// Writes the counters of AccECN into a segment.
+    /// Returns the bytes under the mark that an ACK echoes: those counted, or all that it delivered.
     #[cold]
-    pub(super) fn stamp_counters(&mut self, segment: &mut Segment) {
+    pub(super) fn marked_bytes(&self, news: &AckChanges) -> u64 {
+        if self.accurate.is_some() { news.marked } else { news.delivered }
+    }
+
+    /// Returns a segment with the counters of AccECN.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn counted_segment(&mut self, now: Instant, seq: u64, len: u32, flags: Flags) -> Segment {
+        let mut segment = self.plain_segment(now, seq, len, flags);
         let always = self.config.counters_on_data;
         let ect1_first = self.config.puts_ect1_first();
         if let Some(accurate) = &mut self.accurate {
-            accurate.stamp(segment, always, ect1_first);
+            accurate.stamp(&mut segment, always, ect1_first);
         }
+        segment
     }
 
     /// Takes the counters of AccECN from an ACK that was taken into the scoreboard. An ACK that

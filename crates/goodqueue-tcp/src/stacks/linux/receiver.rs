@@ -382,7 +382,7 @@ impl LinuxReceiver {
             }
             let left = intake.edge.saturating_sub(intake.rcv_nxt);
             let window = u64::from(intake.window).min(if unread > 0 { unread } else { read });
-            let offered = if window < left { left.next_multiple_of(buffer.scale()) } else { window };
+            let offered = if window < left { buffer.aligned(left) } else { window };
             intake.edge = intake.rcv_nxt + offered;
         }
         self.offered = intake.edge.saturating_sub(intake.rcv_nxt);

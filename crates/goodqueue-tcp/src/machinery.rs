@@ -23,6 +23,7 @@ pub mod accurate;
 pub mod ack_changes;
 mod acks;
 mod bursts;
+mod ecn;
 mod growth;
 mod host_queue;
 mod parts;

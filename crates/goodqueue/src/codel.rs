@@ -136,8 +136,11 @@ impl<P: Packet> Codel<P> {
         &self.vars
     }
 
+    // Most packets pass without being judged. Out of line, the loop that drops does not lengthen the
+    // path of those packets.
     #[inline(never)]
     fn judge(&mut self, drops: &mut impl Drops<P>) -> bool {
+        // A copy, because the source of packets borrows the whole discipline. It has at most 32 bytes.
         let mut vars = self.vars;
         let now = self.now;
         let params = self.config.params;
@@ -178,11 +181,14 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        // Time never goes backwards here, whatever the caller says: sojourn times stay positive.
         self.now = self.now.max(now);
         let Some(head) = self.queue.front() else {
+            // Only an empty dequeue ends a phase in the kernel; a queue that becomes empty does not.
             self.vars.emptied(self.law.below);
             return None;
         };
+        // A packet far below target changes no state outside of a dropping phase.
         let passes = self.vars.passes(self.now, &self.law, head.at);
         if passes || self.judge(drops) { self.take() } else { None }
     }
@@ -238,6 +244,7 @@ impl<P: Packet> Lookahead<P> for Codel<P> {
         let mut evidence = Evidence::of(CodelConfig::KIND.name);
         let about = &question.about;
         let bytes = question.packet.len();
+        // The question is about the head, which the queue still counts.
         let bytes_behind = self.queue.bytes().saturating_sub(u64::from(bytes));
         let head = Head { at: about.arrived, bytes, bytes_behind };
         self.vars.observe(&self.config.params, about, &head, evidence::DEQUEUE, &mut evidence);

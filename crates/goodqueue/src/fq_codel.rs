@@ -238,6 +238,7 @@ impl Configure for FqCodelConfig {
         Ok(Self {
             limit: LIMIT.read(settings)?,
             flows: FLOWS.read(settings)?,
+            // `fq_codel_change()` raises smaller values silently.
             quantum: if variant.is_linux() { quantum.max(LINUX_MIN_QUANTUM) } else { quantum },
             memory_limit: MEMORY_LIMIT.read(settings)?,
             buffers: Buffers::from_settings(settings, variant.buffers())?,
@@ -341,10 +342,14 @@ impl<P: Packet + Flow> FqCodel<P> {
         }
     }
 
+    // Twice in the machine code. In line where queueing needs no further call, so that the compiler
+    // saves no registers; behind a call elsewhere (`is_ready`).
     #[inline(always)]
     fn admit(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let index = self.queues.classify(&packet, self.salt);
+        // The packet is queued first and the fattest flow pays: the new packet may belong to another
+        // flow (RFC 8290 §4.1.3).
         self.queues.push(self.now, index, packet, self.config.quantum);
         if self.excess().is_some() {
             self.drop_excess(self.config.drop_batch, drops);
@@ -357,6 +362,7 @@ impl<P: Packet + Flow> FqCodel<P> {
     }
 
     fn make_room(&mut self) {
+        // Kept instead of computed, because every arrival compares with it.
         self.room = u64::from(self.config.limit).saturating_sub(u64::from(self.taken_ahead));
     }
 
@@ -394,11 +400,13 @@ impl<P: Packet + Flow> FqCodel<P> {
             if why == DropReason::Overmemory {
                 *of_memory = of_memory.wrapping_add(u64::from(dropped));
             }
+            // Linux 3.14 dropped one packet here, and CoDel did not learn of it.
             if self.config.variant != FqCodelVariant::Linux314
                 && let Some(codel) = self.queues.aqm_mut(index)
             {
                 codel.overflowed(dropped);
             }
+            // The next arrival takes another batch, so the kernel holds its lock for a bounded time.
             if self.config.variant.takes_one_batch() {
                 break;
             }
@@ -454,6 +462,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
             self.make_room();
             return;
         }
+        // The variants keep time in different units.
         if config.params.variant != self.config.params.variant {
             for codel in self.queues.aqms() {
                 *codel = CodelVars::starting(&config.params);
@@ -498,6 +507,7 @@ impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
         let index = self.queues.classify(question.packet, self.salt);
         self.queues.observe(index, quantum, about, "RFC 8290 §4.1 and §4.2", &mut evidence);
         let whole = self.config.variant.is_linux();
+        // Linux asks the whole discipline whether a packet is the last one, the RFC the flow's queue.
         let held = if whole { self.queues.bytes() } else { self.queues.backlog(index) };
         let bytes = question.packet.len();
         let bytes_behind = held.saturating_sub(u64::from(bytes));

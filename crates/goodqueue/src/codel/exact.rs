@@ -8,6 +8,7 @@ use crate::time::{Duration, Instant};
 /// sqrt(count)` (RFC 8289 §5.5), rounded down to the nanosecond. A count of 0 is taken as 1.
 #[must_use]
 pub fn control_law(from: Instant, interval: Duration, count: u32) -> Instant {
+    // interval / sqrt(count) = sqrt(interval² / count): an integer root, equal on every platform.
     let square = u128::from(interval.as_nanos()) * u128::from(interval.as_nanos()) / u128::from(count.max(1));
     let spacing = u64::try_from(square.isqrt()).unwrap_or(u64::MAX);
     from + Duration::from_nanos(spacing)
@@ -33,6 +34,7 @@ pub(super) fn dequeue<S: Source>(
         if !head.ok_to_drop {
             vars.dropping = false;
         }
+        // A slow link may leave several drops due at once.
         while vars.dropping && now.as_nanos() >= vars.drop_next {
             // ns-2 counts a drop only if the packet behind it is above target too.
             let counts_first = !matches!(params.variant, CodelVariant::Ns2 | CodelVariant::Ns2CableLabs);
@@ -43,6 +45,7 @@ pub(super) fn dequeue<S: Source>(
                 if !counts_first {
                     vars.count = vars.count.wrapping_add(1);
                 }
+                // One mark per dequeue: the packet leaves, so there is no head to go on with.
                 vars.drop_next = next_drop(vars, params.interval);
                 break;
             }
@@ -70,6 +73,7 @@ pub(super) fn dequeue<S: Source>(
             source.drop_head();
             judge_head(vars, now, params, source)
         };
+        // The phase begins even if the drop emptied the queue (RFC 8289 §5.5).
         enter(vars, now, params);
         let Some(successor) = delivered else { return false };
         head = successor;
@@ -108,6 +112,7 @@ pub(crate) fn judge(
     bytes: u32,
     bytes_left: u64,
 ) -> bool {
+    // At most one packet left means that the queue does not stand: a drop would only idle the link.
     let one_packet = vars.one_packet(params, bytes);
     if params.variant.learns_packet_size() {
         vars.max_packet = one_packet;

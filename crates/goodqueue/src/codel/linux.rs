@@ -59,6 +59,7 @@ pub(super) fn dequeue<V: Version, S: Source>(
         }
         while vars.dropping && !is_before(clock, drop_next(vars)) {
             vars.count = vars.count.wrapping_add(1);
+            // One step per drop instead of a root: cheap, and still converging when it is used.
             newton_step(vars);
             if params.ecn && source.mark_head(Mark::Law) {
                 vars.drop_next = control_law::<V>(vars, drop_next(vars), interval);
@@ -74,6 +75,7 @@ pub(super) fn dequeue<V: Version, S: Source>(
                 }
             };
             if head.should_drop {
+                // Linux 7.3 bounds the work of one call: it starts anew from the present time.
                 let from = if drops < V::MOST_DROPS { drop_next(vars) } else { clock };
                 vars.drop_next = control_law::<V>(vars, from, interval);
             } else {
@@ -91,6 +93,7 @@ pub(super) fn dequeue<V: Version, S: Source>(
         let since_last = clock.wrapping_sub(drop_next(vars));
         vars.count =
             recalled(vars, params, |intervals| is_before(since_last, interval.wrapping_mul(intervals)));
+        // A resumed count improves the root of the last phase. A new one starts at 1.
         if vars.count > 1 {
             newton_step(vars);
         } else {
@@ -159,6 +162,7 @@ fn judge_head<S: Source>(
         vars.first_above = 0;
         false
     } else if vars.first_above == 0 {
+        // The kernel uses 0 for "below target". A clock that wraps to 0 costs one interval, as there.
         vars.first_above = u64::from(clock.wrapping_add(ticks(params.interval.as_nanos())));
         false
     } else {
@@ -194,6 +198,7 @@ const fn is_before(a: Ticks, b: Ticks) -> bool {
 }
 
 fn ticks(nanos: u64) -> Ticks {
+    // A shift instead of a division by 1000: a tick of 1024 ns (`CODEL_SHIFT`).
     ticks_of(nanos >> 10)
 }
 

@@ -26,7 +26,7 @@ export interface Lesson {
 const L4S = `title = "A classic and a scalable transfer on one line"
 question = "What does a low-latency queue need, so that both kinds of traffic can live with it?"
 duration = "30s"
-qdiscs = ["pie ecn", "dualpi2"]
+qdiscs = ["pie ecn", "dualpi2 variant linux"]
 link = { down = "20mbit", up = "20mbit", rtt = "20ms" }
 
 [[flows]]
@@ -37,8 +37,7 @@ start_jitter = "100ms"
 [[flows]]
 label = "L4S"
 direction = "up"
-cc = "dctcp"
-l4s = true
+cc = "prague"
 start_jitter = "100ms"
 
 [[flows]]
@@ -221,14 +220,14 @@ export const LESSONS: Lesson[] = [
   ),
   lesson(
     "l4s", "L4S: a queue of one millisecond", "0.5",
-    { toml: L4S, qdiscs: ["pie ecn", "dualpi2"] },
+    { toml: L4S, qdiscs: ["pie ecn", "dualpi2 variant linux"] },
     [
       {
-        say: "CUBIC gives up 30 % of its window at a mark, so it needs a queue to live from. The L4S transfer (DCTCP) slows down by the share of marked packets, and says so with the bits ECT(1) in each packet. On the left both share one queue, which marks. Watch the goodput: the L4S transfer takes most of the line.",
+        say: "CUBIC gives up 30 % of its window at a mark, so it needs a queue to live from. The L4S transfer (TCP Prague) slows down by the share of marked packets, and says so with the bits ECT(1) in each packet. On the left both share one queue, which marks. Watch the goodput: the L4S transfer takes most of the line.",
         seen: ([left], now) => now > 6e9 && (left?.goodput(1, now) ?? 0) > 3 * (left?.goodput(0, now) ?? 0),
       },
       {
-        say: "DualPI2 on the right gives packets with ECT(1) a queue of their own, and marks them from one millisecond on. The other queue drops with the square of that probability, so that CUBIC keeps its share. Compare the two transfers again.",
+        say: "DualPI2 on the right, decision by decision that of Linux, gives packets with ECT(1) a queue of their own, and marks them from one millisecond on. The other queue drops with the square of that probability, so that CUBIC keeps its share. Compare the two transfers again.",
         seen: ([, right], now) => now > 6e9 && (right?.goodput(0, now) ?? 0) > 0.3 * goodput(right, now, 2),
       },
       {
@@ -237,7 +236,7 @@ export const LESSONS: Lesson[] = [
       },
       {
         say: "Give the left queue fq_codel. It shares fairly too, because it tells the transfers apart by their addresses and ports. DualPI2 looks at two bits only.",
-        change: { qdiscs: ["fq_codel", "dualpi2"] },
+        change: { qdiscs: ["fq_codel", "dualpi2 variant linux"] },
         seen: ([left], now) => now > 6e9 && (left?.goodput(0, now) ?? 0) > 0.35 * goodput(left, now, 2),
       },
     ],

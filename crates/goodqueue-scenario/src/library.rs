@@ -38,6 +38,7 @@ scenarios![
     "l4s",
     "prague-alone",
     "classic-ecn-bottleneck",
+    "l4s-bursty",
     "wifi",
     "wifi-anomaly",
     "packmime",

@@ -85,7 +85,7 @@ pub use machinery::{
 };
 use machinery::{
     bins, bucket, direction, head, jiffies, largest, leaf, memory, parameter, quantity, reason, remembered,
-    typed, verdict,
+    typed, verdict, weights,
 };
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};

@@ -34,3 +34,4 @@ pub mod stats;
 pub mod time;
 pub(crate) mod typed;
 pub(crate) mod verdict;
+pub(crate) mod weights;

@@ -57,6 +57,7 @@ pub mod cobalt;
 pub mod codel;
 pub mod codel_dt;
 mod disciplines;
+pub mod docsis;
 pub mod drr;
 pub mod dualpi2;
 pub mod fifo;

@@ -711,16 +711,17 @@ fn dualpi2_serves_marks_and_drops_as_rfc_9332_says() {
 fn docsis_marks_drops_and_moves_packets_as_the_documents_say() {
     let moved = std::cell::Cell::new(0);
     differ_nowhere(200, |events, seed| {
-        let (rate, protects) = (pick(seed, 0, &[8_000_000_u64, 80_000_000]), pick(seed, 1, &[1_u64, 1, 0]));
+        let rate = pick(seed, 0, &[8_000_000_u64, 80_000_000]);
+        let protects = pick(seed, 1, &[true, true, false]);
         let limit = pick(seed, 2, &[30_000_u64, 100_000, 1_000_000]);
         let score = pick(seed, 3, &[100_u64, 4_000]);
         let settings = Settings::new()
             .with("bandwidth", Value::Rate(Rate::from_bps(rate)))
             .with("classic_limit", Value::Bytes(limit))
             .with("critical_score", Value::Time(Duration::from_micros(score)))
-            .with("qprotect", Value::Flag(protects == 1));
+            .with("qprotect", Value::Flag(protects));
         let mut model = reference::docsis::Docsis::new(rate as f64, limit as f64, 1514);
-        model.protects = protects == 1;
+        model.protects = protects;
         model.critical_score = score as f64 * 1e3;
         let queue = Docsis::new(configured::<DocsisConfig>(&settings), SALT, Xoshiro256PlusPlus::new(seed));
         let mut drawing = Drawing(model, Xoshiro256PlusPlus::new(seed));

@@ -147,7 +147,8 @@ impl Docsis {
     /// The packet sent.
     pub fn dequeue(&mut self, now: u64) -> Option<u64> {
         self.advance(now);
-        let (has_low, has_classic) = (!self.low_latency.is_empty(), !self.classic.is_empty());
+        let has_low = !self.low_latency.is_empty();
+        let has_classic = !self.classic.is_empty();
         if has_classic && (!has_low || self.credit > 0.0) {
             let item = self.classic.remove(0);
             if has_low {

@@ -106,7 +106,8 @@ impl Configure for DocsisConfig {
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let known = if link.rate.as_bps() < 8 { FALLBACK_RATE } else { link.rate };
         let bandwidth = BANDWIDTH.read_or(settings, known)?;
-        let (max_th, lg_range) = (MAX_TH.read(settings)?, LG_RANGE.read(settings)?);
+        let max_th = MAX_TH.read(settings)?;
+        let lg_range = LG_RANGE.read(settings)?;
         let ramp = Ramp::new(max_th, lg_range, bandwidth);
         Ok(Self {
             pie: Self::pie(settings, link)?,

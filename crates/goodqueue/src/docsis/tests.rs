@@ -98,7 +98,8 @@ fn a_score_ages_by_a_second_per_second() {
 #[test]
 fn a_longer_queue_sanctions_flows_with_a_lower_score() {
     let config = docsis(&Settings::new()).config;
-    let (delay, score) = (config.critical_delay.as_nanos(), config.critical_score.as_nanos());
+    let delay = config.critical_delay.as_nanos();
+    let score = config.critical_score.as_nanos();
     assert!(!protection::is_critical(&config, delay, 2 * score), "the delay is not above the threshold");
     assert!(protection::is_critical(&config, 2 * delay, score / 2 + 1));
     assert!(!protection::is_critical(&config, 2 * delay, score / 2));

@@ -168,7 +168,8 @@ impl Python {
             Some(made) => Arc::clone(made),
             None => Arc::clone(state.0.insert(Arc::new(self.make(py)?))),
         };
-        let (object, name) = (made.object.bind(py), METHODS[method]);
+        let object = made.object.bind(py);
+        let name = METHODS[method];
         if !made.has[method] {
             return Ok(Verdict::Pass);
         }

@@ -74,7 +74,9 @@ impl Results {
         let runs: Vec<_> = self.results.runs.iter().collect();
         let groups = metrics::catalogue(&runs);
         let named = metrics::by_key(&groups).into_iter().map(|of| {
-            let (title, name, way) = (&of.group.title, &of.metric.name, of.direction.name());
+            let title = &of.group.title;
+            let name = &of.metric.name;
+            let way = of.direction.name();
             let words = if name == way {
                 format!("{title} {way}")
             } else if of.key.contains(way) {

@@ -82,7 +82,8 @@ impl Scenario {
 
     /// Packs the scenario for `pickle`.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Arguments)> {
-        let (class, scenario) = (this.get_type(), this.get());
+        let class = this.get_type();
+        let scenario = this.get();
         Ok((class, (scenario.packed()?, scenario.aqms.to_list(this.py()))))
     }
 
@@ -163,7 +164,9 @@ impl Scenario {
             Vec::new()
         };
         let number = |number: Option<u64>| number.map(|number| number.to_string());
-        let (flows, seed, seeds) = (number(flows), number(seed), number(seeds));
+        let flows = number(flows);
+        let seed = number(seed);
+        let seeds = number(seeds);
         let options = Overrides {
             rate: quantity::option("rate", Quantity::Rate, rate)?,
             up: quantity::option("up", Quantity::Rate, up)?,

@@ -102,7 +102,8 @@ fn read_rates(text: &str) -> Result<[Rate; 2], Diagnostic> {
     let read = |part: &str| {
         let rate = units::rate(part.trim())?;
         if rate < SLOWEST || rate > FASTEST {
-            let (least, most) = (units::show_rate(SLOWEST), units::show_rate(FASTEST));
+            let least = units::show_rate(SLOWEST);
+            let most = units::show_rate(FASTEST);
             return Err(Diagnostic::new(format!(
                 "advice for a line of {} is not possible",
                 units::show_rate(rate)

@@ -21,7 +21,7 @@ pub(crate) struct Blocks {
 
 /// How well values have to be known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
+pub(crate) struct Precision {
     /// Share of the added latency.
     latency_share: f64,
     /// Latency in seconds that is enough, however small the share.
@@ -30,7 +30,7 @@ pub(crate) struct Known {
     goodput_share: f64,
 }
 
-impl Known {
+impl Precision {
     /// For the values that are promised.
     pub(crate) const PROMISED: Self = Self { latency_share: 0.1, latency_s: 0.002, goodput_share: 0.03 };
     /// For the values of today, which people know themselves.
@@ -81,7 +81,7 @@ pub(crate) const BLOCK_S: f64 = 5.0;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
     /// How well the values have to be known.
-    pub(crate) wanted: Known,
+    pub(crate) wanted: Precision,
     /// Rates of the line in bit/s if the goodput counts too.
     pub(crate) goodput_of_bps: Option<[f64; 2]>,
     /// Blocks that a run has at least.
@@ -124,12 +124,12 @@ pub(crate) struct Judge<'j> {
     earlier: &'j [Blocks],
     rule: Rule,
     observer: &'j dyn Observe,
-    seen: Mutex<Seen>,
+    seen: Mutex<Observed>,
 }
 
 /// What a run has shown.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct Observed {
     pub(crate) blocks: Blocks,
     /// Mean added ping in the first [`BEGINNING_S`] seconds of the load.
     pub(crate) first_s: Option<f64>,
@@ -148,7 +148,7 @@ impl<'j> Judge<'j> {
     }
 
     /// Returns what the run has shown.
-    pub(crate) fn into_seen(self) -> Seen {
+    pub(crate) fn into_seen(self) -> Observed {
         self.seen.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -166,7 +166,8 @@ impl<'j> Judge<'j> {
     /// Returns the mean ping beyond the idle ping of those sent in this time; `None` if none of
     /// them was answered.
     fn added_s(&self, so_far: SoFar<'_>, from: Instant, to: Instant) -> Option<f64> {
-        let (mut count, mut sum) = (0.0, 0.0);
+        let mut count = 0.0;
+        let mut sum = 0.0;
         for (number, flow) in self.config.flows.iter().enumerate() {
             if !matches!(flow.traffic, Traffic::Ping(_)) {
                 continue;
@@ -183,7 +184,7 @@ impl<'j> Judge<'j> {
     }
 
     /// Notes the block that has ended, if one has. True if it has.
-    fn ends_block(&self, seen: &mut Seen, so_far: SoFar<'_>) -> bool {
+    fn ends_block(&self, seen: &mut Observed, so_far: SoFar<'_>) -> bool {
         let now = so_far.now();
         let Some((from, before)) = seen.from else {
             if now >= Instant::ZERO + self.config.warmup {
@@ -246,7 +247,7 @@ mod tests {
 
     #[test]
     fn equal_blocks_are_known_and_few_or_scattered_ones_are_not() {
-        let is_known = |added_ms: &[f64]| Known::PROMISED.has_latency(&[&pings(added_ms)]);
+        let is_known = |added_ms: &[f64]| Precision::PROMISED.has_latency(&[&pings(added_ms)]);
         assert!(is_known(&[20.0; 3]));
         assert!(!is_known(&[20.0]));
         assert!(!is_known(&[20.0, 120.0, 40.0, 190.0]));
@@ -257,8 +258,8 @@ mod tests {
     #[test]
     fn runs_that_contradict_each_other_are_not_known_however_steady_each_of_them_is() {
         let [one, other] = [600.0, 800.0].map(|ms| pings(&[ms; 12]));
-        assert!(Known::COMPARED.has_latency(&[&one]) && Known::COMPARED.has_latency(&[&one, &one]));
-        assert!(!Known::COMPARED.has_latency(&[&one, &other]));
+        assert!(Precision::COMPARED.has_latency(&[&one]) && Precision::COMPARED.has_latency(&[&one, &one]));
+        assert!(!Precision::COMPARED.has_latency(&[&one, &other]));
     }
 
     fn steady(blocks: usize) -> Blocks {
@@ -269,7 +270,7 @@ mod tests {
     #[test]
     fn a_run_has_its_least_blocks_and_a_load_its_least_runs() {
         let rule = Rule {
-            wanted: Known::PROMISED,
+            wanted: Precision::PROMISED,
             goodput_of_bps: Some([10e6, 1e6]),
             least_blocks: 3,
             rtt_s: 0.03,
@@ -285,7 +286,7 @@ mod tests {
     #[test]
     fn a_run_behind_a_long_queue_lasts_longer() {
         let rule = Rule {
-            wanted: Known::COMPARED,
+            wanted: Precision::COMPARED,
             goodput_of_bps: None,
             least_blocks: 2,
             rtt_s: 0.03,
@@ -304,7 +305,7 @@ mod tests {
         let mut run = steady(6);
         run.goodput_bps[0] = [3e6, 9e6].repeat(3);
         let rule = Rule {
-            wanted: Known::PROMISED,
+            wanted: Precision::PROMISED,
             goodput_of_bps: None,
             least_blocks: 2,
             rtt_s: 0.03,

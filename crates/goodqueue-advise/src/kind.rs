@@ -202,7 +202,9 @@ impl Variation {
         };
         // Without mixing, the next seed would give the same numbers, one step later.
         let mut state = mixed(seed);
-        let (mut share, mut at, mut rates) = (1.0, 0.0, Vec::new());
+        let mut share = 1.0;
+        let mut at = 0.0;
+        let mut rates = Vec::new();
         while at < duration_s {
             share = next(share, random(&mut state));
             #[expect(
@@ -278,7 +280,8 @@ mod tests {
                 .collect::<Vec<i64>>()
         };
         for seed in 1..20 {
-            let (one, other) = (steps(seed), steps(seed + 1));
+            let one = steps(seed);
+            let other = steps(seed + 1);
             for late in 0..3 {
                 let equal = one.iter().zip(&other[late..]).filter(|(one, other)| one == other).count()
                     + one[late..].iter().zip(&other).filter(|(one, other)| one == other).count();

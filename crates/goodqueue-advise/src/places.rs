@@ -59,7 +59,8 @@ impl Place for Modem {
     }
 
     fn reason(&self, question: &Question, advice: &Advice, without_s: f64) -> String {
-        let (today, advised) = (&advice.today, &advice.advised);
+        let today = &advice.today;
+        let advised = &advice.advised;
         if question.varies() {
             return "The rate of this line changes, so a fixed shaper is too slow most of the time. A shaper that \
                     follows the line, such as cake-autorate, wastes less."
@@ -198,7 +199,8 @@ impl Place for AccessPoint {
             else {
                 continue;
             };
-            let (today, advised) = (mix.today_goodput_bps[side], mix.advised_goodput_bps[side]);
+            let today = mix.today_goodput_bps[side];
+            let advised = mix.advised_goodput_bps[side];
             if percent(today, advised) <= -1.0 {
                 text += &format!(" {what} {}.", change(today, advised));
             }

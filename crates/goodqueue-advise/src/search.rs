@@ -161,7 +161,8 @@ impl Search<'_> {
         let most = most(&setups.iter().map(of_rates).collect::<Vec<_>>());
         let share = |setup: &Setup<'_>| of_rates(setup).share_of(most);
         setups.sort_by(|one, other| share(other).total_cmp(&share(one)));
-        let (mut all, mut by_rates) = (Vec::new(), Vec::new());
+        let mut all = Vec::new();
+        let mut by_rates = Vec::new();
         let count = setups.len();
         let mut setups = setups.into_iter().peekable();
         // Twice as many each time: few if the first ones decide, and many side by side otherwise.
@@ -308,7 +309,8 @@ fn fitted<'q>(
         if round + 1 == ROUNDS || first_above == 0 {
             low = factors[first_above.saturating_sub(1)];
             high = factors[first_above];
-            let (below, above) = (latencies[first_above.saturating_sub(1)], latencies[first_above]);
+            let below = latencies[first_above.saturating_sub(1)];
+            let above = latencies[first_above];
             let share =
                 if above > below { ((wanted - below) / (above - below)).clamp(0.0, 1.0) } else { 0.0 };
             return Ok(Some(model.scaled(low + (high - low) * share)));

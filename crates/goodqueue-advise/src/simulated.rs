@@ -12,7 +12,7 @@ use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::advice::Observe;
-use crate::judge::{Blocks, Judge, Rule, Seen};
+use crate::judge::{Blocks, Judge, Observed, Rule};
 
 /// Where and for whom to simulate.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ impl Simulator<'_> {
         series: Option<Duration>,
         earlier: &[Blocks],
         rule: Rule,
-    ) -> Result<Option<(Run, Seen)>, Diagnostic> {
+    ) -> Result<Option<(Run, Observed)>, Diagnostic> {
         let mut runs = runs_of_document(document, series)?;
         runs.truncate(1);
         let Some(config) = runs.first().map(|run| run.config.clone()) else { return Ok(None) };

@@ -10,7 +10,7 @@ use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::advice::{Advice, InMix, Instead, Measured, Spread, Tried, added, goodput};
-use crate::judge::{Blocks, Known, Rule};
+use crate::judge::{Blocks, Precision, Rule};
 use crate::kind::Equipment;
 use crate::model::{Mix, Model, NEAR_AND_FAR, Router, SEARCH_SEED, Span, VERIFIED};
 use crate::places::place;
@@ -23,7 +23,7 @@ use crate::words;
 /// Runs without any shaper, with the advice, and with the advice without the line's encapsulation.
 pub(crate) struct Verified {
     /// Each mix with its runs.
-    pub(crate) mixes: Vec<OfMix>,
+    pub(crate) mixes: Vec<MixRuns>,
     /// Added latency in the first seconds of the load of the first mix, today and with the advice.
     pub(crate) first_s: [Option<f64>; 2],
     /// Without the line's encapsulation, with the first mix. The runs with the advice if it makes
@@ -36,7 +36,7 @@ pub(crate) struct Verified {
 }
 
 /// The runs of a mix.
-pub(crate) struct OfMix {
+pub(crate) struct MixRuns {
     pub(crate) mix: &'static Mix,
     /// Today and with the advice.
     pub(crate) runs: [Vec<Run>; 2],
@@ -77,8 +77,8 @@ fn routers(best: &Setup<'_>, question: &Question) -> Vec<Router> {
 
 /// Sorts the runs of all cells.
 fn found(cells: Vec<Cell<'_>>, equipment: Option<Equipment>, scenario: serde_json::Value) -> Verified {
-    let mut mixes: Vec<OfMix> =
-        VERIFIED.iter().map(|mix| OfMix { mix, runs: Default::default(), instead: Vec::new() }).collect();
+    let mut mixes: Vec<MixRuns> =
+        VERIFIED.iter().map(|mix| MixRuns { mix, runs: Default::default(), instead: Vec::new() }).collect();
     let mut without = Vec::new();
     let mut first_s = [None; 2];
     let mut of_first = Vec::new();
@@ -190,7 +190,7 @@ impl Cell<'_> {
         let is_promised = matches!(self.role, Role::Advised | Role::Instead);
         let whole = Span::promised(question).blocks();
         Rule {
-            wanted: if is_promised { Known::PROMISED } else { Known::COMPARED },
+            wanted: if is_promised { Precision::PROMISED } else { Precision::COMPARED },
             goodput_of_bps: is_full.then_some(rates),
             least_blocks: match self.role {
                 // The rate of the line has to change often enough.
@@ -264,7 +264,7 @@ pub(crate) fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tri
 }
 
 /// Summarises some of the runs of each mix, with the added latency in the first seconds.
-fn measured(mixes: &[OfMix], runs: impl Fn(&OfMix) -> &[Run] + Copy, first_s: Option<f64>) -> Measured {
+fn measured(mixes: &[MixRuns], runs: impl Fn(&MixRuns) -> &[Run] + Copy, first_s: Option<f64>) -> Measured {
     let full: Vec<&[Run]> = mixes.iter().filter(|of| of.mix.is_full).map(runs).collect();
     let all: Vec<&[Run]> = mixes.iter().map(runs).collect();
     Measured::from_runs(&full, &all, first_s)

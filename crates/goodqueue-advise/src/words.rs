@@ -137,7 +137,8 @@ fn steps(advice: &Advice) -> String {
 /// Says what other equipment would change.
 fn instead(advice: &Advice) -> String {
     let Some(other) = &advice.instead else { return String::new() };
-    let (today, measured) = (&advice.today, &other.measured);
+    let today = &advice.today;
+    let measured = &other.measured;
     format!(
         "{}        Pings take {} under load, {} longer: grade {}.\n        Downloads get {}, uploads {}.\n",
         wrapped(&format!("Or:     {}:", other.equipment), 8),
@@ -158,7 +159,8 @@ fn confidence(advice: &Advice) -> String {
     );
     let widest = advice.mixes.iter().map(|mix| mix.name.len()).max().unwrap_or_default();
     let range = |spread: &Spread| {
-        let (least, most) = (plain(spread.min), plain(spread.max));
+        let least = plain(spread.min);
+        let most = plain(spread.max);
         if least == most { most } else { format!("{least} to {most}") }
     };
     let mut line = |name: &str, columns: [String; 3]| {
@@ -197,7 +199,8 @@ pub(crate) fn percent(before: f64, after: f64) -> f64 {
 
 /// Breaks lines at spaces, and indents all but the first.
 fn wrapped(text: &str, indent: usize) -> String {
-    let (mut lines, mut width) = (String::new(), 0);
+    let mut lines = String::new();
+    let mut width = 0;
     for word in text.split(' ') {
         if width + word.len() >= COLUMNS {
             lines.push('\n');

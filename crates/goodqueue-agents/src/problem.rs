@@ -108,7 +108,8 @@ impl Problem {
     ) -> Result<Score, Diagnostic> {
         let training = self.panel(candidate, Split::Training, seed, jobs)?;
         let held_out = self.panel(candidate, Split::HeldOut, seed, jobs)?;
-        let (problem, policy) = (self.name.to_owned(), name.to_owned());
+        let problem = self.name.to_owned();
+        let policy = name.to_owned();
         Ok(Score { problem, policy, score: held_out.reward, seed, training, held_out })
     }
 
@@ -152,7 +153,9 @@ impl Problem {
         };
         let mut environment = AqmEnvironment::new(AqmSettings { split, control, ..self.settings.clone() });
         environment.begin(seed)?;
-        let (mut rewards, mut used, mut steps) = (0.0, 0.0, 0.0);
+        let mut rewards = 0.0;
+        let mut used = 0.0;
+        let mut steps = 0.0;
         loop {
             let Step { reward, is_over } =
                 step(&mut environment, policy.as_deref_mut(), steps).map_err(|error| {

@@ -84,7 +84,8 @@ pub(crate) fn capacity(rate: &LinkRate) -> Capacity {
 /// Returns the results of one direction until `now`, since its start or since its measurement was
 /// restarted.
 pub(crate) fn link_result(link: &Link, now: Instant) -> LinkResult {
-    let (meter, stats) = (&link.meter, link.stats());
+    let meter = &link.meter;
+    let stats = link.stats();
     let span = seconds(now);
     let throughput_bps = if span > 0.0 { float(meter.sent_count().bytes) * 8.0 / span } else { 0.0 };
     let rate_bps = link.capacity().rate_at(now).map_or(0.0, |(rate, _)| float(rate.as_bps()));

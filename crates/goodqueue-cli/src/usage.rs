@@ -32,8 +32,8 @@ pub(crate) fn tell(instead: &clap::Error, command: &Command, arguments: &[OsStri
         return 2;
     }
     let text = instead.render();
-    let (plain, in_colour) =
-        (text.to_string().replace(HELD, " "), text.ansi().to_string().replace(HELD, " "));
+    let plain = text.to_string().replace(HELD, " ");
+    let in_colour = text.ansi().to_string().replace(HELD, " ");
     if instead.use_stderr() {
         messages::say_lines(plain.trim_end());
     } else if let Err(diagnostic) = output::print_help(&plain, &in_colour) {

@@ -16,7 +16,9 @@ fn text(bytes: &[u8]) -> String {
 fn the_answer_has_today_the_lines_to_set_and_the_improvement() {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name).display().to_string();
-    let (json, report, scenario) = (place("a.json"), place("a.html"), place("a.toml"));
+    let json = place("a.json");
+    let report = place("a.html");
+    let scenario = place("a.toml");
     let out = goodqueue(&[
         "advise",
         "2mbit/1mbit",

@@ -147,6 +147,7 @@ const OTHERS: &[&str] = &[
     "advise <rates>",
     "advise <up>",
     "completions <shell>",
+    "explain --between",
     "list <what>",
     "new-aqm --out",
     "new-aqm --path",

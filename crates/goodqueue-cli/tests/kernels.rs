@@ -64,7 +64,8 @@ fn recordings() -> BTreeMap<String, [u64; 2]> {
     let rows: Vec<Value> = serde_json::from_slice(&std::fs::read(path).expect("a file")).expect("JSON");
     let mut counts: BTreeMap<String, [u64; 2]> = BTreeMap::new();
     for row in &rows {
-        let (file, qdisc) = (row["file"].as_str().expect("a file"), row["qdisc"].as_str().expect("a line"));
+        let file = row["file"].as_str().expect("a file");
+        let qdisc = row["qdisc"].as_str().expect("a line");
         assert_eq!(row["equal"], true, "{file} is not equal, and the page says that all are");
         let name = qdisc.split_whitespace().next().expect("a name").to_owned();
         let kernel = match () {

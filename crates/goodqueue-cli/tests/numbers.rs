@@ -87,7 +87,8 @@ fn claims(text: &mut String) {
          | paper | claims with the verdict of that system | values that agree with it | undecided by one of the two | claims without such a value |\n\
          |---|---|---|---|---|\n",
     );
-    let (mut counted, mut others) = (Verdicts::default(), Verdicts::default());
+    let mut counted = Verdicts::default();
+    let mut others = Verdicts::default();
     let results = claim_results();
     for score in scores(&results) {
         if score.agreements.with_reference() > 0 {

@@ -149,7 +149,8 @@ fn requirements_of_real_packets_keep_to_their_schema() {
 #[test]
 fn comparisons_and_tables_of_recordings_keep_to_their_schemas() {
     let recording = "crates/goodqueue-testkit/recordings/bfifo.jsonl.gz";
-    let (comparison, beside) = (schema("comparison"), schema("side-by-side"));
+    let comparison = schema("comparison");
+    let beside = schema("side-by-side");
     keeps(&comparison, &written(&["replay", recording, "--compare"]));
     let differing = written(&["replay", recording, "--compare", "--qdisc", "codel"]);
     assert!(differing[0]["differences"].as_array().is_some_and(|listed| !listed.is_empty()));

@@ -52,8 +52,10 @@ fn page(text: &str) -> Result<Option<String>, Diagnostic> {
     let metrics = plan.metrics(&evidence);
     let pictures: Result<Vec<_>, _> =
         figures.into_iter().map(|figure| figure.picture(&paper, &evidence)).collect();
-    let (title, source) = (paper.title.clone(), paper.source.clone());
-    let (claims, metrics) = (paper.in_its_words(&claims), paper.metrics_in_its_words(&metrics));
+    let title = paper.title.clone();
+    let source = paper.source.clone();
+    let claims = paper.in_its_words(&claims);
+    let metrics = paper.metrics_in_its_words(&metrics);
     let results = PaperResults { title, source, claims, pictures: pictures?, metrics };
     Ok(Some(papers_html(&[results], "goodqueue")))
 }

@@ -48,7 +48,8 @@ pub fn live_packets(bytes: &[u8]) {
         },
     );
     let mut train = Train::default();
-    let (mut now, mut number) = (Instant::ZERO, 0);
+    let mut now = Instant::ZERO;
+    let mut number = 0;
     while !choices.is_empty() {
         let length = usize::from(choices.word());
         now += Duration::from_micros(u64::from(choices.word()));
@@ -117,7 +118,8 @@ struct Witness {
 impl Witness {
     /// Checks that the packet and its headers agree.
     fn check(packet: &IpPacket) {
-        let (headers, bytes) = (packet.headers(), packet.bytes());
+        let headers = packet.headers();
+        let bytes = packet.bytes();
         assert_eq!(packet.ecn(), Ecn::from_bits(headers.tos), "the packet and its headers differ");
         if let Some((source, _)) = headers.addresses(bytes) {
             assert!(source.is_ipv4() || source.is_ipv6());

@@ -49,7 +49,8 @@ impl<'s> Mutator<'s> {
                 lines.insert(dice.below(lines.len()), line);
             }),
             9 => change_the_lines(bytes, dice, |lines, dice| {
-                let (one, other) = (dice.below(lines.len()), dice.below(lines.len()));
+                let one = dice.below(lines.len());
+                let other = dice.below(lines.len());
                 lines.swap(one, other);
             }),
             10 => splice(bytes, dice.one_of(self.seeds).as_slice(), dice),

@@ -21,7 +21,8 @@ pub fn verdicts(bytes: &[u8]) {
     let written = serde_json::to_vec(&claims).expect("what was read can be written");
     let again: Vec<ClaimResult> = serde_json::from_slice(&written).expect("what was written can be read");
     assert_eq!(again, claims);
-    let (title, source) = (String::new(), String::new());
+    let title = String::new();
+    let source = String::new();
     let results = PaperResults { title, source, claims, pictures: Vec::new(), metrics: Vec::new() };
     let page = papers_html(&[results], "goodqueue");
     assert!(page.ends_with("</html>\n") && !page.contains("<script"), "text became a program");

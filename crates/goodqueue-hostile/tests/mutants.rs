@@ -74,7 +74,9 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
 
 fn try_kind(name: &str) {
     let count = std::env::var("MUTANTS").map_or(FEW, |count| count.parse().expect("MUTANTS is a number"));
-    let (mut finds, mut next, mut report) = (Vec::new(), 0, String::new());
+    let mut finds = Vec::new();
+    let mut next = 0;
+    let mut report = String::new();
     while next < count && finds.len() < MOST_FINDS {
         let this = std::env::current_exe().expect("this program has a path");
         let output = Command::new(this)
@@ -118,7 +120,8 @@ fn the_mutants_that_are_asked_for() {
     let Ok(order) = std::env::var(ORDER) else { return };
     let words: Vec<&str> = order.split(' ').collect();
     let [name, from, to] = words.as_slice() else { panic!("{ORDER}: {order}") };
-    let (target, seeds) = (target(name), seeds(name));
+    let target = target(name);
+    let seeds = seeds(name);
     let mutator = mutator(name, &seeds);
     ALLOCATOR.set_limit(MOST_MEMORY).expect("so little is in use");
     let mut slowest = (std::time::Duration::ZERO, 0);

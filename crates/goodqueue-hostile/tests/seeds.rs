@@ -20,7 +20,8 @@ fn every_target_has_its_binary_and_is_run_by_make_fuzz() {
         let path = fuzz.join(path);
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"))
     };
-    let (makefile, manifest) = (read("Makefile"), read("fuzz/Cargo.toml"));
+    let makefile = read("Makefile");
+    let manifest = read("fuzz/Cargo.toml");
     let listed = makefile.lines().find_map(|line| line.strip_prefix("FUZZ_TARGETS = ")).unwrap_or_default();
     for target in TARGETS {
         let name = target.name;

@@ -259,7 +259,8 @@ impl Link {
 
     /// Returns the next packet of the discipline, if any.
     fn take(&mut self, now: Instant, observer: &mut impl Observer) -> Option<IpPacket> {
-        let (direction, meter) = (self.direction, &mut self.meter);
+        let direction = self.direction;
+        let meter = &mut self.meter;
         let taken = self.qdisc.dequeue(now, &mut |lost: IpPacket, why| {
             meter.dropped(why);
             observer.dropped(now, direction, &lost, why);
@@ -339,7 +340,9 @@ impl Link {
     /// blocked link holds.
     pub fn finish(&mut self, now: Instant, observer: &mut impl Observer) {
         self.run_until(now + LONGEST_DRAIN, observer);
-        let (direction, meter, end) = (self.direction, &mut self.meter, now + LONGEST_DRAIN);
+        let direction = self.direction;
+        let meter = &mut self.meter;
+        let end = now + LONGEST_DRAIN;
         self.qdisc.purge(end, &mut |lost: IpPacket, why| {
             meter.dropped(why);
             observer.dropped(end, direction, &lost, why);
@@ -353,7 +356,8 @@ impl Link {
     /// count as dropped after having been queued.
     pub fn reconfigure(&mut self, now: Instant, config: AnyConfig, observer: &mut impl Observer) {
         self.run_until(now, observer);
-        let (direction, meter) = (self.direction, &mut self.meter);
+        let direction = self.direction;
+        let meter = &mut self.meter;
         if std::mem::discriminant(&self.qdisc.config()) == std::mem::discriminant(&config) {
             observer.reconfigured(now, direction, Reconfigured::Settings(&config));
             let mut dropped = Vec::new();

@@ -64,7 +64,8 @@ fn sojourn_histogram() -> Histogram<u64> {
 impl Meter {
     /// Discards the measurements before `now`: the warm-up is over.
     pub fn restart(&mut self, now: Instant) {
-        let (length, step) = (self.length, self.step);
+        let length = self.length;
+        let step = self.step;
         *self = Self { length, length_most: length, last: now, begin: now, step, ..Self::default() };
     }
 

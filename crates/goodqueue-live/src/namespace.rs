@@ -33,7 +33,8 @@ pub(crate) fn join_user_namespace(namespace: &File) -> Result<(), LiveError> {
 /// # Errors
 /// The system does not allow it; the message says what to do.
 pub fn enter_user_namespace() -> Result<(), LiveError> {
-    let (uid, gid) = (Uid::effective(), Gid::effective());
+    let uid = Uid::effective();
+    let gid = Gid::effective();
     // Root can map all users, but only from outside of the new namespace.
     let helper = if uid.is_root() { Some(Mapper::start()?) } else { None };
     unshare(CloneFlags::CLONE_NEWUSER).map_err(user_namespaces_refused)?;
@@ -129,10 +130,12 @@ impl Mapper {
             return Ok(());
         }
         // Root of a user namespace that maps one user can only map that user.
-        let (uid, gid) = (Uid::effective(), Gid::effective());
+        let uid = Uid::effective();
+        let gid = Gid::effective();
         let _ = fs::write("/proc/self/setgroups", "deny");
         let of = |id: u32| if id == OVERFLOW_ID { 0 } else { id };
-        let (uid, gid) = (of(uid.as_raw()), of(gid.as_raw()));
+        let uid = of(uid.as_raw());
+        let gid = of(gid.as_raw());
         write_map("/proc/self/uid_map", &format!("{uid} {uid} 1"))?;
         write_map("/proc/self/gid_map", &format!("{gid} {gid} 1"))
     }
@@ -145,7 +148,9 @@ const OVERFLOW_ID: u32 = 65534;
 fn onto_itself(map: &str) -> String {
     let ranges = map.lines().filter_map(|line| {
         let mut numbers = line.split_whitespace();
-        let (first, _, count) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        let first = numbers.next()?;
+        let _ = numbers.next()?;
+        let count = numbers.next()?;
         Some(format!("{first} {first} {count}\n"))
     });
     ranges.collect()

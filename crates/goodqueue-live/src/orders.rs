@@ -108,7 +108,8 @@ pub fn read_changes(
     let name = path.display().to_string();
     let text = input::text(path, MOST_BYTES)
         .map_err(|error| Diagnostic::new(format!("the changes cannot be read: {error}")).in_file(&name))?;
-    let (mut changes, mut remarks) = (Vec::new(), Vec::new());
+    let mut changes = Vec::new();
+    let mut remarks = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {

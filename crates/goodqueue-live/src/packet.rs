@@ -266,7 +266,8 @@ impl Headers {
             let word = |at: usize| transport.get(at..at + 2).map_or([0; 2], |word| [word[0], word[1]]);
             match (headers.protocol, transport.first()) {
                 (TCP | UDP | DCCP | SCTP | UDP_LITE, _) => {
-                    let ([a, b], [c, d]) = (word(0), word(2));
+                    let [a, b] = word(0);
+                    let [c, d] = word(2);
                     headers.ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
                     [a, b, c, d]
                 }
@@ -301,7 +302,8 @@ impl Headers {
     fn read_v6(ip: &[u8]) -> Option<(&[u8], Self)> {
         let header = ip.get(..IPV6_HEADER)?;
         let tos = (header[0] << 4) | (header[1] >> 4);
-        let (mut protocol, mut at) = (header[6], IPV6_HEADER);
+        let mut protocol = header[6];
+        let mut at = IPV6_HEADER;
         for _ in 0..MOST_EXTENSIONS {
             let Some(extension) = ip.get(at..at + 2) else { break };
             match protocol {
@@ -424,7 +426,8 @@ fn read_option(kind: u8, value: &[u8], ack: &mut TcpAck) {
         (TIMESTAMPS, 8) => ack.timestamps = (number(0), number(4)),
         (SACK, length) if length % 8 == 0 => {
             for block in (0..length).step_by(8) {
-                let (left, right) = (number(block), number(block + 4));
+                let left = number(block);
+                let right = number(block + 4);
                 let behind = ack.number.wrapping_sub(left);
                 let duplicate = block == 0 && behind > 0 && behind <= u32::MAX >> 1;
                 let bytes = if duplicate { u32::MAX } else { right.wrapping_sub(left) };

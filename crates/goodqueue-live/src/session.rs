@@ -261,7 +261,8 @@ impl Session {
             delivered,
             kernel_drops,
             received: [0, 1].map(|side: usize| {
-                let (before, after) = (&baseline.kernel[side], &last.kernel[side]);
+                let before = &baseline.kernel[side];
+                let after = &last.kernel[side];
                 InterfaceCounters {
                     received: after.received - before.received,
                     received_bytes: after.received_bytes - before.received_bytes,

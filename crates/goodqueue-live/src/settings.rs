@@ -76,7 +76,8 @@ fn others(mounts: &str) -> Vec<Mounted> {
     let read = |line: &str| {
         let (mounted, file_system) = line.split_once(" - ")?;
         let mut mounted = mounted.split(' ').skip(4);
-        let (place, options) = (mounted.next()?, mounted.next()?);
+        let place = mounted.next()?;
+        let options = mounted.next()?;
         let has = |name: &str| options.split(',').any(|option| option == name);
         let is_ours = place == "/proc" || OWN.contains(&place);
         if is_ours || has("ro") || !KINDS.contains(&file_system.split(' ').next()?) {

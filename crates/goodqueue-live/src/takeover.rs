@@ -30,7 +30,8 @@ impl TakeOver {
     /// could not be restored. Nothing is changed.
     pub(crate) fn begin(from: &str, to: &str, undo_file: &Path) -> Result<Self, LiveError> {
         let mut netlink = Netlink::open()?;
-        let (old, new) = (netlink::index_of(from)?, netlink::index_of(to)?);
+        let old = netlink::index_of(from)?;
+        let new = netlink::index_of(to)?;
         let addresses: Vec<Vec<u8>> = netlink
             .list(Restorable::Address)?
             .into_iter()

@@ -205,7 +205,8 @@ impl Undo {
                         field().parse().map_err(|_| wrong("this is not the number of a process"))?;
                 }
                 "setting" => {
-                    let (key, value) = (field(), field());
+                    let key = field();
+                    let value = field();
                     if !is_changed(key) || value.is_empty() || !value.bytes().all(|c| c.is_ascii_digit()) {
                         return Err(wrong("goodqueue does not change this setting"));
                     }
@@ -214,7 +215,9 @@ impl Undo {
                 name => {
                     let what =
                         Restorable::named(name).ok_or_else(|| wrong("this kind of change is unknown"))?;
-                    let (interface, index, hex) = (field().to_owned(), field(), field());
+                    let interface = field().to_owned();
+                    let index = field();
+                    let hex = field();
                     let index = index.parse().map_err(|_| wrong("this is not the index of an interface"))?;
                     let message = bytes(hex).ok_or_else(|| wrong("these are not hexadecimal bytes"))?;
                     let words = std::mem::take(&mut words);
@@ -302,8 +305,9 @@ impl Guardian {
         let path = std::path::absolute(path).map_err(failed)?;
         let (read, write) = std::io::pipe().map_err(failed)?;
         let (ready_read, ready_write) = std::io::pipe().map_err(failed)?;
-        let (read, write, mut ready_read) =
-            (OwnedFd::from(read), OwnedFd::from(write), File::from(OwnedFd::from(ready_read)));
+        let read = OwnedFd::from(read);
+        let write = OwnedFd::from(write);
+        let mut ready_read = File::from(OwnedFd::from(ready_read));
         let guarded = std::process::id();
         match process::fork().map_err(|errno| failed(errno.into()))? {
             Forked::Child => {

@@ -166,7 +166,8 @@ pub fn set_ups() -> Result<Vec<SetUp>, Diagnostic> {
     }
     for file in packets::FILES {
         let recording = packets::Recording::read(file)?;
-        let (name, source) = (recording.name().to_owned(), recording.source().to_owned());
+        let name = recording.name().to_owned();
+        let source = recording.source().to_owned();
         all.push(SetUp { name, source, figures: recording.figures(), kind: Kind::Packets(recording) });
     }
     Ok(all)

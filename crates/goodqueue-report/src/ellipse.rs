@@ -24,7 +24,8 @@ impl Ellipse {
         let (xx, xy, yy) = covariance(points);
         let mid = f64::midpoint(xx, yy);
         let spread = (((xx - yy) / 2.0).powi(2) + xy * xy).sqrt();
-        let (long, short) = ((mid + spread).max(0.0).sqrt(), (mid - spread).max(0.0).sqrt());
+        let long = (mid + spread).max(0.0).sqrt();
+        let short = (mid - spread).max(0.0).sqrt();
         // The eigenvector of mid + spread is (xx - λ₂, xy) or (xy, yy - λ₂). The longer of the two
         // is more accurate.
         let lambda2 = mid - spread;
@@ -39,7 +40,8 @@ impl Ellipse {
         (0..=corners)
             .map(|i| {
                 let angle = f64::from(i % corners) / f64::from(corners) * std::f64::consts::TAU;
-                let (sin, cos) = (libm::sin(angle), libm::cos(angle));
+                let sin = libm::sin(angle);
+                let cos = libm::cos(angle);
                 (
                     self.centre.0 + cos * self.major.0 + sin * self.minor.0,
                     self.centre.1 + cos * self.major.1 + sin * self.minor.1,
@@ -68,7 +70,8 @@ fn covariance(points: &[(f64, f64)]) -> (f64, f64, f64) {
     let n = crate::metric::count(points.len());
     let (mx, my) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0 / n, y + p.1 / n));
     let sum = points.iter().fold((0.0, 0.0, 0.0), |(xx, xy, yy), p| {
-        let (dx, dy) = (p.0 - mx, p.1 - my);
+        let dx = p.0 - mx;
+        let dy = p.1 - my;
         (xx + dx * dx, xy + dx * dy, yy + dy * dy)
     });
     (sum.0 / (n - 1.0), sum.1 / (n - 1.0), sum.2 / (n - 1.0))
@@ -93,7 +96,8 @@ mod tests {
             (xx - 10.0 / 3.0).abs() < 1e-12 && (xy - 2.0).abs() < 1e-12 && (yy - 10.0 / 3.0).abs() < 1e-12
         );
         let e = Ellipse::from_points(&d.iter().map(scale).collect::<Vec<_>>()).unwrap();
-        let (l1, l2) = ((16.0_f64 / 3.0).sqrt(), (4.0_f64 / 3.0).sqrt());
+        let l1 = (16.0_f64 / 3.0).sqrt();
+        let l2 = (4.0_f64 / 3.0).sqrt();
         let half = 0.5_f64.sqrt();
         assert!(close(e.centre, (10.0, 20.0)));
         assert!(close(e.major, (l1 * half, l1 * half)), "{e:?}");
@@ -114,7 +118,8 @@ mod tests {
         let (xx, xy, yy) = covariance(&points);
         let det = xx * yy - xy * xy;
         for (x, y) in e.outline(16) {
-            let (dx, dy) = (x - e.centre.0, y - e.centre.1);
+            let dx = x - e.centre.0;
+            let dy = y - e.centre.1;
             let mahalanobis = (yy * dx * dx - 2.0 * xy * dx * dy + xx * dy * dy) / det;
             assert!((mahalanobis - 1.0).abs() < 1e-9);
         }

@@ -52,15 +52,18 @@ fn ranking(grouped: &Grouped<'_>, of: impl Fn(&Run) -> Option<f64>) -> Vec<Worst
 fn by_ping(grouped: &Grouped<'_>) -> Option<Headline> {
     let swept = grouped.points.len() > 1;
     let induced = ranking(grouped, |r| r.induced_latency_s.mean);
-    let (best, worst) = (induced.first()?, induced.last()?);
+    let best = induced.first()?;
+    let worst = induced.last()?;
     // In a sweep the base round-trip times may differ, so only the induced part can be compared.
     let ping_of = |s: &WorstPoint| {
         let mean =
             Spread::from_values(grouped.points[0].runs[s.discipline].iter().map(|r| r.probes.ping_s.mean));
         mean.map_or(s.value, |m| m.mean)
     };
-    let (low, high) = (time(ping_of(best)), time(ping_of(worst)));
-    let (good, bad) = (&grouped.labels[best.discipline], &grouped.labels[worst.discipline]);
+    let low = time(ping_of(best));
+    let high = time(ping_of(worst));
+    let good = &grouped.labels[best.discipline];
+    let bad = &grouped.labels[worst.discipline];
     let alike = worst.value - best.value < (0.1 * worst.value).max(0.002);
     let kept = best.value < KEPT_S;
     let answer = match (induced.len(), alike, kept) {
@@ -100,9 +103,11 @@ fn by_ping(grouped: &Grouped<'_>) -> Option<Headline> {
 
 fn by_sojourn(grouped: &Grouped<'_>) -> Option<Headline> {
     let ranked = ranking(grouped, |r| r.bottleneck.link(grouped.link).sojourn_s.p95);
-    let (best, worst) = (ranked.first()?, ranked.last()?);
+    let best = ranked.first()?;
+    let worst = ranked.last()?;
     let good = &grouped.labels[best.discipline];
-    let (low, high) = (time(best.value), time(worst.value));
+    let low = time(best.value);
+    let high = time(worst.value);
     let answer = if best.discipline == worst.discipline {
         format!("95 % of packets wait less than {low} in {good}")
     } else if low == high {
@@ -119,7 +124,8 @@ fn by_sojourn(grouped: &Grouped<'_>) -> Option<Headline> {
 fn by_goodput(grouped: &Grouped<'_>) -> Option<Headline> {
     let ranked =
         ranking(grouped, |r| (r.goodput.down + r.goodput.up > 0.0).then_some(r.goodput.down + r.goodput.up));
-    let (least, most) = (ranked.first()?, ranked.last()?);
+    let least = ranked.first()?;
+    let most = ranked.last()?;
     let answer = if least.discipline == most.discipline {
         format!("{} delivers {}", grouped.labels[most.discipline], rate(most.value))
     } else {

@@ -12,7 +12,8 @@ pub(crate) fn terms(grouped: &Grouped<'_>) -> String {
     let mut out = format!("<dt>Grade</dt><dd>{}.</dd>\n", html(&sentence(&grades())));
     let mut last = String::new();
     for column in columns(grouped) {
-        let (title, name) = (titled(&column), column.name().to_owned());
+        let title = titled(&column);
+        let name = column.name().to_owned();
         // Queues and stations have the same columns each.
         let term = format!("{title}, {name}");
         if out.contains(&format!("<dt>{}</dt>", html(&term))) {

@@ -40,7 +40,8 @@ pub(crate) fn seeds(point: &Point<'_>) -> String {
 
 fn base_rtt(run: &Run) -> Option<String> {
     let all = || run.flows.iter().map(|f| f.rtt_s).filter(|r| r.is_finite());
-    let (low, high) = (time(all().reduce(f64::min)?), time(all().reduce(f64::max)?));
+    let low = time(all().reduce(f64::min)?);
+    let high = time(all().reduce(f64::max)?);
     Some(if low == high { format!("base RTT {low}") } else { format!("base RTT {low} to {high}") })
 }
 

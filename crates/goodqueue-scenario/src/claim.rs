@@ -79,7 +79,8 @@ impl Claim {
     }
 
     fn compare(&self, own: &Self, store: &Store) -> Result<(), Diagnostic> {
-        let (folder, another) = (store.place().shown(), store.place().another());
+        let folder = store.place().shown();
+        let another = store.place().another();
         if (&self.goodqueue, &self.program) != (&own.goodqueue, &own.program) {
             return Err(Diagnostic::new(format!(
                 "the store `{folder}` was begun by goodqueue {} (program {}), but this is goodqueue {} (program {})",

@@ -48,7 +48,8 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         let of = direction.index();
         link_result(outcome.measured, &config.links[of], &outcome.links[of])
     };
-    let (down, up) = (link(Direction::Down), link(Direction::Up));
+    let down = link(Direction::Down);
+    let up = link(Direction::Up);
     let hops = hops(labels.hops, config, outcome);
     Run {
         qdisc: labels.qdisc,

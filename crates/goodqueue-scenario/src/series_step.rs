@@ -48,7 +48,8 @@ mod tests {
             let refused = parse(text).unwrap_err().to_string();
             assert!(refused.contains("too many points"), "{refused}");
         }
-        let (ms, day) = (Duration::from_millis(1), Duration::from_secs(86_400));
+        let ms = Duration::from_millis(1);
+        let day = Duration::from_secs(86_400);
         assert!(check(ms, Duration::from_secs(1000)).is_ok());
         let refused = check(ms, day).unwrap_err().to_string();
         assert!(refused.contains("in steps of 1ms over 86400s would have too many points"), "{refused}");

@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn a_probe_beside_a_flow_is_told_with_its_seed() {
-        let (alone, beside) = (run(4, 3), run(5, 98));
+        let alone = run(4, 3);
+        let beside = run(5, 98);
         assert_eq!(
             remarks(&[&alone, &beside]),
             [

@@ -119,6 +119,7 @@ fn a_point_of_a_sweep_has_the_same_numbers_whatever_other_points_there_are() {
             "duration = \"2s\"\nqdiscs = [\"fq_codel flows 4\"]\n{LOAD}\n[sweep]\n\"link.down\" = [{values}]"
         ))
     };
-    let (few, many) = (swept(r#""3mbit""#), swept(r#""1mbit", "2mbit", "3mbit", "4mbit""#));
+    let few = swept(r#""3mbit""#);
+    let many = swept(r#""1mbit", "2mbit", "3mbit", "4mbit""#);
     assert_eq!(few[0], many[2]);
 }

@@ -204,7 +204,8 @@ fn an_export_holds_the_rows_of_one_run_and_not_those_of_all() {
         if name.ends_with("parquet") && !cfg!(feature = "parquet") {
             continue;
         }
-        let (mut files, mut written) = (0, Counted(0));
+        let mut files = 0;
+        let mut written = Counted(0);
         let ((), most) = measured(|| {
             let place = &mut |_: &Path, _, contents: &mut Contents<'_>| {
                 files += 1;

@@ -108,7 +108,8 @@ fn wireshark_finds_headers_with_right_checksums_and_a_reason_at_every_drop() {
     let run = written(&path, &["tcp.profile=linux"]);
     let mut reader = PcapNgReader::new(std::fs::File::open(&path).expect("written")).expect("pcapng");
     let mut packets = [0; 6];
-    let (mut syns, mut sacks) = (0, 0);
+    let mut syns = 0;
+    let mut sacks = 0;
     while let Some(block) = reader.next_block() {
         let Block::EnhancedPacket(packet) = block.expect("whole") else { continue };
         let interface = packet.interface_id as usize;

@@ -24,7 +24,8 @@ fn parsed(text: &str) -> Vec<Run> {
 
 /// Every packet of every flow has one fate, and what flows lost is what queues and the air dropped.
 fn assert_adds_up(name: &str, run: &Run) {
-    let (mut rest, mut dropped) = (0, 0);
+    let mut rest = 0;
+    let mut dropped = 0;
     for flow in &run.flows {
         let here = format!("{name}, {}, flow {} ({})", run.qdisc, flow.id, flow.kind);
         let ended = flow.packets_arrived + flow.packets_dropped;
@@ -172,9 +173,11 @@ fn a_path_that_duplicates_everything_adds_nothing_to_what_an_application_gets() 
         ));
         runs.remove(0)
     };
-    let (once, twice) = (load("pfifo"), load("netem duplicate 100%"));
+    let once = load("pfifo");
+    let twice = load("netem duplicate 100%");
     for (once, twice) in once.flows.iter().zip(&twice.flows) {
-        let (bytes, doubled) = (once.bytes_delivered, twice.bytes_delivered);
+        let bytes = once.bytes_delivered;
+        let doubled = twice.bytes_delivered;
         // A packet more or less is on its way at the end.
         assert!(bytes > 0 && doubled.abs_diff(bytes) <= 3000, "{}: {bytes}, twice {doubled}", once.kind);
         if once.cc.is_none() {

@@ -84,7 +84,8 @@ impl EventQueue {
     /// Returns the smallest entry of both heaps.
     #[inline]
     fn first(&mut self) -> Option<u128> {
-        let (soon, later) = (self.soon.first(), self.later.first());
+        let soon = self.soon.first();
+        let later = self.later.first();
         match (soon, later) {
             (Some(soon), Some(later)) => Some(soon.min(later)),
             _ => soon.or(later),
@@ -236,8 +237,8 @@ mod tests {
         let mut random = Xoshiro256PlusPlus::new(1);
         let mut queue = EventQueue::default();
         let mut sorted: Vec<(u64, u64, u32)> = Vec::new();
-        let (mut order, mut now) = (0, 0);
-        for step in 0..200_000_u32 {
+        let mut now = 0;
+        for (order, step) in (0_u64..).zip(0..200_000_u32) {
             // Bimodal increments with many ties, as serialization and propagation delays produce
             // them.
             let increment =
@@ -251,7 +252,6 @@ mod tests {
             let entry = (now + increment, order, step & 0xFFFF);
             let at = sorted.partition_point(|other| *other > entry);
             sorted.insert(at, entry);
-            order += 1;
             if sorted.len() > 100 {
                 let expected = sorted.pop().expect("not empty");
                 now = expected.0;

@@ -37,6 +37,8 @@ pub mod traffic;
 pub mod transport;
 pub mod wifi;
 mod wire;
+pub mod witness;
+pub mod words;
 pub mod work;
 
 pub use capacity::{Capacity, Opportunities, UNLIMITED};

@@ -178,7 +178,8 @@ impl Link {
         if cfg!(debug_assertions) {
             self.entered.add(packet.len);
         }
-        let (monitor, last_drop) = (&mut self.monitor, &mut self.last_drop);
+        let monitor = &mut self.monitor;
+        let last_drop = &mut self.last_drop;
         monitor.advance(now);
         let mut drops = |lost: Packet, why| {
             *last_drop = Some(why);
@@ -422,7 +423,8 @@ impl Link {
     /// Returns the packets that the discipline made itself (`netem duplicate`). Debug builds only.
     pub(crate) fn copies(&self) -> Count {
         let stats = self.qdisc.stats();
-        let (dropped, queued) = (stats.dropped(), self.qdisc.len() as u64);
+        let dropped = stats.dropped();
+        let queued = self.qdisc.len() as u64;
         Count {
             packets: stats.dequeued.packets + dropped.packets + queued - self.entered.packets,
             bytes: stats.dequeued.bytes + dropped.bytes + self.qdisc.backlog() - self.entered.bytes,
@@ -437,7 +439,9 @@ impl Link {
         config: AnyConfig,
         dropped: &mut impl FnMut(&Packet),
     ) -> Option<Instant> {
-        let (monitor, notes, last_drop) = (&mut self.monitor, &mut self.notes, &mut self.last_drop);
+        let monitor = &mut self.monitor;
+        let notes = &mut self.notes;
+        let last_drop = &mut self.last_drop;
         monitor.advance(now);
         self.qdisc.reconfigure(now, config, &mut |lost: Packet, why| {
             *last_drop = Some(why);

@@ -278,7 +278,8 @@ impl Network {
         let ConnectionId { flow, number } = connection;
         // Almost no scenario names hosts or DSCPs. An empty table saves a cache line per packet.
         let ends = if self.ends_of.is_empty() { Ends::default() } else { self.ends_of[flow.index()] };
-        let (ends, len) = (ends.towards(direction), bytes + self.framing);
+        let ends = ends.towards(direction);
+        let len = bytes + self.framing;
         let packet = Packet { queued_at: now, flow, connection: number, len, ends, payload };
         self.flows[flow.index()].fates[direction.index()].sent += 1;
         self.conservation.sent(packet.len);

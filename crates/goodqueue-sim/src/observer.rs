@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use goodqueue::story::Witness;
 use goodqueue::{AnyQdisc, Direction, DropReason, Instant, Packet as _, Qdisc as _};
 
 use crate::id::FlowId;
 use crate::packet::Packet;
+use crate::witness::Witness;
 
 /// Receives every arrival at the two queues of the bottleneck and every packet's fate, in the order
 /// in which they happen.
@@ -113,7 +113,8 @@ impl Notes {
     ) {
         let Self { events, witness } = self;
         events.push(Note::Arrived(packet));
-        let (place, before) = (events.len(), all_of(qdisc));
+        let place = events.len();
+        let before = all_of(qdisc);
         let mut noted = |lost: Packet, why| {
             events.push(Note::Ended(lost, Fate::Dropped(why)));
             drops(lost, why);

@@ -210,9 +210,13 @@ mod tests {
         for seed in 0..50 {
             let mut random = Xoshiro256PlusPlus::stream(1, seed);
             let distance = u64::from(random.below(20));
-            let (mut device, mut link) = (Sender::new(PAUSE), Receiver::default());
-            let (mut frames, mut packets) = (Vec::new(), Vec::new());
-            let (mut backlog, mut paused_until, mut most) = (0_u64, at(0), 0);
+            let mut device = Sender::new(PAUSE);
+            let mut link = Receiver::default();
+            let mut frames = Vec::new();
+            let mut packets = Vec::new();
+            let mut backlog = 0_u64;
+            let mut paused_until = at(0);
+            let mut most = 0;
             for now in 0..20_000 {
                 if packets.first() == Some(&now) {
                     packets.remove(0);

@@ -26,7 +26,6 @@
 use std::borrow::Cow;
 
 use goodqueue::gauge::Observation;
-use goodqueue::story::Witness;
 use goodqueue::{AnyConfig, ConfigError, Count, Direction, Duration, Instant, Qdisc as _, Stats};
 use goodqueue_tcp::congestion::parameter::Value;
 
@@ -38,6 +37,7 @@ use crate::packet::Packet;
 use crate::simulation::{Milestones, Simulation};
 use crate::so_far::SoFar;
 use crate::traffic::AnySource;
+use crate::witness::Witness;
 use crate::work::Work;
 
 /// Runs `config` to its end.
@@ -235,7 +235,8 @@ impl<'c> Run<'c> {
     pub fn queue(&mut self, direction: Direction) -> QueueStep {
         let now = self.simulation.now;
         let link = &mut self.simulation.bottleneck()[direction.index()];
-        let (progress, stats) = (link.progress(now), link.qdisc().stats());
+        let progress = link.progress(now);
+        let stats = link.qdisc().stats();
         let backlog = link.qdisc().backlog();
         let bin = link.monitor.take_bin(progress);
         let (before, capacity) = &mut self.read[direction.index()];

@@ -287,13 +287,15 @@ impl<'a> Simulation<'a> {
         debug_assert!(self.network.is_balanced(), "packets or bytes were lost or made on the way");
         let flows = (0..self.sources.len()).map(|index| self.flow_outcome(index)).collect();
         let Self { network, end, events, baseline, series, bottleneck, .. } = self;
-        let (stats, in_flight) = (network.stats(), network.in_flight());
+        let stats = network.stats();
+        let in_flight = network.in_flight();
         let synchronization = network.losses.synchronization();
         let bottleneck_links = Direction::BOTH.map(|direction| LinkId::of_hop(bottleneck, direction).index());
         let bottleneck_packets = bottleneck_links.map(|link| stats[link].dequeued.packets).iter().sum();
         let (all_links, wifi, collisions) = network.into_parts();
         let mut outcomes = all_links.into_iter().zip(&baseline.links).map(|(link, before)| {
-            let (seen, progress) = (Observation::of(link.qdisc(), end), link.progress(end));
+            let seen = Observation::of(link.qdisc(), end);
+            let progress = link.progress(end);
             let pauses = link.pauses(end);
             LinkOutcome { pauses, ..link.monitor.finish(end, progress, before, seen) }
         });
@@ -324,9 +326,13 @@ impl<'a> Simulation<'a> {
     }
 
     fn flow_outcome(&self, index: usize) -> FlowOutcome {
-        let (flow, source, baseline) = (&self.config.flows[index], &self.sources[index], &self.baseline);
-        let (tally, before) = (source.tally(), &baseline.tallies[index]);
-        let (fates, fates_before) = (self.network.fates(index), &baseline.fates[index]);
+        let flow = &self.config.flows[index];
+        let source = &self.sources[index];
+        let baseline = &self.baseline;
+        let tally = source.tally();
+        let before = &baseline.tallies[index];
+        let fates = self.network.fates(index);
+        let fates_before = &baseline.fates[index];
         let from = flow.start.max(baseline.at);
         let until = self.end.min(flow.stop.unwrap_or(self.end)).min(tally.completed_at.unwrap_or(self.end));
         let round_trips = source.round_trips().iter().filter(|probe| probe.sent_at >= baseline.at);

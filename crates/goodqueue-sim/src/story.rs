@@ -3,14 +3,14 @@
 
 use core::fmt;
 
-use goodqueue::account::Fate as Known;
-use goodqueue::story::{self, Story, Witness};
+use goodqueue::decision::Fate as Known;
 use goodqueue::{Direction, Ecn, Instant, Packet as _};
 
 use crate::config::Config;
 use crate::observer::{Fate, Observer, Visit, identity};
 use crate::outcome::RunError;
 use crate::run::Run;
+use crate::witness::{self, Story, Witness};
 
 /// The packet whose story is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +81,7 @@ pub fn story(config: &Config, which: Which, qdisc: [&str; 2]) -> Result<Story, N
         Fate::Sent => Known::Sent,
     };
     let packet = visit.packet;
-    let known = story::Known { arrived: packet.queued_at, ended, fate };
+    let known = witness::Known { arrived: packet.queued_at, ended, fate };
     let properties = identity(&packet);
     let witness = Witness::new(known, move |other| identity(other) == properties);
     let mut again = Finder { which: Which::Number(visit.number), arrived: 0, found: None };
@@ -89,8 +89,8 @@ pub fn story(config: &Config, which: Which, qdisc: [&str; 2]) -> Result<Story, N
     second.go_to_end(|_| true, Some(&mut again)).map_err(NoStory::Run)?;
     let seen = second.take_witness(visit.direction);
     let what = format!("{}, {}", towards(visit.direction), contents(&visit));
-    let told = seen.and_then(|seen| seen.story(visit.number, qdisc[visit.direction.index()], &what));
-    told.ok_or(NoStory::TooFew(finder.arrived))
+    let story = seen.and_then(|seen| seen.story(visit.number, qdisc[visit.direction.index()], &what));
+    story.ok_or(NoStory::TooFew(finder.arrived))
 }
 
 fn towards(direction: Direction) -> &'static str {

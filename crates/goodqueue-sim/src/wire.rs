@@ -137,7 +137,8 @@ mod tests {
     #[test]
     fn packets_shorter_than_a_nanosecond_are_never_ahead_of_their_rate() {
         let mut wire = Wire::new(Rate::from_bps(400_000_000_000));
-        let (mut now, mut bytes) = (Instant::ZERO, 0);
+        let mut now = Instant::ZERO;
+        let mut bytes = 0;
         while now < Instant::from_nanos(1280) {
             now = wire.end_of(now, 64);
             bytes += 64;

@@ -106,7 +106,8 @@ fn voice(interval_us: u64, bytes: u32) -> Traffic {
 fn what_leaves_a_token_bucket_never_exceeds_its_arrival_curve() {
     // Cruz 1991: at most burst + rate * t in any time t. The arrival of each packet of two flows is
     // known.
-    let (rate, burst) = (8_000_000_u64, 5_000_u64);
+    let rate = 8_000_000_u64;
+    let burst = 5_000_u64;
     let settings = Settings::new()
         .with("rate", Value::Rate(Rate::from_bps(rate)))
         .with("burst", Value::Bytes(burst))
@@ -138,7 +139,8 @@ fn what_leaves_a_token_bucket_never_exceeds_its_arrival_curve() {
     assert!(departures.len() > 50_000);
     // In units of 10^-9 bits, which is exact.
     let full = u128::from(burst) * 8_000_000_000;
-    let (mut tokens, mut last) = (full, 0);
+    let mut tokens = full;
+    let mut last = 0;
     for (at, bytes) in departures {
         tokens = (tokens + u128::from(at - last) * u128::from(rate)).min(full);
         last = at;

@@ -29,7 +29,8 @@ fn one_cubic_flow(hystart: HyStart) -> Outcome {
 fn hystart_plus_plus_spares_a_deep_queue_the_losses_of_slow_start() {
     let dropped = |outcome: &Outcome| outcome.links[0].stats.dropped().packets;
     let sent = |outcome: &Outcome| outcome.links[0].sent;
-    let (without, with) = (one_cubic_flow(HyStart::Own), one_cubic_flow(HyStart::Rfc9406));
+    let without = one_cubic_flow(HyStart::Own);
+    let with = one_cubic_flow(HyStart::Rfc9406);
     assert!(dropped(&without) > 200, "{}: slow start goes on into a full queue", dropped(&without));
     assert_eq!(dropped(&with), 0);
     assert!(sent(&with) >= sent(&without), "{:?} and {:?}", sent(&with), sent(&without));

@@ -51,7 +51,9 @@ fn a_run_in_steps_has_the_outcome_of_the_run() {
     let config = downloads(codel(5), "cubic");
     let whole = run(&config).expect("runs");
     let mut run = Run::open_ended(config).expect("valid");
-    let (mut packets, mut drops, mut sent) = (0, 0, 0.0);
+    let mut packets = 0;
+    let mut drops = 0;
+    let mut sent = 0.0;
     for step in 1..=50 {
         run.advance(at(step * 100 - step % 7), None).expect("runs");
         let queue = run.queue(Direction::Down);

@@ -95,7 +95,10 @@ fn waiting_times_follow_lindleys_recursion_exactly() {
         arrivals.extend(times.map(|at| (at, source, service)));
     }
     arrivals.sort_unstable();
-    let (mut free_at, mut waited, mut count, mut longest) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let mut free_at = 0_u64;
+    let mut waited = 0_u64;
+    let mut count = 0_u64;
+    let mut longest = 0_u64;
     for (at, _, service) in arrivals {
         let wait = free_at.saturating_sub(at);
         if at + wait < end {
@@ -167,8 +170,8 @@ fn throughput_under_periodic_loss_is_that_of_the_square_root_law() {
     let outcome = simulate_after(60, constant(10, 83), vec![flow(bulk, 100, Instant::ZERO)], 600);
     let flow = &outcome.flows[0];
     #[allow(clippy::cast_precision_loss)]
-    let (loss, rate) =
-        (flow.fates[0].dropped as f64 / flow.tally.sent as f64, flow.tally.delivered as f64 / 540.0);
+    let loss = flow.fates[0].dropped as f64 / flow.tally.sent as f64;
+    let rate = flow.tally.delivered as f64 / 540.0;
     let mean_rtt = 0.1 + outcome.links[0].sojourn_mean.expect("packets") + 0.0013;
     let law = 1460.0 / mean_rtt * (1.5 / loss).sqrt();
     assert!((0.85..1.15).contains(&(rate / law)), "rate {rate}, law {law}, loss {loss}");
@@ -177,7 +180,8 @@ fn throughput_under_periodic_loss_is_that_of_the_square_root_law() {
 #[test]
 fn a_blocked_link_keeps_its_packets_and_goes_on_when_it_is_back() {
     let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
-    let (on, off) = (Rate::from_bps(10_000_000), Rate::from_bps(0));
+    let on = Rate::from_bps(10_000_000);
+    let off = Rate::from_bps(0);
     let outage =
         LinkConfig::new(Capacity::Schedule(vec![(at(0), on), (at(500), off), (at(1500), on)]), pfifo(10_000));
     let outcome = simulate(outage, vec![flow(cbr(1_000, 1250), 10, at(0))], 3);
@@ -350,7 +354,9 @@ fn a_ring_below_the_discipline_hides_its_packets_from_it() {
         let down = LinkConfig { driver, ..constant(10, 100) };
         simulate(down, load(), 5)
     };
-    let (without, hidden, bql) = (with(None), with(Some(Driver::Packets(64))), with(Some(Driver::Bql)));
+    let without = with(None);
+    let hidden = with(Some(Driver::Packets(64)));
+    let bql = with(Some(Driver::Bql));
     let one = with(Some(Driver::Packets(1)));
     assert_eq!(one.links[0].stats, without.links[0].stats, "a device of one packet is no queue");
     assert_eq!(hidden.links[0].sent, without.links[0].sent, "the line is busy all the same");
@@ -378,8 +384,10 @@ fn every_profile_of_linux_fills_a_line_without_flooding_it() {
             codel.expect("listed").expect("valid"),
         );
         let outcome = simulate(down, vec![flow(traffic, 50, Instant::ZERO)], 20);
-        let (bits, stats) = (outcome.links[0].sent.bits(), outcome.links[0].stats);
-        let (sent, dropped) = (stats.dequeued.packets, stats.dropped().packets);
+        let bits = outcome.links[0].sent.bits();
+        let stats = outcome.links[0].stats;
+        let sent = stats.dequeued.packets;
+        let dropped = stats.dropped().packets;
         assert!(bits > 20.0 * 8_000_000.0, "{name}: {bits} bits in 20 s of 10 Mbit/s");
         assert!(dropped * 50 < sent, "{name}: {dropped} of {sent} packets");
     }
@@ -392,7 +400,8 @@ fn a_sender_whose_own_host_drops_hears_of_it_at_once_and_loses_next_to_nothing()
         let flow = flow(Traffic::Tcp(TcpSettings { local_congestion, ..settings }), 50, Instant::ZERO);
         simulate(constant(1, 50), vec![flow], 20).flows[0].fates[0].dropped
     };
-    let (told, not_told) = (dropped(true), dropped(false));
+    let told = dropped(true);
+    let not_told = dropped(false);
     assert!(told >= 1, "the queue is full now and then");
     assert!(told * 4 < not_told, "{told} {not_told}");
 }

@@ -92,11 +92,13 @@ fn users_elsewhere_of_servers_behind_the_line_are_the_mirror_image_of_users_behi
     };
     for flow in [crowd(30.0, true, 10_000), browser(WebPage::huffpost(), 4, 50)] {
         // The line is the same in both directions.
-        let (down, up) = (simulate(8, flow.clone(), 20), simulate(8, reversed(flow), 20));
+        let down = simulate(8, flow.clone(), 20);
+        let up = simulate(8, reversed(flow), 20);
         assert_eq!(down.flows[0].tally, up.flows[0].tally);
         assert_eq!(down.flows[0].transfers, up.flows[0].transfers);
         let sent = |outcome: &Outcome| outcome.links.each_ref().map(|link| link.sent);
-        let ([requests, answers], mirrored) = (sent(&up), sent(&down));
+        let [requests, answers] = sent(&up);
+        let mirrored = sent(&down);
         assert_eq!([answers, requests], mirrored);
         assert!(answers.bits() > 5.0 * requests.bits(), "{answers:?}");
         assert!(up.flows[0].tally.delivered > 2_000_000);
@@ -219,7 +221,8 @@ fn a_sender_that_is_silent_half_of_the_time_gets_half_of_the_line() {
         // A queue of 50 packets takes 60 ms. Half a second after the end of the data the line is
         // silent until the next data begins.
         for (step, bytes) in delivered.iter().enumerate() {
-            let (silent, busy) = ((5..8).contains(&(step % 8)), (1..4).contains(&(step % 8)));
+            let silent = (5..8).contains(&(step % 8));
+            let busy = (1..4).contains(&(step % 8));
             assert!(!silent || *bytes == 0, "{persistent} {step}: {bytes}");
             assert!(!busy || *bytes > 400_000, "{persistent} {step}: {bytes}");
         }

@@ -263,7 +263,8 @@ impl Recording {
         self.now = row.time();
         let refused = |message: Diagnostic| Err(message.in_line(&self.name, self.number));
         if self.now > self.end {
-            let (at, end) = (self.now.as_nanos(), self.end.as_nanos());
+            let at = self.now.as_nanos();
+            let end = self.end.as_nanos();
             let message = format!("the row is of {at} ns, after the end of the recording at {end} ns");
             return refused(Diagnostic::new(message).allowed("rows up to `t_end_ns` of the first line"));
         }

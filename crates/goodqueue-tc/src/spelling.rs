@@ -12,7 +12,8 @@ pub(crate) fn distance(from: &str, to: &str) -> usize {
     }
     for i in 1..=from.len() {
         for j in 1..=to.len() {
-            let (letter, other) = (from[i - 1], to[j - 1]);
+            let letter = from[i - 1];
+            let other = to[j - 1];
             let replaced = table[i - 1][j - 1] + usize::from(letter != other);
             let mut least = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
             // A swap with the last place where the other word has this letter. The letters between

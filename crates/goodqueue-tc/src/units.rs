@@ -429,7 +429,8 @@ fn show(value: u64, units: &[(u64, &str)]) -> String {
     let (scale, name) =
         units.iter().copied().find(|unit| value >= unit.0).unwrap_or((1, units[units.len() - 1].1));
     let thousandths = (u128::from(value) * 1000 + u128::from(scale) / 2) / u128::from(scale);
-    let (whole, rest) = (thousandths / 1000, thousandths % 1000);
+    let whole = thousandths / 1000;
+    let rest = thousandths % 1000;
     if rest == 0 {
         return format!("{whole} {name}");
     }

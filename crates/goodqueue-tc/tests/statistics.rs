@@ -27,7 +27,8 @@ fn every_figure_that_tc_printed_of_a_recorded_discipline_is_ours_too() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../goodqueue-testkit/recordings");
     let mut names: Vec<_> = std::fs::read_dir(folder).expect("the recordings").flatten().collect();
     names.sort_by_key(std::fs::DirEntry::path);
-    let (mut compared, mut failures) = (0, Vec::new());
+    let mut compared = 0;
+    let mut failures = Vec::new();
     for path in names.iter().map(std::fs::DirEntry::path) {
         let recording = Recording::open(&path).expect("readable");
         let header = recording.header().clone();
@@ -187,7 +188,8 @@ fn ours(recording: Recording) -> Option<Vec<Value>> {
     let mut packets = header.arrivals().expect("a header");
     let arrivals = rows.iter().filter_map(|row| packets.next(row));
     let mut qdisc = AnyQdisc::new(config, 0, Source::Recorded(draws));
-    let (origin, mut last) = (Duration::from_nanos(header.t_start_ns), Instant::ZERO);
+    let origin = Duration::from_nanos(header.t_start_ns);
+    let mut last = Instant::ZERO;
     replay(&mut qdisc, rate, origin, arrivals, |fate| {
         last = match fate {
             Fate::Sent { at, .. } | Fate::Dropped { at, .. } => at,

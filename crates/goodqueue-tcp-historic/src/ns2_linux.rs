@@ -173,7 +173,8 @@ impl Stack for Ns2Linux {
 
     fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, _first: bool) {
         core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
-        let (first, next) = (self.oldest(core), core.scoreboard.next_position());
+        let first = self.oldest(core);
+        let next = core.scoreboard.next_position();
         self.blocks.lose_all(first, next);
         self.allowed = 0;
         self.timed = None;

@@ -149,7 +149,8 @@ const fn is_stack(name: &str) -> bool {
 }
 
 const fn is_equal(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let one = one.as_bytes();
+    let other = other.as_bytes();
     if one.len() != other.len() {
         return false;
     }

@@ -71,7 +71,8 @@ pub struct BufferTuning {
     pub taken: u64,
     /// Largest buffer in bytes (`tcp_rmem`).
     pub most: u64,
-    /// Windows are announced in multiples of this, by the window scale that `most` gives.
+    /// Windows are announced in multiples of this power of two, by the window scale that `most`
+    /// gives.
     pub scale: u64,
 }
 

@@ -380,18 +380,7 @@ impl Intake {
             },
         };
         if self.state == State::SynReceived {
-            segment.seq = 0;
-            // An ECN-setup SYN/ACK has ECE alone (RFC 3168 §6.1.1).
-            segment.flags = (Flags::SYN | Flags::ACK).and_if(self.ecn, Flags::ECE);
-            if let Some(received) = &self.accurate {
-                received.answer_syn(&mut segment, &self.config);
-                if !self.config.covers_syn_by_ecn() {
-                    segment.ecn = Ecn::NotEct;
-                }
-            }
-            self.timer = self.repeats_syn_ack.then(|| now + self.syn_rto);
-            self.answered = now;
-            return segment;
+            return self.syn_ack(now, segment);
         }
         if let Some((arrival, sent)) = self.arrived {
             (segment.ts_val, segment.ts_ecr) = (arrival, sent);
@@ -401,6 +390,32 @@ impl Intake {
             let duplicate = self.duplicate.take().filter(|_| self.reports_duplicates);
             segment.sack = self.reassembly.blocks(self.rcv_nxt, duplicate);
         }
+        if self.accurate.is_some() {
+            return self.counted(segment);
+        }
+        segment
+    }
+
+    /// Makes an ACK a SYN/ACK.
+    #[cold]
+    fn syn_ack(&mut self, now: Instant, mut segment: Segment) -> Segment {
+        segment.seq = 0;
+        // An ECN-setup SYN/ACK has ECE alone (RFC 3168 §6.1.1).
+        segment.flags = (Flags::SYN | Flags::ACK).and_if(self.ecn, Flags::ECE);
+        if let Some(received) = &self.accurate {
+            received.answer_syn(&mut segment, &self.config);
+            if !self.config.covers_syn_by_ecn() {
+                segment.ecn = Ecn::NotEct;
+            }
+        }
+        self.timer = self.repeats_syn_ack.then(|| now + self.syn_rto);
+        self.answered = now;
+        segment
+    }
+
+    /// Returns an ACK with the counters of AccECN.
+    #[cold]
+    fn counted(&mut self, mut segment: Segment) -> Segment {
         if let Some(received) = &mut self.accurate {
             received.stamp(&mut segment, &self.config);
         }

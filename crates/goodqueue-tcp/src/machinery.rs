@@ -23,6 +23,7 @@ pub mod accurate;
 pub mod ack_changes;
 mod acks;
 mod bursts;
+mod ecn;
 mod growth;
 mod host_queue;
 mod parts;
@@ -496,9 +497,17 @@ impl Core {
 
     #[inline]
     fn segment(&mut self, now: Instant, seq: u64, len: u32, flags: Flags) -> Segment {
+        if self.accurate.is_some() {
+            return self.counted_segment(now, seq, len, flags);
+        }
+        self.plain_segment(now, seq, len, flags)
+    }
+
+    #[inline(always)]
+    fn plain_segment(&mut self, now: Instant, seq: u64, len: u32, flags: Flags) -> Segment {
         self.stats.segments += 1;
         let timestamps = self.config.timestamps;
-        let mut segment = Segment {
+        Segment {
             seq,
             ack: if flags.contains(Flags::ACK) { FIRST_BYTE } else { 0 },
             len,
@@ -509,11 +518,7 @@ impl Core {
             sack: SackBlocks::NONE,
             flags,
             ecn: Ecn::NotEct,
-        };
-        if self.accurate.is_some() {
-            self.stamp_counters(&mut segment);
         }
-        segment
     }
 
     /// The SYN, if it is due.

@@ -131,10 +131,11 @@ impl ReceiveBuffer {
         len as u64 + self.tuning.taken
     }
 
-    /// Windows are announced in multiples of this.
+    /// Returns the next larger window that can be announced. Scales are powers of two.
     #[inline]
-    pub(crate) const fn scale(&self) -> u64 {
-        self.tuning.scale
+    pub(crate) const fn aligned(&self, window: u64) -> u64 {
+        let mask = self.tuning.scale - 1;
+        (window + mask) & !mask
     }
 
     /// Returns the window that `space` bytes of the buffer allow.
@@ -155,7 +156,7 @@ impl ReceiveBuffer {
     pub(crate) fn window(&self, unread: u64) -> (u64, bool) {
         let free = self.window_of(self.buffer.saturating_sub(self.taken(unread)));
         let is_scarce = free < self.clamp.min(self.window_of(self.buffer)) / 2;
-        (self.announced.min(free).next_multiple_of(self.tuning.scale), is_scarce)
+        (self.aligned(self.announced.min(free)), is_scarce)
     }
 
     /// A segment of `len` bytes arrived. It answers a segment that was sent `rtt` ago, in the tick

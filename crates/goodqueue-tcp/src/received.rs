@@ -39,6 +39,8 @@ impl Received {
 
     /// Counts a packet. A change of the ECN field to a mark and every second mark are acknowledged
     /// at once (RFC 9768 §3.2.2.5.1), or with `each_change` all changes and nothing else (Linux).
+    #[cold]
+    #[inline(never)]
     pub fn count(&mut self, segment: &Segment, each_change: bool) {
         let is_marked = segment.ecn == Ecn::Ce;
         self.urges = segment.ecn != self.last && (is_marked || each_change);
@@ -52,12 +54,16 @@ impl Received {
     }
 
     /// Makes a SYN/ACK the answer to the SYN (RFC 9768 §3.1.2 table 2), with an option.
+    #[cold]
+    #[inline(never)]
     pub fn answer_syn(&self, segment: &mut Segment, config: &Config) {
         segment.flags = segment.flags.with_ace(code_of(self.syn));
         segment.set_ecn_option(&EcnOption::new(&self.bytes, config.puts_ect1_first(), ALL_FIELDS));
     }
 
     /// Writes the counters into an ACK.
+    #[cold]
+    #[inline(never)]
     pub fn stamp(&mut self, segment: &mut Segment, config: &Config) {
         self.unreported = 0;
         segment.flags = (segment.flags | Flags::ACK).with_ace(ace_of(self.packets));

@@ -152,7 +152,8 @@ impl RttEstimator {
         let (srtt, rttvar) = match self.srtt {
             None => (r, r / 2),
             Some(old) => {
-                let (old, before) = (old.as_nanos() / MILLISECOND, self.rttvar.as_nanos() / MILLISECOND);
+                let old = old.as_nanos() / MILLISECOND;
+                let before = self.rttvar.as_nanos() / MILLISECOND;
                 let error = old.abs_diff(r);
                 let less = before.saturating_sub(error) / 4;
                 (old - old / 8 + r / 8, before - less + error.saturating_sub(before) / 4)
@@ -200,7 +201,8 @@ impl RttEstimator {
         } else {
             let smoothed = ticks.srtt >> 3;
             ticks.srtt = (ticks.srtt + r).saturating_sub(smoothed).max(1);
-            let (error, mean) = (r.abs_diff(smoothed), ticks.rttvar >> 2);
+            let error = r.abs_diff(smoothed);
+            let mean = ticks.rttvar >> 2;
             ticks.rttvar = match error.checked_sub(mean) {
                 Some(more) => ticks.rttvar + if r < smoothed { more >> 3 } else { more },
                 None => ticks.rttvar - (mean - error),

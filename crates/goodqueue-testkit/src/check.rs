@@ -180,7 +180,8 @@ impl Checked {
             let ours = (self.qdisc.len(), self.qdisc.backlog());
             ensure(counts == ours, || format!("I15: the copy has {counts:?}, the original {ours:?}"))?;
             if self.operations.is_multiple_of(self.known.counted_each) {
-                let (theirs, ours) = (twin.stats(), self.qdisc.stats());
+                let theirs = twin.stats();
+                let ours = self.qdisc.stats();
                 ensure(theirs == ours, || format!("I15: the copy counts {theirs:?}, the original {ours:?}"))?;
             }
         }
@@ -274,7 +275,8 @@ impl Checked {
     }
 
     fn check(&mut self, operation: &Operation) -> Result<(), String> {
-        let (len, backlog) = (self.qdisc.len(), self.qdisc.backlog());
+        let len = self.qdisc.len();
+        let backlog = self.qdisc.backlog();
         let held = self.held;
         ensure(len == self.queued.len(), || format!("I5: len is {len}, {} are queued", self.queued.len()))?;
         ensure(self.qdisc.is_empty() == self.queued.is_empty(), || "I5: is_empty is wrong".to_owned())?;
@@ -288,7 +290,8 @@ impl Checked {
             ensure(fits, || format!("I9: next event {event:?}, now {:?}", self.latest))?;
         }
         if let Operation::Reconfigure(config) = operation {
-            let (given, now) = (config.to_settings(), self.qdisc.config().to_settings());
+            let given = config.to_settings();
+            let now = self.qdisc.config().to_settings();
             for (name, value) in given.iter().filter(|(name, _)| !FIXED.contains(name)) {
                 let force = now.get(name);
                 ensure(force.as_ref() == Some(&value), || {
@@ -325,7 +328,8 @@ impl Checked {
             ensure(held <= *most, || format!("I3: {held} held, {name} is {limit}, {most} were held"))?;
             *most = held.max(limit);
         }
-        let (backlog, len) = (self.qdisc.backlog(), self.qdisc.len());
+        let backlog = self.qdisc.backlog();
+        let len = self.qdisc.len();
         if let Some((limit, before)) = &mut self.known.batched {
             ensure(backlog <= *limit || len <= *before, || {
                 format!("I3: {backlog} bytes held, {MEMORY_LIMIT} is {limit}, {len} packets after {before}")

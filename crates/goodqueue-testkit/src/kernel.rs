@@ -141,10 +141,13 @@ impl Recording {
     ) -> Result<u64, String> {
         let mut qdisc = self.qdisc();
         let mut link = SerialLink::new(self.rate, self.origin).with_slack_of(&self.config);
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let mut ours = Vec::new();
+        let mut theirs = Vec::new();
         let mut reasons = BTreeMap::new();
-        let (mut seen, mut packets) = (0, 0);
-        let (mut arrivals, mut changes) = (self.arrivals.clone(), self.changes.iter());
+        let mut seen = 0;
+        let mut packets = 0;
+        let mut arrivals = self.arrivals.clone();
+        let mut changes = self.changes.iter();
         for row in &self.rows {
             let mut report = |fate| {
                 if let Fate::Dropped { seq, why, .. } = fate {

@@ -193,7 +193,8 @@ fn read_request(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Request
         return Ok(None);
     }
     let mut words = first.split_whitespace().map(str::to_owned);
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let method = words.next().unwrap_or_default();
+    let target = words.next().unwrap_or_default();
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let mut request = Request {
         method,

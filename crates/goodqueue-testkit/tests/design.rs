@@ -49,7 +49,8 @@ fn manifests(root: &Path) -> Crates {
     for folder in folders {
         let Ok(manifest) = std::fs::read_to_string(folder.join("Cargo.toml")) else { continue };
         let mut table = "";
-        let (mut name, mut dependencies) = (String::new(), BTreeSet::new());
+        let mut name = String::new();
+        let mut dependencies = BTreeSet::new();
         for line in manifest.lines() {
             if line.starts_with('[') {
                 table = line;

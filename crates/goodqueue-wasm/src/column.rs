@@ -1,12 +1,12 @@
 //! One run of the show.
 
 use goodqueue::Instant;
-use goodqueue::story::Story;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::RunSpec;
 use goodqueue_scenario::session::{Measured as _, refused};
 use goodqueue_sim as sim;
 use goodqueue_sim::story::{NoStory, Which, story};
+use goodqueue_sim::witness::Story;
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 

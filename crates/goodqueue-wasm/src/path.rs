@@ -51,7 +51,8 @@ impl Path {
         if !path.order.contains(&0) {
             path.order.push(0);
         }
-        let (first, last) = (path.order[0], path.order[path.order.len() - 1]);
+        let first = path.order[0];
+        let last = path.order[path.order.len() - 1];
         path.places[last].before_the_delay[0] = true;
         path.places[first].before_the_delay[1] = true;
         if config.wifi.is_some() {

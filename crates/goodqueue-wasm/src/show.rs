@@ -1,11 +1,11 @@
 //! Several disciplines on one clock.
 
 use goodqueue::Instant;
-use goodqueue::story::Story;
 use goodqueue_scenario::request::Request;
 use goodqueue_scenario::run::Runs as _;
 use goodqueue_scenario::scenario::{Overrides, QdiscChoice};
 use goodqueue_scenario::session::Session;
+use goodqueue_sim::witness::Story;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde::Serialize;
 use wasm_bindgen::JsError;
@@ -66,13 +66,13 @@ struct FlowInfo<'s> {
 
 /// A story in the words of the command.
 #[derive(Serialize)]
-struct Told {
+struct StoryText {
     sentences: Vec<String>,
     /// Name, value before the decision, value after it, meaning.
     state: Vec<[String; 4]>,
 }
 
-impl Told {
+impl StoryText {
     fn of(story: &Story) -> Self {
         let state = story.values().into_iter().map(|value| {
             let after = value.after.map_or_else(String::new, |after| after.to_string());
@@ -93,7 +93,8 @@ impl Show {
         limits::check(&outline)?;
         let session = session(outline)?;
         let first = session.scenario();
-        let (disciplines, seeds) = (first.qdiscs.len(), first.seeds as usize);
+        let disciplines = first.qdiscs.len();
+        let seeds = first.seeds as usize;
         let path = Path::from_run(first, session.spec(0)?.as_ref());
         let columns: Result<Vec<Column>, Diagnostic> = (0..disciplines)
             .map(|number| Column::new(session.spec(number * seeds)?.into_owned(), &path))
@@ -116,10 +117,10 @@ impl Show {
     /// # Errors
     /// There is no such packet, or it is still queued at the end of the run.
     pub fn story_of(&self, column: usize, number: f64) -> Result<String, Diagnostic> {
-        let told = self.columns.get(column).map(|column| column.story(integer(number)));
-        let story = told.ok_or_else(|| Diagnostic::new(format!("there is no column {column}")))?;
+        let story = self.columns.get(column).map(|column| column.story(integer(number)));
+        let story = story.ok_or_else(|| Diagnostic::new(format!("there is no column {column}")))?;
         let story = story.map_err(|why| Diagnostic::new(why.to_string()))?;
-        serde_json::to_string(&Told::of(&story))
+        serde_json::to_string(&StoryText::of(&story))
             .map_err(|error| Diagnostic::new(format!("the story cannot be written as JSON: {error}")))
     }
 

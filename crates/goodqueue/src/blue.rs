@@ -44,8 +44,8 @@
 //! assert_eq!(config.freeze_time().to_string(), "100ms");
 //! ```
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
+use crate::decision::{Evidence, Fate, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -278,27 +278,30 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
 }
 
 impl<P: Packet, R: Random> Lookahead<P> for Blue<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(KIND.name);
+        let about = &question.about;
         let probability = Quantity::Fraction(self.probability);
-        account.fact("probability", probability, "drop probability");
-        account.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
+        evidence.fact("probability", probability, "drop probability");
+        evidence.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
         if about.moment == Moment::Arrival && (about.is_signal() || about.fate == Fate::Sent) {
-            let hit = if about.is_signal() { "hit" } else { "missed" };
-            account.rule(
-                alloc::format!("BLUE's probability was {probability}, and a draw with it {hit} the packet."),
-                KIND.reference,
-            );
+            let rule = if about.is_signal() { HIT } else { MISSED };
+            evidence.rule(rule, KIND.reference, &[]);
         }
-        let both =
-            (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
-        let who = "A full queue drops the packet that arrives, and the probability rises.";
-        account.limit(about, DropReason::Overlimit, both, (who, KIND.reference));
-        account
+        let limit = Limit {
+            held: Quantity::Packets(self.queue.len() as u64),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: FULL,
+            source: KIND.reference,
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
+        evidence
     }
 }
 
@@ -319,6 +322,17 @@ const KIND: Kind = Kind {
     children: Children::None,
     parameters: PARAMETERS,
 };
+
+rules! {
+    /// Rules of BLUE.
+    RULES;
+    /// The draw hit the packet.
+    HIT: "blue.hit" ["probability"];
+    /// The draw missed the packet.
+    MISSED: "blue.missed" ["probability"];
+    /// A full queue drops the packet that arrives, and raises the probability.
+    FULL: "blue.full" ["held", "allowed"];
+}
 
 #[cfg(test)]
 mod tests {
@@ -394,7 +408,8 @@ mod tests {
             .with("freeze_time", Value::Time(Duration::from_millis(10)))
             .with("ecn", Value::Flag(true));
         let mut queue = blue(&settings);
-        let (mut overlimit, mut congested) = (0, 0);
+        let mut overlimit = 0;
+        let mut congested = 0;
         for n in 0..400_000_u64 {
             let mut count = |_: Datagram, why: DropReason| match why {
                 DropReason::Overlimit => overlimit += u32::from(n > 200_000),

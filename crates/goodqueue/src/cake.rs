@@ -101,11 +101,11 @@
 //! assert_eq!(config.memory(), 4 << 20);
 //! ```
 
-mod account;
 mod ack_filter;
 mod autorate;
 mod change;
 mod config;
+mod evidence;
 mod hash;
 mod held;
 mod links;
@@ -113,6 +113,7 @@ mod measured;
 mod overflow;
 mod placement;
 mod queues;
+mod rules;
 mod sets;
 mod shaper;
 mod shown;
@@ -135,8 +136,8 @@ use shaper::{ETHERNET_HEADER, Shaper};
 use tally::moving;
 use tin::Tin;
 
-use crate::account::{Account, Question};
 use crate::config::Build;
+use crate::decision::{Evidence, Question, Rule};
 use crate::gauge::{Observation, Observe, Part};
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
@@ -320,7 +321,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// packet.
     fn longest(&mut self) -> Option<(usize, u32, Instant)> {
         let first = self.held.longest.first(self.tins.iter().flat_map(Tin::backlogs));
-        let (tin, index) = (first as usize % MOST_TINS, first / MOST_TINS_32);
+        let tin = first as usize % MOST_TINS;
+        let index = first / MOST_TINS_32;
         Some((tin, index, self.arrival(tin, index)?))
     }
 
@@ -369,8 +371,11 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// Puts a packet that arrived at `at` into its queue. `none`: no packet was queued before.
     #[inline]
     fn insert(&mut self, at: Instant, mut packet: P, none: bool, drops: &mut impl Drops<P>) {
-        let (now, salt, isolation) = (self.now, self.salt, self.config.isolation);
-        let (bytes, memory) = (packet.len(), self.held.charge(&packet));
+        let now = self.now;
+        let salt = self.salt;
+        let isolation = self.config.isolation;
+        let bytes = packet.len();
+        let memory = self.held.charge(&packet);
         let tin_index = self.tin_of(&packet);
         if self.config.wash {
             packet.clear_dscp();
@@ -455,7 +460,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             // The packet is judged in its slot.
             let oldest = self.pool.oldest(&mut flow.packets)?;
             let sojourn = clock.since(oldest.at());
-            let (bytes, memory) = (oldest.bytes(), oldest.memory());
+            let bytes = oldest.bytes();
+            let memory = oldest.memory();
             if !flow.cobalt.passes(clock, &tin.cobalt, sojourn) {
                 if let Some(sent) = self.decide(chosen, index, drops) {
                     return Some(sent);
@@ -483,13 +489,15 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// Asks COBALT about the oldest packet of a queue that is not empty. `None`: it was dropped.
     #[inline(never)]
     fn decide(&mut self, chosen: usize, index: u32, drops: &mut impl Drops<P>) -> Option<P> {
-        let (clock, ingress) = (self.now, self.config.ingress);
+        let clock = self.now;
+        let ingress = self.config.ingress;
         let tin = self.tins.get_mut(chosen)?;
         let bulk = if ingress { tin.bulk } else { 0 };
         let flow = tin.flows.at_mut(index);
         let only = flow.packets.len() == 1;
         let mut oldest = self.pool.oldest(&mut flow.packets)?;
-        let (at, memory) = (oldest.at(), oldest.memory());
+        let at = oldest.at();
+        let memory = oldest.memory();
         let sojourn = clock.since(at);
         let packet = oldest.packet()?;
         let verdict = flow.cobalt.decide(clock, &tin.cobalt, sojourn, bulk, packet, &mut self.random);
@@ -608,14 +616,16 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for Cake<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES, crate::cobalt::rules::RULES];
+
     fn other_flow(&self, packet: &P) -> Option<&P> {
         let tin = self.tins.get(self.tin_of(packet))?;
         let index = tin.known_queue_of(self.tag_of(packet));
         self.pool.other_flow(&tin.flows.at(index).packets, packet)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        self.told(question.packet, &question.about)
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        self.evidence_about(question.packet, &question.about)
     }
 }
 

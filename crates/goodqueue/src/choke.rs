@@ -60,8 +60,8 @@
 use alloc::collections::VecDeque;
 use alloc::format;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
+use crate::decision::{Evidence, FULL, Fate, LIMITS, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -398,7 +398,8 @@ impl<P: Packet + Flow, R: Random> Choke<P, R> {
 
     /// Averages an arrival. Returns true if the queue is too short for any drop.
     fn is_small(&mut self, bytes: u32) -> bool {
-        let (packets, backlog) = (self.ring.packets, self.ring.bytes);
+        let packets = self.ring.packets;
+        let backlog = self.ring.bytes;
         match &mut self.red {
             Red::Linux(red) => {
                 red.sample(self.now, packets as u64);
@@ -461,7 +462,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         self.now = self.now.max(now);
         let bytes = packet.len();
         self.stats.offered.add(bytes);
-        let (mut stays, mut marked) = (true, false);
+        let mut stays = true;
+        let mut marked = false;
         if !self.is_small(bytes) {
             if let Some(drawn) = self.match_random(&packet) {
                 self.matched = self.matched.wrapping_add(1);
@@ -553,6 +555,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[RULES, LIMITS];
+
     fn next_len(&self) -> Option<u32> {
         self.ring.packet(0).map(Packet::len)
     }
@@ -565,58 +569,51 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
         (next.is_some() || matches!(self.red, Red::Linux(_))).then_some(next)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(KIND.name);
+        let about = &question.about;
         let average = match &self.red {
             Red::Linux(red) => red.average(),
             Red::Floyd1993(red) => red.average(),
         };
         let packets = self.ring.packets as u64;
-        account.fact("average", Quantity::Real(average), "average queue in packets before this packet");
-        account.given(
+        evidence.fact("average", Quantity::Real(average), "average queue in packets before this packet");
+        evidence.given(
             "min",
             Quantity::Packets(u64::from(self.config.min)),
             "average from which packets are compared",
         );
-        account.given(
+        evidence.given(
             "max",
             Quantity::Packets(u64::from(self.config.max)),
             "average from which all are dropped",
         );
-        account.fact("queued", Quantity::Packets(packets), "packets in the queue");
-        account.fact(
+        evidence.fact("queued", Quantity::Packets(packets), "packets in the queue");
+        evidence.fact(
             "matched",
             Quantity::Number(self.matched),
             "packets dropped because a random one was of their flow",
         );
         if about.is_signal() && (about.is_end() || about.fate == Fate::Marked) {
-            let text = match about.moment {
-                Moment::Arrival if average >= f64::from(self.config.max) => {
-                    "The average queue was not below max: every packet that arrives is dropped, and with it a packet \
-                     drawn from the queue if it is of the same flow."
-                }
-                Moment::Arrival => {
-                    "The average queue was between min and max. A packet drawn from the queue was of the same flow, \
-                     which costs both (`matched` rises), or RED's own draw hit the packet (`matched` stays)."
-                }
-                Moment::Waiting | Moment::Departure => {
-                    "A packet of the same flow arrived and drew this one from the queue: CHOKe drops both."
-                }
+            let rule = match about.moment {
+                Moment::Arrival if average >= f64::from(self.config.max) => ABOVE_MAX,
+                Moment::Arrival => MATCHED_OR_HIT,
+                Moment::Waiting | Moment::Departure => DRAWN,
             };
-            account.rule(text.into(), SOURCE);
+            evidence.rule(rule, SOURCE, &[]);
         }
         if about.moment == Moment::Arrival && about.fate == Fate::Sent {
-            let text = if average < f64::from(self.config.min) {
-                "The average queue was below min: no packet is compared."
-            } else {
-                "A packet drawn from the queue was of another flow, and RED's own draw missed the packet."
-            };
-            account.rule(text.into(), SOURCE);
+            let rule = if average < f64::from(self.config.min) { BELOW_MIN } else { MISSED };
+            evidence.rule(rule, SOURCE, &[]);
         }
-        let both = (Quantity::Packets(packets), Quantity::Packets(u64::from(self.config.limit)));
-        let who = "A full queue drops the packet that arrives.";
-        account.limit(about, DropReason::Overlimit, both, (who, SOURCE));
-        account
+        let limit = Limit {
+            held: Quantity::Packets(packets),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: FULL,
+            source: SOURCE,
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
+        evidence
     }
 }
 
@@ -652,6 +649,21 @@ const KIND: Kind = Kind {
 const DRAWS: u32 = 3;
 /// Pan et al. 2000, as RED of 1993.
 const WEIGHT: f64 = 0.002;
+
+rules! {
+    /// Rules of CHOKe.
+    RULES;
+    /// The average is not below the upper threshold.
+    ABOVE_MAX: "choke.above_max" [];
+    /// A packet of the same flow was drawn from the queue, or RED's draw hit the packet.
+    MATCHED_OR_HIT: "choke.matched_or_hit" [];
+    /// A packet of the same flow arrived and drew this one.
+    DRAWN: "choke.drawn" [];
+    /// The average is below the lower threshold.
+    BELOW_MIN: "choke.below_min" [];
+    /// A packet of another flow was drawn from the queue, and RED's draw missed the packet.
+    MISSED: "choke.missed" [];
+}
 
 #[cfg(test)]
 mod tests;

@@ -56,11 +56,12 @@
 //! assert_eq!(config.params().target.to_string(), "5ms");
 //! ```
 
-mod account;
+mod evidence;
+pub(crate) mod rules;
 
-use crate::account::{Account, Quantity, Question};
 use crate::codel::{INTERVAL, TARGET};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
+use crate::decision::{Evidence, Limit, Quantity, Question, Rule};
 use crate::gauge::{Gauge, Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -575,14 +576,20 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
 }
 
 impl<P: Packet, R: Random> Lookahead<P> for Cobalt<P, R> {
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(KIND.name), &question.about);
-        self.vars.account(&self.config.params, about, self.queue.len() <= 1, &mut account);
-        let both =
-            (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
-        let who = "A full queue drops its oldest packet, and BLUE's probability rises.";
-        account.limit(about, DropReason::Overlimit, both, (who, KIND.reference));
-        account
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES, rules::OF_QUEUE];
+
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(KIND.name);
+        let about = &question.about;
+        self.vars.observe(&self.config.params, about, self.queue.len() <= 1, &mut evidence);
+        let limit = Limit {
+            held: Quantity::Packets(self.queue.len() as u64),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: rules::FULL,
+            source: KIND.reference,
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
+        evidence
     }
 }
 

@@ -66,9 +66,9 @@
 //! assert_eq!(third, Instant::ZERO + Duration::from_nanos(57_735_026)); // 100 ms / sqrt(3)
 //! ```
 
-pub(crate) mod account;
 mod config;
 mod controller;
+pub(crate) mod evidence;
 pub(crate) mod exact;
 mod law;
 mod linux;
@@ -85,8 +85,8 @@ pub use exact::control_law;
 pub use law::CodelLaw;
 pub use vars::CodelVars;
 
-use crate::account::{Account, Quantity, Question};
 use crate::config::{Build, Configure as _};
+use crate::decision::{Evidence, Limit, Quantity, Question, Rule};
 use crate::gauge::{Gauge, Observation, Observe};
 pub(crate) use crate::head::mark;
 pub use crate::head::{CodelTally, Head, Mark, Source};
@@ -139,7 +139,8 @@ impl<P: Packet> Codel<P> {
     #[inline(never)]
     fn judge(&mut self, drops: &mut impl Drops<P>) -> bool {
         let mut vars = self.vars;
-        let (now, params) = (self.now, self.config.params);
+        let now = self.now;
+        let params = self.config.params;
         let sends = vars.judge(now, &params, &mut FifoSource { codel: self, drops });
         self.vars = vars;
         sends
@@ -227,25 +228,35 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 }
 
 impl<P: Packet> Lookahead<P> for Codel<P> {
+    const RULES: &'static [&'static [Rule]] = &[evidence::RULES, evidence::OF_QUEUE];
+
     fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(CodelConfig::KIND.name), &question.about);
-        let behind = self.queue.bytes().saturating_sub(u64::from(question.packet.len()));
-        self.vars.account(&self.config.params, about, behind, account::DEQUEUE, &mut account);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(CodelConfig::KIND.name);
+        let about = &question.about;
+        let bytes = question.packet.len();
+        let bytes_behind = self.queue.bytes().saturating_sub(u64::from(bytes));
+        let head = Head { at: about.arrived, bytes, bytes_behind };
+        self.vars.observe(&self.config.params, about, &head, evidence::DEQUEUE, &mut evidence);
         let held = self.queue.len() as u64 + u64::from(self.taken_ahead);
-        let both = (Quantity::Packets(held), Quantity::Packets(u64::from(self.config.limit)));
-        let who = "A full queue drops the packet that arrives, whatever CoDel's state is.";
-        account.limit(about, DropReason::Overlimit, both, (who, "RFC 8289 §5.4"));
-        account
+        let limit = Limit {
+            held: Quantity::Packets(held),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: evidence::FULL,
+            source: "RFC 8289 §5.4",
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
+        evidence
     }
 }
 
 impl<P: Packet> Observe for Codel<P> {
     fn observe(&self, now: Instant, seen: &mut Observation) {
-        let (vars, params) = (&self.vars, &self.config.params);
+        let vars = &self.vars;
+        let params = &self.config.params;
         seen.number("count", u64::from(vars.count()));
         seen.number("lastcount", u64::from(vars.lastcount()));
         seen.time("ldelay", params.age(self.last.0, self.last.1));

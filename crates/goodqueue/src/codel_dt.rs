@@ -41,13 +41,14 @@
 //! assert_eq!(config.params().target.to_string(), "5ms");
 //! ```
 
-use crate::account::{Account, Moment, Quantity, Question};
 use crate::codel::exact::{emptied, enter, is_due, judge, leave};
 use crate::codel::{
     CodelConfig, CodelParams, CodelVariant, CodelVars, ECN, INTERVAL, LIMIT, RECALL_RULES, TARGET,
 };
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
+use crate::decision::{Evidence, FULL, LIMITS, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
+use crate::head::Head;
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
@@ -155,7 +156,8 @@ impl<P: Packet> CodelDt<P> {
         if !self.above {
             return false;
         }
-        let (now, params) = (self.now, self.config.params());
+        let now = self.now;
+        let params = self.config.params();
         if self.vars.is_dropping() {
             return is_due(&mut self.vars, now, params);
         }
@@ -206,7 +208,8 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
             emptied(&mut self.vars);
             return None;
         };
-        let (sojourn, bytes) = (self.now.since(oldest.at), oldest.packet.len());
+        let sojourn = self.now.since(oldest.at);
+        let bytes = oldest.packet.len();
         let left = self.queue.bytes();
         self.above = judge(&mut self.vars, self.now, self.config.params(), sojourn, bytes, left);
         if !self.above {
@@ -251,30 +254,32 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
 }
 
 impl<P: Packet> Lookahead<P> for CodelDt<P> {
+    const RULES: &'static [&'static [Rule]] = &[RULES, crate::codel::evidence::RULES, LIMITS];
+
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(CodelDtConfig::KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(CodelDtConfig::KIND.name);
+        let about = &question.about;
         let reference = CodelDtConfig::KIND.reference;
-        account.fact("above", Quantity::Flag(self.above), "the last departure found a standing queue");
-        self.vars.account(self.config.params(), about, self.queue.bytes(), reference, &mut account);
+        evidence.fact("above", Quantity::Flag(self.above), "the last departure found a standing queue");
+        let bytes = question.packet.len();
+        let bytes_behind = self.queue.bytes().saturating_sub(u64::from(bytes));
+        let head = Head { at: about.arrived, bytes, bytes_behind };
+        self.vars.observe(self.config.params(), about, &head, reference, &mut evidence);
         if about.moment == Moment::Arrival && about.is_signal() {
-            account.rule(
-                alloc::format!(
-                    "The packet that left last had been above target, as all were for an interval, and a drop \
-                     was due. CoDel-DT signals to the packet that arrives, which was {}.",
-                    about.verb()
-                ),
-                reference,
-            );
+            evidence.rule(SIGNAL, reference, &[]);
         }
-        let both =
-            (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.config.limit())));
-        let who = "A full queue drops the packet that arrives.";
-        account.limit(about, DropReason::Overlimit, both, (who, reference));
-        account
+        let limit = Limit {
+            held: Quantity::Packets(self.queue.len() as u64),
+            allowed: Quantity::Packets(u64::from(self.config.limit())),
+            rule: FULL,
+            source: reference,
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
+        evidence
     }
 }
 
@@ -290,6 +295,13 @@ impl<P: Packet> Observe for CodelDt<P> {
 
 impl<P: Packet> Inner<P> for CodelDt<P> {}
 
+rules! {
+    /// Rules of CoDel-DT, beside those of CoDel.
+    RULES;
+    /// A drop is due, and the packet arrives.
+    SIGNAL: "codel_dt.signal" [];
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,7 +313,8 @@ mod tests {
     /// standing queue of 20.
     fn losses(ecn: Ecn, settings: &Settings) -> (Vec<u64>, CodelDt<Datagram>) {
         let config = CodelDtConfig::from_settings(settings, &Link::default()).unwrap();
-        let (mut queue, mut lost) = (CodelDt::new(config), Vec::new());
+        let mut queue = CodelDt::new(config);
+        let mut lost = Vec::new();
         for n in 0..20 {
             queue.enqueue(
                 Instant::ZERO,

@@ -143,7 +143,8 @@ const fn is_built_in(name: &str) -> bool {
 
 /// Compares two names. `==` of strings is not constant yet.
 const fn is_equal(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let a = a.as_bytes();
+    let b = b.as_bytes();
     let mut index = 0;
     while index < a.len() && index < b.len() && a[index] == b[index] {
         index += 1;

@@ -74,17 +74,18 @@
 //! assert_eq!(config.to_settings().flag("qprotect"), Some(true));
 //! ```
 
-mod account;
 mod classic;
 mod config;
+mod evidence;
 mod protection;
+mod rules;
 #[cfg(test)]
 mod tests;
 
 pub use config::DocsisConfig;
 
-use crate::account::{Account, Question};
 use crate::config::Build;
+use crate::decision::{Evidence, LIMITS, Question, Rule};
 use crate::gauge::{Gauge, Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -395,13 +396,15 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Docsis<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for Docsis<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES, LIMITS];
+
     fn next_len(&self) -> Option<u32> {
         let turn = if self.is_turn_of_c() { &self.classic } else { &self.low_latency };
         turn.front().map(|queued| queued.packet.len())
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        self.told(question.packet, &question.about)
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        self.evidence_about(question.packet, &question.about)
     }
 }
 

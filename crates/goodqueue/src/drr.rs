@@ -47,12 +47,11 @@
 //! ```
 
 use alloc::collections::VecDeque;
-use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::ClassLeaf;
 use crate::nesting::{self, Inner, InnerConfig};
@@ -325,7 +324,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
         let clock = self.now;
-        let (mut short, mut waiting) = (0, 0);
+        let mut short = 0;
+        let mut waiting = 0;
         loop {
             let index = self.active.first()?;
             let class = self.classes.get_mut(index as usize)?;
@@ -450,32 +450,24 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Drr<P, Q> {
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let mut account = Account::of(KIND.name);
-        let Some(class) = self.classes.get(self.classify(question.packet) as usize) else { return account };
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(KIND.name);
+        let Some(class) = self.classes.get(self.classify(question.packet) as usize) else { return evidence };
         let minor = self.minors.get(self.classify(question.packet) as usize).copied().unwrap_or(0);
-        account.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");
-        account.fact("deficit", Quantity::Bytes(class.deficit), "bytes that the class may still send");
-        account.given(QUANTUM.name, Quantity::Bytes(class.quantum.into()), "bytes that each round adds");
-        account.fact("active", Quantity::Number(self.active.len() as u64), "classes that have packets");
+        evidence.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");
+        evidence.fact("deficit", Quantity::Bytes(class.deficit), "bytes that the class may still send");
+        evidence.given(QUANTUM.name, Quantity::Bytes(class.quantum.into()), "bytes that each round adds");
+        evidence.fact("active", Quantity::Number(self.active.len() as u64), "classes that have packets");
         let about = &question.about;
         if about.moment == Moment::Departure && about.is_end() && !matches!(about.fate, Fate::Dropped(_)) {
             let bytes = charge(question.packet.len());
-            let text = if class.deficit >= bytes {
-                format!(
-                    "Its class had a deficit of {} bytes, which covers the packet's {bytes}.",
-                    class.deficit
-                )
-            } else {
-                format!(
-                    "Its class had a deficit of {} bytes. Each round that ended with too few for the packet's {bytes} \
-                     added the quantum of {}.",
-                    class.deficit, class.quantum
-                )
-            };
-            account.rule(text, "Shreedhar & Varghese 1995; tc-drr(8), ALGORITHM");
+            let rule = if class.deficit >= bytes { COVERED } else { ROUNDS };
+            let source = "Shreedhar & Varghese 1995; tc-drr(8), ALGORITHM";
+            evidence.rule(rule, source, &[("bytes", Quantity::Bytes(bytes))]);
         }
-        account.with_inner(Some(class.leaf.account(question)))
+        evidence.with_inner(Some(class.leaf.evidence(question)))
     }
 }
 
@@ -524,4 +516,13 @@ parameters! {
         range: 1..=2_147_483_647,
         source: "Linux sch_drr: MTU",
     };
+}
+
+rules! {
+    /// Rules of DRR.
+    RULES;
+    /// The deficit covers the packet.
+    COVERED: "drr.covered" ["deficit", "bytes"];
+    /// Rounds added quanta until the deficit covered the packet.
+    ROUNDS: "drr.rounds" ["deficit", "bytes", QUANTUM.name];
 }

@@ -77,17 +77,18 @@
 //! assert_eq!(config.to_settings().get("memlimit"), Some(Value::Bytes(30_280_000)));
 //! ```
 
-mod account;
 mod config;
+mod evidence;
 mod linux;
 mod rfc9332;
+mod rules;
 #[cfg(test)]
 mod tests;
 
 pub use config::{DualPi2Config, DualPi2Variant};
 
-use crate::account::{Account, Question};
 use crate::config::Build;
+use crate::decision::{Evidence, LIMITS, Question, Rule};
 use crate::gauge::{Gauge, Observation, Observe};
 use crate::memory::Memory;
 use crate::nesting::Inner;
@@ -284,7 +285,8 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
 
     /// Returns the next packet by weight, its service, and the change of credit that it causes.
     fn next(&mut self) -> Option<Next<P>> {
-        let (low_latency, classic) = (!self.low_latency.is_empty(), !self.classic.is_empty());
+        let low_latency = !self.low_latency.is_empty();
+        let classic = !self.classic.is_empty();
         if classic && (!low_latency || self.credit > 0) {
             let queued = self.classic.pop_front()?;
             self.forget(&queued.packet);
@@ -511,8 +513,10 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for DualPi2<P, R> {
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        self.told(question.packet, &question.about)
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES, LIMITS];
+
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        self.evidence_about(question.packet, &question.about)
     }
 }
 

@@ -34,8 +34,8 @@
 
 use core::marker::PhantomData;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Parameter, Setting, Settings};
+use crate::decision::{Evidence, FULL, Fate, LIMITS, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::Observe;
 use crate::packet::Packet;
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
@@ -235,30 +235,30 @@ impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
 }
 
 impl<P: Packet, F: Flavour> Lookahead<P> for FifoQueue<P, F> {
+    const RULES: &'static [&'static [Rule]] = &[RULES, LIMITS];
+
     #[inline]
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let mut account = Account::of(F::KIND.name);
-        let (about, limit) = (&question.about, u64::from(self.config.limit));
-        let both = match F::BYTES {
-            true => (Quantity::Bytes(self.queue.bytes()), Quantity::Bytes(limit)),
-            false => (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(limit)),
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(F::KIND.name);
+        let about = &question.about;
+        let limit = u64::from(self.config.limit);
+        let held = match F::BYTES {
+            true => Quantity::Bytes(self.queue.bytes()),
+            false => Quantity::Packets(self.queue.len() as u64),
         };
-        let who = match F::HEAD_DROP {
-            true => "A full queue drops its oldest packet, which was this one, to admit another.",
-            false => "A full queue drops the packet that arrives.",
-        };
-        account.fact("queued", both.0, "what the queue held");
-        account.limit(about, DropReason::Overlimit, both, (who, F::KIND.reference));
+        let limit = if F::BYTES { Quantity::Bytes(limit) } else { Quantity::Packets(limit) };
+        let rule = if F::HEAD_DROP { FULL_HEAD } else { FULL };
+        let source = F::KIND.reference;
+        evidence.fact("queued", held, "what the queue held");
+        evidence.limit(about, DropReason::Overlimit, &Limit { held, allowed: limit, rule, source });
         if about.fate == Fate::Sent && about.moment == Moment::Departure {
-            let text =
-                "Packets leave in the order in which they arrived, and nothing but the limit drops one.";
-            account.rule(text.into(), F::KIND.reference);
+            evidence.rule(IN_ORDER, source, &[]);
         }
-        account
+        evidence
     }
 }
 
@@ -309,3 +309,12 @@ impl Flavour for DropsHead {
 /// Linux: the transmit queue length of an Ethernet device.
 #[expect(clippy::cast_possible_truncation, reason = "the limit has 32 bits")]
 const DEFAULT_PACKETS: u32 = PACKET_LIMIT.default_number() as u32;
+
+rules! {
+    /// Rules of a FIFO.
+    pub(crate) RULES;
+    /// Packets leave in the order of their arrival.
+    IN_ORDER: "fifo.in_order" [];
+    /// A full queue drops its oldest packet.
+    FULL_HEAD: "fifo.full_head" ["held", "allowed"];
+}

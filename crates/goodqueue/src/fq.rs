@@ -71,9 +71,10 @@
 //! assert_eq!(config.quantum(), 3028);
 //! ```
 
-mod account;
 mod config;
+mod evidence;
 mod flows;
+mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -81,8 +82,8 @@ use config::BANDS;
 pub use config::FqConfig;
 use flows::{Flows, List, NIL, Plan, Planned, State};
 
-use crate::account::{Account, Question};
 use crate::config::Build;
+use crate::decision::{Evidence, Question, Rule};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -209,7 +210,8 @@ impl<P: Packet + Flow> Fq<P> {
             self.fast.push_back(self.now, packet);
             return Ok(());
         }
-        let (mask, credit) = (self.config.orphan_mask, self.config.initial_quantum.cast_signed());
+        let mask = self.config.orphan_mask;
+        let credit = self.config.initial_quantum.cast_signed();
         let number = self.flows.of_hash(self.hash_of(&packet), mask, credit);
         if self.flows.flow(number).is_some_and(|flow| flow.len() >= self.config.flow_limit) {
             self.tally.flow_limit = self.tally.flow_limit.wrapping_add(1);
@@ -228,7 +230,8 @@ impl<P: Packet + Flow> Fq<P> {
 
     /// Puts a flow that is in no list into that of new flows, of the band that it had so far.
     fn enlist(&mut self, number: u32) {
-        let (jiffy, delay) = (jiffies(self.now), self.config.refill_delay.as_nanos().div_ceil(JIFFY));
+        let jiffy = jiffies(self.now);
+        let delay = self.config.refill_delay.as_nanos().div_ceil(JIFFY);
         let quantum = self.config.quantum.cast_signed();
         let Some(flow) = self.flows.flow_mut(number) else { return };
         let State::Detached(since) = flow.state else { return };
@@ -366,7 +369,9 @@ impl<P: Packet + Flow> Fq<P> {
 
     /// Sets the time of the next packet of a flow that has sent `bytes`.
     fn pace(&mut self, number: u32, bytes: u32, by_sender: bool) {
-        let (now, quantum, slow) = (self.now, self.config.quantum, self.config.low_rate_threshold);
+        let now = self.now;
+        let quantum = self.config.quantum;
+        let slow = self.config.low_rate_threshold;
         let rate = self.config.max_rate.filter(|_| self.config.pacing);
         let (Some(rate), Some(flow)) = (rate, self.flows.flow_mut(number)) else { return };
         let mut counted = bytes;
@@ -552,14 +557,17 @@ impl<P: Packet + Flow> Fq<P> {
 }
 
 impl<P: Packet + Flow> Lookahead<P> for Fq<P> {
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        self.told(question.packet, &question.about)
+    const RULES: &'static [&'static [Rule]] = &[rules::RULES];
+
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        self.evidence_about(question.packet, &question.about)
     }
 }
 
 impl<P: Packet + Flow> Observe for Fq<P> {
     fn observe(&self, _now: Instant, seen: &mut Observation) {
-        let (tally, all) = (&self.tally, u64::from(self.flows.count()));
+        let tally = &self.tally;
+        let all = u64::from(self.flows.count());
         seen.number("flows", all);
         seen.number("inactive_flows", all - u64::from(self.flows.active));
         seen.number("throttled_flows", self.flows.throttled() as u64);

@@ -69,12 +69,12 @@
 //! assert_eq!(config.quantum(), 1514);
 //! ```
 
-use crate::account::{Account, Quantity, Question};
 use crate::codel::{
     CE_THRESHOLD, CE_THRESHOLD_SHOWN, CodelLaw, CodelParams, CodelTally, CodelVariant, CodelVars, Head,
     INTERVAL, INTERVAL_SHOWN, RECALL_RULES, STARTUP, Source, TARGET, TARGET_SHOWN,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
+use crate::decision::{Evidence, Limit, Quantity, Question, Rule, rules};
 use crate::flow_queue::{FlowAqm, FlowQueues, FlowState};
 use crate::gauge::{Observation, Observe};
 use crate::memory::{Buffers, TRUESIZE};
@@ -475,6 +475,9 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
 }
 
 impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
+    const RULES: &'static [&'static [Rule]] =
+        &[RULES, crate::codel::evidence::RULES, crate::flow_queue::evidence::RULES];
+
     fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
         self.make_room();
@@ -488,28 +491,44 @@ impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
         self.queues.other_flow(packet, self.salt)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(FqCodelConfig::KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(FqCodelConfig::KIND.name);
+        let about = &question.about;
         let FqCodelConfig { quantum, limit, memory_limit, drop_batch, .. } = self.config;
         let index = self.queues.classify(question.packet, self.salt);
-        self.queues.account(index, quantum, about, "RFC 8290 §4.1 and §4.2", &mut account);
+        self.queues.observe(index, quantum, about, "RFC 8290 §4.1 and §4.2", &mut evidence);
         let whole = self.config.variant.is_linux();
         let held = if whole { self.queues.bytes() } else { self.queues.backlog(index) };
-        let behind = held.saturating_sub(u64::from(question.packet.len()));
+        let bytes = question.packet.len();
+        let bytes_behind = held.saturating_sub(u64::from(bytes));
+        let head = Head { at: about.arrived, bytes, bytes_behind };
         if let Some(codel) = self.queues.aqm(index) {
-            codel.account(&self.config.params, about, behind, crate::codel::account::DEQUEUE, &mut account);
+            codel.observe(&self.config.params, about, &head, crate::codel::evidence::DEQUEUE, &mut evidence);
         }
-        let (fattest, bytes) = self.queues.fattest_now();
-        let who = alloc::format!(
-            "The arriving packet did not fit. The queue with the most bytes (number {fattest}, {bytes} bytes) pays: it \
-             loses packets from its head until half of its bytes are gone, at most {drop_batch}."
-        );
-        let overflow = (&*who, "RFC 8290 §4.1.3");
-        let packets = (Quantity::Packets(self.queues.packets()), Quantity::Packets(u64::from(limit)));
-        account.limit(about, DropReason::Overlimit, packets, overflow);
-        let memory = (Quantity::Bytes(self.queues.memory()), Quantity::Bytes(memory_limit));
-        account.limit(about, DropReason::Overmemory, memory, overflow);
-        account
+        let source = "RFC 8290 §4.1.3";
+        let packets = Limit {
+            held: Quantity::Packets(self.queues.packets()),
+            allowed: Quantity::Packets(u64::from(limit)),
+            rule: FULL,
+            source,
+        };
+        let memory = Limit {
+            held: Quantity::Bytes(self.queues.memory()),
+            allowed: Quantity::Bytes(memory_limit),
+            rule: FULL_MEMORY,
+            source,
+        };
+        for (why, full) in [(DropReason::Overlimit, packets), (DropReason::Overmemory, memory)] {
+            if let Some(applied) = evidence.limit(about, why, &full) {
+                let fattest = self.queues.fattest_now();
+                applied.numbers.extend([
+                    ("fattest", Quantity::Number(u64::from(fattest.0))),
+                    ("fattest_backlog", Quantity::Bytes(fattest.1)),
+                    (DROP_BATCH.name, Quantity::Number(u64::from(drop_batch))),
+                ]);
+            }
+        }
+        evidence
     }
 }
 
@@ -542,6 +561,15 @@ impl<P: Packet + Flow> Inner<P> for FqCodel<P> {}
 const MAX_QUANTUM: u32 = 1 << 30;
 /// Linux sch_fq_codel raises a smaller quantum to 256.
 const LINUX_MIN_QUANTUM: u32 = 256;
+
+rules! {
+    /// Rules of FQ-CoDel, beside those of CoDel and of the scheduler.
+    RULES;
+    /// The queue with the most bytes loses packets when the limit is reached.
+    FULL: "fq_codel.full" ["held", "allowed", "fattest", "fattest_backlog", DROP_BATCH.name];
+    /// The same when the memory is used up.
+    FULL_MEMORY: "fq_codel.full_memory" ["held", "allowed", "fattest", "fattest_backlog", DROP_BATCH.name];
+}
 
 #[cfg(test)]
 mod tests {

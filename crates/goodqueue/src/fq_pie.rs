@@ -60,8 +60,8 @@ pub use config::FqPieConfig;
 
 use alloc::vec::Vec;
 
-use crate::account::{Account, Quantity, Question};
 use crate::config::{Build, Configure as _};
+use crate::decision::{Evidence, FULL, FULL_MEMORY, LIMITS, Limit, Quantity, Question, Rule};
 use crate::flow_queue::{FlowQueues, FlowState};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
@@ -140,7 +140,8 @@ impl<P: Packet, R> FqPie<P, R> {
     /// only counts such packets.
     #[inline]
     fn exceeds_memory(&mut self, own: u64) -> bool {
-        let (used, limit) = (self.queues.memory(), self.config.memory_limit);
+        let used = self.queues.memory();
+        let limit = self.config.memory_limit;
         if self.config.pie.variant() == PieVariant::Linux {
             if used > limit.saturating_add(own) {
                 self.tally.dropped(DropReason::Overmemory);
@@ -263,6 +264,9 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for FqPie<P, R> {
+    const RULES: &'static [&'static [Rule]] =
+        &[crate::flow_queue::evidence::RULES, pie::evidence::RULES, LIMITS];
+
     fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
@@ -275,11 +279,18 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for FqPie<P, R> {
         self.queues.other_flow(packet, self.salt)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(FqPieConfig::KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(FqPieConfig::KIND.name);
+        let about = &question.about;
         let FqPieConfig { pie, quantum, limit, memory_limit, .. } = &self.config;
         let index = self.queues.classify(question.packet, self.salt);
-        self.queues.account(index, *quantum, about, "RFC 8290 §4.1 and §4.2; Linux sch_fq_pie", &mut account);
+        self.queues.observe(
+            index,
+            *quantum,
+            about,
+            "RFC 8290 §4.1 and §4.2; Linux sch_fq_pie",
+            &mut evidence,
+        );
         let backlog = self.queues.backlog(index);
         if let Some(flow) = self.queues.aqm(index) {
             // The updates that the decision does first.
@@ -288,15 +299,25 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for FqPie<P, R> {
             if then.awake {
                 then.update(pie, backlog, due);
             }
-            then.vars.account(pie, about, (backlog, question.packet.len()), &mut account);
+            then.vars.observe(pie, about, (backlog, question.packet.len()), &mut evidence);
         }
         let held = self.queues.packets().saturating_add(u64::from(self.taken_ahead));
-        let packets = (Quantity::Packets(held), Quantity::Packets(u64::from(*limit)));
-        let full = ("A full queue drops the packet that arrives.", "Linux sch_fq_pie");
-        account.limit(about, DropReason::Overlimit, packets, full);
-        let memory = (Quantity::Bytes(self.queues.memory()), Quantity::Bytes(*memory_limit));
-        account.limit(about, DropReason::Overmemory, memory, full);
-        account
+        let source = "Linux sch_fq_pie";
+        let packets = Limit {
+            held: Quantity::Packets(held),
+            allowed: Quantity::Packets(u64::from(*limit)),
+            rule: FULL,
+            source,
+        };
+        evidence.limit(about, DropReason::Overlimit, &packets);
+        let memory = Limit {
+            held: Quantity::Bytes(self.queues.memory()),
+            allowed: Quantity::Bytes(*memory_limit),
+            rule: FULL_MEMORY,
+            source,
+        };
+        evidence.limit(about, DropReason::Overmemory, &memory);
+        evidence
     }
 }
 
@@ -358,7 +379,9 @@ mod tests {
         let config = FqPieConfig::from_settings(settings, &Link::default()).expect("valid");
         let mut queue = FqPie::new(config, 0, Xoshiro256PlusPlus::new(1));
         let mut lost = [0; 2];
-        let (mut bulk, mut sparse, mut free) = (0, 0, 0_u64);
+        let mut bulk = 0;
+        let mut sparse = 0;
+        let mut free = 0_u64;
         for step in 0..100_000_u64 {
             let now = Instant::from_nanos(step * 100_000);
             let mut drops = |packet: Of, _| lost[packet.flow as usize] += 1;

@@ -72,8 +72,8 @@ use core::cmp::Ordering;
 use config::{CEIL, DIRECT_PACKETS, Index, LEVELS, RATE, Terms};
 pub use config::{HtbClass, HtbConfig};
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Configure as _};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner};
@@ -280,7 +280,9 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         let Some(mut mask) = self.class(index).map(|class| class.active) else { return };
         loop {
             let Some(class) = self.class(index) else { return };
-            let (mode, level, parent) = (class.mode, class.level, class.parent);
+            let mode = class.mode;
+            let level = class.level;
+            let parent = class.parent;
             match (mode, parent) {
                 _ if mask == 0 => return,
                 (Mode::MayBorrow, Some(above)) => {
@@ -314,7 +316,9 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         let Some(mut mask) = self.class(index).map(|class| class.active) else { return };
         loop {
             let Some(class) = self.class(index) else { return };
-            let (mode, level, parent) = (class.mode, class.level, class.parent);
+            let mode = class.mode;
+            let level = class.level;
+            let parent = class.parent;
             match (mode, parent) {
                 _ if mask == 0 => return,
                 (Mode::MayBorrow, Some(above)) => {
@@ -383,7 +387,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
     /// Gives class `index` the mode that it has after `elapsed`. Returns how long that mode lasts.
     fn change_mode(&mut self, index: Index, elapsed: i64) -> i64 {
         let Some(class) = self.class(index) else { return 0 };
-        let (old, active) = (class.mode, class.active != 0);
+        let old = class.mode;
+        let active = class.active != 0;
         let (new, lasts) = class.mode_after(elapsed);
         if new == old {
             return lasts;
@@ -727,41 +732,41 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
     fn other_flow(&self, packet: &P) -> Option<&P> {
         self.leaves.get(self.classify(packet)? as usize)?.as_ref()?.other_flow(packet)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let mut account = Account::of(HtbConfig::<Q::Config>::KIND.name);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(HtbConfig::<Q::Config>::KIND.name);
         let index = self.classify(question.packet).map(|index| index as usize);
         let class = index.and_then(|index| self.config.classes.get(index));
         if let Some(class) = class {
-            account.given("class", Quantity::Number(u64::from(class.minor)), "the class of this packet");
-            account.given(RATE.name, Quantity::Rate(class.rate), "rate that it is guaranteed");
-            account.given(CEIL.name, Quantity::Rate(class.ceil), "rate up to which it may borrow");
+            evidence.given("class", Quantity::Number(u64::from(class.minor)), "the class of this packet");
+            evidence.given(RATE.name, Quantity::Rate(class.rate), "rate that it is guaranteed");
+            evidence.given(CEIL.name, Quantity::Rate(class.ceil), "rate up to which it may borrow");
         } else {
-            account.rule("No class takes it: it goes through the direct queue.".into(), SOURCE);
+            evidence.rule(DIRECT, SOURCE, &[]);
         }
         let about = &question.about;
         if let Some(state) = index.and_then(|index| self.classes.get(index)) {
             let elapsed = state.elapsed(about.now.as_nanos());
             let seconds = |tokens: i64| Quantity::Difference(tokens.saturating_add(elapsed) as f64 / 1e9);
-            account.fact("tokens", seconds(state.tokens), "time at its rate that it has saved, or owes");
-            account.fact("ctokens", seconds(state.ctokens), "the same at its ceil");
+            evidence.fact("tokens", seconds(state.tokens), "time at its rate that it has saved, or owes");
+            evidence.fact("ctokens", seconds(state.ctokens), "the same at its ceil");
             let is_sent = about.is_end() && !matches!(about.fate, Fate::Dropped(_));
             if about.moment == Moment::Departure && is_sent {
-                let text = match state.mode_after(elapsed).0 {
-                    Mode::CanSend => "Its class owed no tokens: it sent at its own rate.",
-                    Mode::MayBorrow => {
-                        "Its class owed tokens but no ctokens: it borrowed from a class above."
-                    }
-                    Mode::CannotSend => "Its class was above its ceil until this moment.",
+                let rule = match state.mode_after(elapsed).0 {
+                    Mode::CanSend => OWN_RATE,
+                    Mode::MayBorrow => BORROWED,
+                    Mode::CannotSend => ABOVE_CEIL,
                 };
-                account.rule(text.into(), SOURCE);
+                evidence.rule(rule, SOURCE, &[]);
             }
         }
         let leaf = index.and_then(|index| self.leaves.get(index)?.as_ref());
-        account.with_inner(leaf.map(|leaf| leaf.account(question)))
+        evidence.with_inner(leaf.map(|leaf| leaf.evidence(question)))
     }
 }
 
@@ -793,6 +798,19 @@ impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Htb<P, Q> {}
 const PRIOS: usize = 8;
 /// Nanoseconds beyond which debts are forgotten.
 const LONGEST_WAIT: i64 = 60_000_000_000;
+
+rules! {
+    /// Rules of HTB.
+    RULES;
+    /// No class takes the packet.
+    DIRECT: "htb.direct" [];
+    /// The class sends at its own rate.
+    OWN_RATE: "htb.own_rate" [];
+    /// The class borrows.
+    BORROWED: "htb.borrowed" [];
+    /// The class was above its ceil until now.
+    ABOVE_CEIL: "htb.above_ceil" [];
+}
 
 #[cfg(test)]
 mod tests;

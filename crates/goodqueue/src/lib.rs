@@ -77,11 +77,10 @@ pub mod sfb;
 pub mod sfq;
 pub mod sfq_codel;
 pub mod sfq_pie;
-pub mod story;
 pub mod tbf;
 
 pub use machinery::{
-    account, aqm, config, flow_queue, gauge, hash, nesting, own, packet, qdisc, queue, random, shown, stats,
+    aqm, config, decision, flow_queue, gauge, hash, nesting, own, packet, qdisc, queue, random, shown, stats,
     time,
 };
 use machinery::{

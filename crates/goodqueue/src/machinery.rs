@@ -3,13 +3,13 @@
 //! No file in this folder knows an algorithm, except that a class holds a [`crate::fifo::Pfifo`] by
 //! default ([`leaf`]). The registry of all disciplines stands above both.
 
-pub mod account;
 pub mod aqm;
 pub(crate) mod bins;
 pub(crate) mod bucket;
 pub(crate) mod check;
 pub mod config;
 pub(crate) mod datagram;
+pub mod decision;
 pub(crate) mod direction;
 pub mod flow_queue;
 pub mod gauge;

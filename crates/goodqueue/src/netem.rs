@@ -104,8 +104,8 @@ mod shown;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Configure as _};
+use crate::decision::{Evidence, FULL, Fate, LIMITS, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner};
@@ -648,6 +648,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Netem<P, Q> {
+    const RULES: &'static [&'static [Rule]] = &[RULES, LIMITS];
+
     fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
@@ -656,28 +658,26 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Netem<P, Q> {
         self.inner.as_ref()?.other_flow(packet)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(NetemConfig::<Q::Config>::KIND.name), &question.about);
-        account.fact("queued", Quantity::Packets(self.len as u64), "packets in the emulated network");
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(NetemConfig::<Q::Config>::KIND.name);
+        let about = &question.about;
+        evidence.fact("queued", Quantity::Packets(self.len as u64), "packets in the emulated network");
+        let source = NetemConfig::<Q::Config>::KIND.reference;
         match about.fate {
-            Fate::Dropped(DropReason::Lost) => {
-                account.rule(
-                    "The settings of the emulated network lose packets at random: this one.".into(),
-                    NetemConfig::<Q::Config>::KIND.reference,
-                );
-            }
+            Fate::Dropped(DropReason::Lost) => evidence.rule(LOST, source, &[]),
             Fate::Sent | Fate::Marked if about.moment == Moment::Departure => {
-                account.rule(
-                    "The delay that the emulated network gave it was over.".into(),
-                    NetemConfig::<Q::Config>::KIND.reference,
-                );
+                evidence.rule(DELAYED, source, &[]);
             }
             _ => {}
         }
-        let limit = Quantity::Packets(u64::from(self.config.limit()));
-        let full = ("A full queue drops the packet that arrives.", NetemConfig::<Q::Config>::KIND.reference);
-        account.limit(about, DropReason::Overlimit, (Quantity::Packets(self.len as u64), limit), full);
-        account.with_inner(self.inner.as_ref().map(|inner| inner.account(question)))
+        let limit = Limit {
+            held: Quantity::Packets(self.len as u64),
+            allowed: Quantity::Packets(u64::from(self.config.limit())),
+            rule: FULL,
+            source,
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
+        evidence.with_inner(self.inner.as_ref().map(|inner| inner.evidence(question)))
     }
 }
 
@@ -696,3 +696,12 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Netem<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Netem<P, Q> {}
+
+rules! {
+    /// Rules of an emulated network.
+    RULES;
+    /// The network lost the packet.
+    LOST: "netem.lost" [];
+    /// The delay of the packet was over.
+    DELAYED: "netem.delayed" [];
+}

@@ -31,8 +31,8 @@
 //! assert_eq!(config.txqueuelen(), 1000);
 //! ```
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value};
+use crate::decision::{Evidence, Fate, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::Observe;
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
@@ -184,22 +184,29 @@ fn band_of(packet: &impl Flow) -> u8 {
 }
 
 impl<P: Packet + Flow> Lookahead<P> for PfifoFast<P> {
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(KIND.name), &question.about);
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(KIND.name);
+        let about = &question.about;
         let band = usize::from(band_of(question.packet));
         let held = self.bands.get(band).map_or(0, Fifo::len);
         let before = self.bands.iter().take(band).map(Fifo::len).sum::<usize>();
-        account.given("band", Quantity::Number(band as u64), "the band of this packet; 0 is served first");
-        account.fact("band_packets", Quantity::Packets(held as u64), "packets in that band");
-        account.fact("ahead", Quantity::Packets(before as u64), "packets in earlier bands");
+        evidence.given("band", Quantity::Number(band as u64), "the band of this packet; 0 is served first");
+        evidence.fact("band_packets", Quantity::Packets(held as u64), "packets in that band");
+        evidence.fact("ahead", Quantity::Packets(before as u64), "packets in earlier bands");
         let limit = u64::from(self.config.txqueuelen);
-        let both = (Quantity::Packets(held as u64), Quantity::Packets(limit));
-        let who = "A full band drops the packet that arrives.";
-        account.limit(about, DropReason::Overlimit, both, (who, KIND.reference));
+        let limit = Limit {
+            held: Quantity::Packets(held as u64),
+            allowed: Quantity::Packets(limit),
+            rule: FULL_BAND,
+            source: KIND.reference,
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
         if about.moment == Moment::Departure && about.fate == Fate::Sent {
-            account.rule("No earlier band had a packet.".into(), KIND.reference);
+            evidence.rule(FIRST_BAND, KIND.reference, &[]);
         }
-        account
+        evidence
     }
 
     fn next_len(&self) -> Option<u32> {
@@ -219,3 +226,12 @@ const KIND: Kind = Kind {
     children: Children::None,
     parameters: PARAMETERS,
 };
+
+rules! {
+    /// Rules of the bands.
+    RULES;
+    /// The earlier bands are empty.
+    FIRST_BAND: "pfifo_fast.first_band" [];
+    /// A full band drops the packet that arrives.
+    FULL_BAND: "pfifo_fast.full_band" ["held", "allowed"];
+}

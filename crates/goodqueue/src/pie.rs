@@ -96,9 +96,9 @@
 //! assert_eq!(config.target().to_string(), "15ms");
 //! ```
 
-mod account;
 mod config;
 mod controller;
+pub(crate) mod evidence;
 pub(crate) mod flow;
 mod law;
 mod rules;
@@ -111,8 +111,8 @@ use rules::DelayFrom;
 pub use rules::PieVariant;
 pub(crate) use rules::{MEAN_PACKET, ONE};
 
-use crate::account::{Account, Quantity, Question};
 use crate::config::{Build, Configure as _};
+use crate::decision::{Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -315,7 +315,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
     fn send(&mut self, now: Instant) -> Option<P> {
         self.update(now);
         let head = self.queue.front()?;
-        let (came, bytes) = (head.at, head.packet.len());
+        let came = head.at;
+        let bytes = head.packet.len();
         let left = self.queue.bytes().wrapping_sub(u64::from(bytes));
         self.vars.departed(&self.config, self.now, came, bytes, left);
         self.last = bytes;
@@ -396,6 +397,8 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
 }
 
 impl<P: Packet, R: Random> Lookahead<P> for Pie<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[evidence::RULES, LIMITS];
+
     /// Linux dequeues to look at the head, so that PIE measures the delay when a packet reaches it.
     fn next_len(&self) -> Option<u32> {
         let is_linux = matches!(self.config.variant, PieVariant::Linux | PieVariant::Linux314);
@@ -408,18 +411,24 @@ impl<P: Packet, R: Random> Lookahead<P> for Pie<P, R> {
         self.ahead = if taken { self.last } else { 0 };
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(PieConfig::KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(PieConfig::KIND.name);
+        let about = &question.about;
         // The updates that the decision does first.
-        let (mut vars, backlog) = (self.vars, self.held_bytes());
+        let mut vars = self.vars;
+        let backlog = self.held_bytes();
         if self.update_at <= about.now {
             catch_up(&self.config, &mut vars, self.update_at, about.now, backlog);
         }
-        vars.account(&self.config, about, (backlog, question.packet.len()), &mut account);
-        let both = (Quantity::Packets(self.held() as u64), Quantity::Packets(u64::from(self.config.limit)));
-        let who = "A full queue drops the packet that arrives.";
-        account.limit(about, DropReason::Overlimit, both, (who, "RFC 8033 §4.1"));
-        account
+        vars.observe(&self.config, about, (backlog, question.packet.len()), &mut evidence);
+        let limit = Limit {
+            held: Quantity::Packets(self.held() as u64),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: FULL,
+            source: "RFC 8033 §4.1",
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
+        evidence
     }
 }
 

@@ -40,8 +40,8 @@
 
 use alloc::vec::Vec;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner, InnerConfig};
@@ -260,6 +260,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Prio<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Prio<P, Q> {
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
     /// As in Linux, the band keeps a packet that the parent looks at, so a packet of an earlier
     /// band may still leave first. A band without packets is asked as well.
     fn look_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<NextLen> {
@@ -268,19 +270,17 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Prio<P, Q> {
         Some(self.bands.iter_mut().find_map(|band| band.peek_len(clock, drops)))
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, band) = (Account::of(KIND.name), self.band_of(question.packet));
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(KIND.name);
+        let band = self.band_of(question.packet);
         let before = self.bands.iter().take(band).map(Leaf::len).sum::<usize>();
-        account.given("band", Quantity::Number(band as u64), "the band of this packet; 0 is served first");
-        account.fact("ahead", Quantity::Packets(before as u64), "packets in earlier bands");
+        evidence.given("band", Quantity::Number(band as u64), "the band of this packet; 0 is served first");
+        evidence.fact("ahead", Quantity::Packets(before as u64), "packets in earlier bands");
         let about = &question.about;
         if about.moment == Moment::Departure && !matches!(about.fate, Fate::Dropped(_)) {
-            account.rule(
-                alloc::format!("It is in band {band}, and no earlier band could send a packet."),
-                KIND.reference,
-            );
+            evidence.rule(FIRST_BAND, KIND.reference, &[]);
         }
-        account.with_inner(self.bands.get(band).map(|leaf| leaf.account(question)))
+        evidence.with_inner(self.bands.get(band).map(|leaf| leaf.evidence(question)))
     }
 
     fn next_len(&self) -> Option<u32> {
@@ -312,3 +312,10 @@ const KIND: Kind = Kind {
 const MAX_BANDS: u64 = 16;
 /// Default of `priomap` in Linux and tc. `pfifo_fast` has the same bands.
 pub const DEFAULT_PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+
+rules! {
+    /// Rules of the bands.
+    RULES;
+    /// No earlier band could send a packet.
+    FIRST_BAND: "prio.first_band" ["band"];
+}

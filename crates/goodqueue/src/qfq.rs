@@ -57,8 +57,8 @@ use config::MAX_LONGEST;
 pub use config::{QfqClass, QfqConfig};
 use scheduler::Scheduler;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Configure as _};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Gauge, Observation, Observe, Part};
 use crate::leaf::ClassLeaf;
 use crate::nesting::{self, Inner};
@@ -244,7 +244,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
 
     fn change_aggregate(&mut self, index: usize, weight: u32, longest: u32) {
         let Some(class) = self.classes.get(index) else { return };
-        let (old, was_active) = (class.aggregate, class.active);
+        let old = class.aggregate;
+        let was_active = class.active;
         if was_active {
             self.deactivate(index);
         }
@@ -459,31 +460,29 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Qfq<P, Q> {
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let mut account = Account::of(QfqConfig::<Q::Config>::KIND.name);
-        let Some(class) = self.classes.get(self.classify(question.packet)) else { return account };
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(QfqConfig::<Q::Config>::KIND.name);
+        let Some(class) = self.classes.get(self.classify(question.packet)) else { return evidence };
         let minor = class.minor;
-        account.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");
-        account.fact("deficit", Quantity::Credit(class.deficit), "bytes that the class may still send");
+        evidence.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");
+        evidence.fact("deficit", Quantity::Credit(class.deficit), "bytes that the class may still send");
         if let Some((time, weight, [start, finish], budget)) = self.scheduler.times(class.aggregate) {
-            account.given("weight", Quantity::Number(weight), "share of the class");
-            account.fact("virtual_time", Quantity::Number(time), "V, which the sum of the weights advances");
-            account.fact("start", Quantity::Number(start), "virtual start time of its aggregate");
-            account.fact("finish", Quantity::Number(finish), "virtual finish time of its aggregate");
-            account.fact("budget", Quantity::Bytes(budget), "bytes that its aggregate may still send");
+            evidence.given("weight", Quantity::Number(weight), "share of the class");
+            evidence.fact("virtual_time", Quantity::Number(time), "V, which the sum of the weights advances");
+            evidence.fact("start", Quantity::Number(start), "virtual start time of its aggregate");
+            evidence.fact("finish", Quantity::Number(finish), "virtual finish time of its aggregate");
+            evidence.fact("budget", Quantity::Bytes(budget), "bytes that its aggregate may still send");
             let about = &question.about;
             if about.moment == Moment::Departure && about.is_end() && !matches!(about.fate, Fate::Dropped(_))
             {
-                let text = if self.scheduler.serving == Some(class.aggregate) {
-                    "Its aggregate of classes was in service and had budget for it."
-                } else {
-                    "The aggregate in service had spent its budget. Of those whose virtual start time had come, that \
-                     of this packet had about the earliest virtual finish time."
-                };
-                account.rule(text.into(), QfqConfig::<Q::Config>::KIND.reference);
+                let serves = self.scheduler.serving == Some(class.aggregate);
+                let rule = if serves { IN_SERVICE } else { EARLIEST_FINISH };
+                evidence.rule(rule, QfqConfig::<Q::Config>::KIND.reference, &[]);
             }
         }
-        account.with_inner(Some(class.leaf.account(question)))
+        evidence.with_inner(Some(class.leaf.evidence(question)))
     }
 }
 
@@ -498,3 +497,12 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Qfq<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Qfq<P, Q> {}
+
+rules! {
+    /// Rules of QFQ.
+    RULES;
+    /// The aggregate of the packet is in service.
+    IN_SERVICE: "qfq.in_service" [];
+    /// The aggregate in service spent its budget, and that of the packet is next.
+    EARLIEST_FINISH: "qfq.earliest_finish" [];
+}

@@ -85,9 +85,9 @@
 //! assert_eq!((config.min(), config.max()), (12_500, 37_500));
 //! ```
 
-mod account;
 mod arrival;
 mod config;
+mod evidence;
 pub(crate) mod floyd1993;
 pub(crate) mod linux;
 mod ns2;
@@ -98,8 +98,8 @@ pub(crate) use config::{BANDWIDTH, SMALLEST_FRACTION, bandwidth};
 pub use config::{RedConfig, RedVariant};
 pub(crate) use weight::filter_shift;
 
-use crate::account::{Account, Moment, Quantity, Question};
 use crate::config::{Build, Configure as _};
+use crate::decision::{Evidence, Limit, Moment, Quantity, Question, Rule};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Packet};
@@ -200,6 +200,15 @@ impl Algorithm {
             Self::Linux(linux) => linux.max_probability(),
             Self::Floyd1993(floyd) => floyd.max_probability(),
             Self::Ns2(ns2) => ns2.max_probability(),
+        }
+    }
+
+    /// The probability at the average, before spacing.
+    fn probability(&self) -> f64 {
+        match self {
+            Self::Linux(linux) => linux.probability(),
+            Self::Floyd1993(floyd) => floyd.probability(),
+            Self::Ns2(ns2) => ns2.probability(),
         }
     }
 
@@ -322,7 +331,8 @@ impl<P: Packet, R: Random> Red<P, R> {
     #[inline(never)]
     fn judge(&mut self, fits: bool, mut packet: P, drops: &mut impl Drops<P>) {
         let bytes = packet.len();
-        let (backlog, packets) = (self.queue.bytes(), self.queue.len());
+        let backlog = self.queue.bytes();
+        let packets = self.queue.len();
         let arrival = Arrival { now: self.now, backlog, packets, bytes };
         let signal = self.algorithm.arrival(&arrival, &mut self.random);
         let (stays, marked) = self.stays(signal, &mut packet);
@@ -429,6 +439,8 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
 }
 
 impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[evidence::RULES];
+
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
     }
@@ -441,22 +453,33 @@ impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
         (next.is_some() || matches!(self.algorithm, Algorithm::Linux(_))).then_some(next)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(RedConfig::KIND.name), &question.about);
-        let (backlog, packets, bytes) = (self.queue.bytes(), self.queue.len(), question.packet.len());
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(RedConfig::KIND.name);
+        let about = &question.about;
+        let backlog = self.queue.bytes();
+        let packets = self.queue.len();
+        let bytes = question.packet.len();
         let arrival = Arrival { now: about.now, backlog, packets, bytes };
         // An arrival first moves the average. The copy draws no number that would be a signal.
         let mut then = self.algorithm.clone();
         if about.moment == Moment::Arrival {
-            then.arrival(&arrival, &mut account::Highest);
+            then.arrival(&arrival, &mut evidence::Highest);
         }
-        let (average, max_p) = (then.average(), then.max_probability());
-        let state = account::State { average, max_p, count: self.algorithm.count() };
-        account::account(&self.config, &state, &arrival, about, &mut account);
-        let both = (Quantity::Bytes(backlog), Quantity::Bytes(u64::from(self.config.limit)));
-        let who = "A packet that does not fit is dropped, whatever the average is.";
-        account.limit(about, DropReason::Overlimit, both, (who, "Floyd and Jacobson 1993"));
-        account
+        let state = evidence::State {
+            average: then.average(),
+            max_p: then.max_probability(),
+            probability: then.probability(),
+            count: self.algorithm.count(),
+        };
+        evidence::observe(&self.config, &state, &arrival, about, &mut evidence);
+        let limit = Limit {
+            held: Quantity::Bytes(backlog),
+            allowed: Quantity::Bytes(u64::from(self.config.limit)),
+            rule: evidence::FULL,
+            source: "Floyd and Jacobson 1993",
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
+        evidence
     }
 }
 

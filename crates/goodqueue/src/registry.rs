@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::account::{Account, Decision, Question};
 use crate::config::{Build, ConfigError, Configure, Keyword, Kind, Link, Settings, Value};
+use crate::decision::{Decision, Evidence, Question, Rule};
 use crate::fifo::{BfifoConfig, Pfifo, PfifoConfig};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::REPLACED;
@@ -254,12 +254,12 @@ macro_rules! disciplines {
                 }
             }
 
-            fn account(&self, question: &Question<'_, P>) -> Account {
-                let account = match &self.chosen {
-                    $(Chosen::$name(qdisc) => Lookahead::<P>::account(qdisc, question),)+
-                    Chosen::Own(qdisc) => Lookahead::<P>::account(qdisc, question),
+            fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+                let evidence = match &self.chosen {
+                    $(Chosen::$name(qdisc) => Lookahead::<P>::evidence(qdisc, question),)+
+                    Chosen::Own(qdisc) => Lookahead::<P>::evidence(qdisc, question),
                 };
-                self.complete(account, question.about)
+                self.complete(evidence, question.about)
             }
         }
 
@@ -271,6 +271,16 @@ macro_rules! disciplines {
                     Chosen::Own(qdisc) => qdisc.observe(now, seen),
                 }
             }
+        }
+
+        /// Returns the rules by which the discipline called `name` decides, in groups.
+        #[must_use]
+        pub fn rules(name: &str) -> &'static [&'static [Rule]] {
+            type P = crate::Datagram<()>;
+            $(if name == <$config as Configure>::KIND.name {
+                return <$qdisc as Lookahead<P>>::RULES;
+            })+
+            &[]
         }
 
         /// Returns the keywords of the discipline called `name`: words that stand for settings of
@@ -320,17 +330,17 @@ impl<P: Packet + Flow> AnyQdisc<P> {
         &self.chosen
     }
 
-    /// Adds to an account what its discipline left open: its source, and the values that tc shows.
-    fn complete(&self, mut account: Account, about: Decision) -> Account {
+    /// Adds what the discipline left open: its source, and the values that tc shows.
+    fn complete(&self, mut evidence: Evidence, about: Decision) -> Evidence {
         let kind = self.kind();
-        (account.kind, account.reference) = (kind.name, kind.reference);
-        if account.facts.is_empty() {
+        (evidence.kind, evidence.reference) = (kind.name, kind.reference);
+        if evidence.facts.is_empty() {
             let seen = Observation::of(self, about.now);
             for (name, gauge) in seen.gauges {
-                account.fact(name, gauge.into(), "");
+                evidence.fact(name, gauge.into(), "");
             }
         }
-        account
+        evidence
     }
 
     /// Returns the discipline itself, to be changed.

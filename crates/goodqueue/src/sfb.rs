@@ -57,10 +57,9 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::format;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value};
+use crate::decision::{Evidence, FULL, Fate, LIMITS, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -324,7 +323,8 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
     }
 
     fn rehash(&mut self) {
-        let (now, interval) = (self.jiffies(), u64::from(self.config.rehash));
+        let now = self.jiffies();
+        let interval = u64::from(self.config.rehash);
         if interval == 0 {
             return;
         }
@@ -372,7 +372,8 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
 
     /// Whether the penalty box is full.
     fn is_punished(&mut self) -> bool {
-        let (rate, burst) = (u64::from(self.config.penalty_rate), u64::from(self.config.penalty_burst));
+        let rate = u64::from(self.config.penalty_rate);
+        let burst = u64::from(self.config.penalty_burst);
         if rate == 0 || burst == 0 {
             return true;
         }
@@ -395,7 +396,8 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
             return Err(DropReason::Overlimit);
         }
         // As in Linux, the packet whose arrival triggers the change still uses the old bins.
-        let (slot, other) = (self.slot, self.slot ^ 1);
+        let slot = self.slot;
+        let other = self.slot ^ 1;
         self.rehash();
         let hash = self.hash(packet, slot);
         let verdict = self.learn(slot, hash);
@@ -418,7 +420,8 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
             };
         }
         let drawn = self.random.next_u32() & u32::from(u16::MAX);
-        let (probability, half) = (u32::from(verdict.probability), u32::from(u16::MAX / 2));
+        let probability = u32::from(verdict.probability);
+        let half = u32::from(u16::MAX / 2);
         if drawn >= probability {
             return Ok((pair(hash, 0), false));
         }
@@ -523,12 +526,15 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfb<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[RULES, LIMITS];
+
     fn next_len(&self) -> Option<u32> {
         self.queue.front().map(|queued| queued.packet.len())
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(KIND.name);
+        let about = &question.about;
         let hash = self.hash(question.packet, self.slot);
         let bins = self.bins.get(self.slot);
         let least = |of: &dyn Fn(&Bin) -> u16| {
@@ -542,45 +548,35 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfb<P, R> {
             after.learn(&self.config);
             after.probability
         });
-        account.fact("shortest_bin", packets(fewest.into()), "packets in the shortest of the flow's bins");
-        account.fact("probability", fraction(least(&|bin| bin.probability)), "the smallest of its bins");
+        evidence.fact("shortest_bin", packets(fewest.into()), "packets in the shortest of the flow's bins");
+        evidence.fact("probability", fraction(least(&|bin| bin.probability)), "the smallest of its bins");
         let target = packets(self.config.target.into());
-        account.given("target", target, "length from which on the probability of a bin rises");
-        account.fact("tokens", packets(self.tokens), "packets that unresponsive flows may still send");
-        account.fact("queued", packets(self.queue.len() as u64), "packets in the queue");
+        evidence.given("target", target, "length from which on the probability of a bin rises");
+        evidence.fact("tokens", packets(self.tokens), "packets that unresponsive flows may still send");
+        evidence.fact("queued", packets(self.queue.len() as u64), "packets in the queue");
         let unresponsive = learned == u16::MAX;
         let is_decided = about.moment == Moment::Arrival && (about.is_signal() || about.fate == Fate::Sent);
-        if is_decided && unresponsive {
-            let effect = if about.is_signal() { "had no token left" } else { "had a token for it" };
-            let rate = self.config.penalty_rate;
-            account.rule(
-                format!(
-                    "The probability of each of its {LEVELS} bins was 1: its flow does not respond. The penalty box \
-                     {effect}; all such flows together may send {rate} packets per second."
-                ),
-                SOURCE,
-            );
-        } else if is_decided {
-            let hit = if about.is_signal() { "hit" } else { "missed" };
-            account.rule(
-                format!(
-                    "The smallest of the probabilities of its {LEVELS} bins was {}, and a draw with it {hit} the packet.",
-                    fraction(learned)
-                ),
-                SOURCE,
-            );
+        if is_decided {
+            let rule = match (unresponsive, about.is_signal()) {
+                (true, true) => NO_TOKEN,
+                (true, false) => TOKEN,
+                (false, true) => HIT,
+                (false, false) => MISSED,
+            };
+            let numbers = [
+                ("bins", Quantity::Number(LEVELS as u64)),
+                (PENALTY_RATE.name, Quantity::Number(u64::from(self.config.penalty_rate))),
+                ("learned", fraction(learned)),
+            ];
+            evidence.rule(rule, SOURCE, &numbers);
         }
-        let flow = (packets(fewest.into()), packets(self.config.max.into()));
-        let who = "Each of its bins was that long, so the packet that arrives is dropped.";
-        account.limit(about, DropReason::FlowLimit, flow, (who, SOURCE));
-        let queue = (packets(self.queue.len() as u64), packets(self.config.limit.into()));
-        account.limit(
-            about,
-            DropReason::Overlimit,
-            queue,
-            ("A full queue drops the packet that arrives.", SOURCE),
-        );
-        account
+        let limit = packets(self.config.max.into());
+        let of_bin = Limit { held: packets(fewest.into()), allowed: limit, rule: FULL_BINS, source: SOURCE };
+        evidence.limit(about, DropReason::FlowLimit, &of_bin);
+        let held = packets(self.queue.len() as u64);
+        let whole = Limit { held, allowed: packets(self.config.limit.into()), rule: FULL, source: SOURCE };
+        evidence.limit(about, DropReason::Overlimit, &whole);
+        evidence
     }
 }
 
@@ -623,6 +619,21 @@ const KIND: Kind = Kind {
 const LEVELS: usize = 8;
 /// Linux: `SFB_NUMBUCKETS`.
 const BINS: usize = 16;
+
+rules! {
+    /// Rules of SFB.
+    RULES;
+    /// An unresponsive flow found no token in the penalty box.
+    NO_TOKEN: "sfb.no_token" ["bins", PENALTY_RATE.name];
+    /// An unresponsive flow found a token in the penalty box.
+    TOKEN: "sfb.token" ["bins", PENALTY_RATE.name];
+    /// The draw hit the packet.
+    HIT: "sfb.hit" ["bins", "learned"];
+    /// The draw missed the packet.
+    MISSED: "sfb.missed" ["bins", "learned"];
+    /// All bins of the flow are full.
+    FULL_BINS: "sfb.full_bins" ["held", "allowed"];
+}
 
 #[cfg(test)]
 mod tests;

@@ -75,13 +75,14 @@
 //! ```
 
 mod config;
+
 #[cfg(test)]
 mod tests;
 
 use alloc::vec::Vec;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::config::{Build, Configure as _};
+use crate::decision::{Evidence, Fate, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
@@ -322,7 +323,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     #[inline(never)]
     fn is_refused(&self, known: u32) -> bool {
         let held = self.slots.get(known as usize).map_or(0, |slot| slot.chain.len()) as usize;
-        let (limit, buckets) = (self.config.limit as usize, self.config.divisor as usize);
+        let limit = self.config.limit as usize;
+        let buckets = self.config.divisor as usize;
         let left = limit.saturating_sub(self.len());
         held >= left / 2 || (left < buckets && held > limit / buckets)
     }
@@ -452,7 +454,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     #[inline(always)]
     fn unlink(&mut self, index: u32, depth: u32) -> bool {
         let Some(slot) = self.slots.get(index as usize) else { return false };
-        let (newer, older) = (slot.newer, slot.older);
+        let newer = slot.newer;
+        let older = slot.older;
         if older != NONE
             && let Some(neighbour) = self.slots.get_mut(older as usize)
         {
@@ -694,6 +697,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfq<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
     fn set_taken_ahead(&mut self, _now: Instant, taken: bool) {
         self.taken_ahead = taken;
     }
@@ -703,32 +708,36 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfq<P, R> {
         self.pool.other_flow(&slot.chain, packet)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(SfqConfig::KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(SfqConfig::KIND.name);
+        let about = &question.about;
         let bucket = self.bucket(question.packet);
         let slot = self.slots.get(self.known_slot(bucket) as usize);
         let held = slot.map_or(0, |slot| u64::from(slot.chain.len()));
-        account.given(
+        evidence.given(
             "bucket",
             Quantity::Number(u64::from(bucket)),
             "the bucket to which this packet's flow hashes",
         );
-        account.fact("flow_packets", Quantity::Packets(held), "packets in that bucket");
-        account.fact("deepest", Quantity::Packets(u64::from(self.deepest)), "packets in the fullest bucket");
-        account.fact("active", Quantity::Number(u64::from(self.turns.len())), "buckets that have packets");
-        account.fact("queued", Quantity::Packets(self.passage.packets()), "packets in all buckets");
-        let both =
-            (Quantity::Packets(self.passage.packets()), Quantity::Packets(u64::from(self.config.limit)));
-        let who = "The arriving packet did not fit, and the fullest bucket loses a packet.";
-        account.limit(about, DropReason::Overlimit, both, (who, SfqConfig::KIND.reference));
-        let depth = (Quantity::Packets(held), Quantity::Packets(u64::from(self.config.depth)));
-        let of_flow = "A flow may not queue more.";
-        account.limit(about, DropReason::FlowLimit, depth, (of_flow, SfqConfig::KIND.reference));
+        evidence.fact("flow_packets", Quantity::Packets(held), "packets in that bucket");
+        evidence.fact("deepest", Quantity::Packets(u64::from(self.deepest)), "packets in the fullest bucket");
+        evidence.fact("active", Quantity::Number(u64::from(self.turns.len())), "buckets that have packets");
+        evidence.fact("queued", Quantity::Packets(self.passage.packets()), "packets in all buckets");
+        let source = SfqConfig::KIND.reference;
+        let whole = Limit {
+            held: Quantity::Packets(self.passage.packets()),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: FULL,
+            source,
+        };
+        evidence.limit(about, DropReason::Overlimit, &whole);
+        let depth = Quantity::Packets(u64::from(self.config.depth));
+        let of_flow = Limit { held: Quantity::Packets(held), allowed: depth, rule: DEPTH, source };
+        evidence.limit(about, DropReason::FlowLimit, &of_flow);
         if about.moment == Moment::Departure && about.fate == Fate::Sent {
-            let text = "Buckets are served in turn, and within a bucket the first packet goes first.";
-            account.rule(text.into(), SfqConfig::KIND.reference);
+            evidence.rule(TURN, source, &[]);
         }
-        account
+        evidence
     }
 }
 
@@ -737,7 +746,8 @@ impl<P: Packet + Flow, R: Random> Observe for Sfq<P, R> {
         if self.config.red.is_none() {
             return;
         }
-        let ([mark, mark_head, drop], [hard, hard_head, hard_drop]) = (self.tally.early, self.tally.forced);
+        let [mark, mark_head, drop] = self.tally.early;
+        let [hard, hard_head, hard_drop] = self.tally.forced;
         seen.overlimits = [mark, mark_head, drop, hard, hard_head, hard_drop].iter().sum();
         seen.number("prob_mark", mark);
         seen.number("prob_mark_head", mark_head);
@@ -759,3 +769,14 @@ fn ns2_hash((source, destination): (u32, u32)) -> u32 {
 
 /// "No slot": there are at most 65408.
 const NONE: u32 = u32::MAX;
+
+rules! {
+    /// Rules of SFQ.
+    RULES;
+    /// The turn of the bucket came.
+    TURN: "sfq.turn" [];
+    /// The fullest bucket loses a packet.
+    FULL: "sfq.full" ["held", "allowed"];
+    /// The flow holds as many packets as it may.
+    DEPTH: "sfq.depth" ["held", "allowed"];
+}

@@ -54,14 +54,15 @@
 //! assert_eq!(config.to_settings().get("quantum"), Some(Value::Bytes(0)), "packet by packet");
 //! ```
 
-use crate::account::{Account, Quantity, Question};
 use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT};
 use crate::codel::{
     CodelParams, CodelVariant, CodelVars, INTERVAL, RECALL_RULES, Recall, Source, Startup, TARGET,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
+use crate::decision::{Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule, rules};
 use crate::flow_queue::FlowAqm;
 use crate::gauge::{Observation, Observe};
+use crate::head::Head;
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
@@ -286,28 +287,32 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
 }
 
 impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
+    const RULES: &'static [&'static [Rule]] = &[RULES, crate::codel::evidence::RULES, LIMITS];
+
     fn other_flow(&self, packet: &P) -> Option<&P> {
         self.bins.other_flow(packet, self.salt)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(SfqCodelConfig::KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(SfqCodelConfig::KIND.name);
+        let about = &question.about;
         let index = self.bins.classify(question.packet, self.salt);
-        self.bins.account(index, &mut account);
+        self.bins.observe(index, &mut evidence);
         let behind = if self.config.cablelabs() { Behind::AllIfAnyInBin } else { Behind::All };
-        if let Some((codel, behind)) = self.bins.aqm_of(index, behind, question.packet.len()) {
+        let bytes = question.packet.len();
+        if let Some((codel, bytes_behind)) = self.bins.aqm_of(index, behind, bytes) {
+            let head = Head { at: about.arrived, bytes, bytes_behind };
             let source = "ns-2 sfqcodel.cc; RFC 8289 §5.5";
-            codel.0.account(&self.config.params, about, behind, source, &mut account);
+            codel.0.observe(&self.config.params, about, &head, source, &mut evidence);
         }
-        let packets =
-            (Quantity::Packets(self.bins.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
-        let who = if self.config.cablelabs() {
-            "A full queue drops the newest packet of the bin with the most packets."
-        } else {
-            "A full queue drops the packet that arrives."
+        let limit = Limit {
+            held: Quantity::Packets(self.bins.len() as u64),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: if self.config.cablelabs() { FULL_LONGEST } else { FULL },
+            source: "ns-2 sfqcodel.cc",
         };
-        account.limit(about, DropReason::Overlimit, packets, (who, "ns-2 sfqcodel.cc"));
-        account
+        evidence.limit(about, DropReason::Overlimit, &limit);
+        evidence
     }
 }
 
@@ -320,6 +325,13 @@ impl<P: Packet + Flow> Observe for SfqCodel<P> {
 }
 
 impl<P: Packet + Flow> Inner<P> for SfqCodel<P> {}
+
+rules! {
+    /// Rules of the bins, beside those of CoDel.
+    RULES;
+    /// The bin with the most packets loses its newest packet.
+    FULL_LONGEST: "sfq_codel.full_longest" ["held", "allowed"];
+}
 
 #[cfg(test)]
 mod tests {

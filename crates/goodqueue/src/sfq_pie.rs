@@ -42,9 +42,9 @@
 
 use alloc::vec::Vec;
 
-use crate::account::{Account, Quantity, Question};
 use crate::bins::{Behind, Bin, Bins, FLOWS, LIMIT};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings};
+use crate::decision::{Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
@@ -174,7 +174,8 @@ impl<P: Packet + Flow, R: Random> SfqPie<P, R> {
         }
         let bins = &mut self.bins;
         self.awake.retain(|&index| {
-            let (backlog, packets) = (bins.backlog(index), bins.packets_of(index));
+            let backlog = bins.backlog(index);
+            let packets = bins.packets_of(index);
             let Some(bin) = bins.aqm_mut(index) else { return false };
             bin.awake = bin.update(pie, backlog, due) || packets > 0;
             bin.awake
@@ -282,27 +283,35 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
 }
 
 impl<P: Packet + Flow, R: Random> Lookahead<P> for SfqPie<P, R> {
+    const RULES: &'static [&'static [Rule]] = &[pie::evidence::RULES, LIMITS];
+
     fn other_flow(&self, packet: &P) -> Option<&P> {
         self.bins.other_flow(packet, self.salt)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(SfqPieConfig::KIND.name), &question.about);
-        let (pie, index) = (&self.config.pie, self.bins.classify(question.packet, self.salt));
-        self.bins.account(index, &mut account);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(SfqPieConfig::KIND.name);
+        let about = &question.about;
+        let pie = &self.config.pie;
+        let index = self.bins.classify(question.packet, self.salt);
+        self.bins.observe(index, &mut evidence);
         if let Some((bin, _)) = self.bins.aqm_of(index, Behind::Bin, question.packet.len()) {
             // The updates that the decision does first.
-            let (mut then, backlog) = (*bin, self.bins.backlog(index));
+            let mut then = *bin;
+            let backlog = self.bins.backlog(index);
             if then.awake {
                 then.update(pie, backlog, updates_due(pie, self.update_at, about.now).0);
             }
-            then.vars.account(pie, about, (backlog, question.packet.len()), &mut account);
+            then.vars.observe(pie, about, (backlog, question.packet.len()), &mut evidence);
         }
-        let packets =
-            (Quantity::Packets(self.bins.len() as u64), Quantity::Packets(u64::from(self.config.limit)));
-        let full = ("A full queue drops the packet that arrives.", "ns-2 sfqcodel.cc");
-        account.limit(about, DropReason::Overlimit, packets, full);
-        account
+        let limit = Limit {
+            held: Quantity::Packets(self.bins.len() as u64),
+            allowed: Quantity::Packets(u64::from(self.config.limit)),
+            rule: FULL,
+            source: "ns-2 sfqcodel.cc",
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
+        evidence
     }
 }
 

@@ -51,9 +51,9 @@
 
 use alloc::boxed::Box;
 
-use crate::account::{Account, Fate, Moment, Quantity, Question};
 use crate::bucket::{ByteCost, Framing, LINKLAYER, MPU, OVERHEAD};
 use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Settings, Value};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::leaf::Leaf;
 use crate::nesting::{self, Inner, InnerConfig};
@@ -420,34 +420,36 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Tbf<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Tbf<P, Q> {
+    const RULES: &'static [&'static [Rule]] = &[RULES];
+
     fn other_flow(&self, packet: &P) -> Option<&P> {
         self.leaf.other_flow(packet)
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(KIND.name), &question.about);
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(KIND.name);
+        let about = &question.about;
         let TbfConfig { rate, burst, costs, .. } = &self.config;
-        let (len, now) = (question.packet.len(), self.now.max(about.now));
+        let len = question.packet.len();
+        let now = self.now.max(about.now);
         let after = costs.after(&self.bucket, len, now);
         let tokens = after.tokens.saturating_add(costs.rate.nanos(len));
-        account.given("rate", Quantity::Rate(*rate), "long-term rate");
-        account.given("burst", Quantity::Bytes(u64::from(*burst)), "bytes that may leave at once");
-        account.fact("tokens", Quantity::Difference(tokens as f64 / 1e9), "tokens, as time at the rate");
-        account.given(
+        evidence.given("rate", Quantity::Rate(*rate), "long-term rate");
+        evidence.given("burst", Quantity::Bytes(u64::from(*burst)), "bytes that may leave at once");
+        evidence.fact("tokens", Quantity::Difference(tokens as f64 / 1e9), "tokens, as time at the rate");
+        evidence.given(
             "needed",
             Quantity::Span(Duration::from_nanos(costs.rate.nanos(len).unsigned_abs())),
             "tokens for this packet",
         );
         if about.fate == Fate::Dropped(DropReason::Oversize) {
-            let longest = costs.longest;
-            account.rule(
-                alloc::format!("It has {len} bytes. The bucket never holds tokens for more than {longest}."),
-                KIND.reference,
-            );
+            let longest = Quantity::Bytes(u64::from(costs.longest));
+            let numbers = [("bytes", Quantity::Bytes(u64::from(len))), ("longest", longest)];
+            evidence.rule(OVERSIZE, KIND.reference, &numbers);
         } else if about.moment == Moment::Departure && !matches!(about.fate, Fate::Dropped(_)) {
-            account.rule("The bucket held enough tokens for it.".into(), KIND.reference);
+            evidence.rule(TOKENS, KIND.reference, &[]);
         }
-        account.with_inner(Some(self.leaf.account(question)))
+        evidence.with_inner(Some(self.leaf.evidence(question)))
     }
 }
 
@@ -471,3 +473,12 @@ const KIND: Kind = Kind {
 
 /// When the link has no rate of its own to take.
 const FALLBACK: Rate = Rate::from_bps(10_000_000);
+
+rules! {
+    /// Rules of the bucket.
+    RULES;
+    /// The packet is longer than the bucket.
+    OVERSIZE: "tbf.oversize" ["bytes", "longest"];
+    /// The bucket held enough tokens.
+    TOKENS: "tbf.tokens" [];
+}

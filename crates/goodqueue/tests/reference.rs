@@ -102,7 +102,9 @@ fn agree(
     mut model: impl Model,
     events: &[Event],
 ) -> Result<u64, TestCaseError> {
-    let (mut now, mut id, mut drops) = (0, 0, 0);
+    let mut now = 0;
+    let mut id = 0;
+    let mut drops = 0;
     for (index, event) in events.iter().enumerate() {
         let mut dropped = Vec::new();
         let mut sink = |lost: TestPacket, _: DropReason| dropped.push(lost.id);
@@ -121,7 +123,8 @@ fn agree(
                 (None, (theirs, None))
             }
             Event::Leaves => {
-                let (sent, theirs) = (queue.dequeue(at, &mut sink), model.dequeue(now));
+                let sent = queue.dequeue(at, &mut sink);
+                let theirs = model.dequeue(now);
                 if let Some(packet) = sent {
                     prop_assert_eq!(
                         packet.ecn == Ecn::Ce,
@@ -544,9 +547,10 @@ impl Model for reference::fq::Fq {
 #[test]
 fn fq_serves_paces_and_drops_as_linux_does() {
     differ_nowhere(200, |events, seed| {
-        let (limit, flow_limit) = (pick(seed, 1, &[10_u64, 40, 10_000]), pick(seed, 2, &[4_u64, 20, 100]));
-        let (quantum, initial) =
-            (pick(seed, 3, &[300_u64, 1514, 3028]), pick(seed, 4, &[0_u64, 1514, 15_140]));
+        let limit = pick(seed, 1, &[10_u64, 40, 10_000]);
+        let flow_limit = pick(seed, 2, &[4_u64, 20, 100]);
+        let quantum = pick(seed, 3, &[300_u64, 1514, 3028]);
+        let initial = pick(seed, 4, &[0_u64, 1514, 15_140]);
         let weights = pick(seed, 5, &[[16_384_u64; 3], [589_824, 196_608, 65_536], [20_000, 40_000, 16_384]]);
         let rate = pick(seed, 6, &[0_u64, 400_000, 2_000_000, 20_000_000]);
         let mut settings = Settings::new()
@@ -574,7 +578,8 @@ fn fq_serves_paces_and_drops_as_linux_does() {
 fn fq_codel_serves_and_drops_as_rfc_8290_says() {
     differ_nowhere(200, |events, seed| {
         let (target, interval) = times(seed);
-        let (limit, batch) = (pick(seed, 1, &[10_u64, 40, 10_240]), pick(seed, 2, &[1_u64, 4, 64]));
+        let limit = pick(seed, 1, &[10_u64, 40, 10_240]);
+        let batch = pick(seed, 2, &[1_u64, 4, 64]);
         let quantum = pick(seed, 3, &[1_u64, 300, 1514, 4000]);
         let settings = Settings::new()
             .with("limit", Value::Packets(limit))
@@ -584,7 +589,8 @@ fn fq_codel_serves_and_drops_as_rfc_8290_says() {
             .with("target", Value::Time(Duration::from_nanos(target)))
             .with("interval", Value::Time(Duration::from_nanos(interval)));
         let law = Law::new(Author::Rfc8289, target, interval, 1514);
-        let (limit, batch) = (usize::try_from(limit).unwrap(), usize::try_from(batch).unwrap());
+        let limit = usize::try_from(limit).unwrap();
+        let batch = usize::try_from(batch).unwrap();
         let model = reference::fq_codel::FqCodel::new(limit, i64::try_from(quantum).unwrap(), batch, 6, &law);
         agree(FqCodel::new(configured::<FqCodelConfig>(&settings), 0), model, events)
     });

@@ -31,7 +31,8 @@ impl Named for Pulse {
 
     fn new(flow: OwnFlow, settings: &Settings) -> Result<Self, ConfigError> {
         let datagrams = Datagrams::new(flow.number, flow.direction, false);
-        let (every, packets) = (EVERY.read(settings)?, PACKETS.read(settings)?);
+        let every = EVERY.read(settings)?;
+        let packets = PACKETS.read(settings)?;
         Ok(Self { flow: flow.number, every, packets, stopped: false, datagrams })
     }
 }

@@ -67,8 +67,10 @@ impl AqmLine {
     pub fn draw(ranges: &AqmRanges, split: Split, seed: u64, duration: Duration) -> Result<Self, Diagnostic> {
         ranges.check()?;
         let random = &mut split.generator(seed);
-        let (rate, rtt) = (rate(random, ranges.rate), time(random, ranges.rtt));
-        let (flows, ecn) = (count(random, ranges.flows), unit(random) < ranges.ecn);
+        let rate = rate(random, ranges.rate);
+        let rtt = time(random, ranges.rtt);
+        let flows = count(random, ranges.flows);
+        let ecn = unit(random) < ranges.ecn;
         let permanent = flows.div_ceil(2);
         let mut traffic = Vec::new();
         for number in 0..flows {

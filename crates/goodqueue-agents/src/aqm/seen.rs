@@ -65,7 +65,8 @@ impl AqmSeen {
     pub(crate) fn from_step(step: &QueueStep, link: Rate, interval: f64, setting: f64) -> Self {
         let rate = (link.as_bps() as f64).max(1.0);
         let share = |part: u64, whole: u64| if whole > 0 { part as f64 / whole as f64 } else { part as f64 };
-        let (sent, capacity) = (step.bin.sent.bits(), step.capacity.bits().max(1.0));
+        let sent = step.bin.sent.bits();
+        let capacity = step.capacity.bits().max(1.0);
         let packets = step.bin.packets.max(1) as f64;
         Self {
             backlog: step.backlog as f64 * 8.0 / rate,

@@ -75,7 +75,8 @@ impl CongestionLine {
     pub fn draw(ranges: &CongestionRanges, split: Split, seed: u64) -> Result<Self, Diagnostic> {
         ranges.check()?;
         let random = &mut split.generator(seed);
-        let (rate, rtt) = (rate(random, ranges.rate), time(random, ranges.rtt));
+        let rate = rate(random, ranges.rate);
+        let rtt = time(random, ranges.rtt);
         let product = rate.as_bps() as f64 / 8.0 * (rtt.as_nanos() as f64 / 1e9) / PACKET;
         let buffer = whole(product * log_uniform(random, ranges.buffer)).max(LEAST_BUFFER);
         let [low, high] = ranges.cross;

@@ -153,7 +153,8 @@ fn short(what: ListedItem, entries: &[Value]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{:width$}  {}", of(entry, "name"), of(entry, "summary"));
     }
-    let (word, first) = (what.to_possible_value(), entries.first().map(|entry| of(entry, "name")));
+    let word = what.to_possible_value();
+    let first = entries.first().map(|entry| of(entry, "name"));
     if let (Some(word), Some(first)) = (word, first) {
         let _ = writeln!(text, "\n`goodqueue list {} {first}` shows the details of one.", word.get_name());
     }

@@ -135,7 +135,8 @@ fn manifest(text: &str, crates: &Crates) -> String {
 
 /// Replaces all names at once, because the new ones may contain the old ones.
 fn renamed(text: &str, names: &[(&str, &str)]) -> String {
-    let (mut all, mut rest) = (String::new(), text);
+    let mut all = String::new();
+    let mut rest = text;
     let next = |rest: &str| {
         let found =
             names.iter().filter_map(|(old, new)| Some((rest.find(old)?, old.len(), (*new).to_owned())));

@@ -94,7 +94,8 @@ fn explain(packet: &str, args: &ReplayArgs, disciplines: &Disciplines) -> Outcom
 
 /// Compares several disciplines on the same arrivals.
 fn beside(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
-    let (mut lines, mut statistics) = (Vec::new(), Vec::new());
+    let mut lines = Vec::new();
+    let mut statistics = Vec::new();
     for file in &args.files {
         for qdisc in &args.qdisc {
             let input = Input::read(file, Some(qdisc), args.rate.as_deref(), disciplines)?;

@@ -72,7 +72,9 @@ pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
             .in_argument("--out", url));
     }
     let shard = args.machines.check(&args.scenarios, &args.how)?;
-    let (time, seeds, set) = (args.time.clone(), args.seeds.clone(), args.set.clone());
+    let time = args.time.clone();
+    let seeds = args.seeds.clone();
+    let set = args.set.clone();
     let options = Overrides { time, seeds, set, beside: args.how.keys(), ..Overrides::default() };
     let document = |name: &String| {
         let request =

@@ -45,7 +45,11 @@ struct Format {
 const FORMATS: &[Format] = &[
     Format { name: "scenario", written_by: "scenario files", schema: goodqueue_scenario::scenario::schema },
     Format { name: "results", written_by: "compare, run", schema: of::<Results> },
-    Format { name: "story", written_by: "compare --explain, replay --explain", schema: of::<story::Told> },
+    Format {
+        name: "story",
+        written_by: "compare --explain, replay --explain",
+        schema: of::<story::StoryJson>,
+    },
     Format { name: "comparison", written_by: "replay --compare", schema: of::<Vec<compare::Comparison>> },
     Format {
         name: "side-by-side",

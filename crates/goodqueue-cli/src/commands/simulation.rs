@@ -201,7 +201,8 @@ pub(crate) fn prepare(
     let mut session = outline.session(steps)?.threads(how.jobs.map_or(0, usize::from));
     let runs = session.all();
     if report.is_some() && runs.disciplines() > MOST_IN_REPORT {
-        let (disciplines, points) = (runs.disciplines(), runs.sweep().count());
+        let disciplines = runs.disciplines();
+        let points = runs.sweep().count();
         let message = format!("a report cannot show {disciplines} disciplines at {points} points of a sweep");
         return Err(Diagnostic::new(message)
             .allowed(format!("at most {MOST_IN_REPORT} disciplines at all points together"))

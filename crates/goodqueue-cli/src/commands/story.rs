@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use goodqueue::account::{Fate, Quantity, Recalled};
-use goodqueue::story::Story;
+use goodqueue::decision::{Fate, Quantity, Recalled};
 use goodqueue_scenario::run::Runs as _;
 use goodqueue_scenario::scenario::Document;
 use goodqueue_sim::story::{NoStory, Which};
+use goodqueue_sim::witness::{self, Story};
+use goodqueue_sim::words::RuleInWords;
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use schemars::JsonSchema;
@@ -53,12 +54,12 @@ pub(super) fn of_run(text: &str, how: &SimulationOptions, document: &Document) -
     }
     let run = &*runs.spec(0)?;
     let lines = [0, 1].map(|direction: usize| tc::to_tc(&run.config.links[direction].qdisc));
-    let told = goodqueue_sim::story::story(&run.config, which, [&lines[0], &lines[1]]);
-    let story = told.map_err(|why| untold(&why).in_argument("--explain", text))?;
+    let story = goodqueue_sim::story::story(&run.config, which, [&lines[0], &lines[1]]);
+    let story = story.map_err(|why| without_story(&why).in_argument("--explain", text))?;
     print(&story, how.json.as_ref())
 }
 
-fn untold(why: &NoStory) -> Diagnostic {
+fn without_story(why: &NoStory) -> Diagnostic {
     let error = Diagnostic::new(why.to_string());
     match *why {
         NoStory::TooFew(arrived) if arrived > 0 => {
@@ -103,7 +104,7 @@ pub(super) fn print(story: &Story, target: Option<&PathBuf>) -> Outcome {
 
 /// The story of a packet, as `--explain --json` writes it.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Told {
+pub(super) struct StoryJson {
     /// Number of the packet, as in `--packets`.
     packet: u64,
     /// The discipline with every parameter, in tc's grammar.
@@ -129,16 +130,18 @@ pub(super) struct Told {
     /// The story in sentences.
     sentences: Vec<String>,
     /// Rules that led to the fate, the deciding one last.
-    rules: Vec<ToldRule>,
+    rules: Vec<RuleJson>,
     /// The state that the deciding rule looked at.
-    state: Vec<ToldValue>,
+    state: Vec<ValueJson>,
 }
 
 /// A rule in words.
 #[derive(Serialize, JsonSchema)]
-struct ToldRule {
+struct RuleJson {
     /// The discipline whose rule it is.
     qdisc: &'static str,
+    /// The algorithm and the rule, such as `codel.drop_due`.
+    rule: &'static str,
     /// Sentences with the values that decided.
     text: String,
     /// Section of the standard, or the paper.
@@ -147,7 +150,7 @@ struct ToldRule {
 
 /// A value around the decision.
 #[derive(Serialize, JsonSchema)]
-struct ToldValue {
+struct ValueJson {
     /// The discipline that has the value.
     qdisc: &'static str,
     /// Name of the value in the standard or the code.
@@ -163,13 +166,13 @@ struct ToldValue {
     meaning: &'static str,
 }
 
-fn to_json(story: &Story) -> Told {
+fn to_json(story: &Story) -> StoryJson {
     let (fate, reason) = match story.known.fate {
         Fate::Sent => ("sent", None),
         Fate::Marked => ("marked", None),
         Fate::Dropped(why) => ("dropped", Some(why.name())),
     };
-    let of_value = |value: &goodqueue::story::Value| ToldValue {
+    let of_value = |value: &witness::Value| ValueJson {
         qdisc: value.kind,
         name: value.name.to_owned(),
         before: number(value.before),
@@ -177,7 +180,7 @@ fn to_json(story: &Story) -> Told {
         unit: unit(value.before),
         meaning: value.doc,
     };
-    let of_state = |value: &goodqueue::story::StateValue| ToldValue {
+    let of_state = |value: &witness::StateValue| ValueJson {
         qdisc: value.kind,
         name: value.name.clone(),
         before: recalled(&value.before),
@@ -185,17 +188,13 @@ fn to_json(story: &Story) -> Told {
         unit: if let Recalled::Quantity(before) = value.before { unit(before) } else { None },
         meaning: "field of the algorithm's state",
     };
-    let scenes = [Some(&story.arrival), story.departure.as_ref()];
-    let levels = scenes.into_iter().flatten().flat_map(|scene| scene.before.levels());
-    let rules = levels.flat_map(|level| {
-        let rule = |rule: &goodqueue::account::Rule| ToldRule {
-            qdisc: level.kind,
-            text: rule.text.clone(),
-            source: rule.source,
-        };
-        level.rules.iter().map(rule).collect::<Vec<_>>()
-    });
-    Told {
+    let of_rule = |rule: RuleInWords| RuleJson {
+        qdisc: rule.kind,
+        rule: rule.rule.id,
+        text: rule.text,
+        source: rule.source,
+    };
+    StoryJson {
         packet: story.number,
         qdisc: story.qdisc.clone(),
         what: story.what.clone(),
@@ -208,7 +207,7 @@ fn to_json(story: &Story) -> Told {
         fate,
         reason,
         sentences: story.sentences(),
-        rules: rules.collect(),
+        rules: story.rules().into_iter().map(of_rule).collect(),
         state: story.values().iter().map(of_value).chain(story.state().iter().map(of_state)).collect(),
     }
 }

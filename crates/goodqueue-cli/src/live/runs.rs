@@ -342,7 +342,8 @@ fn flow_outcome(
     begin: Instant,
     active: Duration,
 ) -> sim::FlowOutcome {
-    let (before, after) = (&seen.before, &seen.after);
+    let before = &seen.before;
+    let after = &seen.after;
     let measured = || seen.samples.iter().filter(|sample| sample.sent_at >= begin);
     let round_trip = |sample: &Sample| sim::traffic::RoundTrip { sent_at: sample.sent_at, time: sample.took };
     let one_way = |sample: &Sample| sim::traffic::OneWay { sent_at: sample.sent_at, delay: sample.took };

@@ -10,7 +10,8 @@ pub(super) struct Minutes(AtomicU64);
 impl Minutes {
     /// Returns true once for each minute, to one of the threads that ask.
     pub(super) fn has_passed(&self, elapsed: Duration) -> bool {
-        let (told, now) = (self.0.load(Ordering::Relaxed), elapsed.as_secs() / 60);
+        let told = self.0.load(Ordering::Relaxed);
+        let now = elapsed.as_secs() / 60;
         now > told && self.0.compare_exchange(told, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }

@@ -366,8 +366,8 @@ fn a_flood_of_fragments_is_carried_like_any_other() {
     let options = ["--quiet", "--rate", "20mbit", "--qdisc", "fq_codel", "--json", stats.to_str().unwrap()];
     good(&run(shell(&options, "flood-fragments")));
     let packets = &json(&stats)["up"]["packets"];
-    let (offered, gone) =
-        (packets["offered"].as_u64(), packets["dequeued"].as_u64().zip(packets["dropped"].as_u64()));
+    let offered = packets["offered"].as_u64();
+    let gone = packets["dequeued"].as_u64().zip(packets["dropped"].as_u64());
     assert!(offered > Some(100), "{packets}");
     assert_eq!(offered, gone.map(|(sent, dropped)| sent + dropped), "every fragment has a fate");
 }
@@ -471,7 +471,8 @@ fn thousands_of_askers_leave_no_descriptor_open() {
     let process = format!("/proc/{}", running.child.id());
     let descriptors = || std::fs::read_dir(format!("{process}/fd")).unwrap().count();
     running.ask("stats");
-    let (before, memory) = (descriptors(), resident(&process));
+    let before = descriptors();
+    let memory = resident(&process);
     for number in 0..3000 {
         let stream = UnixStream::connect(&running.socket).unwrap();
         if number % 10 == 0 {

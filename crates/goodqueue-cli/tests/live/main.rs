@@ -384,7 +384,8 @@ fn blocks(file: &[u8]) -> [u64; 6] {
     let mut last = 0;
     let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     while !rest.is_empty() {
-        let (kind, length) = (word(rest, 0), word(rest, 4) as usize);
+        let kind = word(rest, 0);
+        let length = word(rest, 4) as usize;
         assert!(length >= 12 && length.is_multiple_of(4) && length <= rest.len(), "{length} bytes");
         assert_eq!(word(rest, length - 4) as usize, length);
         let body = &rest[8..length - 4];

@@ -80,8 +80,12 @@ fn names_of_files_and_arguments_reach_no_terminal_raw() {
     let name = |end: &str| format!("{text}{end}");
     fs::write(folder.path().join(name(".toml")), SMALL).unwrap();
     fs::write(folder.path().join(name(".trace")), "1\n").unwrap();
-    let (scenario, trace, line) = (name(".toml"), name(".trace"), format!("pfifo {text}"));
-    let (report, recording, equal) = (name(".html"), name(".jsonl"), format!("{text}=1"));
+    let scenario = name(".toml");
+    let trace = name(".trace");
+    let line = format!("pfifo {text}");
+    let report = name(".html");
+    let recording = name(".jsonl");
+    let equal = format!("{text}=1");
     let option = format!("--{text}");
     for args in [
         &["run", &scenario, "--out", text][..],
@@ -135,7 +139,8 @@ fn names_of_files_and_arguments_reach_no_terminal_raw() {
 fn a_recording_reaches_no_terminal_raw() {
     let folder = TempDir::new().unwrap();
     let text = HOSTILE;
-    let (note, command) = (serde_json::json!(text), serde_json::json!(format!("tc qdisc change {text}")));
+    let note = serde_json::json!(text);
+    let command = serde_json::json!(format!("tc qdisc change {text}"));
     let lines = format!(
         "{{\"qdisc\":\"pfifo limit 1\",\"rate_bps\":1000000,\"note\":{note}}}\n\
          [\"A\",0,0,1,1500,0]\n[\"A\",0,1,1,1500,0]\n[\"D\",0,1,{note}]\n[\"C\",1,{command}]\n[\"X\",9,0,1500,0]\n"

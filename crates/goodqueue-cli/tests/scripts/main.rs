@@ -94,7 +94,8 @@ fn a_condition_that_cannot_be_read_is_refused_before_any_run() {
 #[test]
 fn a_name_never_becomes_a_command_of_a_generated_script() {
     let engines = ["slurm", "hq", "kubernetes", "dask", "parallel"];
-    let (outer, sweep) = (folder(), "duration = '1s'\nqdiscs = 'pie'\n");
+    let outer = folder();
+    let sweep = "duration = '1s'\nqdiscs = 'pie'\n";
     for name in ["a\ntouch PWN\n#b", "a\rb", "a\u{2028}b", "a\u{2029}b", "a\u{202e}b", "a\u{7f}b", "a\u{85}b"]
     {
         let hostile = outer.path().join(name);

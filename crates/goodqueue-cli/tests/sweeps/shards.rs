@@ -23,7 +23,8 @@ fn kept(folder: &Path) -> usize {
 
 #[test]
 fn merged_shards_are_byte_equal_to_one_run() {
-    let (alone, shared) = (folder(), folder());
+    let alone = folder();
+    let shared = folder();
     let run = ["run", "sweep.toml", "--out", "out"];
     let outputs =
         ["--json", "all.json", "--report", "all.html", "--export", "runs.csv", "--export", "series.csv"];

@@ -71,7 +71,8 @@ fn numbers(claim: &ClaimResult, with_reference: bool) -> String {
     };
     let with_unit = |value| with_unit(claim, value);
     let got = |row: &Number<'_>| {
-        let (plain, stands_out) = (with_unit(row.got), rows.len() > 1 && row.outcome == Outcome::Fails);
+        let plain = with_unit(row.got);
+        let stands_out = rows.len() > 1 && row.outcome == Outcome::Fails;
         if stands_out { format!("<b>{plain}</b>") } else { plain }
     };
     let interval = |row: &Number<'_>| {

@@ -63,7 +63,8 @@ fn lines(id: &str, form: FigureForm) -> Picture {
     let of = |l: usize| {
         let far = if l == 3 { 9.0 } else { 1.0 };
         (0_u32..=50).map(move |n| {
-            let (share, l) = (f64::from(n) / 50.0, f64::from(u32::try_from(l).unwrap()));
+            let share = f64::from(n) / 50.0;
+            let l = f64::from(u32::try_from(l).unwrap());
             match form {
                 FigureForm::Series => (share * 25.0, far * (20.0 + l * 10.0) * (1.5 - share)),
                 _ => (far * (40.0 + l * 30.0) * share * share, share),

@@ -188,7 +188,8 @@ fn groups(wanted: &ExtraMeasurements, run: &Run, starts: &[f64]) -> Vec<GroupRes
         .map(|count| {
             let range = first..first + usize::try_from(*count).unwrap_or(0);
             first = range.end;
-            let (flows, starts) = (&run.flows[range.clone()], &starts[range]);
+            let flows = &run.flows[range.clone()];
+            let starts = &starts[range];
             let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
             let bytes: u64 = flows.iter().map(|flow| flow.bytes_delivered).sum();
             let all = flows.first().map_or(0, |flow| delivered(flow.direction));

@@ -65,7 +65,8 @@ impl<'m> Evidence<'m> {
 
     /// Adds the runs of a cell.
     pub(super) fn add(&mut self, cell: Cell, scenario: Value, runs: Vec<Rc<Tree>>) {
-        let (samples, steps) = (RefCell::default(), RefCell::default());
+        let samples = RefCell::default();
+        let steps = RefCell::default();
         self.cells.insert(cell, Runs { scenario, runs, samples, steps });
     }
 
@@ -333,7 +334,8 @@ impl Runs {
         let flows =
             (0..MOST_FLOWS).take_while(|flow| f64::from(*flow) <= last).skip_while(|f| f64::from(*f) < first);
         let paths: Vec<String> = flows.map(|flow| format!("flows.{flow}.{field}")).collect();
-        let (mut sum, mut total) = (0.0, 0.0);
+        let mut sum = 0.0;
+        let mut total = 0.0;
         for (run, count) in self.runs.iter().zip(self.counts(weights)) {
             let shares: Vec<f64> =
                 paths.iter().flat_map(|path| run.at(path)).filter_map(Found::number).collect();

@@ -291,7 +291,8 @@ impl<'t> Parser<'t> {
     fn expected(&mut self, what: &str) -> Diagnostic {
         let rest = self.rest();
         let found = if rest.is_empty() { "the end" } else { rest };
-        let (text, found) = (shortened(self.text), shortened(found));
+        let text = shortened(self.text);
+        let found = shortened(found);
         Diagnostic::new(format!("`{text}`: {what} is expected where `{found}` stands"))
             .at(self.at..self.text.len())
     }

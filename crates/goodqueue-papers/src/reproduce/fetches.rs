@@ -35,10 +35,12 @@ fn mean(fetches: &[(f64, f64)]) -> Option<f64> {
     let (start, only) = *fetches.first()?;
     // The number of grid points before a time; a point at the time itself follows it.
     let points_before = |time: f64| ((time - start) / STEP - 1e-9).ceil();
-    let (mut sum, mut count) = (0.0, 0.0);
+    let mut sum = 0.0;
+    let mut count = 0.0;
     for pair in fetches.windows(2) {
         let [(begin, before), (end, after)] = *pair else { continue };
-        let (first, next) = (points_before(begin.max(end - REACH)), points_before(end));
+        let first = points_before(begin.max(end - REACH));
+        let next = points_before(end);
         if next > first {
             let middle = start + STEP * (first + next - 1.0) / 2.0;
             sum += (next - first) * (before + (after - before) * (middle - begin) / (end - begin));

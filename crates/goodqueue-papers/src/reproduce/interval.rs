@@ -74,7 +74,8 @@ impl Weights {
         let Self::Unseen(draw) = self else { return 0.0 };
         let hash = name.bytes().fold(RESAMPLING_SEED, |sum, byte| mix_64(sum ^ u64::from(byte)));
         // Multiples of a number modulo a prime are a permutation.
-        let (step, first) = (1 + hash % (u64::from(UNSEEN_DRAWS) - 1), mix_64(hash));
+        let step = 1 + hash % (u64::from(UNSEEN_DRAWS) - 1);
+        let first = mix_64(hash);
         let rank = (first % u64::from(UNSEEN_DRAWS) + u64::from(*draw) * step) % u64::from(UNSEEN_DRAWS);
         let share = (f64::from(u32::try_from(rank).unwrap_or(0)) + 0.5) / f64::from(UNSEEN_DRAWS);
         -(1.0 - share).ln()
@@ -141,7 +142,8 @@ mod tests {
     fn mean_of(values: &[f64]) -> impl Fn(&Weights) -> Option<f64> {
         let values = values.to_vec();
         move |weights| {
-            let (mut sum, mut total) = (0.0, 0.0);
+            let mut sum = 0.0;
+            let mut total = 0.0;
             for (run, value) in values.iter().enumerate() {
                 let weight = weights.of(run, values.len());
                 (sum, total) = (sum + weight * value, total + weight);

@@ -210,7 +210,8 @@ type Shown<'c> = (&'c str, Outcome, &'c [f64], &'c [Option<(f64, f64)>]);
 /// How many of these checks hold, and the values of those that do not, or of all if they are few.
 fn counted<'c>(checks: impl Iterator<Item = Shown<'c>> + Clone) -> String {
     let holds = |check: &Shown<'_>| check.1 == Outcome::Holds;
-    let (all, holding) = (checks.clone().count(), checks.clone().filter(holds).count());
+    let all = checks.clone().count();
+    let holding = checks.clone().filter(holds).count();
     let mut words = format!("{holding} of {all} hold");
     for (check, outcome, values, intervals) in checks.filter(|check| !holds(check) || all <= FEW_CHECKS) {
         let outcome = match outcome {

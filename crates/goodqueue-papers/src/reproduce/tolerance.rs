@@ -85,7 +85,8 @@ impl Tolerance {
     /// The rule in words.
     #[must_use]
     pub fn in_words(&self) -> String {
-        let (share, reading) = (SHARE * 100.0, READING * 100.0);
+        let share = SHARE * 100.0;
+        let reading = READING * 100.0;
         match self {
             Self::Share => format!("{share} %"),
             Self::Plot(_) => format!("{share} % or {reading} % of the plot's axis"),

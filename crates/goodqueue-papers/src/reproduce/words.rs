@@ -55,7 +55,8 @@ impl Paper {
             rest = after;
             let cell = after.split_once(']').map_or("", |(inside, _)| inside);
             if let Some((label, experiment)) = cell.split_once('@') {
-                let (name, title) = (self.name_of(label.trim()), self.title_of(experiment.trim()));
+                let name = self.name_of(label.trim());
+                let title = self.title_of(experiment.trim());
                 worded.push_str(&format!("{name}, {title}"));
                 rest = &after[cell.len()..];
             }

@@ -101,7 +101,8 @@ impl HomeLine {
                 let steps = self.schedule.iter().map(|step| format!("['{}s', '{}bit']", step.0, rate(step)));
                 steps.collect::<Vec<_>>().join(", ")
             };
-            let (down, up) = (steps(|step| step.1), steps(|step| step.2));
+            let down = steps(|step| step.1);
+            let up = steps(|step| step.2);
             format!("down = {{ schedule = [{down}] }}\nup = {{ schedule = [{up}] }}\n")
         };
         let mut text = format!(
@@ -161,7 +162,8 @@ impl HomeLine {
     }
 
     fn values_of(&self, outcome: &Outcome) -> BTreeMap<String, f64> {
-        let (warm, end) = (self.warmup_s, self.warmup_s + self.measured_s);
+        let warm = self.warmup_s;
+        let end = self.warmup_s + self.measured_s;
         let mut values = BTreeMap::new();
         let downloads = self.down_rtts_ms.len();
         let flows = downloads + self.up_rtts_ms.len();

@@ -33,7 +33,8 @@ const TO_CLIENT: Duration = Duration::from_millis(76);
 
 impl Transients {
     fn scenario(&self) -> String {
-        let (flows, qdisc) = (self.flows, &self.qdisc);
+        let flows = self.flows;
+        let qdisc = &self.qdisc;
         let runs = self.runs * SETS;
         // ns-2 sends whole packets, and was asked for one more, for the SYN, which it does not
         // count.
@@ -177,7 +178,8 @@ pub(super) struct LongFlows {
 
 impl LongFlows {
     fn scenario(&self) -> String {
-        let (runs, qdisc) = (self.runs, &self.qdisc);
+        let runs = self.runs;
+        let qdisc = &self.qdisc;
         format!(
             r#"
 duration = "60s"

@@ -241,7 +241,9 @@ mod tests {
             let start = config.flows[flow as usize].start.since(Instant::ZERO);
             (first.0[&(flow, down)].saturating_sub(start).as_nanos() + 500_000) / 1_000_000
         };
-        let (download, upload, ping) = (0, 1, 2);
+        let download = 0;
+        let upload = 1;
+        let ping = 2;
         assert_eq!(after_start(download, true), 30, "a download's SYN has crossed half of the path");
         assert_eq!(after_start(download, false), 30, "the client answers at once");
         assert_eq!(after_start(upload, false), 0, "an upload's SYN begins at the bottleneck");

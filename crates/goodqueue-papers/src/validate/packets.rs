@@ -214,7 +214,8 @@ iw = {iw}
 "#
         );
         for Flow { start, segments, bytes, access: Access { access, access_rate }, .. } in &self.flows {
-            let (size, rtt) = (bytes + segments * payload, 2 * (delay + access));
+            let size = bytes + segments * payload;
+            let rtt = 2 * (delay + access);
             text += &format!(
                 r#"
 [[flows]]
@@ -233,7 +234,8 @@ access_rate = "{access_rate}bit"
 impl Seen {
     fn read(line: &str) -> Option<Self> {
         let mut fields = line.split(' ');
-        let (flow, number) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let flow = fields.next()?.parse().ok()?;
+        let number = fields.next()?.parse().ok()?;
         let came = fields.next()?.parse::<u64>().ok()? * ROUNDING;
         let last = fields.next()?;
         let after: u64 = last.trim_start_matches('d').parse().ok()?;

@@ -96,7 +96,8 @@ impl Channel {
         let mut put = |figure: &str, value: f64| figures.insert(figure.to_owned(), value);
         match (&self.load, &self.stations[..]) {
             (Load::Tcp { down, up, rtt_ms }, _) => {
-                let (down, up) = (*down as usize, *up as usize);
+                let down = *down as usize;
+                let up = *up as usize;
                 put("goodput down", goodput.iter().take(down).sum());
                 put("goodput up", goodput.iter().skip(down).take(up).sum());
                 let answers = outcome.flows.iter().flat_map(|flow| &flow.round_trips);

@@ -66,7 +66,8 @@ fn verdicts_have_the_notes_and_real_values_of_the_claims(paper: &Paper) {
 
 fn audit() -> String {
     let mut text = String::from(INTRODUCTION);
-    let (share, reading) = (SHARE * 100.0, READING * 100.0);
+    let share = SHARE * 100.0;
+    let reading = READING * 100.0;
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,

@@ -41,7 +41,8 @@ pub(super) fn pairs(point: &Point<'_>, summary: &[Aggregate]) -> String {
                 continue;
             };
             let scale = column.parts[0].0.scale();
-            let (mean, half) = (figure.mean * scale, figure.ci95.unwrap_or_default() * scale);
+            let mean = figure.mean * scale;
+            let half = figure.ci95.unwrap_or_default() * scale;
             let digits = decimals(mean, 3, 3);
             let _ = write!(
                 out,

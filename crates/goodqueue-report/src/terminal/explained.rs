@@ -14,7 +14,8 @@ use crate::meaning::{grades, plain};
 pub fn explained(results: &Results) -> String {
     let runs: Vec<&Run> = results.runs.iter().collect();
     let groups = catalogue(&runs);
-    let (mut text, mut last) = (String::new(), String::new());
+    let mut text = String::new();
+    let mut last = String::new();
     // Tables stand below each other in the order of the catalogue.
     for table in goodqueue_scenario::metrics::Table::ALL {
         for group in groups.iter().filter(|group| group.table == table && is_shown(group, &runs)) {

@@ -98,7 +98,8 @@ pub(super) fn digits_of(metric: &Metric) -> Digits {
 /// A difference in the unit of its metric, with half the width of its confidence interval.
 pub(super) fn difference(figure: Option<&Estimate>, metric: &Metric) -> String {
     let Some(figure) = figure else { return "–".to_owned() };
-    let (mean, half) = (figure.mean * metric.scale(), figure.ci95.unwrap_or_default() * metric.scale());
+    let mean = figure.mean * metric.scale();
+    let half = figure.ci95.unwrap_or_default() * metric.scale();
     let digits = match digits_of(metric) {
         Digits::AfterPoint(digits) => digits,
         Digits::Three => decimals(mean, 3, 2),

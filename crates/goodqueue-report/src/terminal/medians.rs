@@ -65,9 +65,11 @@ fn below(told: Vec<String>) -> String {
 /// Formats the mean and the median; `None` if they are shown alike.
 fn both(line: &Line<'_>, of: impl Fn(&Run) -> Option<f64>, metric: &Metric) -> Option<String> {
     let values: Vec<f64> = line.runs.iter().map(|run| of(run)).collect::<Option<_>>()?;
-    let (median, mean) = (median_apart(&values)?, Estimate::from_values(&values)?.mean);
+    let median = median_apart(&values)?;
+    let mean = Estimate::from_values(&values)?.mean;
     let digits = digits_of(metric);
-    let (mean, median) = (show(Some(mean), digits), show(Some(median), digits));
+    let mean = show(Some(mean), digits);
+    let median = show(Some(median), digits);
     (mean != median).then(|| format!("mean {mean}, median {median}"))
 }
 

@@ -163,8 +163,10 @@ impl Test {
             let ids = series.goodput_bps.iter().map(|flow| flow.id);
             ids.filter(|id| known(*id).is_some_and(|flow| flow.direction == direction)).collect()
         };
-        let (up, down) = (ids(Direction::Up), ids(Direction::Down));
-        let (uploads, downloads) = (up.len(), down.len());
+        let up = ids(Direction::Up);
+        let down = ids(Direction::Down);
+        let uploads = up.len();
+        let downloads = down.len();
         let named = |up: &[u32], down: &[u32], of: &dyn Fn(&str, usize) -> String| {
             let one = |direction: &'static str| {
                 move |(number, id): (usize, &u32)| (*id, of(&format!("TCP {direction}"), number))
@@ -276,7 +278,8 @@ mod tests {
     fn a_run_is_the_test_of_flent_that_it_is_most_like() {
         let with = |directions: &[Direction], labels: &[&str]| {
             let mut run = run("pie", 1);
-            let (flow, series) = (run.flows[0].clone(), run.series.as_mut().unwrap());
+            let flow = run.flows[0].clone();
+            let series = run.series.as_mut().unwrap();
             series.goodput_bps = (0..)
                 .zip(directions)
                 .map(|(id, _)| crate::results::FlowSeries { id, values: vec![1e6; 2] })

@@ -100,7 +100,8 @@ fn row_groups(file: &mut (dyn Write + Send), results: &Results) -> Result<(), Pa
 }
 
 fn schema(swept: &[Swept<'_>]) -> Result<Type, ParquetError> {
-    let (one, perhaps) = (Repetition::REQUIRED, Repetition::OPTIONAL);
+    let one = Repetition::REQUIRED;
+    let perhaps = Repetition::OPTIONAL;
     let words = || Some(LogicalType::String);
     let mut columns = vec![
         column("run", Physical::INT32, one, whole(32))?,

@@ -13,7 +13,8 @@ fn a_file_is_replaced_whole_and_nothing_is_left_beside_it() {
 #[test]
 fn a_file_that_grows_has_no_name_until_it_is_finished() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (given_up, path) = (folder.path().join("given-up.csv"), folder.path().join("whole.csv"));
+    let given_up = folder.path().join("given-up.csv");
+    let path = folder.path().join("whole.csv");
     for (path, finished) in [(&given_up, false), (&path, true)] {
         let mut file = StreamedFile::create(path, Existing::Used).expect("begun");
         file.write_all(b"half").expect("written");

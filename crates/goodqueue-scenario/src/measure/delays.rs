@@ -25,7 +25,8 @@ impl Delays {
     /// Adds samples that the simulator summed up. `minus` is subtracted from each.
     pub(super) fn add_earlier(&mut self, earlier: &Earlier, minus: f64) {
         if let Self::Exact(exact) = self {
-            let (mut binned, mut sum) = (histogram(), 0.0);
+            let mut binned = histogram();
+            let mut sum = 0.0;
             for delay in exact.drain(..) {
                 let _ = binned.record(nanos(delay));
                 sum += delay;

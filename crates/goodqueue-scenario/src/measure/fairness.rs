@@ -11,7 +11,8 @@ pub(super) fn fairness(flows: &[FlowResult]) -> Fairness {
         let of = flows.iter().filter(|flow| flow.kind == FlowKind::Tcp && flow.direction == direction);
         of.map(|flow| flow.goodput_bps).collect()
     };
-    let (down, up) = (goodputs(Direction::Down), goodputs(Direction::Up));
+    let down = goodputs(Direction::Down);
+    let up = goodputs(Direction::Up);
     let tcp = || flows.iter().filter(|flow| flow.kind == FlowKind::Tcp && flow.packets_sent > 0);
     let dropped = float(tcp().map(|flow| flow.packets_dropped).sum());
     let sent = float(tcp().map(|flow| flow.packets_sent).sum());

@@ -26,7 +26,8 @@ pub(super) fn summary_of_transfers<'t>(transfers: impl IntoIterator<Item = &'t T
 /// All pages of all browsers.
 pub(super) fn web(config: &Config, outcome: &Outcome) -> Option<WebProbe> {
     let mut is_there = false;
-    let (mut requests, mut bytes) = (0, 0);
+    let mut requests = 0;
+    let mut bytes = 0;
     let mut all = Vec::new();
     for (flow, seen) in config.flows.iter().zip(&outcome.flows) {
         let Traffic::Web(browser) = &flow.traffic else { continue };

@@ -10,13 +10,15 @@ use crate::statistics::{float, seconds};
 /// One viewer, in the time measured.
 pub(super) fn viewer(run: &Config, flow: &FlowConfig, outcome: &FlowOutcome) -> Option<VideoResult> {
     let playback = outcome.playback.as_ref()?;
-    let (warm_at, end) = (Instant::ZERO + run.warmup, Instant::ZERO + run.duration);
+    let warm_at = Instant::ZERO + run.warmup;
+    let end = Instant::ZERO + run.duration;
     let end = flow.stop.map_or(end, |stop| stop.min(end));
     let mut result = VideoResult {
         shown_after_s: playback.shown_from.map(|at| seconds(at.since(flow.start))),
         ..VideoResult::default()
     };
-    let (mut before, mut bits) = (None, 0.0);
+    let mut before = None;
+    let mut bits = 0.0;
     for segment in &playback.segments {
         let is_switch = before.replace(segment.rate).is_some_and(|before| before != segment.rate);
         if segment.begun_at >= warm_at && segment.ended_at.is_some() {

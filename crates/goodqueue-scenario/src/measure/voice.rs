@@ -37,7 +37,8 @@ pub(super) fn call(packets: Packets<'_>, hearing: CallReceiver, end: Instant) ->
     let fates = fates(packets, end);
     let latest = || packets.latest.iter().filter_map(|packet| packet.delay);
     let shortest = packets.shortest();
-    let (lost, sent) = (fates.lost, fates.packets);
+    let lost = fates.lost;
+    let sent = fates.packets;
     let late = hearing.playout.zip(shortest).map(|(buffer, shortest)| {
         let bound = shortest + buffer;
         let late = latest().filter(|delay| *delay > bound).count() as u64;
@@ -79,7 +80,8 @@ pub(super) fn together(calls: &[VoipResult], packets: &[Packets<'_>]) -> Option<
         let values: Vec<f64> = calls.iter().filter_map(of).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / float(values.len() as u64))
     };
-    let (sent, lost) = (sum(|call| call.sent), sum(|call| call.lost));
+    let sent = sum(|call| call.sent);
+    let lost = sum(|call| call.lost);
     let late: Vec<u64> = calls.iter().filter_map(|call| call.late).collect();
     Some(VoipResult {
         sent,
@@ -225,7 +227,8 @@ mod tests {
     fn a_call_whose_packets_were_summed_up_is_judged_like_one_with_all_packets() {
         let delay = |number: u64| (number % 11 != 4).then_some(20 + number * 7 % 60);
         let delays: Vec<_> = (0..5000).map(delay).collect();
-        let (sent, end) = (packets(&delays), Instant::from_nanos(200_000_000_000));
+        let sent = packets(&delays);
+        let end = Instant::from_nanos(200_000_000_000);
         let buffer = CallReceiver { playout: Some(Duration::from_millis(50)), ..PLAIN };
         let exact = judged(&sent, buffer, end);
         let mut earlier = Earlier::new(3);
@@ -238,7 +241,8 @@ mod tests {
         let near = |one: Option<f64>, other: Option<f64>| (one.unwrap() - other.unwrap()).abs() < 1e-3;
         assert!(near(summed.jitter_s, exact.jitter_s) && near(summed.mos, exact.mos));
         for of in [|call: &VoipResult| call.one_way_delay_s, |call: &VoipResult| call.delay_variation_s] {
-            let (summed, exact) = (of(&summed), of(&exact));
+            let summed = of(&summed);
+            let exact = of(&exact);
             assert!(near(summed.mean, exact.mean) && near(summed.p50, exact.p50), "{summed:?} {exact:?}");
             assert!(near(summed.p99, exact.p99) && near(summed.max, exact.max), "{summed:?} {exact:?}");
         }
@@ -252,7 +256,8 @@ mod tests {
             pattern(losses)
         };
         let seen = of(".xx...x....xxx");
-        let (run, distance) = (seen.mean_run.unwrap(), seen.mean_distance.unwrap());
+        let run = seen.mean_run.unwrap();
+        let distance = seen.mean_distance.unwrap();
         assert_eq!((seen.runs, seen.longest_run), (3, 3));
         assert!((run - 2.0).abs() < 1e-12 && (distance - 5.0).abs() < 1e-12);
         assert_eq!(of("..."), LossPattern::default());
@@ -260,7 +265,8 @@ mod tests {
 
     #[test]
     fn several_calls_share_one_result() {
-        let (good, bad) = (packets(&[Some(20), Some(20)]), packets(&[Some(40), None, Some(44)]));
+        let good = packets(&[Some(20), Some(20)]);
+        let bad = packets(&[Some(40), None, Some(44)]);
         let calls = [judged(&good, PLAIN, END), judged(&bad, PLAIN, END)];
         let both = together(&calls, &[all(&good), all(&bad)]).unwrap();
         assert_eq!((both.sent, both.lost, both.loss), (5, 1, Some(0.2)));

@@ -122,7 +122,8 @@ impl Better {
 impl Group {
     /// Returns a group of the main table that is always shown.
     pub(super) fn new(title: &str, heading: &str, sides: DirectionColumns, metrics: Vec<Metric>) -> Self {
-        let (title, heading) = (title.to_owned(), heading.to_owned());
+        let title = title.to_owned();
+        let heading = heading.to_owned();
         Self {
             title,
             heading,

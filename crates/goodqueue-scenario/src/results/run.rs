@@ -139,11 +139,13 @@ impl Run {
     #[must_use]
     pub fn other_queues(&self) -> Vec<(&str, PerDirection<&Summary>)> {
         let hops = self.hops.iter().map(|hop| {
-            let (down, up) = (&hop.down.sojourn_s, &hop.up.sojourn_s);
+            let down = &hop.down.sojourn_s;
+            let up = &hop.up.sojourn_s;
             (hop.name.as_str(), PerDirection { down, up })
         });
         let air = self.wifi.iter().map(|wifi| {
-            let (down, up) = (&wifi.down.sojourn_s, &wifi.up.sojourn_s);
+            let down = &wifi.down.sojourn_s;
+            let up = &wifi.up.sojourn_s;
             ("WiFi", PerDirection { down, up })
         });
         let takes_time = |both: &PerDirection<&Summary>| {

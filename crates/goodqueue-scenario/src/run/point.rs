@@ -165,8 +165,8 @@ impl PointRuns {
             hops: hop_names(scenario),
             flows: scenario.flows.iter().map(flow_labels).collect(),
         };
-        let (wanted, packets) =
-            (ExtraMeasurements { tc_stats: *tc_stats, ..ExtraMeasurements::default() }, Vec::new());
+        let wanted = ExtraMeasurements { tc_stats: *tc_stats, ..ExtraMeasurements::default() };
+        let packets = Vec::new();
         Ok(RunSpec { labels, config, key, wanted, series: *series_use, packets })
     }
 }

@@ -94,7 +94,8 @@ impl<'n> ScenarioRuns<'n> {
     /// As [`ScenarioRuns::new`].
     pub fn with(sweep: Sweep<'n>, steps: Steps) -> Result<Self, Diagnostic> {
         let mut ends = Vec::with_capacity(sweep.count());
-        let (mut held, mut disciplines) = (Held::default(), 0);
+        let mut held = Held::default();
+        let mut disciplines = 0;
         let mut without_effect: Option<Vec<Diagnostic>> = None;
         let mut first = None;
         for number in 0..sweep.count() {
@@ -122,7 +123,9 @@ impl<'n> ScenarioRuns<'n> {
             Some(first) => first,
             None => sweep.point(0)?.1,
         };
-        let (tc_stats, packets, recent) = (false, Vec::new(), Mutex::default());
+        let tc_stats = false;
+        let packets = Vec::new();
+        let recent = Mutex::default();
         Ok(Self { sweep, first, steps, ends, disciplines, tc_stats, packets, recent })
     }
 
@@ -223,7 +226,8 @@ struct Held {
 impl Held {
     /// Adds the runs of a point of the sweep.
     fn add(&mut self, point: &PointRuns, is_swept: bool) {
-        let (runs, disciplines) = (point.count() as u64, point.disciplines() as u64);
+        let runs = point.count() as u64;
+        let disciplines = point.disciplines() as u64;
         // One seed has no mean.
         let is_repeated = runs > disciplines;
         let pairs = disciplines.saturating_mul(disciplines.saturating_sub(1)) / 2;

@@ -41,10 +41,8 @@ pub(super) fn read_qdiscs(root: &Reader<'_>, link: &BottleneckLink) -> Result<Ve
                     let config = tc::parse(line, &link.as_seen_by_qdisc(direction, rate))?;
                     Ok(Discipline { given: (*line).to_owned(), config })
                 };
-                let (down, up) = (
-                    discipline(Direction::Down, &link.down.rate)?,
-                    discipline(Direction::Up, &link.up.rate)?,
-                );
+                let down = discipline(Direction::Down, &link.down.rate)?;
+                let up = discipline(Direction::Up, &link.up.rate)?;
                 Ok(QdiscChoice { label: (*line).to_owned(), down, up })
             };
             return DEFAULT_QDISCS.iter().map(default).collect();

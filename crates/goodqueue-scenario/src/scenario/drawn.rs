@@ -213,7 +213,8 @@ fn bounds<T: Quantity>(table: &Reader<'_>, node: &Node) -> Result<(T, T), Diagno
         let message = Diagnostic::new("these are not two bounds").allowed(T::FORM);
         return Err(table.error("uniform", message));
     };
-    let (low, high) = (quantity::<T>(table, "uniform", low)?, quantity::<T>(table, "uniform", high)?);
+    let low = quantity::<T>(table, "uniform", low)?;
+    let high = quantity::<T>(table, "uniform", high)?;
     if high < low {
         let message = Diagnostic::new("the second bound is below the first");
         return Err(table.error("uniform", message.allowed("the lower bound first")));

@@ -19,7 +19,8 @@ impl Document {
     pub(crate) fn without_effect(&self, scenario: &Scenario, names: &Names<'_>) -> Vec<Diagnostic> {
         let link = |key: &str| self.below("link", key);
         let crossed = |direction| scenario.flows.iter().any(|group| group.crosses(&scenario.hops, direction));
-        let (down, up) = (crossed(Direction::Down), crossed(Direction::Up));
+        let down = crossed(Direction::Down);
+        let up = crossed(Direction::Up);
         let mut idle = Vec::new();
         let mut check = |node: Option<&Node>, has_effect: &dyn Fn() -> bool, why: &str, help: &str| {
             if let Some(option) = node.and_then(given_by)

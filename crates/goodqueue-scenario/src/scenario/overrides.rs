@@ -133,7 +133,8 @@ impl Overrides {
 
     /// The lines of `--qdisc`, each with its line of `--qdisc-up`.
     fn lines(&self) -> Result<Vec<String>, Diagnostic> {
-        let (down, up) = (&self.qdiscs, &self.qdiscs_up);
+        let down = &self.qdiscs;
+        let up = &self.qdiscs_up;
         let pair = |(down, up): (&String, &String)| format!("{}{BOTH}{}", down.trim(), up.trim());
         match (down.len(), up.as_slice()) {
             (_, []) => Ok(down.clone()),

@@ -21,7 +21,9 @@ impl Scenario {
                 };
                 let direction = ["down", "up"][side];
                 let told = |relation: &str, effect: &str| {
-                    let (label, shaper, line) = (&choice.label, show_rate(shaper), show_rate(line));
+                    let label = &choice.label;
+                    let shaper = show_rate(shaper);
+                    let line = show_rate(line);
                     format!(
                         "{label}: its shaper of {shaper} is {relation} the line's {line} {direction}, {effect}"
                     )

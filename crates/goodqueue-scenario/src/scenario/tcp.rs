@@ -31,7 +31,7 @@ keys! {
         /// ACK every second segment, or after this time; "off"; or { every = 2, timeout = "40ms" }.
         delayed_ack: Option<DelayedAck> = "40ms", DELAYED_ACK => or(usual.delayed_ack);
         /// Negotiate ECN: true is that of RFC 3168, "accecn" is Accurate ECN (RFC 9768).
-        ecn: EcnMode = false, ECN => from(read_ecn(table, usual.ecn, &profile, found)?);
+        ecn: EcnMode = false, ECN => from(read_ecn(table, usual.ecn, profile, found)?);
         /// Selective acknowledgements (RFC 2018, RFC 6675).
         sack: bool = true, Flag => or(usual.sack);
         /// Smallest retransmission timeout; RFC 6298 has 1s, systems in use have 200ms.

@@ -19,7 +19,8 @@ pub(super) fn checksum() -> io::Result<u64> {
 
 fn read_checksum() -> io::Result<u64> {
     let mut file = File::open(place()?)?;
-    let (mut bytes, mut sum) = (Vec::new(), Checksum::default());
+    let mut bytes = Vec::new();
+    let mut sum = Checksum::default();
     loop {
         bytes.clear();
         if file.by_ref().take(1 << 20).read_to_end(&mut bytes)? == 0 {

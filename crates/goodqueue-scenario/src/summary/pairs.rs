@@ -40,7 +40,8 @@ impl<'r> Group<'r> {
         let earlier: BTreeMap<u64, usize> =
             (0..).zip(&other.runs).map(|(number, run)| (run.seed, number)).collect();
         let of_key = |key: &String| {
-            let (own, others) = (self.values.get(key)?, other.values.get(key)?);
+            let own = self.values.get(key)?;
+            let others = other.values.get(key)?;
             let own = self.runs.iter().zip(own);
             let pairs = own.filter_map(|(run, value)| Some(value - others[*earlier.get(&run.seed)?]));
             let present: Vec<f64> = pairs.filter(|difference| !difference.is_nan()).collect();

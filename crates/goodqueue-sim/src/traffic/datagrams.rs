@@ -57,7 +57,8 @@ impl Datagrams {
         if self.arrived.len() <= word {
             self.arrived.resize(word + 1, 0);
         }
-        let (bits, bit) = (&mut self.arrived[word], 1 << (number % 64));
+        let bits = &mut self.arrived[word];
+        let bit = 1 << (number % 64);
         let is_new = *bits & bit == 0;
         *bits |= bit;
         is_new

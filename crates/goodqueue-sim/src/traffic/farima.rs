@@ -87,7 +87,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     const LANES: usize = 8;
     let b = &b[..a.len()];
     let mut sums = [0.0; LANES];
-    let (mut left, mut right) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let mut left = a.chunks_exact(LANES);
+    let mut right = b.chunks_exact(LANES);
     for (x, y) in left.by_ref().zip(right.by_ref()) {
         for lane in 0..LANES {
             sums[lane] += x[lane] * y[lane];
@@ -169,7 +170,8 @@ mod tests {
         let closed = |n: i32, j: i32| {
             let choose =
                 f64::from([1, 2, 1, 0, 1, 3, 3, 1][usize::try_from(4 * (n - 2) + j).expect("small")]);
-            let (n, j) = (f64::from(n), f64::from(j));
+            let n = f64::from(n);
+            let j = f64::from(j);
             -choose * libm::tgamma(j - d) * libm::tgamma(n - d - j + 1.0)
                 / (libm::tgamma(-d) * libm::tgamma(n - d + 1.0))
         };
@@ -190,7 +192,8 @@ mod tests {
         // long-range dependent values converges slowly, so the test takes many short runs. Each run
         // is stationary from its start.
         let d = 0.33;
-        let (gamma, rho1) = (variance(d), d / (1.0 - d));
+        let gamma = variance(d);
+        let rho1 = d / (1.0 - d);
         let rho2 = d * (1.0 + d) / ((1.0 - d) * (2.0 - d));
         let mut random = Xoshiro256PlusPlus::new(3);
         let mut products = [0.0; 3];
@@ -229,13 +232,15 @@ mod tests {
 
     #[test]
     fn mixed_noise_is_standard_normal_with_the_correlation_of_its_parts() {
-        let (d, share) = (0.31, 0.4);
+        let d = 0.31;
+        let share = 0.4;
         let mut noise = LongRange::new(d, 100, share, &mut Xoshiro256PlusPlus::new(1));
         let series = series(200_000, |random| noise.draw(random));
         assert!((covariance(&series, 0) - 1.0).abs() < 0.03, "{}", covariance(&series, 0));
         // Neighbouring sums share one of their two values, so the dependent part has the
         // correlation (2 ρ(1) + 1 + ρ(2)) / (2 + 2 ρ(1)).
-        let (rho1, rho2) = (d / (1.0 - d), d * (1.0 + d) / ((1.0 - d) * (2.0 - d)));
+        let rho1 = d / (1.0 - d);
+        let rho2 = d * (1.0 + d) / ((1.0 - d) * (2.0 - d));
         let expected = (1.0 - share) * (1.0 + 2.0 * rho1 + rho2) / (2.0 + 2.0 * rho1);
         assert!((covariance(&series, 1) - expected).abs() < 0.03, "{} {expected}", covariance(&series, 1));
         let above = series.iter().filter(|value| **value > 1.0).count() as f64 / series.len() as f64;

@@ -336,7 +336,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_summed_up_and_the_sums_agree_with_all_samples() {
-        let (mut all, mut bounded) = (Samples::new(), Samples::new());
+        let mut all = Samples::new();
+        let mut bounded = Samples::new();
         bounded.set_room(Room { samples: 1024, digits: 3 });
         for samples in [&mut all, &mut bounded] {
             simulate(samples, 0..50_000);

@@ -100,7 +100,8 @@ impl WebPage {
         let is_possible = !objects.is_empty() && !objects.contains(&0);
         is_possible.then(|| {
             let bytes = objects.iter().fold(0, |sum: u64, object| sum.saturating_add(*object));
-            let (requests, objects) = (objects.len(), OnceLock::from(objects));
+            let requests = objects.len();
+            let objects = OnceLock::from(objects);
             Self(Arc::new(Page { bytes, requests, is_divided: false, objects }))
         })
     }
@@ -110,7 +111,8 @@ impl WebPage {
     #[must_use]
     pub fn google() -> Self {
         let objects = vec![20_000, 18_000, 18_000];
-        let (requests, objects) = (objects.len(), OnceLock::from(objects));
+        let requests = objects.len();
+        let objects = OnceLock::from(objects);
         Self(Arc::new(Page { bytes: 56_000, requests, is_divided: false, objects }))
     }
 
@@ -172,7 +174,8 @@ fn divide(bytes: u64, requests: usize) -> Vec<u64> {
         return vec![bytes];
     }
     let others = requests as u64 - 1;
-    let (first, rest) = (bytes / 10, bytes - bytes / 10);
+    let first = bytes / 10;
+    let rest = bytes - bytes / 10;
     let weights: Vec<f64> =
         (0..others).map(|n| libm::exp(normal_quantile((n as f64 + 0.5) / others as f64))).collect();
     let sum: f64 = weights.iter().sum();
@@ -193,7 +196,8 @@ fn divide(bytes: u64, requests: usize) -> Vec<u64> {
 /// Returns the value that a standard normal variable exceeds with probability `1 - p`, by
 /// bisection.
 fn normal_quantile(p: f64) -> f64 {
-    let (mut low, mut high) = (-8.0, 8.0);
+    let mut low = -8.0;
+    let mut high = 8.0;
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
         let below = 0.5 * libm::erfc(-middle * core::f64::consts::FRAC_1_SQRT_2);
@@ -323,7 +327,8 @@ impl Web {
 
     /// Acts on bytes that have arrived on a connection.
     fn advance(&mut self, now: Instant, handle: Handle, network: &mut Network) {
-        let (asks, answers) = (self.asks(), self.settings.direction);
+        let asks = self.asks();
+        let answers = self.settings.direction;
         let Some(number) = self.workers.iter().position(|worker| worker.handle == handle) else { return };
         let worker = &mut self.workers[number];
         let Some(bytes) = worker.object else { return };

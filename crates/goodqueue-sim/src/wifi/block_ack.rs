@@ -243,7 +243,8 @@ mod tests {
         let mut session = Session::default();
         let mut frames = send(&mut session, ALL, &mut vec![10, 11, 12, 13]).into_iter();
         let mut delivered = Vec::new();
-        let (first, second) = (frames.next().expect("four"), frames.next().expect("four"));
+        let first = frames.next().expect("four");
+        let second = frames.next().expect("four");
         for frame in frames {
             receive(&mut session, frame, &mut delivered);
         }
@@ -251,7 +252,8 @@ mod tests {
         assert_eq!(delivered, [], "the first one is still missing");
         receive(&mut session, first, &mut delivered);
         assert_eq!(delivered, [10, 12, 13], "nobody waits for 11 any more");
-        let (more, mut none) = (send(&mut session, ALL, &mut vec![14]), Vec::new());
+        let more = send(&mut session, ALL, &mut vec![14]);
+        let mut none = Vec::new();
         assert_eq!(more[0].number, 4);
         assert!(send(&mut session, ALL, &mut none).is_empty());
     }

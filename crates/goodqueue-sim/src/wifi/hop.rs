@@ -142,7 +142,8 @@ impl WifiHop {
     }
 
     pub(crate) fn finish(self, end: Instant) -> WifiOutcome {
-        let (stats, radio) = (self.stats(), self.radio(end));
+        let stats = self.stats();
+        let radio = self.radio(end);
         let [down, up] = self.seen.monitors;
         let outcome = |monitor: LinkMonitor, of: usize| {
             let mut seen = Observation::default();

@@ -344,7 +344,9 @@ impl<P: Packet + Flow> Medium<P> {
         // The frames after the last one that arrived are not yet accounted for.
         self.arrive(now, &mut flight, sink);
         let airtime = flight.airtime();
-        let (count, losses, answered) = (flight.count(), flight.losses(), flight.is_answered());
+        let count = flight.count();
+        let losses = flight.losses();
+        let answered = flight.is_answered();
         let Flight { node, peer, category, collided, exchange, arrived, failed, .. } = flight;
         let Station { queues, access, .. } = &mut self.nodes[node];
         let (client, direction) = queues.radio_link(peer);
@@ -362,7 +364,8 @@ impl<P: Packet + Flow> Medium<P> {
         }
         let link = &mut queues.peers[peer];
         let session = &mut link.sessions[category.index()];
-        let (name, mut settled) = (queues.node, arrived.len());
+        let name = queues.node;
+        let mut settled = arrived.len();
         let deliver = |packet, to: &mut _| Sink::delivered(to, now, direction, client, packet);
         for number in arrived {
             session.acknowledged(number, &mut |packet| deliver(packet, sink));

@@ -44,7 +44,8 @@ fn sizes_of_aggregates(forming: Forming) -> Vec<u64> {
     let mut medium = Medium::new(&config);
     let mut seen = Seen::default();
     let client_of = |packet: &Datagram| packet.client;
-    let (mut sizes, mut before) = (Vec::new(), 0);
+    let mut sizes = Vec::new();
+    let mut before = 0;
     for number in 0..100 {
         let now = Instant::ZERO + Duration::from_micros(100 * number);
         while let Some(event) = medium.next_event().filter(|&event| event <= now) {

@@ -18,7 +18,8 @@ fn bianchi(n: i32, attempts: i32) -> (f64, f64) {
             .sum();
         weight / slots
     };
-    let (mut low, mut high) = (0.0, 1.0);
+    let mut low = 0.0;
+    let mut high = 1.0;
     for _ in 0..100 {
         let tau = f64::midpoint(low, high);
         let p = 1.0 - (1.0_f64 - tau).powi(n - 1);
@@ -34,7 +35,9 @@ fn bianchi(n: i32, attempts: i32) -> (f64, f64) {
 fn contention(n: usize, attempts: u32, frame: u64, waits: [u64; 2]) -> (f64, f64) {
     let mut random = Xoshiro256PlusPlus::new(1);
     let mut stations = vec![(0_u32, 0_u64, 0_u64); n];
-    let (mut arrived, mut sent, mut collided) = (0, 0, 0);
+    let mut arrived = 0;
+    let mut sent = 0;
+    let mut collided = 0;
     let mut now = 0;
     while sent < 200_000 {
         let begins = |&(_, counter, idle_from): &(u32, u64, u64)| idle_from + 43 + 9 * counter;
@@ -71,7 +74,8 @@ fn saturated_stations_share_the_channel_as_the_back_off_rules_and_bianchis_model
         let arrived: u64 = (0..n).map(|client| seen.arrived(Direction::Up, client)).sum();
         let whole = |duration: Duration| duration.as_nanos() / 1_000;
         let frame = whole(modulation.ppdu(phy::mpdu_bytes(1500)));
-        let (answer, eifs) = (whole(phy::ANSWER_TIMEOUT), whole(phy::EIFS_EXTRA));
+        let answer = whole(phy::ANSWER_TIMEOUT);
+        let eifs = whole(phy::EIFS_EXTRA);
         let (rate, p) = contention(n, 7, frame, [answer, eifs]);
         close(mbits(arrived, millis), 12_000.0 * rate, 0.01, &format!("throughput of {n} stations"));
         assert!((collided - p).abs() < 0.01, "{n} stations: {collided} collide, expected {p}");
@@ -185,6 +189,8 @@ fn voice_waits_less_for_the_channel_than_best_effort() {
         assert!(count > 400);
         sum / fraction(count, 1)
     };
-    let (voice, best_effort, background) = (delay_of(48), delay_of(0), delay_of(8));
+    let voice = delay_of(48);
+    let best_effort = delay_of(0);
+    let background = delay_of(8);
     assert!(2.0 * voice < best_effort && best_effort < background, "{voice} {best_effort} {background}");
 }

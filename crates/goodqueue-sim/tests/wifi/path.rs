@@ -55,7 +55,8 @@ fn a_small_queue_leaves_little_of_an_upload_at_its_client_and_costs_it_nothing()
         let longest = pings.max().expect("some were answered");
         (longest, outcome.flows[1].tally.delivered + outcome.flows[3].tally.delivered)
     };
-    let (free, limited) = (with(None), with(Some(60_000)));
+    let free = with(None);
+    let limited = with(Some(60_000));
     assert!(free.0 > limited.0.saturating_mul(4), "{free:?} {limited:?}");
     assert!(limited.1 > free.1 / 10 * 9, "{free:?} {limited:?}");
 }
@@ -86,6 +87,7 @@ fn the_fq_mac_shortens_the_round_trips_of_the_fast_station() {
         times.sort();
         times[times.len() / 2]
     };
-    let (fifo, fq) = (median(driver(123)), median(MacConfig::Fq(FqMacConfig::default())));
+    let fifo = median(driver(123));
+    let fq = median(MacConfig::Fq(FqMacConfig::default()));
     assert!(fifo.as_nanos() > 3 * fq.as_nanos(), "{fifo} {fq}");
 }

@@ -153,7 +153,8 @@ fn expand_loop<'i>(
     }
     let is_word = |item: &Item, text: &str| matches!(item, Item::Word(word) if word.text == text);
     let begin = rest.iter().position(|item| is_word(item, "do")).ok_or_else(|| malformed("has no `do`"))?;
-    let (list, body) = (&rest[..begin], &rest[begin + 1..]);
+    let list = &rest[..begin];
+    let body = &rest[begin + 1..];
     let mut open = 1_usize;
     let end = body.iter().position(|item| {
         open += usize::from(is_word(item, "do"));
@@ -180,7 +181,8 @@ fn expand_loop<'i>(
 /// `{1..5}` and `$(seq 1 5)` written out.
 fn written_out(words: Vec<String>) -> Vec<String> {
     let numbers = |first: &str, last: &str| -> Option<Vec<String>> {
-        let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+        let first = first.parse::<u32>().ok()?;
+        let last = last.parse::<u32>().ok()?;
         (last.saturating_sub(first) as usize <= MOST_COMMANDS)
             .then(|| (first..=last).map(|number| number.to_string()).collect())
     };

@@ -39,7 +39,8 @@ fn bare_times(kind: &Kind, parameters: &[Parameter], words: &[Word<'_>], remarks
         let values = std::iter::once(parameter).chain(followers).zip(words.iter().skip(index + 1));
         let values = values.take_while(|(_, value)| value.text.starts_with(|c: char| c.is_ascii_digit()));
         for (of, value) in values.filter(|(of, value)| of.unit == Unit::Time && is_bare(value.text)) {
-            let (name, given) = (word.text, value.text);
+            let name = word.text;
+            let given = value.text;
             let place = match of.name == parameter.name {
                 true => format!("`{name} {given}`"),
                 false => format!("`{given}` behind `{name}`"),

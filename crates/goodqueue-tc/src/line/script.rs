@@ -230,7 +230,8 @@ impl<'a> Builder<'a> {
         }
         node.settings = settings;
         node.given = given.to_vec();
-        let (kind, inner) = (node.kind, node.children.first().and_then(|slot| slot.node));
+        let kind = node.kind;
+        let inner = node.children.first().and_then(|slot| slot.node);
         if let Some(inner) = inner.and_then(|inner| self.nodes.get_mut(inner))
             && let Some((name, value)) = registry::handed_down(kind.name, inner.kind.name, &changed)
         {
@@ -515,7 +516,8 @@ impl<'a> Tree<'a> {
         depth: usize,
     ) -> Result<(Settings, AnyConfig), Diagnostic> {
         let node = &self.nodes[index];
-        let (kind, name) = (node.kind, node.name);
+        let kind = node.kind;
+        let name = node.name;
         if depth > DEEPEST {
             return Err(
                 Diagnostic::new(format!("more than {DEEPEST} disciplines inside each other")).at(name.span())

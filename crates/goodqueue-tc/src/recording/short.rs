@@ -94,7 +94,8 @@ impl Context {
                 Row::Exit { t: t.max(self.free), seq, bytes, tos }
             }
             Some("d") => {
-                let (seq, reason) = (self.next.wrapping_add_signed(number(1)?), word(2)?);
+                let seq = self.next.wrapping_add_signed(number(1)?);
+                let reason = word(2)?;
                 Row::Drop { t, seq, reason: Some(reason.to_owned()) }
             }
             Some("t") => Row::Drop { t, seq: self.newest, reason: Some(word(1)?.to_owned()) },

@@ -174,7 +174,8 @@ fn a_file_that_is_no_recording_is_refused() {
 proptest! {
     #[test]
     fn every_number_is_new_once(numbers in prop::collection::vec(0u64..40, 0..80)) {
-        let (mut ranges, mut list) = (Seen::default(), Vec::new());
+        let mut ranges = Seen::default();
+        let mut list = Vec::new();
         for number in numbers {
             prop_assert_eq!(ranges.insert(number), !list.contains(&number));
             list.push(number);

@@ -284,7 +284,8 @@ mod tests {
     }
 
     fn event(signal: Signal, cwnd: u64) -> Congestion {
-        let (cwnd, now) = (segments(cwnd), Instant::ZERO);
+        let cwnd = segments(cwnd);
+        let now = Instant::ZERO;
         Congestion { now, signal, cwnd, in_flight: cwnd / 2, mss: MSS, whole: true }
     }
 
@@ -294,8 +295,10 @@ mod tests {
         let mut us = 0;
         while us < end_ms * 1000 {
             let now = Instant::ZERO + Duration::from_micros(us);
-            let (acked, srtt) = (u64::from(MSS), Duration::from_millis(RTT_MS));
-            let (ssthresh, mss) = (segments(ssthresh), MSS);
+            let acked = u64::from(MSS);
+            let srtt = Duration::from_millis(RTT_MS);
+            let ssthresh = segments(ssthresh);
+            let mss = MSS;
             let mut ack = Ack {
                 now,
                 acked,

@@ -26,7 +26,8 @@ struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        let (target, decay_interval) = (Duration::from_millis(100), Duration::from_millis(100));
+        let target = Duration::from_millis(100);
+        let decay_interval = Duration::from_millis(100);
         Self { target, max_increase: 3000, decay: 0.78, decay_interval }
     }
 }

@@ -62,7 +62,8 @@ pub(crate) struct Blocks {
 
 impl Default for Blocks {
     fn default() -> Self {
-        let (blocks, walked) = (Vec::new(), Vec::new());
+        let blocks = Vec::new();
+        let walked = Vec::new();
         Self { blocks, walked, sacked: 0, lost: 0, highest: 0, resend_from: None, order: 0, arrived: -1 }
     }
 }

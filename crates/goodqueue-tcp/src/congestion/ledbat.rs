@@ -45,7 +45,8 @@ impl<const BASE: usize, const CURRENT: usize> Delays<BASE, CURRENT> {
         } else {
             self.base[0] = least([self.base[0], Some(delay)].into_iter());
         }
-        let (current, base) = (least(self.current.iter().copied()), least(self.base.iter().copied()));
+        let current = least(self.current.iter().copied());
+        let base = least(self.base.iter().copied());
         let queuing = current.unwrap_or(delay).wrapping_sub(base.unwrap_or(delay)).cast_signed();
         queuing.max(0).cast_unsigned()
     }

@@ -59,7 +59,8 @@ impl Rounds {
     /// Segments of a window of `segments` that stand in the queue, and the window that would hold
     /// none there.
     pub(crate) fn queued(&self, segments: u64) -> Option<(u64, u64)> {
-        let (base, least) = (self.base?.as_nanos().max(1), self.least?.as_nanos().max(1));
+        let base = self.base?.as_nanos().max(1);
+        let least = self.least?.as_nanos().max(1);
         let wide = u128::from(segments);
         let target = wide * u128::from(base) / u128::from(least);
         let diff = wide * u128::from(least.saturating_sub(base)) / u128::from(base);

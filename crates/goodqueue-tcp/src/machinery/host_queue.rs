@@ -19,7 +19,8 @@ impl Core {
         if self.state != State::Established || !is_new || self.controls_all {
             return None;
         }
-        let (cwnd, is_due) = (self.cwnd, self.cwr_due);
+        let cwnd = self.cwnd;
+        let is_due = self.cwr_due;
         self.ssthresh = self.reduced_window(now, Signal::Ecn, 0);
         self.cwr_due = is_due;
         Some(cwnd)

@@ -45,7 +45,8 @@ impl Scoreboard {
         if guess < self.next && self.at(guess).low == low(seq) {
             return guess;
         }
-        let (mut low, mut high) = (self.first, self.next);
+        let mut low = self.first;
+        let mut high = self.next;
         while low < high {
             let middle = low + (high - low) / 2;
             if self.seq_of(*self.at(middle)) < seq {

@@ -144,7 +144,8 @@ fn bbr_keeps_its_rate_through_a_loss() {
         pair.run_until(at(2000));
         pair.sender.pacing_rate().expect("it paces")
     };
-    let (without, with) = (rate_after(false), rate_after(true));
+    let without = rate_after(false);
+    let with = rate_after(true);
     assert!(with * 2 > without, "{without} -> {with} bytes per second");
 }
 
@@ -173,7 +174,8 @@ fn tcp_lp_grows_as_reno_after_its_first_delay() {
         pair.run_until(at(2000));
         segments(&pair, &config)
     };
-    let (reno, lp) = (windows("reno"), windows("tcp_lp"));
+    let reno = windows("reno");
+    let lp = windows("tcp_lp");
     assert!(reno > 20);
     // Linux takes the first delay of all for a sign of congestion: half of 11, and three round
     // trips without growth.

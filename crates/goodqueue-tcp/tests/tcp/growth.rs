@@ -129,7 +129,10 @@ fn cubic_s_average_window_under_periodic_loss_is_that_of_the_rfc_less_fast_conve
     // put the plateau at (1 + β) / 2 of the window, from where it comes back by a fraction of a
     // segment per epoch.
     const SEGMENTS: u64 = 10_000;
-    let (c, beta, rtt, p) = (0.4_f64, 0.7_f64, 0.1_f64, 1.0 / SEGMENTS as f64);
+    let c = 0.4_f64;
+    let beta = 0.7_f64;
+    let rtt = 0.1_f64;
+    let p = 1.0 / SEGMENTS as f64;
     let expected = (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25) * (rtt / p).powf(0.75);
     let config = Config { initial_ssthresh: 200 * MSS, ..quick() };
     let mut pair = Pair::bulk_with(config, "cubic").lose((1..=6).map(|number| number * SEGMENTS));

@@ -160,7 +160,9 @@ fn linux_cubic_has_its_own_unless_another_or_none_is_asked_for() {
         assert_eq!(whole, 0, "its window stays one of whole segments");
         (pair.sender.ssthresh() < ENDLESS, pair.sender.cwnd() / u64::from(config.payload()))
     };
-    let (own, off, rfc) = (windows(HyStart::Own), windows(HyStart::Off), windows(HyStart::Rfc9406));
+    let own = windows(HyStart::Own);
+    let off = windows(HyStart::Off);
+    let rfc = windows(HyStart::Rfc9406);
     assert!(own.0 && rfc.0 && !off.0, "{own:?} {off:?} {rfc:?}");
     assert!(own.1 < rfc.1 && rfc.1 < off.1, "CSS grows on for five rounds: {own:?} {rfc:?} {off:?}");
 }

@@ -21,7 +21,8 @@ fn what_the_hosts_own_queue_drops_halves_the_window_once_over_a_round_trip() {
             pair.fates.insert((31, 1), Fate::DropAtHost);
         }
         pair.run_while(|pair| pair.sender.ssthresh() == 20 * MSS);
-        let (window, ssthresh) = (pair.sender.cwnd(), pair.sender.ssthresh());
+        let window = pair.sender.cwnd();
+        let ssthresh = pair.sender.ssthresh();
         assert!((10 * MSS..=12 * MSS).contains(&ssthresh), "{profile}: {}", ssthresh / MSS);
         assert!(window > ssthresh, "{profile}: it shrinks by and by");
         pair.run_until(at(2000));

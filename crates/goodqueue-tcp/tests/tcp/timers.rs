@@ -109,7 +109,8 @@ fn new_acknowledgements_put_the_timer_off() {
 fn linux_3_2_begins_with_the_round_trip_time_of_earlier_connections_and_waits_by_it() {
     use crate::undo::older;
     let lost_tail_after = |remembered: u64, deviation: u64| {
-        let (remembered_rtt, remembered_rttvar) = (ms(remembered), ms(deviation));
+        let remembered_rtt = ms(remembered);
+        let remembered_rttvar = ms(deviation);
         let config = Config { remembered_rtt, remembered_rttvar, ..older("linux32") };
         let mut pair = Pair::with(config, config, "reno");
         pair.sender.write(3 * MSS);

@@ -163,7 +163,8 @@ pub(crate) fn older(name: &str) -> Config {
         BufferGrowth::TwoRoundTrips => BufferTuning::default(),
         _ => settings.buffer_tuning,
     };
-    let (send_tuning, delayed_ack) = (SendTuning::Unlimited, linux().delayed_ack);
+    let send_tuning = SendTuning::Unlimited;
+    let delayed_ack = linux().delayed_ack;
     Config { mss: 1472, timers: Timers::Exact, delayed_ack, send_tuning, buffer_tuning, ..settings }
 }
 

@@ -82,7 +82,8 @@ impl DualPi2 {
         self.advance(now);
         let mut dropped = Vec::new();
         loop {
-            let (has_low, has_classic) = (!self.low_latency.is_empty(), !self.classic.is_empty());
+            let has_low = !self.low_latency.is_empty();
+            let has_classic = !self.classic.is_empty();
             if !has_low && !has_classic {
                 self.credit = self.mtu * (CLASSIC - LOW_LATENCY);
                 return (dropped, None);

@@ -56,7 +56,8 @@ impl FqCodel {
         let Some(fattest) = self.flows.iter_mut().find(|flow| bytes(&flow.queue) >= most) else {
             return Vec::new();
         };
-        let (mut dropped, mut lost) = (Vec::new(), 0.0);
+        let mut dropped = Vec::new();
+        let mut lost = 0.0;
         while dropped.len() < self.drop_batch && (dropped.is_empty() || lost < most / 2.0) {
             let item = fattest.queue.remove(0);
             lost += f64::from(item.len);

@@ -50,7 +50,8 @@ impl Sfb {
             return true;
         }
         let bin = |hash: u32, level: usize| (hash >> (4 * level)) as usize % 16;
-        let (mut least, mut fewest) = (u32::MAX, usize::MAX);
+        let mut least = u32::MAX;
+        let mut fewest = usize::MAX;
         for level in 0..8 {
             let own = bin(hash, level);
             let queued = self.queue.iter().filter(|(_, other)| bin(*other, level) == own).count();

@@ -52,7 +52,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         if !(spare || aggressive && adjacent) {
             return None;
         }
-        let (at, memory) = (self.pool.at(node)?.at, self.pool.memory(node));
+        let at = self.pool.at(node)?.at;
+        let memory = self.pool.memory(node);
         let state = self.tins.get_mut(tin)?;
         let old = self.pool.remove(&mut state.flows.at_mut(index).packets, node)?;
         state.tally.ack_drops = state.tally.ack_drops.wrapping_add(1);

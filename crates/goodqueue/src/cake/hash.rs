@@ -75,7 +75,8 @@ impl Hash {
     /// Queue `index` is listed from now on, or no longer.
     #[inline]
     pub(super) fn set_used(&mut self, index: u32, used: bool) {
-        let (set, bit) = (index as usize / WAYS % SETS, 1 << (index % WAYS_32));
+        let set = index as usize / WAYS % SETS;
+        let bit = 1 << (index % WAYS_32);
         if used {
             self.unused[set] &= !bit;
         } else {

@@ -17,7 +17,8 @@ impl Tin {
         isolation: Isolation,
     ) -> u32 {
         let (set, place) = home_of(tag);
-        let (tags, unused) = (&self.hash.tags[set], self.hash.unused[set]);
+        let tags = &self.hash.tags[set];
+        let unused = self.hash.unused[set];
         if tags[place as usize % WAYS] == tag && unused & (1 << place) == 0 {
             return index_of(set, place);
         }

@@ -48,7 +48,8 @@ impl Shaper {
     }
 
     fn advance(&mut self, tin: &mut Self, now: Instant, bytes: u32, dropped: bool) {
-        let (whole, own) = (self.pace.time(bytes), tin.pace.time(bytes));
+        let whole = self.pace.time(bytes);
+        let own = tin.pace.time(bytes);
         if tin.time_next < now {
             tin.time_next += own;
         } else if tin.time_next < now + own {

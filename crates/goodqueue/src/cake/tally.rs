@@ -26,7 +26,8 @@ impl TinTally {
     /// A packet that waited for `sojourn` is sent.
     pub(super) fn sent(&mut self, sojourn: Duration) {
         let delay = sojourn.as_nanos();
-        let (peak, base) = (self.peak_delay, self.base_delay);
+        let peak = self.peak_delay;
+        let base = self.base_delay;
         self.mean_delay = moving(self.mean_delay, delay, 8);
         self.peak_delay = moving(peak, delay, if delay > peak { 2 } else { 8 });
         self.base_delay = moving(base, delay, if delay < base { 2 } else { 8 });

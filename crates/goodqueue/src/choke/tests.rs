@@ -113,7 +113,8 @@ fn an_unresponsive_flow_keeps_a_smaller_share_than_with_red() {
     // 1 Mbit/s: a flow sends 2 Mbit/s, ten others as much as would fill the link together.
     let mut choke = queue(&[packets("limit", 300), packets("min", 100), packets("max", 200)]);
     let mut ignore = |_: Datagram, _: DropReason| {};
-    let (mut of_udp, mut sent) = (0_u32, 0_u32);
+    let mut of_udp = 0_u32;
+    let mut sent = 0_u32;
     for step in 0..30_000_u32 {
         let now = Instant::from_nanos(u64::from(step) * 8_000_000);
         choke.enqueue(now, of_flow(0), &mut ignore);

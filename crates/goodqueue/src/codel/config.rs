@@ -214,6 +214,11 @@ impl CodelVariant {
         matches!(self, Self::Linux | Self::Linux61)
     }
 
+    /// True for the laws that take the largest packet that they have seen as the size of a packet.
+    pub(super) const fn learns_packet_size(self) -> bool {
+        matches!(self, Self::Cacm2012 | Self::Ns2 | Self::Ns2CableLabs)
+    }
+
     /// Its name after the keyword `variant`.
     #[must_use]
     pub const fn name(self) -> &'static str {

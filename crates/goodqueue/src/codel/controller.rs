@@ -65,7 +65,8 @@ impl Controller {
     /// Decides about the item at the head of the queue at `now`.
     pub fn judge(&mut self, now: Instant, item: Waiting) -> Verdict {
         self.now = self.now.max(now);
-        let (clock, params) = (self.now, &self.params);
+        let clock = self.now;
+        let params = &self.params;
         let bytes_left = if item.is_last { 0 } else { u64::MAX };
         let is_above = judge(&mut self.vars, clock, params, item.sojourn, 0, bytes_left);
         let marks = params.ecn && item.can_mark;
@@ -131,10 +132,12 @@ mod tests {
         for (seed, ecn) in [(1, Ecn::NotEct), (2, Ecn::Ect0), (3, Ecn::NotEct)] {
             let config = CodelConfig::default().with_ecn(true).expect("valid");
             let mut random = Xoshiro256PlusPlus::new(seed);
-            let (mut codel, mut control) = (Codel::new(config), Controller::new(&config));
+            let mut codel = Codel::new(config);
+            let mut control = Controller::new(&config);
             let mut own: VecDeque<(Instant, Datagram)> = VecDeque::new();
             let mut now = Instant::ZERO;
-            let (mut dropped, mut drops) = (0, 0);
+            let mut dropped = 0;
+            let mut drops = 0;
             for id in 0..200_000 {
                 now += Duration::from_micros(u64::from(random.below(1_500)));
                 if random.below(100) < 52 {

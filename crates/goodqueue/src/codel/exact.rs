@@ -108,14 +108,11 @@ pub(crate) fn judge(
     bytes: u32,
     bytes_left: u64,
 ) -> bool {
-    let small = match params.variant {
-        CodelVariant::Cacm2012 | CodelVariant::Ns2 | CodelVariant::Ns2CableLabs => {
-            vars.max_packet = vars.max_packet.max(bytes);
-            vars.max_packet
-        }
-        _ => params.mtu,
-    };
-    if sojourn < params.target || bytes_left <= u64::from(small) {
+    let one_packet = vars.one_packet(params, bytes);
+    if params.variant.learns_packet_size() {
+        vars.max_packet = one_packet;
+    }
+    if sojourn < params.target || bytes_left <= u64::from(one_packet) {
         vars.first_above = NEVER;
         false
     } else if vars.first_above == NEVER {

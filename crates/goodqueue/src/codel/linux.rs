@@ -113,6 +113,15 @@ pub(super) fn age(came: Instant, now: Instant) -> Duration {
     span(ticks(now.as_nanos()).wrapping_sub(ticks(came.as_nanos())))
 }
 
+/// Returns true if a packet that arrived at `came` is below the target.
+pub(super) fn is_below_target(came: Instant, now: Instant, target: Duration) -> bool {
+    is_below(ticks(now.as_nanos()).wrapping_sub(ticks(came.as_nanos())), target)
+}
+
+fn is_below(delay: Ticks, target: Duration) -> bool {
+    is_before(delay, ticks(target.as_nanos()))
+}
+
 /// How long until `due`, on the kernel's clock.
 pub(super) fn until(due: u64, now: Instant) -> Gauge {
     let clock = ticks(now.as_nanos());
@@ -146,7 +155,7 @@ fn judge_head<S: Source>(
     };
     let delay = clock.wrapping_sub(ticks(head.at.as_nanos()));
     let small = head.bytes_behind <= u64::from(params.mtu);
-    let should_drop = if small || is_before(delay, ticks(params.target.as_nanos())) {
+    let should_drop = if small || is_below(delay, params.target) {
         vars.first_above = 0;
         false
     } else if vars.first_above == 0 {

@@ -130,7 +130,8 @@ fn drops_under_overload(variant: CodelVariant, gap: u64, horizon: u64) -> Vec<u6
 fn under_constant_overload_drops_follow_the_closed_form() {
     // The law alone, from the first drop.
     let law = |seconds: u64| {
-        let (mut at, mut drops) = (Instant::ZERO, 0_u32);
+        let mut at = Instant::ZERO;
+        let mut drops = 0_u32;
         while at.as_nanos() <= seconds * 1000 * MS {
             drops += 1;
             at = control_law(at, Duration::from_millis(100), drops);
@@ -245,7 +246,9 @@ fn long_flows_at_ten_megabit_leave_the_queue_no_lower_than_the_target_for_long()
     // stays bounded.
     let link = Rate::from_bps(10_000_000);
     let mut queue = codel(CodelVariant::Rfc8289, false);
-    let (mut arrival, mut departure, mut worst) = (0_u64, 0_u64, 0_u64);
+    let mut arrival = 0_u64;
+    let mut departure = 0_u64;
+    let mut worst = 0_u64;
     let gap = link.serialization(1514).as_nanos();
     for id in 0..40_000 {
         arrival += gap * 10 / 11;
@@ -271,7 +274,8 @@ fn count_after_pause(params: CodelParams, pause: u64) -> u32 {
     let mut queue = Codel::<Datagram>::new(CodelConfig::new(u32::MAX, params).unwrap());
     queue.vars.count = 10;
     queue.vars.lastcount = 1;
-    let (then, now) = (10_000 * MS, (10_000 + pause) * MS);
+    let then = 10_000 * MS;
+    let now = (10_000 + pause) * MS;
     queue.vars.drop_next = match params.variant {
         CodelVariant::Linux | CodelVariant::Linux61 => then >> 10,
         _ => then,

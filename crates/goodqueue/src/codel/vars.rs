@@ -58,6 +58,13 @@ impl CodelVars {
         }
     }
 
+    /// Returns the bytes of one packet, for the question whether more than one packet is behind a
+    /// packet of `bytes`.
+    #[inline]
+    pub(super) fn one_packet(&self, params: &CodelParams, bytes: u32) -> u32 {
+        if params.variant.learns_packet_size() { self.max_packet.max(bytes) } else { params.mtu }
+    }
+
     /// Tells the law about a packet of `bytes` in another queue.
     pub(crate) fn know_largest(&mut self, bytes: u32) {
         self.max_packet = self.max_packet.max(bytes);

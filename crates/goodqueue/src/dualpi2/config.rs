@@ -1,7 +1,7 @@
 //! The parameters of `dualpi2`.
 
-use crate::account::Quantity;
 use crate::config::{ConfigError, Configure, Kind, Link, Settings, Value, Variant};
+use crate::decision::Quantity;
 use crate::gauge::Gauge;
 use crate::memory::{Buffers, TRUESIZE};
 use crate::shown::{self, Printed, Show, Shown};

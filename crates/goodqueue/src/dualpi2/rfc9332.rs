@@ -65,7 +65,8 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
         // RFC 9332 §A.1: a ramp from 0.8 to 1.2 ms.
         let step = self.config.step.delay().as_nanos();
-        let (low, range) = (step / 5 * 4, step / 5 * 2);
+        let low = step / 5 * 4;
+        let range = step / 5 * 2;
         let above = sojourn.as_nanos().saturating_sub(low);
         if above >= range {
             return if sojourn.as_nanos() > low { ONE } else { 0 };

@@ -43,7 +43,8 @@ fn linux_counts_buffers_in_memlimit_and_rfc9332_packet_bytes() {
 fn fates(ecn: Ecn, per_mille: u64) -> (u64, u64) {
     let mut queue = dualpi2(&Settings::new().with("tupdate", Value::Time(Duration::from_secs(4_000))));
     queue.probability = ONE / 1_000 * per_mille;
-    let (mut marked, mut dropped) = (0, 0);
+    let mut marked = 0;
+    let mut dropped = 0;
     for _ in 0..3 {
         queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
     }
@@ -213,7 +214,9 @@ fn at_twice_the_target_the_base_probability_climbs_by_alpha_times_15_ms() {
 #[test]
 fn the_classic_queue_of_a_deaf_flow_is_held_at_its_target() {
     let mut queue = dualpi2(&Settings::new());
-    let (mut waited, mut sent, mut arrived) = (0_u64, 0_u64, 0_u64);
+    let mut waited = 0_u64;
+    let mut sent = 0_u64;
+    let mut arrived = 0_u64;
     for step in 0..300_000_u64 {
         let now = Instant::from_nanos(step * 100_000);
         // 10 % more than the link takes.

@@ -16,7 +16,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
             let Ok(index) = Index::try_from(position) else { break };
             let Some(old) = self.config.classes.get(position) else { break };
             let new = config.position(old.minor).and_then(|at| config.classes.get(at));
-            let (gone, is_inner) = (new.is_none(), new.is_some_and(|new| new.leaf.is_none()));
+            let gone = new.is_none();
+            let is_inner = new.is_some_and(|new| new.leaf.is_none());
             let was_inner = old.leaf.is_none();
             if !was_inner && (gone || is_inner) {
                 self.close(index, drops);

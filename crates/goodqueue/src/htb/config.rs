@@ -111,7 +111,8 @@ impl<C: InnerConfig> HtbClass<C> {
             Some(plain) => Ok(plain.framed(framing)),
             None => Err(ConfigError::new(name, alloc::format!("{given}"), RATE.range_text())),
         };
-        let (rate_cost, ceil_cost) = (cost(RATE.name, rate)?, cost(CEIL.name, ceil)?);
+        let rate_cost = cost(RATE.name, rate)?;
+        let ceil_cost = cost(CEIL.name, ceil)?;
         let burst = BURST.read(settings)?;
         let cburst = CBURST.read(settings)?;
         let prio = PRIO.read::<u32>(settings)?.min(7);
@@ -132,7 +133,8 @@ impl<C: InnerConfig> HtbClass<C> {
             given if is_leaf => Some(given.unwrap_or_else(C::usual)),
             _ => None,
         };
-        let (minor, parent) = (child.class, child.parent);
+        let minor = child.class;
+        let parent = child.parent;
         Ok(Self { minor, parent, rate, ceil, burst, cburst, prio, quantum, framing, terms, leaf })
     }
 }
@@ -188,7 +190,8 @@ impl<C: InnerConfig> Configure for HtbConfig<C> {
         let config =
             Self { default: DEFAULT.read(settings)?, r2q, direct_qlen: DIRECT_QLEN.read(settings)?, classes };
         for class in &config.classes {
-            let (mut above, mut depth) = (class.parent, 1);
+            let mut above = class.parent;
+            let mut depth = 1;
             while above != 0 {
                 let position = config.position(above).filter(|_| depth < LEVELS);
                 let parent = position.and_then(|index| config.classes.get(index)).ok_or_else(|| {

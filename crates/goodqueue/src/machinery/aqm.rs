@@ -42,11 +42,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use alloc::format;
 use core::fmt::Debug;
 
-use crate::account::{Account, Quantity, Question};
 use crate::config::{Build, Configure};
+use crate::decision::{Decision, Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
 use crate::nesting::{Inner, InnerConfig};
 use crate::packet::{Ecn, Packet};
@@ -63,7 +62,7 @@ use crate::verdict::Verdict;
 /// Each method has a default, so an algorithm implements only the calls in which it decides.
 pub trait Aqm: Configure {
     /// Everything that the algorithm remembers between packets; `()` if it remembers nothing. The
-    /// [`story`](crate::story) of a packet shows its fields.
+    /// story of a packet shows its fields.
     type State: Clone + Debug + Default;
 
     /// Decides about an arriving packet. The default lets it pass.
@@ -83,6 +82,14 @@ pub trait Aqm: Configure {
     /// The default is 1000, as the queue of an Ethernet device has in Linux.
     fn limit(&self) -> u32 {
         1000
+    }
+
+    /// Adds the rule that leads to the fate of a packet, and the numbers that the rule compares, for
+    /// the story of the packet. The rule has its sentence with it
+    /// ([`Rule::with_sentence`](crate::decision::Rule::with_sentence)). The default adds nothing:
+    /// the story then says only that the algorithm marked or dropped the packet.
+    fn evidence(&self, state: &Self::State, about: &Decision, evidence: &mut Evidence) {
+        let _ = (state, about, evidence);
     }
 
     /// Adds values of the algorithm to the statistics. The default adds nothing.
@@ -128,7 +135,8 @@ impl<P: Packet, A: Aqm> AqmQueue<P, A> {
     /// Returns an empty queue. The algorithm draws from `random`.
     #[must_use]
     pub fn new(aqm: A, random: Source) -> Self {
-        let (state, queue) = (A::State::default(), Fifo::default());
+        let state = A::State::default();
+        let queue = Fifo::default();
         Self { aqm, state, random, queue, now: Instant::ZERO, stats: Stats::default() }
     }
 
@@ -138,7 +146,8 @@ impl<P: Packet, A: Aqm> AqmQueue<P, A> {
     }
 
     fn seen(&self, sojourn: Duration, packet: &P) -> Seen {
-        let (packets, backlog) = (self.queue.len(), self.queue.bytes());
+        let packets = self.queue.len();
+        let backlog = self.queue.bytes();
         Seen { now: self.now, sojourn, bytes: packet.len(), ecn: packet.ecn(), packets, backlog }
     }
 
@@ -221,28 +230,34 @@ impl<P: Packet, A: Aqm> Qdisc<P> for AqmQueue<P, A> {
 }
 
 impl<P: Packet, A: Aqm> Lookahead<P> for AqmQueue<P, A> {
+    const RULES: &'static [&'static [Rule]] = &[RULES, LIMITS];
+
     /// The state of the algorithm: the values of [`Aqm::observe`], and all fields of
     /// [`Aqm::State`].
-    fn account(&self, question: &Question<'_, P>) -> Account {
-        let (mut account, about) = (Account::of(A::KIND.name), &question.about);
-        account.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
-        account.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
-        account.fact("backlog", Quantity::Bytes(self.queue.bytes()), "bytes in the queue");
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::of(A::KIND.name);
+        let about = &question.about;
+        evidence.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
+        evidence.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");
+        evidence.fact("backlog", Quantity::Bytes(self.queue.bytes()), "bytes in the queue");
         let mut seen = Observation::default();
         self.aqm.observe(&self.state, &mut seen);
         for (name, gauge) in seen.gauges {
-            account.fact(name, gauge.into(), "");
+            evidence.fact(name, gauge.into(), "");
         }
-        account.remember(&self.state, about.now);
-        if about.is_signal() && about.is_end() {
-            let text = format!("The algorithm {} it. The table has all that it remembered.", about.verb());
-            account.rule(text, A::KIND.reference);
+        self.aqm.evidence(&self.state, about, &mut evidence);
+        evidence.remember(&self.state, about.now);
+        if about.is_signal() && about.is_end() && evidence.rules.is_empty() {
+            evidence.rule(SIGNAL, A::KIND.reference, &[]);
         }
-        let both =
-            (Quantity::Packets(self.queue.len() as u64), Quantity::Packets(u64::from(self.aqm.limit())));
-        let who = "A full queue drops the packet that arrives.";
-        account.limit(about, DropReason::Overlimit, both, (who, A::KIND.reference));
-        account
+        let limit = Limit {
+            held: Quantity::Packets(self.queue.len() as u64),
+            allowed: Quantity::Packets(u64::from(self.aqm.limit())),
+            rule: FULL,
+            source: A::KIND.reference,
+        };
+        evidence.limit(about, DropReason::Overlimit, &limit);
+        evidence
     }
 }
 
@@ -259,3 +274,10 @@ impl<P: Packet, A: Aqm> Build<P, Source> for AqmQueue<P, A> {
 }
 
 impl<P: Packet, A: Aqm + InnerConfig> Inner<P> for AqmQueue<P, A> {}
+
+rules! {
+    /// Rules of an AQM on one queue.
+    RULES;
+    /// The algorithm marked or dropped the packet.
+    SIGNAL: "aqm.signal" [];
+}

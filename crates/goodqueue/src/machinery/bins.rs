@@ -7,8 +7,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::account::{Account, Quantity};
 use crate::config::{Declaration, Parameter};
+use crate::decision::{Evidence, Quantity};
 use crate::flow_queue::FlowAqm;
 use crate::head::{CodelTally, Head, Mark, Source, mark};
 use crate::largest::Largest;
@@ -119,7 +119,9 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
 
     /// Changes the number of bins. The queue must be empty.
     pub(crate) fn resize(&mut self, bins: u32, aqm: A) {
-        let (passage, stats, tally) = (self.passage, self.stats, self.tally);
+        let passage = self.passage;
+        let stats = self.stats;
+        let tally = self.tally;
         *self = Self { passage, stats, tally, ..Self::new(bins, aqm) };
     }
 
@@ -204,7 +206,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             self.set_place(index, Place::before(index, true));
             return;
         }
-        let (mut before, mut at) = (self.last, self.turn);
+        let mut before = self.last;
+        let mut at = self.turn;
         while self.place(at).is_new() && self.place(at).next() != self.turn {
             (before, at) = (at, self.place(at).next());
         }
@@ -406,18 +409,18 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
     }
 
     /// Adds the state of bin `index`.
-    pub(crate) fn account(&self, index: u32, account: &mut Account) {
+    pub(crate) fn observe(&self, index: u32, evidence: &mut Evidence) {
         let Some(bin) = self.bins.get(index as usize) else { return };
-        account.given(
+        evidence.given(
             "bin",
             Quantity::Number(u64::from(index)),
             "the bin to which this packet's flow hashes",
         );
-        account.fact("bin_packets", Quantity::Packets(u64::from(bin.packets.len())), "packets in that bin");
-        account.fact("bin_backlog", Quantity::Bytes(bin.bytes), "bytes in that bin");
-        account.fact("deficit", Quantity::Credit(bin.deficit), "bytes that the bin may send in this turn");
-        account.fact("bins_active", Quantity::Number(self.active()), "bins that have packets");
-        account.fact("queued", Quantity::Packets(self.len() as u64), "packets in all bins");
+        evidence.fact("bin_packets", Quantity::Packets(u64::from(bin.packets.len())), "packets in that bin");
+        evidence.fact("bin_backlog", Quantity::Bytes(bin.bytes), "bytes in that bin");
+        evidence.fact("deficit", Quantity::Credit(bin.deficit), "bytes that the bin may send in this turn");
+        evidence.fact("bins_active", Quantity::Number(self.active()), "bins that have packets");
+        evidence.fact("queued", Quantity::Packets(self.len() as u64), "packets in all bins");
     }
 
     /// Returns the AQM of bin `index`, and the bytes that it counts behind a packet of `bytes`.

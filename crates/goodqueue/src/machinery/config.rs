@@ -39,7 +39,9 @@ impl Kind {
     /// Returns a description without parameters, for a discipline that holds no other one.
     #[must_use]
     pub const fn new(name: &'static str, summary: &'static str) -> Self {
-        let (variants, children, parameters) = (&[], Children::None, &[]);
+        let variants = &[];
+        let children = Children::None;
+        let parameters = &[];
         Self { name, summary, reference: "", variants, children, parameters }
     }
 

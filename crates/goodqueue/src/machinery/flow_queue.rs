@@ -6,8 +6,8 @@
 //!
 //! An overflow takes packets from the flow with the most bytes, found without a scan.
 
-mod account;
 mod aqm;
+pub(crate) mod evidence;
 mod round;
 
 use alloc::vec;
@@ -90,7 +90,10 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
 
     /// Changes the number of flows. The queue must be empty.
     pub fn resize(&mut self, flows: u32, aqm: A) {
-        let (passage, stats, tally, activations) = (self.passage, self.stats, self.tally, self.activations);
+        let passage = self.passage;
+        let stats = self.stats;
+        let tally = self.tally;
+        let activations = self.activations;
         *self = Self {
             passage,
             stats,
@@ -176,7 +179,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     ) -> (u32, u32) {
         let (index, backlog) = self.fattest();
         let Some(flow) = self.flows.get_mut(index as usize) else { return (index, 0) };
-        let (mut dropped, mut charged) = (0_u32, 0_u64);
+        let mut dropped = 0_u32;
+        let mut charged = 0_u64;
         while dropped < batch && (dropped == 0 || charged < backlog / 2) {
             let Some(oldest) = self.pool.oldest(&mut flow.packets) else { break };
             let memory = oldest.memory();

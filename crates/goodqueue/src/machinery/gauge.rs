@@ -28,7 +28,7 @@
 
 use alloc::vec::Vec;
 
-use crate::account::Quantity;
+use crate::decision::Quantity;
 use crate::qdisc::Qdisc;
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};

@@ -8,8 +8,8 @@
 
 use alloc::boxed::Box;
 
-use crate::account::{Account, Quantity, Question};
 use crate::config::{Configure, Value};
+use crate::decision::{Evidence, FULL, Limit, Quantity, Question};
 use crate::fifo::PfifoConfig;
 use crate::gauge::Observation;
 use crate::hash::mix_64;
@@ -113,11 +113,11 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
         self.qdisc.other_flow(packet)
     }
 
-    /// See [`crate::qdisc::Lookahead::account`].
-    pub(crate) fn account(&self, question: &Question<'_, P>) -> Account {
-        let mut account = self.qdisc.account(question);
-        account.kind = self.qdisc.name();
-        account
+    /// See [`crate::qdisc::Lookahead::evidence`].
+    pub(crate) fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = self.qdisc.evidence(question);
+        evidence.kind = self.qdisc.name();
+        evidence
     }
 
     /// When the discipline may have a packet to give that it does not give at `now`.
@@ -242,7 +242,8 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
         let (salt, random) = seeds(index, salt, random);
         let spare = random.spare();
         let leaf = (limit == 0).then(|| Leaf::of(Q::build(config, salt, random)));
-        let (stats, beside) = (Stats::default(), Stats::default());
+        let stats = Stats::default();
+        let beside = Stats::default();
         Self {
             queue: Chain::default(),
             limit,
@@ -311,18 +312,18 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
         }
     }
 
-    /// See [`crate::qdisc::Lookahead::account`].
-    pub(crate) fn account(&self, question: &Question<'_, P>) -> Account {
+    /// See [`crate::qdisc::Lookahead::evidence`].
+    pub(crate) fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         if let Some(leaf) = &self.rest.leaf {
-            return leaf.account(question);
+            return leaf.evidence(question);
         }
-        let mut account = Account::of(PfifoConfig::KIND.name);
+        let mut evidence = Evidence::of(PfifoConfig::KIND.name);
         let held = Quantity::Packets(self.len() as u64);
-        account.fact("queued", held, "what the class held");
-        let full = ("A full queue drops the packet that arrives.", PfifoConfig::KIND.reference);
-        let both = (held, Quantity::Packets(u64::from(self.limit)));
-        account.limit(&question.about, DropReason::Overlimit, both, full);
-        account
+        evidence.fact("queued", held, "what the class held");
+        let allowed = Quantity::Packets(u64::from(self.limit));
+        let limit = Limit { held, allowed, rule: FULL, source: PfifoConfig::KIND.reference };
+        evidence.limit(&question.about, DropReason::Overlimit, &limit);
+        evidence
     }
 
     /// When the discipline may have a packet to give that it does not give at `now`.
@@ -373,7 +374,8 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
             Some(leaf) => leaf.observe(now),
             None => Observation { kind: PfifoConfig::KIND.name, ..Observation::default() },
         };
-        let (packets, bytes) = (self.len() as u64, self.backlog());
+        let packets = self.len() as u64;
+        let bytes = self.backlog();
         Observation { stats: self.stats(), packets, bytes, ..seen }
     }
 

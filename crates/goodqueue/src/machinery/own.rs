@@ -15,8 +15,8 @@ use core::any::Any;
 use core::fmt::{self, Debug};
 use core::marker::PhantomData;
 
-use crate::account::{Account, Question};
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Owner, Settings};
+use crate::decision::{Evidence, Question};
 use crate::gauge::{Observation, Observe};
 use crate::hash::mix_64;
 use crate::packet::{Ecn, Flow, Packet, TcpAck};
@@ -316,9 +316,9 @@ impl<P: Packet + Flow> Lookahead<P> for OwnQdisc<P> {
         self.qdisc.set_taken_ahead(now, taken);
     }
 
-    fn account(&self, question: &Question<'_, P>) -> Account {
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         let packet = &StandIn::of(question.packet, usize::MAX, self.salt);
-        self.qdisc.account(&Question { packet, about: question.about })
+        self.qdisc.evidence(&Question { packet, about: question.about })
     }
 }
 
@@ -445,7 +445,7 @@ trait ErasedQdisc: Debug + Send + Sync {
     fn next_len(&self) -> Option<u32>;
     fn look_ahead(&mut self, now: Instant, lose: &mut Lose<'_>) -> Option<NextLen>;
     fn set_taken_ahead(&mut self, now: Instant, taken: bool);
-    fn account(&self, question: &Question<'_, StandIn>) -> Account;
+    fn evidence(&self, question: &Question<'_, StandIn>) -> Evidence;
     fn observe(&self, now: Instant, seen: &mut Observation);
     fn clone_box(&self) -> Box<dyn ErasedQdisc>;
     fn as_any(&self) -> &dyn Any;
@@ -502,8 +502,8 @@ impl<Q: Registrable> ErasedQdisc for Q {
         Lookahead::set_taken_ahead(self, now, taken);
     }
 
-    fn account(&self, question: &Question<'_, StandIn>) -> Account {
-        Lookahead::account(self, question)
+    fn evidence(&self, question: &Question<'_, StandIn>) -> Evidence {
+        Lookahead::evidence(self, question)
     }
 
     fn observe(&self, now: Instant, seen: &mut Observation) {

@@ -25,7 +25,7 @@
 pub use crate::reason::DropReason;
 pub use crate::stats::{Count, Stats};
 
-use crate::account::{Account, Question};
+use crate::decision::{Evidence, Question, Rule};
 use crate::time::Instant;
 
 /// A queue discipline over packets of type `P`.
@@ -82,6 +82,9 @@ pub trait Qdisc<P> {
 ///
 /// Every method has a default, so `impl<P> Lookahead<P> for MyDiscipline {}` is enough.
 pub trait Lookahead<P>: Qdisc<P> {
+    /// The rules that [`Self::evidence`] may name.
+    const RULES: &'static [&'static [Rule]] = &[];
+
     /// Returns the length of the packet that `dequeue` would return, if the discipline decides
     /// nothing at dequeue. A parent that must know the next length (a token bucket, a deficit)
     /// then leaves the packet where it is.
@@ -123,11 +126,11 @@ pub trait Lookahead<P>: Qdisc<P> {
 
     /// Returns the state that the discipline looks at when it decides about a packet, and the rule
     /// that leads to the fate in `question`. Called before and after a decision, and only to
-    /// explain it. The default knows nothing; [`AnyQdisc`](crate::AnyQdisc) then names the reason
-    /// and the values of [`Observe`](crate::gauge::Observe).
-    fn account(&self, question: &Question<'_, P>) -> Account {
+    /// explain it. The default is empty; [`AnyQdisc`](crate::AnyQdisc) then adds the values of
+    /// [`Observe`](crate::gauge::Observe).
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
         let _ = question;
-        Account::default()
+        Evidence::default()
     }
 }
 

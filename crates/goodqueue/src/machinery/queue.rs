@@ -410,7 +410,8 @@ impl<P> Pool<P> {
 
     /// Charges the packets of `chain` again, by another rule. Returns the sum.
     pub(crate) fn charge_again(&mut self, chain: &Chain, rule: impl Fn(&P) -> u64) -> u64 {
-        let (mut at, mut sum) = (chain.head, 0_u64);
+        let mut at = chain.head;
+        let mut sum = 0_u64;
         for _ in 0..chain.packets {
             let Some(node) = self.nodes.get_mut(at as usize) else { break };
             node.memory = node.packet.as_ref().map_or(0, &rule);
@@ -424,7 +425,8 @@ impl<P> Pool<P> {
     pub fn nodes(&self, chain: &Chain) -> impl Iterator<Item = (u32, &P)> {
         let mut at = chain.head;
         (0..chain.packets).map_while(move |_| {
-            let (index, node) = (at, self.nodes.get(at as usize)?);
+            let index = at;
+            let node = self.nodes.get(at as usize)?;
             at = node.next;
             node.packet.as_ref().map(|packet| (index, packet))
         })
@@ -448,7 +450,8 @@ impl<P> Pool<P> {
             return self.pop_back(chain);
         }
         let entry = self.nodes.get_mut(node as usize)?;
-        let (before, next) = (entry.before, entry.next);
+        let before = entry.before;
+        let next = entry.next;
         let packet = entry.packet.take()?;
         entry.next = self.free;
         self.free = node;
@@ -553,7 +556,8 @@ mod tests {
     #[test]
     fn chains_share_nodes_and_keep_their_own_order() {
         let mut pool = Pool::default();
-        let (mut a, mut b) = (Chain::default(), Chain::default());
+        let mut a = Chain::default();
+        let mut b = Chain::default();
         for n in 0..4_u32 {
             pool.push_back(&mut a, Instant::ZERO, n);
             pool.push_back(&mut b, Instant::ZERO, 10 + n);

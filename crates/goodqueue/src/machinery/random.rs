@@ -62,7 +62,8 @@ impl Random for Xoshiro256PlusPlus {
     fn next_u64(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
         let result = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
-        let (c, d) = (c ^ a, d ^ b);
+        let c = c ^ a;
+        let d = d ^ b;
         self.state = [a ^ d, b ^ c, c ^ (b << 17), d.rotate_left(45)];
         result
     }

@@ -89,22 +89,4 @@ impl DropReason {
     pub const fn index(self) -> usize {
         self as usize
     }
-
-    /// Returns the reason in a sentence about the dropped packet.
-    #[must_use]
-    pub const fn sentence(self) -> &'static str {
-        match self {
-            Self::Congested => "The AQM dropped it as a signal of congestion.",
-            Self::Overlimit => "The queue had reached its limit.",
-            Self::Overmemory => "The queue had used up its memory.",
-            Self::FlowLimit => "Its flow had reached the limit of one flow.",
-            Self::Oversize => "It was larger than the discipline can ever send.",
-            Self::Purged => "The queue was emptied while it waited.",
-            Self::Lost => "The emulated network lost it.",
-            Self::Superseded => "It was an acknowledgement that a later one made redundant.",
-            Self::BandLimit => "Its band had reached the limit of one band.",
-            Self::Horizon => "Its sender asked for a departure too far in the future.",
-            Self::NotEct => "It was to be marked, but is not ECN-capable.",
-        }
-    }
 }

@@ -96,7 +96,8 @@ fn quantity(text: &str, now: Instant) -> Option<Quantity> {
 
 /// Writes values with units as people read them, inside of other text such as a list.
 fn with_units(text: &str, now: Instant) -> String {
-    let (mut told, mut rest) = (String::new(), text);
+    let mut told = String::new();
+    let mut rest = text;
     while let Some((start, end)) = next_unit(rest) {
         told.push_str(&rest[..start]);
         match quantity(&rest[start..end], now) {
@@ -118,8 +119,11 @@ fn next_unit(text: &str) -> Option<(usize, usize)> {
 
 /// Splits at the commas that no bracket and no quotes enclose.
 fn parts(text: &str) -> Vec<&str> {
-    let (mut all, mut begin, mut depth) = (Vec::new(), 0, 0_u32);
-    let (mut is_quoted, mut is_escaped) = (false, false);
+    let mut all = Vec::new();
+    let mut begin = 0;
+    let mut depth = 0_u32;
+    let mut is_quoted = false;
+    let mut is_escaped = false;
     for (index, character) in text.char_indices() {
         match character {
             _ if is_escaped => is_escaped = false,

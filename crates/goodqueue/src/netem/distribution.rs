@@ -54,7 +54,8 @@ impl Distribution {
     pub(super) fn around(&self, mean: Duration, deviation: Duration, drawn: u32) -> i64 {
         // Both are at most `MAX_DELAY`.
         let signed = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);
-        let (mean, sigma) = (signed(mean.as_nanos()), deviation.as_nanos());
+        let mean = signed(mean.as_nanos());
+        let sigma = deviation.as_nanos();
         let table = match self {
             Self::Uniform => {
                 let width = sigma.saturating_mul(2);

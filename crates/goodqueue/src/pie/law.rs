@@ -187,27 +187,17 @@ impl Vars {
     ) -> bool {
         let rules = config.rules();
         let vars = self;
-        if rules.safeguards {
-            let measured = config.delay_from() != DelayFrom::Either;
-            let last = if rules.current_delay || measured { vars.delay } else { vars.old_delay };
-            // RFC 8033 §4.1: safeguards that keep the link busy.
-            let small = last < config.ticks(config.target) / 2 && vars.probability < rules.one / 5;
-            let tiny = match rules.arithmetic {
-                Arithmetic::Exact => backlog <= 2 * MEAN_PACKET,
-                Arithmetic::Linux64 | Arithmetic::Linux32 => backlog < 2 * u64::from(config.mtu),
-            };
-            if small || tiny {
-                return false;
-            }
+        if rules.safeguards && (vars.is_calm(config) || config.is_few(backlog)) {
+            return false;
         }
         let probability = config.of_packet(vars.probability, bytes);
         let hit = if rules.spaced {
             // RFC 8033 §5.4: neither early nor late drops in a row of independent draws.
             vars.accumulated = if probability == 0 { 0 } else { vars.accumulated.wrapping_add(probability) };
-            if vars.accumulated < rules.one / 100 * 85 {
+            if vars.accumulated < rules.spacing() {
                 return false;
             }
-            if vars.accumulated >= rules.one / 2 * 17 {
+            if vars.accumulated >= rules.certain() {
                 if rules.clear_on_mark {
                     vars.accumulated = 0;
                 }
@@ -226,6 +216,21 @@ impl Vars {
             vars.since = NONE;
         }
         hit
+    }
+
+    /// RFC 8033 §4.1: true if the delay and the probability are small, so that no packet is dropped
+    /// and the link stays busy.
+    #[inline]
+    pub(super) fn is_calm(&self, config: &PieConfig) -> bool {
+        let rules = config.rules();
+        self.tested_delay(config) < config.ticks(config.target) / 2 && self.probability < rules.calm()
+    }
+
+    /// The delay that [`Self::is_calm`] compares with half of the target.
+    #[inline]
+    pub(super) fn tested_delay(&self, config: &PieConfig) -> u64 {
+        let measured = config.delay_from() != DelayFrom::Either;
+        if config.rules().current_delay || measured { self.delay } else { self.old_delay }
     }
 
     /// Measures the departure at `now` of a packet of `bytes` that arrived at `came` and leaves
@@ -379,6 +384,15 @@ impl PieConfig {
         u64::try_from(rate).unwrap_or(u64::MAX)
     }
 
+    /// RFC 8033 §4.1: true if `backlog` is at most two packets, which a link needs to stay busy.
+    #[inline]
+    pub(super) fn is_few(&self, backlog: u64) -> bool {
+        match self.rules().arithmetic {
+            Arithmetic::Exact => backlog <= 2 * MEAN_PACKET,
+            Arithmetic::Linux64 | Arithmetic::Linux32 => backlog < 2 * u64::from(self.mtu),
+        }
+    }
+
     /// How long the link takes for `backlog` bytes.
     pub(super) fn time_to_send(&self, backlog: u64) -> Duration {
         let rate = u128::from(self.bandwidth.as_bps().max(1));
@@ -388,7 +402,8 @@ impl PieConfig {
 
     /// The probability for a packet of `bytes`.
     pub(crate) fn of_packet(&self, probability: u64, bytes: u32) -> u64 {
-        let (mtu, one) = (u64::from(self.mtu), self.rules().one);
+        let mtu = u64::from(self.mtu);
+        let one = self.rules().one;
         if !self.byte_mode {
             // Linux's goes beyond 1, so that it soon drops without a draw.
             if self.rules().arithmetic == Arithmetic::Linux64 { probability } else { probability.min(one) }
@@ -503,7 +518,8 @@ impl PieConfig {
         }
         let per_second = rules.one / (NANOS_PER_SECOND >> rules.tick);
         let gain = |factor: u32| (u64::from(factor).saturating_mul(per_second)) >> 4;
-        let (integral, proportional) = (signed_gap(delay, target), signed_gap(delay, old));
+        let integral = signed_gap(delay, target);
+        let proportional = signed_gap(delay, old);
         let sum = |by: u32| {
             i128::from(gain(self.alpha) >> by) * integral + i128::from(gain(self.beta) >> by) * proportional
         };

@@ -106,6 +106,23 @@ pub(super) struct Rules {
     pub(super) counts_ahead: bool,
 }
 
+impl Rules {
+    /// RFC 8033 §4.1: probability below which no packet is dropped while the delay is small.
+    pub(super) const fn calm(&self) -> u64 {
+        self.one / 5
+    }
+
+    /// RFC 8033 §5.4: accumulated probability below which no packet is dropped.
+    pub(super) const fn spacing(&self) -> u64 {
+        self.one / 100 * 85
+    }
+
+    /// RFC 8033 §5.4: accumulated probability from which on a drop is certain.
+    pub(super) const fn certain(&self) -> u64 {
+        self.one / 2 * 17
+    }
+}
+
 /// How numbers are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arithmetic {

@@ -14,6 +14,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
     }
 }
 use crate::config::{Configure, Link, Settings, Value};
+use crate::decision::{Decision, Fate, Moment};
 use crate::random::{Recorded, Xoshiro256PlusPlus};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,7 +111,8 @@ fn linux_adds_two_percent_more_above_250_ms() {
         queue.update_once();
         queue.vars.probability - LINUX.one / 2
     };
-    let (below, above) = (after(Duration::from_millis(250)), after(Duration::from_nanos(250_000_064)));
+    let below = after(Duration::from_millis(250));
+    let above = after(Duration::from_nanos(250_000_064));
     assert!((above - below).abs_diff(LINUX.one / 50) < LINUX.one / 1_000_000);
 }
 
@@ -199,7 +201,8 @@ fn with_onoff_control_begins_at_a_third_of_the_buffer_and_ends_with_the_queue() 
 fn updates_missed_in_a_silence_are_made_up_for_and_stay_in_phase() {
     let second = 1_000_000_000;
     let prepared = || congested(Settings::new(), Xoshiro256PlusPlus::new(1), ONE / 3);
-    let (mut often, mut late) = (prepared(), prepared());
+    let mut often = prepared();
+    let mut late = prepared();
     (often.update_at, late.update_at) = (Instant::ZERO, Instant::ZERO);
     late.update(Instant::ZERO);
     for now in 0..20_000 {
@@ -344,7 +347,8 @@ fn updates_keep_their_times_however_late_the_first_packet_comes() {
 /// Early drops in five seconds of 2 Mbit/s, offered 2.4 Mbit/s in packets of 1500 bytes.
 fn at_two_mbit(settings: Settings) -> (usize, bool) {
     let mut queue = pie(settings.with("limit", Value::Packets(100)));
-    let (mut early, mut burst_was_spent) = (0, false);
+    let mut early = 0;
+    let mut burst_was_spent = false;
     for step in 0..5_000_u64 {
         let now = Instant::from_nanos(step * 1_000_000);
         let mut drops = |_: Datagram, why: DropReason| early += usize::from(why == DropReason::Congested);
@@ -432,6 +436,26 @@ fn cable_modems_drop_by_length_and_go_on_above_certainty() {
     low.vars.delay = 2_000_000;
     low.vars.update(&low.config, 2_500);
     assert_eq!(low.vars.probability, ONE / 100 * 49);
+}
+
+#[test]
+fn a_certain_drop_names_the_sum_of_the_probabilities_and_its_bound() {
+    let mut queue = congested(Settings::new(), Recorded::default(), ONE / 4);
+    queue.vars.accumulated = queue.config.rules().certain() - ONE / 8;
+    let about = Decision {
+        now: Instant::ZERO,
+        arrived: Instant::ZERO,
+        ended: Instant::ZERO,
+        moment: Moment::Arrival,
+        fate: Fate::Dropped(DropReason::Congested),
+    };
+    let evidence = queue.evidence(&Question { packet: &PLAIN, about });
+    let [applied] = evidence.rules.as_slice() else { panic!("{evidence:?}") };
+    assert_eq!(applied.rule.id, "pie.certain");
+    assert_eq!(evidence.number(applied, "certain"), Some(Quantity::Real(8.5)));
+    assert_eq!(evidence.number(applied, "sum"), Some(Quantity::Real(8.625)));
+    assert!(applied.rule.numbers.iter().all(|name| evidence.number(applied, name).is_some()));
+    assert!(queue.vars.congested(&queue.config, 15_140, 1_514, &mut queue.random), "the law agrees");
 }
 
 #[test]

@@ -150,7 +150,8 @@ impl Scheduler {
 
     /// A start time for an aggregate that was idle.
     fn update_start(&mut self, index: u32) {
-        let (time, ready) = (self.time, self.ready());
+        let time = self.time;
+        let ready = self.ready();
         let Some(aggregate) = self.aggregates.get(index as usize) else { return };
         let shift = shift_of(aggregate.group);
         let rounded = round_down(aggregate.finish, shift);
@@ -203,7 +204,8 @@ impl Scheduler {
 
     pub(super) fn schedule(&mut self, index: u32) {
         let Some(aggregate) = self.aggregates.get(index as usize) else { return };
-        let (start, at) = (aggregate.start, aggregate.group);
+        let start = aggregate.start;
+        let at = aggregate.group;
         let shift = shift_of(at);
         let rounded = round_down(start, shift);
         let idle = self.serving.is_none() && self.ready() == 0;
@@ -302,7 +304,8 @@ impl Scheduler {
         }
         let Some(aggregate) = self.aggregate(index) else { return };
         aggregate.finish = aggregate.start;
-        let (start, at) = (aggregate.start, aggregate.group);
+        let start = aggregate.start;
+        let at = aggregate.group;
         let shift = shift_of(at);
         let Some(group) = self.groups.get_mut(at) else { return };
         let offset =
@@ -378,7 +381,9 @@ impl Scheduler {
     pub(super) fn leave(&mut self, index: u32) {
         let Some(aggregate) = self.aggregate(index) else { return };
         aggregate.classes = aggregate.classes.saturating_sub(1);
-        let (weight, longest, empty) = (aggregate.weight, aggregate.longest, aggregate.classes == 0);
+        let weight = aggregate.weight;
+        let longest = aggregate.longest;
+        let empty = aggregate.classes == 0;
         self.weights = self.weights.saturating_sub(weight);
         if empty {
             self.room.remove(&(weight, longest, index));

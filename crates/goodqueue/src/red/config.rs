@@ -160,7 +160,8 @@ impl Configure for RedConfig {
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let variant = settings.choice("variant").map_or(Ok(RedVariant::Linux), RedVariant::named)?;
         let linux = variant == RedVariant::Linux;
-        let (floyd, ns2) = (variant == RedVariant::Floyd1993, variant == RedVariant::Ns2);
+        let floyd = variant == RedVariant::Floyd1993;
+        let ns2 = variant == RedVariant::Ns2;
         let adaptive = ADAPTIVE.read(settings)?;
         let mtu = link.mtu.max(SMALLEST_MTU);
         let typical = if ns2 { 500 } else { 1000.min(mtu.saturating_sub(mtu / 3)) };
@@ -271,14 +272,14 @@ parameters! {
         source: "room for the average to act; tc demands it; ns-2",
     };
     /// average queue length below which nothing is dropped
-    MIN: bytes "min", with_min {
+    pub(super) MIN: bytes "min", with_min {
         derived: "max / 3; 10 ms of the link rate, at least 1 MTU; floyd1993, ns2: 5 avpkt",
         range: 1..=4_294_967_295,
         range_in_words: "1 to max - 1",
         source: "tc; Høiland-Jørgensen et al. 2015; Floyd 1993, 2001; ns-2",
     };
     /// average queue length above which every packet is dropped
-    MAX: bytes "max", with_max {
+    pub(super) MAX: bytes "max", with_max {
         derived: "3 x min, or limit / 4; 2 MTU where min is 1 MTU by default",
         range: 1..=4_294_967_295,
         range_in_words: "min + 1 to 4294967295",

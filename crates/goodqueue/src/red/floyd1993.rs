@@ -98,11 +98,7 @@ impl Floyd1993 {
 
     /// Decides about a packet of `bytes` while the average is at `min` or above.
     pub(crate) fn signal(&mut self, bytes: u32, random: &mut impl Random) -> Signal {
-        let rising = if self.average < self.max {
-            self.max_p * (self.average - self.min) / (self.max - self.min)
-        } else if self.gentle && self.average < 2.0 * self.max {
-            self.max_p + (1.0 - self.max_p) * (self.average - self.max) / self.max
-        } else {
+        let Some(rising) = self.rising() else {
             self.count = 0.0;
             return Signal::Forced;
         };
@@ -113,6 +109,23 @@ impl Floyd1993 {
             return Signal::Early;
         }
         Signal::None
+    }
+
+    /// The probability at an average from `min` on; `None`: every packet is dropped.
+    #[inline]
+    fn rising(&self) -> Option<f64> {
+        if self.average < self.max {
+            Some(self.max_p * (self.average - self.min) / (self.max - self.min))
+        } else if self.gentle && self.average < 2.0 * self.max {
+            Some(self.max_p + (1.0 - self.max_p) * (self.average - self.max) / self.max)
+        } else {
+            None
+        }
+    }
+
+    /// The probability at the average, before spacing.
+    pub(super) fn probability(&self) -> f64 {
+        if self.average < self.min { 0.0 } else { self.rising().unwrap_or(1.0) }
     }
 
     /// The probability that spaces signals evenly: certain once `1 / p` packets have passed.
@@ -180,7 +193,8 @@ mod tests {
         // Constant p = 0.1, count incremented before use: uniform on 1..9, mean 5.
         let mut red = with(Settings::new().with("probability", Value::Probability(0.2)));
         let mut random = Xoshiro256PlusPlus::new(1);
-        let (mut gaps, mut since) = (Vec::new(), 0_u32);
+        let mut gaps = Vec::new();
+        let mut since = 0_u32;
         red.average = 10.0;
         for _ in 0..45_000 {
             since += 1;

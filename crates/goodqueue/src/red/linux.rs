@@ -82,7 +82,8 @@ impl Linux {
     }
 
     pub(crate) fn with(law: &Law) -> Self {
-        let (shift, min) = (law.shift, u64::from(law.min));
+        let shift = law.shift;
+        let min = u64::from(law.min);
         let span = law.max.saturating_sub(law.min).max(1);
         let fifth = u64::from(span / 5);
         let max_p = law.max_p();
@@ -180,6 +181,18 @@ impl Linux {
         (self.queue.average >> self.terms.shift) as f64
     }
 
+    /// The probability at the average, before spacing.
+    pub(super) fn probability(&self) -> f64 {
+        match self.queue.average {
+            average if average < self.terms.min => 0.0,
+            average if average >= self.terms.max => 1.0,
+            average => {
+                let excess = (average - self.terms.min) as f64 / (1_u64 << self.terms.shift.min(63)) as f64;
+                (excess * f64::from(self.terms.slope) / TWO_TO_32).min(1.0)
+            }
+        }
+    }
+
     pub(super) fn max_probability(&self) -> f64 {
         f64::from(self.max_p) / TWO_TO_32
     }
@@ -192,7 +205,8 @@ impl Linux {
 impl Terms {
     pub(crate) fn of(law: &Law) -> Self {
         let span = law.max.saturating_sub(law.min).max(1);
-        let (min, max) = (u64::from(law.min) << law.shift, u64::from(law.max) << law.shift);
+        let min = u64::from(law.min) << law.shift;
+        let max = u64::from(law.max) << law.shift;
         Self { shift: law.shift, min, max, slope: (law.max_p() / span).max(1) }
     }
 }
@@ -296,7 +310,8 @@ impl IdleDecay {
 
 /// `-ln(1 - x)` for 0 < x <= 1/2, by its power series.
 fn minus_log_of_one_minus(x: f64) -> f64 {
-    let (mut sum, mut term) = (0.0, x);
+    let mut sum = 0.0;
+    let mut term = x;
     for n in 1..64_u32 {
         sum += term / f64::from(n);
         term *= x;

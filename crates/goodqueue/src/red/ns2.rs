@@ -39,7 +39,8 @@ pub(super) struct Ns2 {
 impl Ns2 {
     pub(super) fn new(config: &RedConfig) -> Self {
         let unit = if config.byte_mode { 1.0 } else { f64::from(config.avpkt) };
-        let (max, max_p) = (f64::from(config.max) / unit, config.probability);
+        let max = f64::from(config.max) / unit;
+        let max_p = config.probability;
         let per_second = config.bandwidth.as_bps() as f64;
         Self {
             min: f64::from(config.min) / unit,
@@ -85,7 +86,7 @@ impl Ns2 {
             self.count_bytes = u64::from(arrival.bytes);
             return Signal::None;
         }
-        let rising = self.probability();
+        let rising = self.rising();
         // Never 0, as ns-2's uniform numbers.
         let drawn = (f64::from(random.next_u32()) + 0.5) / TWO_TO_32;
         if drawn > self.spaced(rising, arrival.bytes) {
@@ -95,8 +96,13 @@ impl Ns2 {
         if rising < MOST_MARKS { Signal::Early } else { Signal::Unmarkable }
     }
 
-    /// The probability of the average, before spacing.
-    fn probability(&self) -> f64 {
+    /// The probability at the average, before spacing.
+    pub(super) fn probability(&self) -> f64 {
+        if self.average < self.min { 0.0 } else { self.rising() }
+    }
+
+    /// The probability at an average from `min` on, before spacing.
+    fn rising(&self) -> f64 {
         let p = if self.average < self.max {
             self.max_p * (self.average - self.min) / (self.max - self.min)
         } else if self.gentle {
@@ -227,7 +233,8 @@ mod tests {
             .with("probability", Value::Probability(0.2));
         let mut red = Ns2::new(&config(settings, 10_000_000));
         let mut random = Xoshiro256PlusPlus::new(3);
-        let (mut gaps, mut since) = (Vec::new(), 0);
+        let mut gaps = Vec::new();
+        let mut since = 0;
         red.average = 10.0;
         for _ in 0..60_000 {
             since += 1;

@@ -36,13 +36,15 @@ pub(super) fn automatic_weight(rule: &str, packets_per_second: f64, delay: Durat
 
 /// `1 - e^-x` for x > 0, by halving x until its power series is short.
 pub(super) fn one_minus_exp(x: f64) -> f64 {
-    let (mut small, mut halvings) = (x, 0);
+    let mut small = x;
+    let mut halvings = 0;
     while small > 0.5 && halvings < 64 {
         small /= 2.0;
         halvings += 1;
     }
     // 1 - e^-x = x - x^2/2! + x^3/3! - ...
-    let (mut sum, mut term) = (0.0, small);
+    let mut sum = 0.0;
+    let mut term = small;
     for n in 2..24_u32 {
         sum += term;
         term *= -small / f64::from(n);
@@ -56,7 +58,8 @@ pub(super) fn one_minus_exp(x: f64) -> f64 {
 
 /// `base^exponent` by repeated squaring: the same bits on every platform, unlike a library's power.
 pub(super) fn power(base: f64, mut exponent: u64) -> f64 {
-    let (mut square, mut result) = (base, 1.0);
+    let mut square = base;
+    let mut result = 1.0;
     while exponent > 0 {
         if exponent & 1 == 1 {
             result *= square;

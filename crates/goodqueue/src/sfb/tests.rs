@@ -52,7 +52,8 @@ fn a_flow_that_never_yields_is_certain_of_its_fate_after_993_arrivals_above_the_
 #[test]
 fn the_other_flows_go_free() {
     let mut queue = sfb(&Settings::new());
-    let (mut lost_of_flood, mut lost_of_others) = (0, 0);
+    let mut lost_of_flood = 0;
+    let mut lost_of_others = 0;
     for step in 0..50_000_u32 {
         let at = Instant::from_nanos(u64::from(step) * 800_000);
         let mut count = |packet: Datagram, _: DropReason| match packet.flow {

@@ -101,7 +101,8 @@ fn no_dequeue_goes_round_by_round_to_a_packet_of_many_quanta() {
         told += 1;
         for len in [65_536, 262_144, u32::MAX] {
             let mut queue = bare(config.clone());
-            let (mut now, mut dropped) = (Instant::ZERO, 0);
+            let mut now = Instant::ZERO;
+            let mut dropped = 0;
             let mut offered = 0;
             for number in 0..100_u32 {
                 for len in [len, 1514, 0, len] {
@@ -169,7 +170,9 @@ fn a_loss_of_nothing_loses_nothing_and_a_loss_of_everything_everything() {
 fn a_probability_held_at_its_end_for_long_does_not_overflow() {
     for kind in KINDS {
         let mut queue = bare(roomy(kind));
-        let (mut now, mut dropped, mut offered) = (Instant::ZERO, 0, 0);
+        let mut now = Instant::ZERO;
+        let mut dropped = 0;
+        let mut offered = 0;
         for round in 0..10_000_u64 {
             for _ in 0..3 {
                 queue.enqueue(now, packet(offered, 1514), &mut |_, _| dropped += 1);

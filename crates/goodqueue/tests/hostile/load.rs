@@ -17,7 +17,8 @@ fn of_flow(id: u64, flow: u32, len: u32) -> TestPacket {
 fn a_tenfold_overload_of_a_thousand_flows_is_only_lost_packets() {
     for kind in KINDS {
         let mut queue = bare(goodqueue_testkit::edge::default_config(kind));
-        let (mut now, mut dropped) = (Instant::ZERO, 0);
+        let mut now = Instant::ZERO;
+        let mut dropped = 0;
         let mut most_in_one_call = 0;
         let arrivals: u64 = 20_000;
         for number in 0..arrivals {
@@ -45,7 +46,8 @@ fn a_flood_of_flows_of_one_packet_does_not_starve_an_old_flow() {
         for number in 0..50 {
             queue.enqueue(now, of_flow(number, 0, 1514), &mut |_, _| ());
         }
-        let (mut served, mut lost) = (0, 0);
+        let mut served = 0;
+        let mut lost = 0;
         for number in 0..8_000 {
             let flow = 1 + u32::try_from(number).unwrap_or(0);
             let mut drops = |packet: TestPacket, _| lost += u32::from(packet.flow == 0);
@@ -109,7 +111,9 @@ fn flows_just_below_a_quantum_and_flows_in_turns_leave_room_for_a_bulk_flow() {
     for kind in KINDS.iter().filter(|kind| kind.parameters.iter().any(|p| p.name == "quantum")) {
         for sparse in [2_u32, 40] {
             let mut queue = bare(roomy(kind));
-            let (mut now, mut number, mut bulk) = (Instant::ZERO, 0, 0);
+            let mut now = Instant::ZERO;
+            let mut number = 0;
+            let mut bulk = 0;
             let mut drops = 0;
             for _ in 0..60 {
                 queue.enqueue(now, of_flow(number, 0, 1514), &mut |_, _| drops += 1);
@@ -138,7 +142,8 @@ fn flows_just_below_a_quantum_and_flows_in_turns_leave_room_for_a_bulk_flow() {
 fn marks_alone_do_not_stop_a_flood_of_ecn_capable_packets_so_packets_are_dropped() {
     for kind in KINDS {
         let mut queue = bare(goodqueue_testkit::edge::default_config(kind));
-        let (mut now, mut dropped) = (Instant::ZERO, 0);
+        let mut now = Instant::ZERO;
+        let mut dropped = 0;
         for number in 0..40_000 {
             let packet = TestPacket { ecn: Ecn::Ect0, came_with: Ecn::Ect0, ..of_flow(number, 7, 1514) };
             queue.enqueue(now, packet, &mut |_, _| dropped += 1);

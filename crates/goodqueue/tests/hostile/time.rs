@@ -13,7 +13,8 @@ use crate::story::{Story, everywhere, in_every_variant, ms, nanos, roomy};
 fn a_clock_that_goes_back_counts_as_one_that_stands_still() {
     in_every_variant(|_, case| {
         for back in [nanos(1), Duration::from_secs(86_400)] {
-            let (mut true_clock, mut wrong_clock) = (Story::of(case), Story::of(case));
+            let mut true_clock = Story::of(case);
+            let mut wrong_clock = Story::of(case);
             true_clock.waits(Duration::from_secs(100_000));
             wrong_clock.waits(Duration::from_secs(100_000));
             for round in 0..25 {
@@ -95,7 +96,8 @@ fn after_585_years_a_full_queue_empties_and_every_call_ends() {
                 queue.enqueue(now, packet(number, 1514), &mut |_, _| dropped += 1);
             }
             now += gap;
-            let (held, mut calls) = (queue.len(), 0);
+            let held = queue.len();
+            let mut calls = 0;
             while !queue.is_empty() && calls <= 2 * held {
                 calls += 1;
                 if queue.dequeue(now, &mut |_, _| dropped += 1).is_none() {
@@ -179,12 +181,14 @@ fn who_asks_all_the_time_gets_the_same_as_who_comes_at_the_appointed_time() {
                 queue.enqueue(Instant::ZERO, packet(number, 1514), &mut |_, _| ());
             }
         };
-        let (mut patient, mut busy) = (bare(config.clone()), bare(config.clone()));
+        let mut patient = bare(config.clone());
+        let mut busy = bare(config.clone());
         fill(&mut patient);
         fill(&mut busy);
         let mut now = Instant::ZERO;
         for _ in 0..20 {
-            let (mut lost, mut also_lost) = (0, 0);
+            let mut lost = 0;
+            let mut also_lost = 0;
             let one = patient.dequeue(now, &mut |_, _| lost += 1).map(|packet| packet.id);
             let other = busy.dequeue(now, &mut |_, _| also_lost += 1).map(|packet| packet.id);
             assert_eq!((one, lost), (other, also_lost), "{name} at {now:?}");

@@ -55,7 +55,9 @@ impl Input {
         let packets = self.packets();
         let arrived: BTreeMap<u64, (Instant, u8)> =
             packets.iter().map(|packet| (packet.seq, (packet.at, packet.tos))).collect();
-        let (mut sent, mut dropped, mut marked) = (0, 0, 0);
+        let mut sent = 0;
+        let mut dropped = 0;
+        let mut marked = 0;
         let mut sojourn = histogram();
         let is_ce = |tos: u8| Ecn::from_bits(tos) == Ecn::Ce;
         let left = self.replay(|fate| match fate {
@@ -77,7 +79,8 @@ impl Input {
             p99: percentile(99.0),
             max: any(nanos(sojourn.max())),
         };
-        let (file, qdisc) = (self.name.clone(), qdisc.to_owned());
+        let file = self.name.clone();
+        let qdisc = qdisc.to_owned();
         let packets = packets.len() as u64;
         (Line { file, qdisc, packets, sent, dropped, marked, sojourn_s }, left.statistics())
     }

@@ -85,8 +85,8 @@ impl Input {
             }
         });
         let first_difference = (0..recorded.len().max(ours.len())).find_map(|index| {
-            let (theirs, ours) =
-                (recorded.get(index).map(|row| in_words(row)), ours.get(index).map(in_words));
+            let theirs = recorded.get(index).map(|row| in_words(row));
+            let ours = ours.get(index).map(in_words);
             (theirs != ours).then(|| {
                 let [theirs, ours] = [theirs, ours].map(|fate| fate.unwrap_or_else(|| "nothing".to_owned()));
                 format!("recorded: {theirs}; here: {ours}")
@@ -95,7 +95,8 @@ impl Input {
         let packets = self.rows.iter().filter(|row| matches!(row, Row::Arrival { .. })).count() as u64;
         let equal = first_difference.is_none();
         let differences = if equal { Vec::new() } else { self.differences(&recorded, &ours) };
-        let (file, qdisc) = (self.name.clone(), self.qdisc());
+        let file = self.name.clone();
+        let qdisc = self.qdisc();
         Ok((Comparison { file, qdisc, packets, equal, first_difference, differences }, left.statistics()))
     }
 
@@ -119,7 +120,8 @@ impl Input {
         let times: Vec<Instant> = found.iter().map(|&(at, ..)| at).collect();
         let lengths = self.lengths(&times, recorded.iter().copied());
         let our_lengths = self.lengths(&times, ours.iter());
-        let (states, operations) = (self.states(&times), self.operations(&times));
+        let states = self.states(&times);
+        let operations = self.operations(&times);
         let contexts = lengths.into_iter().zip(our_lengths).zip(states.into_iter().zip(operations));
         found
             .into_iter()

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use goodqueue::account::Fate as Known;
-use goodqueue::story::{self, Story, Watched, Witness};
+use goodqueue::decision::Fate as Known;
 use goodqueue::{Ecn, Instant};
 use goodqueue_sim::story::Which;
+use goodqueue_sim::witness::{self, Story, Watched, Witness};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::replay::{Arrival, Fate};
 
@@ -17,7 +17,8 @@ pub(super) fn story(input: &Input, text: &str) -> Result<Story, Diagnostic> {
     let refused = |error: Diagnostic| error.in_argument("--explain", text);
     let packets = input.packets();
     let by_seq: BTreeMap<u64, &Arrival> = packets.iter().map(|packet| (packet.seq, packet)).collect();
-    let (mut found, mut marked) = (None, 0_u64);
+    let mut found = None;
+    let mut marked = 0_u64;
     input.replay(|fate| {
         let (Fate::Sent { seq, .. } | Fate::Dropped { seq, .. }) = fate;
         let Some(arrival) = by_seq.get(&seq) else { return };
@@ -40,12 +41,12 @@ pub(super) fn story(input: &Input, text: &str) -> Result<Story, Diagnostic> {
         return Err(refused(not_found(which, &by_seq, input)));
     };
     let (seq, at) = (arrival.seq, |time: Instant| time + input.origin());
-    let known = story::Known { arrived: at(arrival.at), ended: at(ended), fate };
+    let known = witness::Known { arrived: at(arrival.at), ended: at(ended), fate };
     let witness = Witness::new(known, move |packet: &Arrival| packet.seq == seq);
     let watched = input.replay_in(|qdisc| Watched { qdisc, witness }, |_| ()).qdisc;
     let what = format!("flow {}", arrival.flow);
-    let told = watched.witness.story(seq, &input.qdisc(), &what);
-    told.ok_or_else(|| refused(Diagnostic::new(format!("packet {seq} did not reach the discipline"))))
+    let story = watched.witness.story(seq, &input.qdisc(), &what);
+    story.ok_or_else(|| refused(Diagnostic::new(format!("packet {seq} did not reach the discipline"))))
 }
 
 fn not_found(which: Which, packets: &BTreeMap<u64, &Arrival>, input: &Input) -> Diagnostic {

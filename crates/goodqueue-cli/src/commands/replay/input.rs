@@ -146,7 +146,8 @@ impl Input {
         };
         let mut link = SerialLink::new(self.rate, self.origin()).with_slack_of(&self.config);
         let mut served_at = None;
-        let (mut arrivals, mut changes) = (self.arrivals.clone(), self.changes.iter());
+        let mut arrivals = self.arrivals.clone();
+        let mut changes = self.changes.iter();
         for row in &self.rows {
             if let Some(arrival) = arrivals.next(row) {
                 // Recordings are in order of events, so a packet that left at this instant left

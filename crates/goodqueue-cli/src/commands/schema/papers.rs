@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::parts::{adopt, array, count, object, of, one_of, text, with_optional};
 
 pub(super) fn verdicts() -> Value {
-    let (mut claim, mut table) = (of::<Vec<ClaimResult>>(), of::<Vec<MetricsTable>>());
+    let mut claim = of::<Vec<ClaimResult>>();
+    let mut table = of::<Vec<MetricsTable>>();
     let mut outer = json!({});
     adopt(&mut outer, &mut claim);
     adopt(&mut outer, &mut table);

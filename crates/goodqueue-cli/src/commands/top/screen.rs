@@ -178,7 +178,8 @@ impl Screen {
     }
 
     fn draw_queue(&self, frame: &mut Frame<'_>, area: Rect, name: &str) {
-        let (link, history) = (&self.stats[name], &self.stats["history"]);
+        let link = &self.stats[name];
+        let history = &self.stats["history"];
         let block = Block::new().borders(Borders::TOP).border_style(Style::new().fg(Color::DarkGray)).title(
             Line::from(vec![
                 format!(" {name} ").bold(),

@@ -69,7 +69,8 @@ impl Panel<'_> {
     }
 
     fn draw(&self, picture: &Picture, strokes: &Strokes, out: &mut String) {
-        let (plane, each) = (&self.plane, self.each());
+        let plane = &self.plane;
+        let each = self.each();
         plane.frame_y(&picture.axes[0], out);
         let mut x = plane.left + 0.5 * each;
         for (group, words) in self.groups.iter().zip(self.names()) {
@@ -208,7 +209,8 @@ impl Column<'_> {
     }
 
     fn boxed(&self, [least, lower, median, upper, most]: [f64; 5], out: &mut String) {
-        let (x, half) = (self.middle, self.half);
+        let x = self.middle;
+        let half = self.half;
         let [least, lower, median, upper, most] = [least, lower, median, upper, most].map(|v| self.y(v));
         let _ = write!(
             out,
@@ -224,7 +226,8 @@ impl Column<'_> {
     }
 
     fn bar(&self, [low, value, high]: [f64; 3], out: &mut String) {
-        let (x, half) = (self.middle, self.half);
+        let x = self.middle;
+        let half = self.half;
         let zero = self.y(if self.plane.y.log { self.plane.y.range.0 } else { 0.0 });
         let [low, value, high] = [low, value, high].map(|v| self.y(v));
         let cap = half / 2.0;
@@ -243,7 +246,8 @@ impl Column<'_> {
 
     /// Marks a column as broken at the top, and writes where it ends.
     fn broken(&self, end: f64, out: &mut String) {
-        let (left, wide) = (self.middle - self.half - 2.0, self.half + 2.0);
+        let left = self.middle - self.half - 2.0;
+        let wide = self.half + 2.0;
         let _ = writeln!(
             out,
             "<path class=\"break\" d=\"M{left:.1} {:.1}l{:.1} -5l{:.1} 5l{:.1} -5l{:.1} 5\"/>",

@@ -15,7 +15,8 @@ pub(super) struct Cut {
 
 impl Cut {
     pub(super) fn is_cut(&self) -> bool {
-        let (shown, whole) = (self.axis.range, self.whole.range);
+        let shown = self.axis.range;
+        let whole = self.whole.range;
         let length = shown.1 - shown.0;
         whole.1 > shown.1 + length * SEEN || whole.0 < shown.0 - length * SEEN
     }

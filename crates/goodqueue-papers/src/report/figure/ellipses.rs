@@ -25,8 +25,10 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
         let all = outlines.iter().flat_map(|(outline, centre)| outline.iter().chain([centre]));
         (Axis::over(all.map(of), false), centres.collect::<Vec<f64>>())
     };
-    let (x, y) = (along(|point| point.0), along(|point| point.1));
-    let (x, y) = (reaching(x.0, picture.x, &x.1), reaching(y.0, picture.y, &y.1));
+    let x = along(|point| point.0);
+    let y = along(|point| point.1);
+    let x = reaching(x.0, picture.x, &x.1);
+    let y = reaching(y.0, picture.y, &y.1);
     let plane = Plane { reversed: true, ..Plane::new(x, y) };
     let inside = |point: &Point| {
         let within = |share: f64| (-1e-9..=1.0 + 1e-9).contains(&share);
@@ -84,12 +86,15 @@ fn reaching(own: Axis, paper: Option<(f64, f64)>, values: &[f64]) -> Axis {
 
 /// Draws the border of the paper's plot where ours is larger.
 fn paper_range(picture: &Picture, plane: &Plane, out: &mut String) {
-    let (x, y) = (plane.x.with(picture.x), plane.y.with(picture.y));
+    let x = plane.x.with(picture.x);
+    let y = plane.y.with(picture.y);
     if x == plane.x && y == plane.y {
         return;
     }
-    let (left, right) = (plane.x_at(x.range.1), plane.x_at(x.range.0));
-    let (top, bottom) = (plane.y_at(y.range.1), plane.y_at(y.range.0));
+    let left = plane.x_at(x.range.1);
+    let right = plane.x_at(x.range.0);
+    let top = plane.y_at(y.range.1);
+    let bottom = plane.y_at(y.range.0);
     let _ = writeln!(
         out,
         "<path class=\"border\" d=\"M{left:.1} {top:.1}H{right:.1}V{bottom:.1}H{left:.1}z\"/>\

@@ -48,7 +48,8 @@ fn part(picture: &Picture, strokes: &Strokes, plane: Plane, out: &mut String) {
     *out += &plane.clip();
     let mut marks = String::new();
     for trace in &picture.traces {
-        let (class, name) = (strokes.class_of_line(picture, trace), escape(&trace.name));
+        let class = strokes.class_of_line(picture, trace);
+        let name = escape(&trace.name);
         let _ = writeln!(
             out,
             "<g class=\"{class}\"><path class=\"line\" d=\"{}\"><title>{name}</title></path></g>",

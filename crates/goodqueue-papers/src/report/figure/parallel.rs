@@ -53,7 +53,8 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
 
 /// Draws an axis with its ticks and its name.
 fn vertical(plane: &Plane, x: f64, axis: &Axis, name: &str, out: &mut String) {
-    let (top, bottom) = (plane.y_at(1.0), plane.y_at(0.0));
+    let top = plane.y_at(1.0);
+    let bottom = plane.y_at(0.0);
     let _ = writeln!(
         out,
         "<path class=\"grid axis\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/><text x=\"{x:.1}\" y=\"{:.1}\" class=\"mid\">{}</text>",

@@ -145,7 +145,8 @@ impl Plane {
 
     /// Starts a part of the drawing in which nothing shows outside of the axes; `</svg>` ends it.
     pub(super) fn clip(&self) -> String {
-        let (width, height) = (self.right - self.left, self.bottom() - TOP);
+        let width = self.right - self.left;
+        let height = self.bottom() - TOP;
         format!(
             "<svg x=\"{:.1}\" y=\"{TOP}\" width=\"{width:.1}\" height=\"{height:.1}\" viewBox=\"{:.1} {TOP} {width:.1} {height:.1}\">\n",
             self.left, self.left

@@ -6,7 +6,8 @@ use super::plane::Point;
 use super::*;
 
 fn trace(label: &str, beyond: bool, points: Vec<Point>) -> Trace {
-    let (name, group) = (format!("{label}, 1+1"), Some("1+1".to_owned()));
+    let name = format!("{label}, 1+1");
+    let group = Some("1+1".to_owned());
     Trace { name, label: label.to_owned(), group, beyond, paper: vec![(3.0, 0.0)], points }
 }
 

@@ -10,11 +10,13 @@ use goodqueue_report::page_parts::escape;
 
 pub(super) fn draw(picture: &Picture) -> String {
     let years = || picture.events.iter().flat_map(|row| &row.1).map(|event| f64::from(event.1));
-    let (first, last) = (years().fold(f64::INFINITY, f64::min), years().fold(0.0, f64::max));
+    let first = years().fold(f64::INFINITY, f64::min);
+    let last = years().fold(0.0, f64::max);
     if !first.is_finite() {
         return opening(picture, LINE) + "</svg>\n";
     }
-    let (first, last) = (first - 1.0, last + 1.0);
+    let first = first - 1.0;
+    let last = last + 1.0;
     let x_at = |year: f64| EDGE + (year - first) / (last - first) * (WIDTH - RIGHT - 2.0 * EDGE);
     let height = ROW * count(picture.events.len()) + 2.0 * LINE;
     let mut out = opening(picture, height);
@@ -45,7 +47,8 @@ pub(super) fn draw(picture: &Picture) -> String {
         let mut sorted: Vec<&(String, u16)> = events.iter().collect();
         sorted.sort_by_key(|event| event.1);
         for (event, year) in sorted {
-            let (x, wide) = (x_at(f64::from(*year)), width(event) + 6.0);
+            let x = x_at(f64::from(*year));
+            let wide = width(event) + 6.0;
             let level = ends.iter().position(|end| *end < x - wide / 2.0).unwrap_or(0);
             ends[level] = x + wide / 2.0;
             let _ = writeln!(

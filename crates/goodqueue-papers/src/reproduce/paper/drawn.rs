@@ -21,7 +21,8 @@ impl Paper {
         beyond: bool,
     ) -> Result<(Vec<&Figure>, BTreeSet<Cell>), Diagnostic> {
         let asked: BTreeSet<Cell> = claims.iter().flat_map(|claim| claim.cells()).collect();
-        let (mut figures, mut cells) = (Vec::new(), BTreeSet::new());
+        let mut figures = Vec::new();
+        let mut cells = BTreeSet::new();
         for figure in &self.figures {
             let shown = if beyond { self.cells_of(figure)? } else { figure.expanded_cells()? };
             if claims.len() == self.claims.len() || shown.iter().any(|cell| asked.contains(cell)) {

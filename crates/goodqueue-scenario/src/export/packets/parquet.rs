@@ -90,7 +90,8 @@ impl PacketWriter for Table {
 }
 
 fn schema() -> Result<Type, ParquetError> {
-    let (one, perhaps) = (Repetition::REQUIRED, Repetition::OPTIONAL);
+    let one = Repetition::REQUIRED;
+    let perhaps = Repetition::OPTIONAL;
     let words = || Some(LogicalType::String);
     let columns = vec![
         column("packet", Physical::INT64, one, whole(64))?,

@@ -96,7 +96,8 @@ impl PacketWriter for Recordings {
 
     fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) -> io::Result<()> {
         // A duplicate has the number of its original, as in recordings of the kernel.
-        let (seq, packet) = (visit.copy_of.unwrap_or(visit.number), &visit.packet);
+        let seq = visit.copy_of.unwrap_or(visit.number);
+        let packet = &visit.packet;
         let row = match fate {
             Fate::Sent => Row::Exit { t: at, seq, bytes: packet.len, tos: packet.tos() },
             Fate::Dropped(why) => Row::Drop { t: at, seq, reason: Some(why.name().to_owned()) },

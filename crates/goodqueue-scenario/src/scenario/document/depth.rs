@@ -18,7 +18,8 @@ pub fn check_depth(source: &Source) -> Result<(), Diagnostic> {
 /// Where dotted keys nest so deeply that whoever descends runs out of stack: the parser limits
 /// brackets, not dots.
 pub(super) fn too_deep(text: &str) -> Option<usize> {
-    let (mut open, mut dots) = (0usize, 0usize);
+    let mut open = 0usize;
+    let mut dots = 0usize;
     let mut quote = None;
     let mut escaped = false;
     for (index, byte) in text.bytes().enumerate() {

@@ -60,7 +60,8 @@ fn every_value_that_a_file_can_hold_can_be_set() {
         let file = Document::parse("load.toml", written, Path::new("")).unwrap();
         let mut document = Document::parse("load.toml", "flows = []", Path::new("")).unwrap();
         set.iter().for_each(|assignment| document.assign("--set", assignment).unwrap());
-        let (file, document) = (file.resolve(&Names::default()), document.resolve(&Names::default()));
+        let file = file.resolve(&Names::default());
+        let document = document.resolve(&Names::default());
         assert_eq!(file.unwrap(), document.unwrap(), "{written}");
     };
     same("flows = []\n[wifi]\nerror = 0.2\nattempts = 3", &["wifi.error=0.2", "wifi.attempts=3"]);

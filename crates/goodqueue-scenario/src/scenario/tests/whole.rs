@@ -90,7 +90,8 @@ fn the_first_scenario_is_the_default_load_spelt_out() {
     let words =
         |scenario: &Scenario| (scenario.name.clone(), scenario.title.clone(), scenario.question.clone());
     let (name, title, question) = words(&written);
-    let (expect, source) = (written.expect.clone(), written.source.clone());
+    let expect = written.expect.clone();
+    let source = written.source.clone();
     // Its disciplines are those of the paper.
     let qdiscs = written.qdiscs.clone();
     assert_eq!(Scenario { name, title, question, expect, source, qdiscs, ..default }, written);

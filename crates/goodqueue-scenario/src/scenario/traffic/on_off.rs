@@ -49,7 +49,8 @@ impl Kind for OnOff {
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { rate, packet: bytes, on, off, ecn } = self;
-        let (on, off) = (on.to_sim(), off.to_sim());
+        let on = on.to_sim();
+        let off = off.to_sim();
         Ok(sim::Traffic::OnOff(OnOffSettings { direction, rate, bytes, on, off, ecn }))
     }
 }

@@ -49,7 +49,9 @@ impl Kind for Poisson {
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { rate, packet, mtu, ecn } = self;
-        let (mean_bytes, bytes, limits) = (whole(packet.to_sim().mean()), packet.to_sim(), (MIN_PACKET, mtu));
+        let mean_bytes = whole(packet.to_sim().mean());
+        let bytes = packet.to_sim();
+        let limits = (MIN_PACKET, mtu);
         Ok(sim::Traffic::Poisson(PoissonSettings { direction, rate, mean_bytes, bytes, limits, ecn }))
     }
 }

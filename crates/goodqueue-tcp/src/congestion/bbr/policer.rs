@@ -113,7 +113,8 @@ impl Policer {
     fn end_interval(&mut self, account: &PolicerSample) {
         let Some(start) = self.interval else { return };
         let end = Interval::from(account);
-        let (delivered, lost) = (end.delivered - start.delivered, end.lost - start.lost);
+        let delivered = end.delivered - start.delivered;
+        let lost = end.lost - start.lost;
         if delivered == 0 || lost * 256 < LOSSES * delivered {
             return;
         }
@@ -182,7 +183,8 @@ mod tests {
 
     #[test]
     fn a_policer_is_found_after_two_intervals_of_four_rounds_and_forgotten_after_48_rounds() {
-        let (mut policer, mut path) = (Policer::default(), Path::new());
+        let mut policer = Policer::default();
+        let mut path = Path::new();
         for _ in 0..8 {
             assert_eq!(policer.rate(), None);
             path.round(&mut policer, 500_000, 0.25);
@@ -196,7 +198,8 @@ mod tests {
 
     #[test]
     fn less_than_a_fifth_of_losses_is_congestion_and_no_policer() {
-        let (mut policer, mut path) = (Policer::default(), Path::new());
+        let mut policer = Policer::default();
+        let mut path = Path::new();
         for _ in 0..100 {
             path.round(&mut policer, 500_000, 0.18);
             assert_eq!(policer.rate(), None);
@@ -205,7 +208,8 @@ mod tests {
 
     #[test]
     fn rates_that_change_by_more_than_an_eighth_are_no_policers() {
-        let (mut policer, mut path) = (Policer::default(), Path::new());
+        let mut policer = Policer::default();
+        let mut path = Path::new();
         for rate in [500_000, 400_000, 300_000, 400_000, 500_000] {
             for _ in 0..4 {
                 path.round(&mut policer, rate, 0.5);

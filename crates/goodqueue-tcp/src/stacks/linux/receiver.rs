@@ -153,7 +153,8 @@ impl ReceiverStack for LinuxReceiver {
     /// SACKs that wait leave before those that they cannot all report, and this segment then waits
     /// for the next ACK.
     fn on_early(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
-        let (start, end) = (segment.seq, segment.end());
+        let start = segment.seq;
+        let end = segment.end();
         let flushes =
             self.buffer.is_some() && waits_with_sacks(intake) && !intake.reassembly.is_usual(start, end);
         if flushes {
@@ -381,7 +382,7 @@ impl LinuxReceiver {
             }
             let left = intake.edge.saturating_sub(intake.rcv_nxt);
             let window = u64::from(intake.window).min(if unread > 0 { unread } else { read });
-            let offered = if window < left { left.next_multiple_of(buffer.scale()) } else { window };
+            let offered = if window < left { buffer.aligned(left) } else { window };
             intake.edge = intake.rcv_nxt + offered;
         }
         self.offered = intake.edge.saturating_sub(intake.rcv_nxt);

@@ -138,7 +138,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             flow.aqm.emptied(params);
             return Turn::Empty;
         };
-        let (bytes, memory) = (oldest.bytes(), oldest.memory());
+        let bytes = oldest.bytes();
+        let memory = oldest.memory();
         let behind = if whole {
             self.passage.bytes().saturating_sub(u64::from(bytes))
         } else {
@@ -190,7 +191,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             return None;
         }
         let oldest = self.pool.oldest(&mut flow.packets)?;
-        let (bytes, memory) = (oldest.bytes(), oldest.memory());
+        let bytes = oldest.bytes();
+        let memory = oldest.memory();
         self.tally.max_packet = self.tally.max_packet.max(bytes);
         self.passage.leaves(bytes);
         self.memory.leaves(memory);

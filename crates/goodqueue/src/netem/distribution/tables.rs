@@ -16,7 +16,8 @@ pub(super) static NORMAL: [i16; SIZE] = narrow(normal());
 pub(super) static PARETO: [i16; SIZE] = narrow(pareto());
 /// Three parts of the Pareto and one of the normal distribution, quantile by quantile.
 pub(super) static PARETO_NORMAL: [i16; SIZE] = {
-    let (mut mixed, normal) = (pareto(), normal());
+    let mut mixed = pareto();
+    let normal = normal();
     let mut index = 0;
     while index < SIZE {
         mixed[index] = (3 * mixed[index] + normal[index]) / 4;
@@ -40,7 +41,8 @@ const fn narrow(wide: [i32; SIZE]) -> [i16; SIZE] {
 /// probability, rounded down to a whole number of 20,000ths of a deviation.
 const fn normal() -> [i32; SIZE] {
     let mut table = [0; SIZE];
-    let (mut above, mut below) = (Walk::new(), Walk::new());
+    let mut above = Walk::new();
+    let mut below = Walk::new();
     let mut index = 0;
     while index < SIZE / 2 {
         let up = above.to((index as f64 + 0.125) / SIZE as f64);
@@ -91,7 +93,8 @@ impl Walk {
         }
         // Newton's iteration; the density hardly changes within a step.
         let wanted = probability - self.passed;
-        let (mut t, mut turn) = (0.0, 0);
+        let mut t = 0.0;
+        let mut turn = 0;
         while turn < 5 {
             let here = self.density * exp_of_small(-t * (self.x + t / 2.0));
             t += (wanted - self.ahead(t)) / here;

@@ -16,7 +16,8 @@ fn connections_arrive_at_their_rate() {
     for rate in [2.0, 50.0, 1000.0] {
         // With long-range dependence a mean converges as n^-0.17, so the test averages many short
         // crowds.
-        let (crowds, each) = (40, 600);
+        let crowds = 40;
+        let each = 600;
         let mut total = 0.0;
         for seed in 0..crowds {
             let (mut model, mut random) = model(rate, seed);
@@ -79,7 +80,9 @@ fn requests_have_the_quantiles_of_their_table() {
 #[test]
 fn answers_have_the_quantiles_of_their_tables() {
     let (mut model, mut random) = model(100.0, 1);
-    let (mut validations, mut downloads, mut runs) = (Vec::new(), Vec::new(), [0_u32; 2]);
+    let mut validations = Vec::new();
+    let mut downloads = Vec::new();
+    let mut runs = [0_u32; 2];
     for _ in 0..200_000 {
         let starts = model.responses.left == 0;
         let size = model.responses.draw(&mut random);

@@ -1,18 +1,17 @@
-//! The story of one packet: what it found, what happened to it, and the rule that decided.
+//! A witness of one packet: the queue that the packet found, its fate, and the rule that decided.
 //!
 //! A [`Witness`] stands between a driver and its queue in a second run of the same arrivals. The
-//! first run tells which packet is meant and when its fate was decided; the witness then asks the
-//! discipline for its [`Account`] before and after that decision. The data path of every other run
-//! knows nothing of it.
+//! first run found the packet and the time of its fate. The witness then asks the discipline for
+//! its [`Evidence`] before and after that decision. The data path of every other run knows nothing
+//! of it.
 //!
-//! A [`Story`] is plain values. [`Story::sentences`] and [`Story::values`] put it into words, for a
-//! terminal and for a browser alike.
+//! A [`Story`] is plain values. The module [`words`](crate::words) writes it in sentences.
 //!
 //! ```
-//! use goodqueue::account::Fate;
+//! use goodqueue::decision::Fate;
 //! use goodqueue::fifo::{Pfifo, PfifoConfig};
-//! use goodqueue::story::{Known, Witness};
 //! use goodqueue::{Datagram, DropReason, FlowKey, Instant};
+//! use goodqueue_sim::witness::{Known, Witness};
 //!
 //! let flow = FlowKey::new("192.0.2.1:443".parse()?, "198.51.100.7:5000".parse()?, FlowKey::UDP);
 //! let mut queue = Pfifo::new(PfifoConfig::new(1)?);
@@ -31,19 +30,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use alloc::borrow::ToOwned;
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use core::fmt;
+use std::fmt;
 
-use crate::account::{Account, Decision, Fate, Moment, Quantity, Question, Recalled, Remembered, readable};
-use crate::packet::{Ecn, Packet};
-use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
-use crate::time::{Duration, Instant};
+use goodqueue::decision::{Decision, Evidence, Fate, Moment, Quantity, Question, Recalled, Remembered};
+use goodqueue::{DropReason, Drops, Duration, Ecn, Instant, Lookahead, Packet, Qdisc, Stats};
 
-/// What the first run has told about the packet.
+/// What the first run found out about the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Known {
     /// Time of arrival.
@@ -77,10 +69,10 @@ pub struct Scene {
     pub packets: u64,
     /// Bytes queued before the call.
     pub bytes: u64,
-    /// Account before the call.
-    pub before: Account,
-    /// Account after the call.
-    pub after: Account,
+    /// Evidence before the call.
+    pub before: Evidence,
+    /// Evidence after the call.
+    pub after: Evidence,
     /// Packets that the call dropped before this one, and all packets that it dropped.
     pub drops: (u32, u32),
 }
@@ -173,9 +165,9 @@ impl<P: Packet + Clone> Witness<P> {
         }
         let counted = self.count(drops, |mut sink| qdisc.enqueue(now, packet, &mut sink));
         if arrives {
-            let account = self.account(qdisc, now, Moment::Arrival);
-            if let (Some(scene), Some(account)) = (&mut self.arrival, account) {
-                scene.after = account;
+            let evidence = self.evidence(qdisc, now, Moment::Arrival);
+            if let (Some(scene), Some(evidence)) = (&mut self.arrival, evidence) {
+                scene.after = evidence;
                 scene.drops = counted.unwrap_or_default();
             }
             self.is_over = counted.is_some();
@@ -219,7 +211,8 @@ impl<P: Packet + Clone> Witness<P> {
         drops: &mut impl Drops<P>,
         call: impl FnOnce(&mut dyn FnMut(P, DropReason)),
     ) -> Option<(u32, u32)> {
-        let (mut all, mut before) = (0_u32, None);
+        let mut all = 0_u32;
+        let mut before = None;
         call(&mut |lost: P, why| {
             if before.is_none() && self.packet.is_some() && !self.is_over && (self.is_it)(&lost) {
                 before = Some(all);
@@ -242,33 +235,39 @@ impl<P: Packet + Clone> Witness<P> {
         let Some(drops) = counted.filter(|_| !self.is_over) else { return };
         self.is_over = true;
         let Some(mut scene) = self.decision.take() else { return };
-        if let Some(account) = self.account(qdisc, scene.at, scene.moment) {
-            (scene.after, scene.drops) = (account, drops);
+        if let Some(evidence) = self.evidence(qdisc, scene.at, scene.moment) {
+            (scene.after, scene.drops) = (evidence, drops);
         }
         self.decision = Some(scene);
     }
 
     fn scene<Q: Lookahead<P>>(&self, qdisc: &Q, now: Instant, moment: Moment) -> Option<Scene> {
-        let before = self.account(qdisc, now, moment)?;
-        let (packets, bytes, after) = (qdisc.len() as u64, qdisc.backlog(), before.clone());
+        let before = self.evidence(qdisc, now, moment)?;
+        let packets = qdisc.len() as u64;
+        let bytes = qdisc.backlog();
+        let after = before.clone();
         Some(Scene { moment, at: now, packets, bytes, before, after, drops: (0, 0) })
     }
 
-    fn account<Q: Lookahead<P>>(&self, qdisc: &Q, now: Instant, moment: Moment) -> Option<Account> {
+    fn evidence<Q: Lookahead<P>>(&self, qdisc: &Q, now: Instant, moment: Moment) -> Option<Evidence> {
         let Known { arrived, ended, fate } = self.known;
         let about = Decision { now, arrived, ended, moment, fate };
         let packet = self.packet.as_ref()?;
-        Some(qdisc.account(&Question { packet, about }))
+        Some(qdisc.evidence(&Question { packet, about }))
     }
 
     /// Returns the story of packet `number` in the discipline `qdisc`; `None` if the packet never
     /// came. `what` describes the packet in a few words, such as its direction and flow.
     #[must_use]
     pub fn story(self, number: u64, qdisc: &str, what: &str) -> Option<Story> {
-        let (packet, arrival) = (self.packet?, self.arrival?);
-        let (qdisc, what) = (qdisc.to_owned(), what.to_owned());
-        let (length, ecn) = (packet.len(), packet.ecn());
-        let (known, departure) = (self.known, self.decision);
+        let packet = self.packet?;
+        let arrival = self.arrival?;
+        let qdisc = qdisc.to_owned();
+        let what = what.to_owned();
+        let length = packet.len();
+        let ecn = packet.ecn();
+        let known = self.known;
+        let departure = self.decision;
         Some(Story { number, qdisc, what, length, ecn, known, arrival, departure })
     }
 }
@@ -285,49 +284,6 @@ impl Story {
         }
     }
 
-    /// Returns the story in sentences.
-    #[must_use]
-    pub fn sentences(&self) -> Vec<String> {
-        let Self { number, length, known, arrival, departure, .. } = self;
-        let mut told = Vec::new();
-        let found = match arrival.packets {
-            0 => "an empty queue".to_owned(),
-            packets => format!("{} ({} bytes) queued", Quantity::Packets(packets), arrival.bytes),
-        };
-        let arrived = seconds(known.arrived);
-        let what = if self.what.is_empty() { String::new() } else { format!("; {}", self.what) };
-        told.push(format!("Packet {number} ({length} bytes{what}) arrived at {arrived}. It found {found}."));
-        let ended = seconds(known.ended);
-        let waited = known.ended.since(known.arrived);
-        let when = match departure {
-            None => "at once".to_owned(),
-            Some(_) if waited.is_zero() => format!("at {ended}, without waiting"),
-            Some(_) => format!("at {ended}, after {} in the queue", readable(waited)),
-        };
-        told.push(match known.fate {
-            Fate::Sent => format!("It was sent {when}, without a mark."),
-            Fate::Marked => format!("It was sent {when}, with the mark CE: congestion experienced."),
-            Fate::Dropped(why) => format!("It was dropped {when} ({}).", why.name()),
-        });
-        let scenes = [Some(arrival), departure.as_ref()];
-        for level in scenes.iter().flatten().flat_map(|scene| scene.before.levels()) {
-            for rule in &level.rules {
-                told.push(format!("{}: {}", level.kind, sourced(&rule.text, rule.source)));
-            }
-        }
-        let decision = self.decision();
-        if let Fate::Dropped(why) = known.fate
-            && told.len() == 2
-        {
-            told.push(sourced(why.sentence(), decision.before.reference));
-        }
-        let (before, all) = decision.drops;
-        if all > 1 {
-            told.push(format!("The same call dropped {all} packets; this was number {}.", before + 1));
-        }
-        told
-    }
-
     /// Returns the state that the deciding rule looked at, before and after the decision.
     #[must_use]
     pub fn values(&self) -> Vec<Value> {
@@ -336,9 +292,9 @@ impl Story {
             let level = scene.after.levels().find(|level| level.kind == kind)?;
             level.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value)
         };
-        let of_level = |level: &Account| {
+        let of_level = |level: &Evidence| {
             let kind = level.kind;
-            let value = |fact: &crate::account::Fact| {
+            let value = |fact: &goodqueue::decision::Fact| {
                 let after = later(kind, fact.name).filter(|_| !fact.is_given);
                 Value { kind, name: fact.name, before: fact.value, after, doc: fact.doc }
             };
@@ -356,7 +312,7 @@ impl Story {
             let level = scene.after.levels().find(|level| level.kind == kind)?;
             level.state.iter().find(|field| field.name == name).map(|field| field.value.clone())
         };
-        let of_level = |level: &Account| {
+        let of_level = |level: &Evidence| {
             let value = |field: &Remembered| StateValue {
                 kind: level.kind,
                 name: field.name.clone(),
@@ -373,75 +329,6 @@ impl Story {
     pub fn waited(&self) -> Duration {
         self.known.ended.since(self.known.arrived)
     }
-}
-
-/// Writes the story as text: the sentences, and the values as a table.
-impl fmt::Display for Story {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fill(f, &self.qdisc)?;
-        for sentence in self.sentences() {
-            writeln!(f)?;
-            fill(f, &sentence)?;
-        }
-        let (values, state) = (self.values(), self.state());
-        if values.is_empty() && state.is_empty() {
-            return Ok(());
-        }
-        let of_state = |value: &StateValue| {
-            let after = value.after.as_ref().map_or_else(String::new, ToString::to_string);
-            [value.name.clone(), value.before.to_string(), after, format!("state of {}", value.kind)]
-        };
-        let shown = |value: &Value| {
-            let after = value.after.map_or_else(String::new, |after| format!("{after}"));
-            [value.name.to_owned(), format!("{}", value.before), after, value.doc.to_owned()]
-        };
-        let heading = ["state", "before", "after", ""].map(ToOwned::to_owned);
-        let rows: Vec<_> = core::iter::once(heading)
-            .chain(values.iter().map(shown))
-            .chain(state.iter().map(of_state))
-            .collect();
-        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let [name, before, after] = [width(0), width(1), width(2)];
-        writeln!(f)?;
-        for row in &rows {
-            let line = format!("{:name$}  {:>before$}  {:>after$}  {}", row[0], row[1], row[2], row[3]);
-            writeln!(f, "{}", line.trim_end())?;
-        }
-        Ok(())
-    }
-}
-
-/// Returns a sentence and its source, if it has one.
-fn sourced(sentence: &str, source: &str) -> String {
-    if source.is_empty() { sentence.to_owned() } else { format!("{sentence} [{source}]") }
-}
-
-/// Writes a paragraph in lines of at most 80 characters.
-fn fill(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-    let mut column = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > LINE {
-            writeln!(f)?;
-            column = 0;
-        }
-        if column > 0 {
-            f.write_str(" ")?;
-            column += 1;
-        }
-        f.write_str(word)?;
-        column += length;
-    }
-    writeln!(f)
-}
-
-const LINE: usize = 80;
-
-/// Returns a time in seconds to the microsecond, without needless zeros.
-fn seconds(at: Instant) -> String {
-    let micros = at.as_nanos() / 1_000;
-    let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
-    format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A discipline with a witness, for drivers that are generic over [`Qdisc`].

@@ -1,14 +1,14 @@
 //! Stories of single packets: what decided about them, in words and values.
 
-use goodqueue::account::{Account, Fate, Moment, Quantity};
 use goodqueue::aqm::{Aqm, AqmQueue, Seen};
 use goodqueue::config::{ConfigError, Configure, Kind, Link, Settings, Value};
+use goodqueue::decision::{Decision, Evidence, Fate, Moment, Quantity, Rule};
 use goodqueue::random::Source;
 use goodqueue::registry::KINDS;
-use goodqueue::story::{Known, Story, Watched, Witness};
 use goodqueue::{
     AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Packet, Qdisc, Rate, Verdict,
 };
+use goodqueue_sim::witness::{Known, Story, Watched, Witness};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Frame {
@@ -40,7 +40,8 @@ impl Flow for Frame {
 /// A packet arrives every 0.7 ms in three flows, and one leaves every 1.2 ms, for ten seconds.
 fn drive(queue: &mut impl Qdisc<Frame>, ecn: Ecn) -> Vec<(Frame, Instant, Instant, Fate)> {
     let at = |micros: u64| Instant::from_nanos(micros * 1_000);
-    let (mut fates, mut arrived) = (Vec::new(), Vec::new());
+    let mut fates = Vec::new();
+    let mut arrived = Vec::new();
     for step in 0..100_000_u64 {
         let now = at(step * 100);
         let mut lost = Vec::new();
@@ -123,7 +124,7 @@ fn every_aqm_explains_a_signal_with_the_state_that_its_rule_looks_at() {
         for name in names {
             assert!(values.iter().any(|value| value.name == *name), "{kind} does not show {name}");
         }
-        let rules = |account: &Account| account.levels().any(|level| !level.rules.is_empty());
+        let rules = |evidence: &Evidence| evidence.levels().any(|level| !level.rules.is_empty());
         assert!(rules(&story.decision().before), "{kind}: {:?}", story.sentences());
         assert!(!story.to_string().contains("The AQM dropped it"), "{kind}: the rule is named\n{story}");
     }
@@ -137,7 +138,7 @@ fn a_packet_that_codel_marks_is_explained_like_one_that_it_drops() {
     let told = story.sentences();
     assert!(told[1].contains("with the mark CE"), "{told:?}");
     assert!(told[2].contains("a dropping phase began, and the packet was marked"), "{told:?}");
-    let dropping = |account: &Account| account.get("dropping");
+    let dropping = |evidence: &Evidence| evidence.get("dropping");
     let scene = story.decision();
     assert_eq!(dropping(&scene.before), Some(Quantity::Flag(false)));
     assert_eq!(dropping(&scene.after), Some(Quantity::Flag(true)));
@@ -298,4 +299,65 @@ fn the_state_of_an_aqm_of_another_crate_is_told_without_code_of_its_own() {
     assert_eq!(state[2], ["phase", "Counting", "Counting"], "{told}");
     assert!(told.contains("every_tenth: The algorithm dropped it."), "{told}");
     assert!(told.contains("state of every_tenth") && !told.contains("[]"), "{told}");
+}
+
+/// An AQM of another crate with a rule of its own: drops what waited for longer than 20 ms.
+#[derive(Clone, Debug)]
+struct Late;
+
+const LATEST: Duration = Duration::from_millis(20);
+
+const LATE: Rule = Rule::new("late.late", &["sojourn", "latest", "packets"])
+    .with_sentence("It had waited {sojourn}, longer than {latest}, and was {verb} from {packets:n} packets.");
+
+impl Configure for Late {
+    const KIND: Kind = Kind::new("late", "Drops late packets");
+
+    fn from_checked(_: &Settings, _: &Link) -> Result<Self, ConfigError> {
+        Ok(Self)
+    }
+
+    fn to_settings(&self) -> Settings {
+        Settings::new()
+    }
+}
+
+impl Aqm for Late {
+    type State = ();
+
+    fn on_dequeue(&self, (): &mut (), seen: &Seen, _: &mut Source) -> Verdict {
+        if seen.sojourn > LATEST { Verdict::Drop } else { Verdict::Pass }
+    }
+
+    fn evidence(&self, (): &(), about: &Decision, evidence: &mut Evidence) {
+        if about.is_signal() && about.is_end() {
+            let numbers = [("latest", Quantity::Span(LATEST)), ("packets", Quantity::Packets(16))];
+            evidence.rule(LATE, "house rules", &numbers);
+        }
+    }
+}
+
+#[test]
+fn an_aqm_of_another_crate_brings_its_rule_and_its_sentence() {
+    let queue = || AqmQueue::new(Late, Source::seeded(1));
+    let dropped = drive(&mut queue(), Ecn::NotEct).into_iter().find(|&(.., fate)| is_signal(fate));
+    let (packet, arrived, ended, fate) = dropped.expect("a drop");
+    let number = packet.number;
+    let witness = Witness::new(Known { arrived, ended, fate }, move |other: &Frame| other.number == number);
+    let mut watched = Watched { qdisc: queue(), witness };
+    drive(&mut watched, Ecn::NotEct);
+    let story = watched.witness.story(number, "late", "").expect("the packet came");
+    let [rule] = &story.rules()[..] else { panic!("{story}") };
+    assert_eq!((rule.kind, rule.rule.id, rule.source), ("late", "late.late", "house rules"));
+    assert!(rule.text.starts_with("It had waited 20"), "{}", rule.text);
+    assert!(rule.text.ends_with("longer than 20 ms, and was dropped from 16 packets."), "{}", rule.text);
+}
+
+#[test]
+fn a_rule_without_a_sentence_lists_its_numbers() {
+    const BARE: Rule = Rule::new("mine.bare", &["waited"]);
+    let mut evidence = Evidence::of("mine");
+    evidence.rule(BARE, "", &[("waited", Quantity::Span(LATEST))]);
+    let text = goodqueue_sim::words::in_words(&evidence, &evidence.rules[0], Fate::Sent);
+    assert_eq!(text, "The rule `mine.bare` decided (waited = 20 ms).");
 }

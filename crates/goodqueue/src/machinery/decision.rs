@@ -1,11 +1,15 @@
 //! What a discipline looked at when it decided about one packet.
 //!
-//! An [`Account`] is the answer of [`Lookahead::account`](crate::Lookahead::account): the values
-//! that the rule compares, and the rule in words with its source. Nobody asks on the data path; the
-//! module [`story`](crate::story) asks around the one decision that it explains.
+//! [`Evidence`] is the answer of [`Lookahead::evidence`](crate::Lookahead::evidence): the rule that
+//! decides, and the values that the rule compares. Nobody asks on the data path. A witness in
+//! `goodqueue-sim` asks around the one decision that it explains.
+//!
+//! A [`Rule`] has an identity and no words. The sentences of all rules are one table in
+//! `goodqueue_sim::words`. A rule of another crate has its sentence with it
+//! ([`Rule::with_sentence`]).
 //!
 //! ```
-//! use goodqueue::account::Quantity;
+//! use goodqueue::decision::Quantity;
 //! use goodqueue::Duration;
 //! assert_eq!(Quantity::Span(Duration::from_nanos(142_301_123)).to_string(), "142 ms");
 //! assert_eq!(Quantity::Ago(Duration::from_millis(5)).to_string(), "5 ms ago");
@@ -13,13 +17,10 @@
 //! ```
 
 use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 pub use crate::quantity::Quantity;
-pub(crate) use crate::quantity::readable;
 use crate::reason::DropReason;
 use crate::remembered::remembered;
 pub use crate::remembered::{Recalled, Remembered};
@@ -89,33 +90,23 @@ impl Decision {
     pub const fn is_signal(&self) -> bool {
         matches!(self.fate, Fate::Marked | Fate::Dropped(DropReason::Congested))
     }
-
-    /// Returns the verb of a signal: "marked" or "dropped".
-    #[must_use]
-    pub const fn verb(&self) -> &'static str {
-        match self.fate {
-            Fate::Sent => "sent",
-            Fate::Marked => "marked",
-            Fate::Dropped(_) => "dropped",
-        }
-    }
 }
 
 /// The state of a discipline in front of a decision, and the rule that decides.
 #[derive(Clone, PartialEq, Default, Debug)]
 #[non_exhaustive]
-pub struct Account {
+pub struct Evidence {
     /// Name of the discipline.
     pub kind: &'static str,
     /// Values that the rule looks at.
     pub facts: Vec<Fact>,
     /// Rules that lead to the fate, the deciding one last.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<Applied>,
     /// State of the algorithm that [`facts`](Self::facts) does not name.
     pub state: Vec<Remembered>,
     /// Source of the discipline.
     pub reference: &'static str,
-    /// Account of the inner discipline that holds the packet.
+    /// Evidence of the inner discipline that holds the packet.
     pub inner: Option<Box<Self>>,
 }
 
@@ -132,17 +123,85 @@ pub struct Fact {
     pub is_given: bool,
 }
 
-/// A rule in words.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A rule by which disciplines decide about a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Rule {
-    /// Sentences with the values that decided.
-    pub text: String,
+    /// The algorithm and the rule, such as `codel.below_target`.
+    pub id: &'static str,
+    /// Names of the numbers that the rule compares: facts of the evidence, or numbers given with
+    /// the rule.
+    pub numbers: &'static [&'static str],
+    /// The rule in words, for a rule of another crate. `{name}` is a number, `{name:n}` a number
+    /// without its unit, and `{verb}` is "sent", "marked" or "dropped".
+    pub sentence: Option<&'static str>,
+}
+
+impl Rule {
+    /// Returns a rule that compares these numbers.
+    #[must_use]
+    pub const fn new(id: &'static str, numbers: &'static [&'static str]) -> Self {
+        Self { id, numbers, sentence: None }
+    }
+
+    /// Returns the same rule with its sentence.
+    #[must_use]
+    pub const fn with_sentence(mut self, sentence: &'static str) -> Self {
+        self.sentence = Some(sentence);
+        self
+    }
+}
+
+/// Declares rules, and the list of them: name, identity, numbers.
+macro_rules! rules {
+    ($(#[$about:meta])* $visible:vis $list:ident;
+     $($(#[$doc:meta])* $name:ident: $id:literal [$($number:expr),*];)+) => {
+        $($(#[$doc])* $visible const $name: $crate::decision::Rule =
+            $crate::decision::Rule::new($id, &[$($number),*]);)+
+        $(#[$about])*
+        $visible const $list: &[$crate::decision::Rule] = &[$($name),+];
+    };
+}
+pub(crate) use rules;
+
+rules! {
+    /// Rules of limits in packets or bytes, and of limits in memory.
+    pub(crate) LIMITS;
+    /// A full queue drops the packet that arrives.
+    FULL: "limit.queue" ["held", "allowed"];
+    /// A queue without free memory drops the packet that arrives.
+    FULL_MEMORY: "limit.memory" ["held", "allowed"];
+}
+
+/// A number and its name.
+pub type Named = (&'static str, Quantity);
+
+/// A rule that applied to a packet.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Applied {
+    /// The rule.
+    pub rule: Rule,
+    /// Section of the standard, or the paper.
+    pub source: &'static str,
+    /// Numbers of the rule that are no facts of the evidence.
+    pub numbers: Vec<Named>,
+}
+
+/// A limit, and the rule by which a queue at its limit drops a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// What counts against the limit.
+    pub held: Quantity,
+    /// The limit.
+    pub allowed: Quantity,
+    /// The rule, which has the numbers `held` and `allowed`.
+    pub rule: Rule,
     /// Section of the standard, or the paper.
     pub source: &'static str,
 }
 
-impl Account {
-    /// Returns the account of a discipline that has nothing to tell yet.
+impl Evidence {
+    /// Returns the evidence of a discipline, without facts and rules.
     #[must_use]
     pub fn of(kind: &'static str) -> Self {
         Self { kind, ..Self::default() }
@@ -172,47 +231,47 @@ impl Account {
         self.fact("flow_backlog", Quantity::Bytes(backlog), "bytes in that queue");
     }
 
-    /// Adds a rule.
-    pub fn rule(&mut self, text: String, source: &'static str) {
-        self.rules.push(Rule { text, source });
+    /// Adds a rule that applied. It takes those of `numbers` that it names; its other numbers are
+    /// facts.
+    pub fn rule(&mut self, rule: Rule, source: &'static str, numbers: &[Named]) {
+        let named = numbers.iter().filter(|number| rule.numbers.contains(&number.0));
+        self.rules.push(Applied { rule, source, numbers: named.copied().collect() });
     }
 
-    /// Adds the limit of a queue, and the rule of a drop for `why` that a full queue causes.
-    pub fn limit(
-        &mut self,
-        about: &Decision,
-        why: DropReason,
-        (held, limit): (Quantity, Quantity),
-        (who, source): (&str, &'static str),
-    ) {
+    /// Adds a limit. Adds its rule and returns it if the packet was dropped for `why`, which is the
+    /// reason of a drop at this limit.
+    pub fn limit(&mut self, about: &Decision, why: DropReason, limit: &Limit) -> Option<&mut Applied> {
         let (name, doc) = match why {
             DropReason::Overmemory => ("memory_limit", "memory that the queue may use"),
             DropReason::FlowLimit => ("flow_limit", "what one flow may queue"),
             DropReason::BandLimit => ("limit", "what one band may queue"),
             _ => ("limit", "what the queue holds"),
         };
-        self.given(name, limit, doc);
-        if about.fate == Fate::Dropped(why) && about.is_end() {
-            let what = match why {
-                DropReason::Overmemory => "The memory in use was",
-                DropReason::FlowLimit => "Its flow held",
-                DropReason::BandLimit => "Its band held",
-                _ => "The queue held",
-            };
-            self.rule(format!("{what} {held}; the limit is {limit}. {who}"), source);
+        self.given(name, limit.allowed, doc);
+        if about.fate != Fate::Dropped(why) || !about.is_end() {
+            return None;
         }
+        self.rule(limit.rule, limit.source, &[("held", limit.held), ("allowed", limit.allowed)]);
+        self.rules.last_mut()
     }
 
-    /// Sets the account of the inner discipline that holds the packet.
+    /// Returns a number of a rule of this evidence, or the fact with this name.
+    #[must_use]
+    pub fn number(&self, applied: &Applied, name: &str) -> Option<Quantity> {
+        let given = applied.numbers.iter().find(|number| number.0 == name).map(|number| number.1);
+        given.or_else(|| self.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value))
+    }
+
+    /// Sets the evidence of the inner discipline that holds the packet.
     #[must_use]
     pub fn with_inner(mut self, inner: Option<Self>) -> Self {
         self.inner = inner.map(Box::new);
         self
     }
 
-    /// Returns the accounts from the outermost discipline to the innermost.
+    /// Returns the evidence of each discipline, the outermost first.
     pub fn levels(&self) -> impl Iterator<Item = &Self> {
-        core::iter::successors(Some(self), |account| account.inner.as_deref())
+        core::iter::successors(Some(self), |evidence| evidence.inner.as_deref())
     }
 
     /// Returns the value called `name`, at any level.

@@ -1,0 +1,93 @@
+//! Evidence of RED's decisions.
+
+use super::arrival::Arrival;
+use super::config::{MAX, MIN, RedConfig};
+use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, Rule, rules};
+use crate::random::Random;
+
+/// The state of RED's algorithm.
+pub(super) struct State {
+    /// Average queue in bytes, the arriving packet included.
+    pub(super) average: f64,
+    /// Largest probability of an early signal.
+    pub(super) max_p: f64,
+    /// Probability at this average, before spacing.
+    pub(super) probability: f64,
+    /// Packets since the last signal; `None` below the thresholds.
+    pub(super) count: Option<u64>,
+}
+
+/// Adds the state of RED, and its rule about an arriving packet.
+pub(super) fn observe(
+    config: &RedConfig,
+    state: &State,
+    arrival: &Arrival,
+    about: &Decision,
+    evidence: &mut Evidence,
+) {
+    let &State { average, max_p, probability: base, count } = state;
+    evidence.fact("queue", Quantity::Bytes(arrival.backlog), "bytes in the queue");
+    evidence.fact("average", Quantity::Real(average), "average queue in bytes, this arrival included");
+    evidence.given(
+        MIN.name,
+        Quantity::Bytes(u64::from(config.min)),
+        "average below which nothing is dropped",
+    );
+    evidence.given(
+        MAX.name,
+        Quantity::Bytes(u64::from(config.max)),
+        "average above which everything is dropped",
+    );
+    evidence.fact("max_p", Quantity::Fraction(max_p), "probability at max");
+    evidence.fact(BASE, Quantity::Fraction(base), "probability at this average");
+    let count = count.map_or(Quantity::Unset, Quantity::Number);
+    evidence.fact("count", count, "packets since the last mark or drop");
+    if about.moment == Moment::Arrival
+        && let Some(rule) = rule(config, average, base, about)
+    {
+        evidence.rule(rule, SOURCE, &[]);
+    }
+}
+
+/// Name of the probability at an average, which is not the parameter `probability`.
+const BASE: &str = "probability";
+
+fn rule(config: &RedConfig, average: f64, base: f64, about: &Decision) -> Option<Rule> {
+    Some(match about.fate {
+        _ if about.is_signal() && base >= 1.0 => FORCED,
+        _ if about.is_signal() => EARLY,
+        Fate::Sent if average < f64::from(config.min) => BELOW_MIN,
+        Fate::Sent => MISSED,
+        _ => return None,
+    })
+}
+
+rules! {
+    /// Rules of RED.
+    pub(super) RULES;
+    /// Every packet is dropped at this average.
+    FORCED: "red.forced" ["average", MAX.name];
+    /// The draw hit the packet.
+    EARLY: "red.early" ["average", MIN.name, MAX.name, BASE];
+    /// The average is below the lower threshold.
+    BELOW_MIN: "red.below_min" ["average", MIN.name];
+    /// The draw missed the packet.
+    MISSED: "red.missed" ["average", MIN.name, MAX.name, BASE];
+    /// A packet does not fit into the queue.
+    FULL: "red.full" ["held", "allowed"];
+}
+
+/// A source of the largest number only, which is never below a probability.
+pub(super) struct Highest;
+
+impl Random for Highest {
+    fn next_u32(&mut self) -> u32 {
+        u32::MAX
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        u64::MAX
+    }
+}
+
+const SOURCE: &str = "Floyd and Jacobson 1993, §4; RFC 2309 §3";

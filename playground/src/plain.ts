@@ -37,7 +37,7 @@ const HAS: [RegExp, string][] = [
   [/^(fq_codel|fq_pie|fq_cobalt)$/, "a short queue per flow"],
   [/^(sfq|drr|fq|qfq)$/, "a queue per flow"],
   [/^(codel|cobalt|pie|red|ared|blue|choke|gred|avq|rem)$/, "a queue that is kept short"],
-  [/^dualpi2$/, "a second queue for low-latency traffic"],
+  [/^(dualpi2|docsis)$/, "a second queue for low-latency traffic"],
 ];
 
 /** Plain words for the discipline of a column: `a modem with a large buffer`. Null if there are none. */

@@ -37,6 +37,7 @@ scenarios![
     "ecn",
     "l4s",
     "prague-alone",
+    "queue-protection",
     "classic-ecn-bottleneck",
     "l4s-bursty",
     "wifi",

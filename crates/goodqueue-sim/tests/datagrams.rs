@@ -232,6 +232,7 @@ fn a_flood_of_small_packets_at_ten_times_the_rate_leaves_the_line_busy_and_nothi
         rate: Rate::from_bps(100_000_000),
         bytes: 64,
         ecn: false,
+        l4s: false,
     });
     let outcome = simulate(line(Rate::from_bps(10_000_000), 100), vec![flood], 1, 10);
     let queue = &outcome.links[0];

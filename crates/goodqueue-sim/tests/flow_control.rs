@@ -52,7 +52,8 @@ fn upload() -> FlowConfig {
 
 fn datagrams(kbit: u64) -> FlowConfig {
     let rate = Rate::from_bps(kbit * 1000);
-    let traffic = Traffic::Cbr(CbrSettings { direction: Direction::Up, rate, bytes: 1500, ecn: false });
+    let traffic =
+        Traffic::Cbr(CbrSettings { direction: Direction::Up, rate, bytes: 1500, ecn: false, l4s: false });
     FlowConfig::new(traffic, RTT)
 }
 

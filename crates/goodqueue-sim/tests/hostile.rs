@@ -51,6 +51,7 @@ fn small_packets_back_to_back_do_not_drift_from_their_bits() {
         rate: Rate::from_bps(800_000_000_000),
         bytes,
         ecn: false,
+        l4s: false,
     });
     let queue = AnyConfig::from_settings(
         "pfifo",

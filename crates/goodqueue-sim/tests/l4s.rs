@@ -2,7 +2,7 @@
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Rate};
-use goodqueue_sim::traffic::TcpSettings;
+use goodqueue_sim::traffic::{CbrSettings, TcpSettings};
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, run};
 use goodqueue_tcp::{Catalogue, Config as TcpConfig};
 
@@ -41,6 +41,19 @@ fn simulate(profile: &str, controllers: &[&str], rtt_ms: u64) -> Outcome {
         ..Config::new([dualpi2(), dualpi2()], flows, Duration::from_secs(warmup + 30))
     };
     run(&config).expect("valid")
+}
+
+#[test]
+fn datagrams_of_l4s_that_exceed_the_link_are_marked_and_others_are_dropped() {
+    for l4s in [true, false] {
+        let rate = Rate::from_bps(MBIT * 1_100_000);
+        let load =
+            Traffic::Cbr(CbrSettings { direction: Direction::Down, rate, bytes: 1500, ecn: false, l4s });
+        let flows = vec![FlowConfig::new(load, Duration::from_millis(10))];
+        let config = Config::new([dualpi2(), dualpi2()], flows, Duration::from_secs(2));
+        let marked = run(&config).expect("valid").links[0].stats.marked.packets;
+        assert!((marked > 1_000) == l4s, "{marked}");
+    }
 }
 
 #[test]

@@ -43,6 +43,7 @@ fn crowded() -> Config {
         rate: Rate::from_bps(1_000_000),
         bytes: 1000,
         ecn: false,
+        l4s: false,
     });
     let flow = FlowConfig::new(cbr, Duration::from_millis(10));
     Config::new([link.clone(), link], vec![flow.clone(), flow], Duration::from_secs(2))

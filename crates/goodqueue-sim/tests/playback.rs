@@ -36,6 +36,7 @@ fn crowded() -> Config {
         rate: Rate::from_bps(2_000_000),
         bytes: 1000,
         ecn: false,
+        l4s: false,
     });
     let ping = Traffic::Ping(PingSettings { interval: Duration::from_millis(70), bytes: 64, l4s: false });
     let flows = [cbr, ping].map(|traffic| FlowConfig::new(traffic, Duration::from_millis(10)));

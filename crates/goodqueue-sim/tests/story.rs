@@ -117,6 +117,7 @@ fn every_aqm_explains_a_signal_with_the_state_that_its_rule_looks_at() {
         ("sfb", &["shortest_bin", "probability", "target", "tokens"]),
         ("blue", &["probability"]),
         ("dualpi2", &["p'", "p_CL = k p'", "k", "credit"]),
+        ("docsis", &["p_C", "delay_c", "target", "accumulated", "burst"]),
     ] {
         let story = story(kind, &Settings::new(), Ecn::NotEct, is_signal).expect(kind);
         let values = story.values();

@@ -50,6 +50,7 @@ fn cbr(kbit: u64, bytes: u32) -> Traffic {
         rate: Rate::from_bps(kbit * 1000),
         bytes,
         ecn: false,
+        l4s: false,
     })
 }
 

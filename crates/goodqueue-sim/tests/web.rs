@@ -183,6 +183,7 @@ fn a_lost_query_is_sent_again_after_5_s() {
         rate: Rate::from_bps(100_000_000),
         bytes: 1500,
         ecn: false,
+        l4s: false,
     });
     let flood = FlowConfig {
         stop: Some(Instant::from_nanos(3_000_000_000)),

@@ -79,8 +79,10 @@ impl Known {
         Self {
             limits: strict.filter_map(limit).collect(),
             batched,
-            // The fast path of `fq` may overtake packets of a flow that waits, as in Linux.
-            reorders: reorders(&settings) || holds("fq", config.kind().name, &settings),
+            // The fast path of `fq` may overtake packets of a flow that waits, as in Linux. Queue
+            // protection moves packets of a flow to another queue.
+            reorders: reorders(&settings)
+                || ["fq", "docsis"].iter().any(|kind| holds(kind, config.kind().name, &settings)),
             dual: holds("dualpi2", config.kind().name, &settings),
             counted_each: if classes(config.kind().name, &settings) > MANY_CLASSES { 64 } else { 1 },
         }
@@ -412,7 +414,7 @@ fn reorders(settings: &Settings) -> bool {
 
 /// Disciplines without classes that may put later packets of a flow into another queue after a
 /// change.
-const MOVES_FLOWS: &[&str] = &["cake", "dualpi2", "fq"];
+const MOVES_FLOWS: &[&str] = &["cake", "docsis", "dualpi2", "fq"];
 const MEMORY_LIMIT: &str = "memory_limit";
 const DROP_BATCH: &str = "drop_batch";
 /// The parameter that netem alone has.

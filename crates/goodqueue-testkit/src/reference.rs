@@ -6,6 +6,7 @@ pub mod blue;
 pub mod choke;
 pub mod cobalt;
 pub mod codel;
+pub mod docsis;
 pub mod drr;
 pub mod dualpi2;
 pub mod fq;

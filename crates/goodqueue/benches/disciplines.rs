@@ -255,8 +255,8 @@ fn time_own_type(name: &str, frames: &[Frame]) -> f64 {
         };
     }
     time_one_of!(
-        Codel CodelDt FqCodel FqPie Cobalt Cake DualPi2 SfqCodel SfqPie Pfifo Bfifo PfifoHeadDrop Sfq Pie Red Sfb Blue Choke
-        PfifoFast Prio Drr Tbf Htb Qfq Netem
+        Codel CodelDt FqCodel FqPie Cobalt Cake DualPi2 Docsis SfqCodel SfqPie Pfifo Bfifo PfifoHeadDrop Sfq Pie Red Sfb
+        Blue Choke PfifoFast Prio Drr Tbf Htb Qfq Netem
     )
 }
 

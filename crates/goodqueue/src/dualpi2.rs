@@ -290,8 +290,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         if classic && (!low_latency || self.credit > 0) {
             let queued = self.classic.pop_front()?;
             self.forget(&queued.packet);
-            let weight = if low_latency { i64::from(self.config.classic_share) - 100 } else { 0 };
-            let change = weight.saturating_mul(i64::from(queued.packet.len().max(1)));
+            let change = if low_latency { self.config.weights().by_classic(queued.packet.len()) } else { 0 };
             return Some(Next { queued, service: Service::Classic, steps: false, change });
         }
         let Some(Queued { at, packet: QueuedInL { packet, service, steps } }) = self.low_latency.pop_front()
@@ -300,8 +299,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
             return None;
         };
         self.forget(&packet);
-        let weight = if classic { i64::from(self.config.classic_share) } else { 0 };
-        let change = weight.saturating_mul(i64::from(packet.len().max(1)));
+        let change = if classic { self.config.weights().by_low_latency(packet.len()) } else { 0 };
         Some(Next { queued: Queued { at, packet }, service, steps, change })
     }
 

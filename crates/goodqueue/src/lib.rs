@@ -57,6 +57,7 @@ pub mod cobalt;
 pub mod codel;
 pub mod codel_dt;
 mod disciplines;
+pub mod docsis;
 pub mod drr;
 pub mod dualpi2;
 pub mod fifo;
@@ -84,7 +85,7 @@ pub use machinery::{
 };
 use machinery::{
     bins, bucket, direction, head, jiffies, largest, leaf, memory, parameter, quantity, reason, remembered,
-    typed, verdict,
+    typed, verdict, weights,
 };
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};

@@ -40,3 +40,4 @@ pub mod stats;
 pub mod time;
 pub(crate) mod typed;
 pub(crate) mod verdict;
+pub(crate) mod weights;

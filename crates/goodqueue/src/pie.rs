@@ -109,6 +109,7 @@ pub(crate) use law::Vars;
 use law::catch_up;
 use rules::DelayFrom;
 pub use rules::PieVariant;
+pub(crate) use rules::{MEAN_PACKET, ONE};
 
 use crate::config::{Build, Configure as _};
 use crate::decision::{Evidence, FULL, LIMITS, Limit, Quantity, Question, Rule};

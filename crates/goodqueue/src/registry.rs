@@ -428,6 +428,7 @@ disciplines! {
     Cobalt = crate::cobalt::Cobalt<P, Source>, crate::cobalt::CobaltConfig;
     Cake = crate::cake::Cake<P, Source>, crate::cake::CakeConfig;
     DualPi2 = crate::dualpi2::DualPi2<P, Source>, crate::dualpi2::DualPi2Config;
+    Docsis = crate::docsis::Docsis<P, Source>, crate::docsis::DocsisConfig;
     SfqCodel = crate::sfq_codel::SfqCodel<P>, crate::sfq_codel::SfqCodelConfig;
     SfqPie = crate::sfq_pie::SfqPie<P, Source>, crate::sfq_pie::SfqPieConfig;
     Pfifo = Pfifo<P>, PfifoConfig;

@@ -20,6 +20,8 @@ pub struct CbrSettings {
     pub bytes: u32,
     /// True if the packets are ECN-capable, ECT(0).
     pub ecn: bool,
+    /// True if the packets carry ECT(1), the identifier of L4S, although the sender ignores marks.
+    pub l4s: bool,
 }
 
 impl Settings for CbrSettings {
@@ -47,9 +49,10 @@ impl Cbr {
     /// # Errors
     /// Never.
     pub fn new(flow: FlowId, settings: &CbrSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
-        let CbrSettings { direction, rate, bytes, ecn } = *settings;
+        let CbrSettings { direction, rate, bytes, ecn, l4s } = *settings;
         let stopped = rate.as_bps() == 0 || bytes == 0;
         let datagrams = Datagrams::new(flow, direction, ecn);
+        let datagrams = if l4s { datagrams.as_l4s() } else { datagrams };
         Ok(Self { flow, rate, bytes, datagrams, stopped, started_at: Instant::ZERO })
     }
 }

@@ -30,6 +30,12 @@ impl Datagrams {
         Self { flow, direction, ecn, sent: 0, delivered: 0, arrived: Vec::new() }
     }
 
+    /// Returns the sender with datagrams that carry ECT(1), the identifier of L4S.
+    #[must_use]
+    pub fn as_l4s(self) -> Self {
+        Self { ecn: Ecn::Ect1, ..self }
+    }
+
     /// Sends a datagram. `bytes` is its length at the IP layer.
     pub fn send(&mut self, now: Instant, bytes: u32, network: &mut Network) {
         let payload = Payload::Datagram { sent_at: now, number: self.sent, ecn: self.ecn };

@@ -152,6 +152,34 @@ pub const SENTENCES: &[(&str, &str)] = &[
     ),
     ("pie.missed", "The drop probability was {probability}, and a random draw with it missed the packet."),
     (
+        "docsis.sanction",
+        "Queue protection moved it to C: the delay of L was {delay_l}, and the score of its flow {score}. The \
+         product exceeds that of {critical_delay} and {critical_score}.",
+    ),
+    (
+        "docsis.mark",
+        "L marks with {p_L}, the larger of its own probability and that of the coupling. With {marks_due} since \
+         the last mark that exceeds 1: {verb}.",
+    ),
+    (
+        "docsis.no_mark",
+        "L marks with {p_L}, the larger of its own probability and that of the coupling. With {marks_due} since \
+         the last mark that does not exceed 1: no mark.",
+    ),
+    (
+        "docsis.hit_c",
+        "The drop probability of C was {p_C}, after a delay of {delay_c} where {target} is aimed at. A random \
+         draw hit the packet, or the probabilities since the last drop reached 8.5.",
+    ),
+    ("docsis.burst", "A burst allowance of {burst} was left: C drops nothing until it is used up."),
+    ("docsis.inactive", "C was less than a third full: it drops nothing."),
+    ("docsis.short_c", "The drop probability of C was {p_C}, but C was too short for a drop."),
+    (
+        "docsis.missed_c",
+        "The drop probability of C was {p_C}. The draw missed the packet, or the probabilities since the last \
+         drop were below 0.85.",
+    ),
+    (
         "dualpi2.overload",
         "The base probability p' ({p'}) is above the one at which L is marked with certainty: the \
          queue is overloaded, and both queues drop with p'^2 = {p_C = p'^2}. This packet was {verb}.",

@@ -7,6 +7,7 @@ use crate::memory::{Buffers, TRUESIZE};
 use crate::shown::{self, Printed, Show, Shown};
 use crate::time::Duration;
 use crate::typed::{in_variants, parameters};
+use crate::weights::Weights;
 
 /// Configuration of [`DualPi2`](super::DualPi2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,7 +160,11 @@ impl DualPi2Config {
     }
 
     pub(super) const fn first_credit(&self) -> i64 {
-        (2 * self.classic_share as i64 - 100) * self.mtu as i64
+        self.weights().first_credit(self.mtu)
+    }
+
+    pub(super) const fn weights(&self) -> Weights {
+        Weights { low_latency: 100 - self.classic_share, classic: self.classic_share }
     }
 }
 

@@ -90,7 +90,7 @@ impl Vars {
         if protected {
             vars.probability = 0;
         } else {
-            vars.move_probability(config, delay, old, backlog);
+            vars.probability = config.after_update(vars.probability, (delay, old), backlog);
         }
         vars.delay = delay;
         vars.old_delay = if config.delay_from() == DelayFrom::Either { delay } else { old };
@@ -113,28 +113,6 @@ impl Vars {
             if config.on_off && delay == 0 && old == 0 {
                 *vars = config.fresh();
             }
-        }
-    }
-
-    pub(super) fn move_probability(&mut self, config: &PieConfig, delay: u64, old: u64, backlog: u64) {
-        let rules = config.rules();
-        let mut delta = config.increment(self.probability, delay, old);
-        // RFC 8033 §5.5: no jumps once many packets are dropped.
-        if rules.capped && delta > i128::from(rules.one / 50) && self.probability >= rules.one / 10 {
-            delta = i128::from(rules.one / 100 * 2);
-        }
-        let fades_below = config.ticks(rules.negligible);
-        let zero = rules.negligible.is_zero();
-        let nothing = |span: u64| if zero { span == 0 } else { span < fades_below };
-        let fades = nothing(delay) && nothing(old);
-        if rules.surcharge.is_some_and(|bound| delay > config.ticks(bound)) && !fades {
-            delta += i128::from(rules.one / 50);
-        }
-        let (probability, overflowed) = config.moved(self.probability, delta);
-        self.probability = probability;
-        let kept = overflowed || (rules.decay_when_empty && delay == 0 && backlog != 0);
-        if fades && !kept {
-            self.probability = config.faded(self.probability);
         }
     }
 
@@ -341,7 +319,7 @@ impl PieConfig {
     }
 
     /// Returns a probability in the variant's units as a fraction of 1.
-    pub(super) fn fraction(&self, probability: u64) -> f64 {
+    pub(crate) fn fraction(&self, probability: u64) -> f64 {
         let one = self.rules().one;
         probability.min(one) as f64 / one as f64
     }
@@ -423,7 +401,7 @@ impl PieConfig {
     }
 
     /// The probability for a packet of `bytes`.
-    pub(super) fn of_packet(&self, probability: u64, bytes: u32) -> u64 {
+    pub(crate) fn of_packet(&self, probability: u64, bytes: u32) -> u64 {
         let mtu = u64::from(self.mtu);
         let one = self.rules().one;
         if !self.byte_mode {
@@ -439,7 +417,7 @@ impl PieConfig {
         }
     }
 
-    pub(super) fn draw(&self, probability: u64, random: &mut impl Random) -> bool {
+    pub(crate) fn draw(&self, probability: u64, random: &mut impl Random) -> bool {
         match self.rules().arithmetic {
             Arithmetic::Exact => scale_64(random.next_u64(), self.rules().one) < probability,
             Arithmetic::Linux64 => random.next_u64() >> 8 < probability,
@@ -501,6 +479,26 @@ impl PieConfig {
         let period = self.next_update(second).since(second).as_nanos().max(1);
         let late = Duration::from_nanos(now.since(second).as_nanos() % period);
         self.next_update(now - late)
+    }
+
+    /// Returns the probability after an update that finds a delay, given the delay before and the
+    /// bytes queued. Both delays are in ticks.
+    pub(crate) fn after_update(&self, probability: u64, delays: (u64, u64), backlog: u64) -> u64 {
+        let rules = self.rules();
+        let mut delta = self.increment(probability, delays.0, delays.1);
+        // RFC 8033 §5.5: no jumps once many packets are dropped.
+        if rules.capped && delta > i128::from(rules.one / 50) && probability >= rules.one / 10 {
+            delta = i128::from(rules.one / 100 * 2);
+        }
+        let fades_below = self.ticks(rules.negligible);
+        let nothing = |span: u64| if rules.negligible.is_zero() { span == 0 } else { span < fades_below };
+        let fades = nothing(delays.0) && nothing(delays.1);
+        if rules.surcharge.is_some_and(|bound| delays.0 > self.ticks(bound)) && !fades {
+            delta += i128::from(rules.one / 50);
+        }
+        let (moved, overflowed) = self.moved(probability, delta);
+        let kept = overflowed || (rules.decay_when_empty && delays.0 == 0 && backlog != 0);
+        if fades && !kept { self.faded(moved) } else { moved }
     }
 
     /// How much the probability moves when the delay is `delay` after `old` (ticks).

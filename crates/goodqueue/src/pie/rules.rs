@@ -172,7 +172,7 @@ pub(super) enum Restart {
 }
 
 /// Makes every threshold exact, and 8.5 times it still fits in 64 bits.
-const ONE: u64 = 1_000_000_000_000_000_000;
+pub(crate) const ONE: u64 = 1_000_000_000_000_000_000;
 
 pub(super) const RFC8033: Rules = Rules {
     arithmetic: Arithmetic::Exact,
@@ -286,4 +286,4 @@ const DOCSIS: Rules = Rules {
 };
 
 /// RFC 8033 appendix A: MEAN_PKTSIZE.
-pub(super) const MEAN_PACKET: u64 = 1_024;
+pub(crate) const MEAN_PACKET: u64 = 1_024;

@@ -7,6 +7,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{FlowContext, Kind};
 use super::packet::{check_pace, check_packet};
+use crate::scenario::form::Unless;
 use crate::scenario::keys::keys;
 use crate::scenario::plain::{Flag, SIZE, SPEED};
 
@@ -19,6 +20,8 @@ keys! {
         packet: u32 = 1500, SIZE => or(around.link.mtu);
         /// Send packets as ECN-capable.
         ecn: bool = false, Flag;
+        /// Send packets as ECT(1), as L4S packets are. The sender ignores marks all the same.
+        l4s: bool = false, Unless(false, Flag);
     }
     then {
         check_packet(table, packet, around)?;
@@ -31,7 +34,7 @@ impl Kind for Cbr {
     const IS_ONE_WAY: bool = true;
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
-        let &Self { rate, packet: bytes, ecn } = self;
-        Ok(sim::Traffic::Cbr(CbrSettings { direction, rate, bytes, ecn }))
+        let &Self { rate, packet: bytes, ecn, l4s } = self;
+        Ok(sim::Traffic::Cbr(CbrSettings { direction, rate, bytes, ecn, l4s }))
     }
 }

@@ -290,7 +290,7 @@ impl Pie {
             self.drop_prob = self.moved(qdelay);
         }
         // 142 ms less eight periods is 14 ms: rounding errors are below a nanosecond.
-        self.burst_allowance = self.burst_allowance - INTERVAL as f64 / 1e9;
+        self.burst_allowance -= INTERVAL as f64 / 1e9;
         if self.burst_allowance < 1e-9 {
             self.burst_allowance = 0.0;
         }

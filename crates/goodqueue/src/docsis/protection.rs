@@ -1,13 +1,16 @@
 //! Queue protection (RFC 9957): a score per flow of the low-latency queue.
 
+use alloc::boxed::Box;
+
 use super::config::DocsisConfig;
 use crate::time::Instant;
 
 /// The scores of the flows.
 #[derive(Clone, Debug)]
 pub(super) struct Protection {
-    /// One bucket for each value of five hash bits, and one that all other flows share.
-    buckets: [Bucket; BUCKETS + 1],
+    /// One bucket for each value of five hash bits, and one that all other flows share. In a box,
+    /// because any discipline takes as much room as the largest one.
+    buckets: Box<[Bucket; BUCKETS + 1]>,
 }
 
 /// The score of one flow.
@@ -33,8 +36,8 @@ pub(super) struct Arriving {
 }
 
 impl Protection {
-    pub(super) const fn new() -> Self {
-        Self { buckets: [Bucket { flow: None, expires: Instant::ZERO }; BUCKETS + 1] }
+    pub(super) fn new() -> Self {
+        Self { buckets: Box::new([Bucket { flow: None, expires: Instant::ZERO }; BUCKETS + 1]) }
     }
 
     /// Adds a packet to the score of its flow. Returns true if the packet is to be moved to the

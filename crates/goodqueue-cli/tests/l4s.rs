@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The part of a run's results that the page shows.
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
+#[derive(Serialize, Deserialize)]
 struct Measured {
     qdisc: String,
     aggregate: u64,
@@ -73,14 +73,12 @@ fn the_page_about_bursts_shows_what_the_scenario_measures() {
     assert!(written == fresh, "docs/l4s.md is stale: UPDATE=1 cargo test -p goodqueue-cli --test l4s");
     // One run stands for all: the file is that of the present code.
     let again = measure(&[
-        "--qdisc",
-        "dualpi2 variant linux",
-        "--set",
-        "wifi.aggregate=32",
         "--seeds",
         "1",
         "--set",
-        "sweep={\"wifi.aggregate\"=[32]}",
+        "qdiscs=[\"dualpi2 variant linux\"]",
+        "--set",
+        "sweep={\"wifi.aggregate\" = [32]}",
     ]);
     let same =
         runs.iter().find(|run| run.qdisc == "dualpi2 variant linux" && run.aggregate == 32 && run.seed == 1);
@@ -158,7 +156,7 @@ fn table(page: &mut String, qdiscs: &[&str], aggregates: &[u64], cell: impl Fn(&
     // Writing to a string cannot fail.
     let _ = writeln!(
         page,
-        "| discipline |{}",
+        "| discipline, with packets per aggregate: |{}",
         aggregates.iter().map(|count| format!(" {count} |")).collect::<String>()
     );
     let _ = writeln!(page, "|---|{}", "--:|".repeat(aggregates.len()));

@@ -1,6 +1,7 @@
 //! The queues of a DOCSIS modem in the words of RFC 8034 appendix A, RFC 9957 §4 and MULPIv3.1
 //! Annexes N and O, in real numbers. Times are in seconds for PIE and in ns for queue protection;
-//! the two queues are weighted by credit.
+//! the two queues are weighted by credit. The order of the steps is that of the
+//! public module of CableLabs for ns-3, so this model does not check that order.
 
 use super::{Item, bytes};
 

@@ -27,7 +27,8 @@ fn the_page_about_newer_kernels_shows_what_the_command_prints() {
     assert!(kept == fresh, "docs/linux-7.3.md is stale: UPDATE=1 cargo test -p goodqueue-cli --test kernels");
 }
 
-/// The disciplines whose rules Linux changed, as they are set on most lines and as the change shows.
+/// The disciplines whose rules Linux changed, as they are set on most lines and as the change
+/// shows.
 const CHANGED: &[&str] = &["codel", "codel target 1us interval 10us", "fq_codel", "cake", "cobalt"];
 
 fn page() -> String {

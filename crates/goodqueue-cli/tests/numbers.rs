@@ -166,6 +166,7 @@ fn real_systems(text: &mut String) {
 fn system(set_up: &validate::SetUp) -> &str {
     match set_up.name().split('/').collect::<Vec<_>>()[..] {
         ["flow", "linux", ..] => "Linux 6.1.192",
+        ["flow", "linux-7.3", ..] => "Linux 7.3.4",
         ["flow", "linux-3.14", ..] => "Linux 3.14.1",
         ["flow", "linux-3.2", ..] => "Linux 3.2.71",
         ["flow", "ns2", ..] => "ns-2.35",

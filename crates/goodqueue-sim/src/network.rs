@@ -155,8 +155,8 @@ impl Network {
         };
         // The WiFi channel comes first, because `connect` lets flows end at it.
         if let Some((hop, small_queue)) = wifi {
-            // The medium hands packets over at the end of a frame exchange, within its own event. The
-            // line turns each of them into an event of the run, like an arrival behind a link.
+            // The medium hands packets over at the end of a frame exchange, within its own event.
+            // The line turns each of them into an event of the run, like an arrival behind a link.
             let line = network.add_line(Duration::ZERO, End::Host(Direction::Down));
             let waiting = if small_queue.is_some() { vec![0; flows.len()] } else { Vec::new() };
             network.wifi = Some(Box::new(Wifi { hop, line, event_at: Instant::MAX, small_queue, waiting }));
@@ -173,8 +173,8 @@ impl Network {
             network.onward[next_up.index()] = Some(network.add_line(delay, End::Link(up)));
         }
         network.connect(flows, &delays[..count.saturating_sub(1)]);
-        // Only the lines behind the last link are the delay emulator of a testbed; those between hops
-        // are cables.
+        // Only the lines behind the last link are the delay emulator of a testbed; those between
+        // hops are cables.
         let last = network.line_of.iter().flatten();
         for &line in last {
             network.lines[line.index()].ticks = ticks;
@@ -207,14 +207,14 @@ impl Network {
             // down gets the larger half.
             let up = Duration::from_nanos(flow.rtt.as_nanos() / 2);
             let down = flow.rtt.saturating_sub(up);
-            // One event per line serves all its packets, so ten thousand flows with one delay cost one
-            // event.
+            // One event per line serves all its packets, so ten thousand flows with one delay cost
+            // one event.
             let mut line = |network: &mut Self, delay, end| {
                 *known.entry((delay, end)).or_insert_with(|| network.add_line(delay, end))
             };
             let lines = [(Direction::Down, down), (Direction::Up, up)].map(|(direction, delay)| {
-                // Hops and access can take longer than the round-trip time that the flow asks for. The
-                // round trip is then as long as they make it.
+                // Hops and access can take longer than the round-trip time that the flow asks for.
+                // The round trip is then as long as they make it.
                 let rest = delay.saturating_sub(on_the_way).saturating_sub(flow.access);
                 let end = match (direction, &self.wifi) {
                     (Direction::Down, Some(_)) => End::Wifi(direction),
@@ -230,7 +230,8 @@ impl Network {
                         _ => End::Link(self.first_of(number, direction)),
                     };
                     if let Some(rate) = flow.access_rate {
-                        // A host's own link has a time at which it becomes free, so it is not shared.
+                        // A host's own link has a time at which it becomes free, so it is not
+                        // shared.
                         let own = self.add_line(flow.access, entry);
                         self.lines[own.index()].host = Some((rate, Instant::ZERO));
                         return Some(own);
@@ -425,8 +426,8 @@ impl Network {
             count_drop(now, direction, lost, (flows, losses, conservation));
         });
         if let Some(when) = call_at {
-            // An idle link sends the packet at this instant. No other event of the instant can change
-            // that, so the event heap is not asked.
+            // An idle link sends the packet at this instant. No other event of the instant can
+            // change that, so the event heap is not asked.
             if queue.serves_at(now) {
                 self.serve(now, link);
             } else {
@@ -458,8 +459,8 @@ impl Network {
     /// again.
     #[inline]
     pub fn wake(&mut self, flow: FlowId, when: Instant) {
-        // Timers move with every ACK, mostly later. A later time schedules nothing: the flow is woken at
-        // the earlier one and asks again. Most ACKs then cost no event.
+        // Timers move with every ACK, mostly later. A later time schedules nothing: the flow is
+        // woken at the earlier one and asks again. Most ACKs then cost no event.
         let wake_at = &mut self.flows[flow.index()].wake_at;
         if when < *wake_at {
             *wake_at = when;

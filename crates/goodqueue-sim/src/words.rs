@@ -175,7 +175,8 @@ fn listed(evidence: &Evidence, applied: &Applied) -> String {
     }
 }
 
-/// Writes a number with its unit (an empty format), without it (`n`), or with decimal places (`.2`).
+/// Writes a number with its unit (an empty format), without it (`n`), or with decimal places
+/// (`.2`).
 fn written(number: Quantity, format: &str) -> String {
     let places = format.strip_prefix('.').and_then(|places| places.parse::<usize>().ok());
     match (number, places) {

@@ -30,8 +30,8 @@ fn download(profile: &str, controller: &str) -> Traffic {
     })
 }
 
-/// Runs until the windows have grown, and measures 30 s. The first window leaves as one burst, whose
-/// mark ends slow start; a segment per round trip then needs up to 40 s for a window of 333.
+/// Runs until the windows have grown, and measures 30 s. The first window leaves as one burst,
+/// whose mark ends slow start; a segment per round trip then needs up to 40 s for a window of 333.
 fn simulate(profile: &str, controllers: &[&str], rtt_ms: u64) -> Outcome {
     let warmup = if rtt_ms < 100 { 10 } else { 50 };
     let flow = |name: &&str| FlowConfig::new(download(profile, name), Duration::from_millis(rtt_ms));

@@ -1,4 +1,5 @@
-//! Every rule of every discipline has a sentence, and every number of a sentence is in the evidence.
+//! Every rule of every discipline has a sentence, and every number of a sentence is in the
+//! evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +45,8 @@ fn every_sentence_belongs_to_a_rule_and_stands_once() {
     let mut seen = BTreeSet::new();
     for (id, _) in SENTENCES {
         assert!(seen.insert(id), "{id} has two sentences");
-        // The only rule of a queue that is in no registry: `AqmQueue` holds the AQMs of other crates.
+        // The only rule of a queue that is in no registry: `AqmQueue` holds the AQMs of other
+        // crates.
         assert!(known.contains_key(id) || *id == "aqm.signal", "{id} is the rule of no discipline");
     }
 }

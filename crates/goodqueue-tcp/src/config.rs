@@ -324,8 +324,9 @@ pub struct Config {
     /// Default off.
     pub accurate_ecn_echo: bool,
     /// With accurate echo all segments are ECN-capable, also SYNs, ACKs and retransmissions (Linux
-    /// for controllers that need ECN, `tcp_ca_needs_ecn`, since 3.18). With [`accecn`](Self::accecn)
-    /// alone all but SYNs are (Linux 7.3). Default off: new data only (RFC 3168 §6.1.4, §6.1.5).
+    /// for controllers that need ECN, `tcp_ca_needs_ecn`, since 3.18). With
+    /// [`accecn`](Self::accecn) alone all but SYNs are (Linux 7.3). Default off: new data only (RFC
+    /// 3168 §6.1.4, §6.1.5).
     pub ecn_on_all: bool,
     /// ECN-capable segments carry ECT(1), the identifier of L4S (RFC 9331 §4.1), instead of ECT(0).
     /// Needs `accurate_ecn_echo`. Default off.

@@ -118,7 +118,8 @@ pub struct Pacing {
     pub rate: Option<u64>,
     /// Least number of segments that leave together at that rate, if the window allows.
     pub least_burst: u32,
-    /// Number of segments that leave together, for stacks that send bursts; `None`: the stack's own.
+    /// Number of segments that leave together, for stacks that send bursts; `None`: the stack's
+    /// own.
     pub burst: Option<u32>,
     /// The window in bytes, where it may be less than a segment.
     pub fine_window: Option<u64>,

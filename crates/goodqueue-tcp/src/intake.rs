@@ -1,8 +1,9 @@
 //! The part of a receiver that all stacks share: it puts data in order, forms acknowledgements, and
 //! echoes congestion marks.
 //!
-//! The stack decides when an acknowledgement is due ([`ReceiverStack`](crate::receiver_stack::ReceiverStack)). Nothing
-//! here asks for the name of the stack.
+//! The stack decides when an acknowledgement is due
+//! ([`ReceiverStack`](crate::receiver_stack::ReceiverStack)). Nothing here asks for the name of the
+//! stack.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -46,12 +46,13 @@
 //! congestion avoidance (RFC 5681), selective acknowledgements and recovery by them (RFC 2018, RFC
 //! 2883, RFC 6675), recovery without them (RFC 6582), limited transmit (RFC 3042), Proportional
 //! Rate Reduction (RFC 9937), the retransmission timer (RFC 6298), ECN (RFC 3168), its accurate
-//! echo for DCTCP (RFC 8257), Accurate ECN ([`accecn`], RFC 9768), restart after idle (RFC 5681 §4.1), persist timer (RFC 9293
-//! §3.8.6.1), loss detection by time and tail loss probes (RFC 8985), undo of reductions that
-//! DSACK, timestamps or F-RTO show to be wrong (RFC 3708, RFC 4015, RFC 5682), pacing, HyStart++
-//! ([`hystart`], RFC 9406). [`registry`] lists the congestion controllers, [`stacks()`] the stacks,
-//! and [`profiles()`] the settings of systems that used them. A [`Catalogue`] adds those of other
-//! crates: [`congestion`] explains how to write a controller, and [`stack`] how to write a stack.
+//! echo for DCTCP (RFC 8257), Accurate ECN ([`accecn`], RFC 9768), restart after idle (RFC 5681
+//! §4.1), persist timer (RFC 9293 §3.8.6.1), loss detection by time and tail loss probes (RFC
+//! 8985), undo of reductions that DSACK, timestamps or F-RTO show to be wrong (RFC 3708, RFC 4015,
+//! RFC 5682), pacing, HyStart++ ([`hystart`], RFC 9406). [`registry`] lists the congestion
+//! controllers, [`stacks()`] the stacks, and [`profiles()`] the settings of systems that used them.
+//! A [`Catalogue`] adds those of other crates: [`congestion`] explains how to write a controller,
+//! and [`stack`] how to write a stack.
 //!
 //! # What it does not
 //!

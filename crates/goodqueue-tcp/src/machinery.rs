@@ -206,8 +206,8 @@ impl Core {
             burst: BurstState::default(),
             ts_recent: 0,
             snd_una: 0,
-            // The SYN takes sequence number 0; data begins at `FIRST_BYTE`. Numbers have 64 bits and do
-            // not wrap, so comparisons are plain. Captures get them modulo 2^32.
+            // The SYN takes sequence number 0; data begins at `FIRST_BYTE`. Numbers have 64 bits
+            // and do not wrap, so comparisons are plain. Captures get them modulo 2^32.
             snd_nxt: 0,
             cwnd: mss * u64::from(config.iw),
             ssthresh: config.initial_ssthresh,
@@ -437,8 +437,8 @@ impl Core {
         Segment { ecn: self.ecn_of_rest(self.ecn), ..segment }
     }
 
-    /// The ECN field of segments other than new data and SYNs: not ECN-capable (RFC 3168 §6.1.1, §6.1.4,
-    /// §6.1.5), unless all segments are to be.
+    /// The ECN field of segments other than new data and SYNs: not ECN-capable (RFC 3168 §6.1.1,
+    /// §6.1.4, §6.1.5), unless all segments are to be.
     fn ecn_of_rest(&self, agreed: bool) -> Ecn {
         if agreed && self.config.covers_all_by_ecn() { self.config.capable() } else { Ecn::NotEct }
     }

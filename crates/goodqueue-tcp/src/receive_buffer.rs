@@ -1,6 +1,6 @@
 //! The receive buffer of Linux, which grows with the rate of the connection (dynamic right-sizing,
-//! `tcp_rcv_space_adjust` of Linux 7.3, 6.1, 3.14 and 3.2), and the window that Linux announces from it.
-//! While the window grows, no ACK is delayed. The numbers of each kernel are in
+//! `tcp_rcv_space_adjust` of Linux 7.3, 6.1, 3.14 and 3.2), and the window that Linux announces
+//! from it. While the window grows, no ACK is delayed. The numbers of each kernel are in
 //! [`BufferTuning`].
 
 use alloc::vec::Vec;

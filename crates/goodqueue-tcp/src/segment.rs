@@ -43,7 +43,8 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// The bits as they stand in the TCP header: AE is the lowest bit of the byte before the others.
+    /// The bits as they stand in the TCP header: AE is the lowest bit of the byte before the
+    /// others.
     #[must_use]
     pub const fn bits(self) -> u16 {
         self.0

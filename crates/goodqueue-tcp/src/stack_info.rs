@@ -34,8 +34,8 @@ pub struct StackInfo {
     /// It has Accurate ECN ([`Config::accecn`](crate::Config::accecn)).
     pub has_accecn: bool,
     /// The counter of ECT(1) bytes is the first one of its AccECN options (kind 174), and otherwise
-    /// only with [`Config::l4s`](crate::Config::l4s). Each change of the ECN field is acknowledged at
-    /// once, and not each second mark (Linux 7.3).
+    /// only with [`Config::l4s`](crate::Config::l4s). Each change of the ECN field is acknowledged
+    /// at once, and not each second mark (Linux 7.3).
     pub puts_ect1_first: bool,
     /// Its data carries the acknowledgement of data in the other direction, and its server closes
     /// when the client has closed.

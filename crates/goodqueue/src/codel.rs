@@ -136,11 +136,12 @@ impl<P: Packet> Codel<P> {
         &self.vars
     }
 
-    // Most packets pass without being judged. Out of line, the loop that drops does not lengthen the
-    // path of those packets.
+    // Most packets pass without being judged. Out of line, the loop that drops does not lengthen
+    // the path of those packets.
     #[inline(never)]
     fn judge(&mut self, drops: &mut impl Drops<P>) -> bool {
-        // A copy, because the source of packets borrows the whole discipline. It has at most 32 bytes.
+        // A copy, because the source of packets borrows the whole discipline. It has at most 32
+        // bytes.
         let mut vars = self.vars;
         let now = self.now;
         let params = self.config.params;
@@ -184,7 +185,8 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
         // Time never goes backwards here, whatever the caller says: sojourn times stay positive.
         self.now = self.now.max(now);
         let Some(head) = self.queue.front() else {
-            // Only an empty dequeue ends a phase in the kernel; a queue that becomes empty does not.
+            // Only an empty dequeue ends a phase in the kernel; a queue that becomes empty does
+            // not.
             self.vars.emptied(self.law.below);
             return None;
         };

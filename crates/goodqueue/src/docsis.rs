@@ -36,12 +36,12 @@
 //! | `max_burst` | time without drops after the first drop of a burst | time | 142ms | RFC 8034 appendix A: MAX_BURST | 0 to 4294967295us |
 //! | `max_th` | delay from which every packet of the low-latency queue is marked; slow links mark later | time | 1ms | RFC 9957 §4.1: MAXTH_us | 0 to 4294967295us |
 //! | `lg_range` | base-2 logarithm of the length of the marking ramp in nanoseconds | number | 19 | RFC 9957 §4.1: LG_RANGE (0.52 ms) | 0 to 25 |
-//! | `coupling_factor` | mark probability of the low-latency queue, as a multiple of the root of the classic drop probability | number | 2 | MULPIv3.1 TLV 70/71.42.5; RFC 9332 §2.1 | 1 to 25 |
+//! | `coupling_factor` | mark probability of L, as a multiple of the root of the drop probability of C | number | 2 | MULPIv3.1 TLV 70/71.42.5; RFC 9332 §2.1 | 1 to 25 |
 //! | `weight` | share of the link for the low-latency queue while both are busy, in 256ths | number | 230 | MULPIv3.1 TLV 70/71.42.6 | 1 to 255 |
 //! | `nqb` | packets with the DSCP 45 (NQB) go to the low-latency queue, too | flag | nqb | RFC 9956: DSCP 45 | |
 //! | `qprotect` | queue protection moves packets of flows with a high score to the classic queue | flag | qprotect | RFC 9957 §4.1: QPROTECT_ON | |
 //! | `critical_delay` | delay of the low-latency queue above which packets are moved | time | end of the marking ramp | RFC 9957 §4.1: CRITICALqL_us | 0 to 4294967295us |
-//! | `critical_score` | score of a flow above which its packets are moved at the critical delay; in proportion less at a longer delay | time | 4ms | RFC 9957 §4.1: CRITICALqLSCORE_us | 0 to 5s |
+//! | `critical_score` | score above which a flow's packets are moved at the critical delay; less at a longer one | time | 4ms | RFC 9957 §4.1: CRITICALqLSCORE_us | 0 to 5s |
 //! | `lg_aging` | base-2 logarithm of the marked bytes per second that leave the score of a flow unchanged | number | 19 | RFC 9957 §4.1: LG_AGING | 1 to 30 |
 //! | `attempts` | buckets that may hold the score of a flow, before all other flows share one | number | 2 | RFC 9957 §4.1: ATTEMPTS | 0 to 6 |
 //!

@@ -348,8 +348,8 @@ impl<P: Packet + Flow> FqCodel<P> {
     fn admit(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let index = self.queues.classify(&packet, self.salt);
-        // The packet is queued first and the fattest flow pays: the new packet may belong to another
-        // flow (RFC 8290 §4.1.3).
+        // The packet is queued first and the fattest flow pays: the new packet may belong to
+        // another flow (RFC 8290 §4.1.3).
         self.queues.push(self.now, index, packet, self.config.quantum);
         if self.excess().is_some() {
             self.drop_excess(self.config.drop_batch, drops);
@@ -406,7 +406,8 @@ impl<P: Packet + Flow> FqCodel<P> {
             {
                 codel.overflowed(dropped);
             }
-            // The next arrival takes another batch, so the kernel holds its lock for a bounded time.
+            // The next arrival takes another batch, so the kernel holds its lock for a bounded
+            // time.
             if self.config.variant.takes_one_batch() {
                 break;
             }
@@ -507,7 +508,8 @@ impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
         let index = self.queues.classify(question.packet, self.salt);
         self.queues.observe(index, quantum, about, "RFC 8290 §4.1 and §4.2", &mut evidence);
         let whole = self.config.variant.is_linux();
-        // Linux asks the whole discipline whether a packet is the last one, the RFC the flow's queue.
+        // Linux asks the whole discipline whether a packet is the last one, the RFC the flow's
+        // queue.
         let held = if whole { self.queues.bytes() } else { self.queues.backlog(index) };
         let bytes = question.packet.len();
         let bytes_behind = held.saturating_sub(u64::from(bytes));

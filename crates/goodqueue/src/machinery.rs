@@ -4,10 +4,10 @@
 //! default ([`leaf`]). The registry of all disciplines stands above both.
 //!
 //! Read `qdisc` first: the contract that everything else serves. Then `packet` and `time` (its
-//! vocabulary), `config` and `parameter` (settings), `queue` (storage for one FIFO or for thousands),
-//! `flow_queue` (hashed queues served in rounds), `head` (what an AQM sees of a queue), and `nesting`
-//! (disciplines inside others). The queues of all flows share one pool of nodes, so that a thousand
-//! mostly empty flows stay in the cache.
+//! vocabulary), `config` and `parameter` (settings), `queue` (storage for one FIFO or for
+//! thousands), `flow_queue` (hashed queues served in rounds), `head` (what an AQM sees of a queue),
+//! and `nesting` (disciplines inside others). The queues of all flows share one pool of nodes, so
+//! that a thousand mostly empty flows stay in the cache.
 
 pub mod aqm;
 pub(crate) mod bins;

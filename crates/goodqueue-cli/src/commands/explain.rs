@@ -34,8 +34,8 @@ pub(crate) struct ExplainArgs {
     /// Print the deviations of all disciplines from their RFCs and from Linux.
     #[arg(long, conflicts_with = "name")]
     deviations: bool,
-    /// Compare two variants of the discipline: their rules, and their decisions about the same packets.
-    /// `linux` is Linux 7.3.
+    /// Compare two variants of the discipline: their rules, and their decisions about the same
+    /// packets. `linux` is Linux 7.3.
     #[arg(long, num_args = 2, value_names = ["VARIANT", "VARIANT"], conflicts_with = "deviations")]
     between: Option<Vec<String>>,
     /// Write the page as JSON to a file, or to standard output (-).

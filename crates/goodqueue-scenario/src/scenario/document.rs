@@ -289,7 +289,8 @@ impl Document {
                 if inner == value { message.shifted(span.start + 1) } else { message.widened() }
             }
             (Raw::Text(value), Origin::Argument { text, start, .. }, _) => {
-                // `--set` has spaces trimmed off. If more differs, the whole argument is underlined.
+                // `--set` has spaces trimmed off. If more differs, the whole argument is
+                // underlined.
                 let verbatim = text.get(*start..).is_some_and(|rest| rest.trim_end() == value.trim_end());
                 if verbatim { message.shifted(*start) } else { message.widened() }
             }

@@ -1,5 +1,5 @@
-//! ECN at the sender: the handshake that agrees on it, and the marks that ACKs report (RFC 3168, RFC
-//! 9768).
+//! ECN at the sender: the handshake that agrees on it, and the marks that ACKs report (RFC 3168,
+//! RFC 9768).
 
 use goodqueue::{Ecn, Instant};
 
@@ -79,7 +79,8 @@ impl Core {
         }
     }
 
-    /// Returns the bytes under the mark that an ACK echoes: those counted, or all that it delivered.
+    /// Returns the bytes under the mark that an ACK echoes: those counted, or all that it
+    /// delivered.
     #[cold]
     pub(super) fn marked_bytes(&self, news: &AckChanges) -> u64 {
         if self.accurate.is_some() { news.marked } else { news.delivered }

@@ -82,8 +82,8 @@ pub(crate) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// Of a connection whose first byte of data is `first`. A piece takes `overhead` bytes of memory
-    /// beside its payload.
+    /// Of a connection whose first byte of data is `first`. A piece takes `overhead` bytes of
+    /// memory beside its payload.
     pub(crate) fn new(first: u64, overhead: u32) -> Self {
         Self {
             overhead: u64::from(overhead),

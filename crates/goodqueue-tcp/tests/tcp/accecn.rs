@@ -202,8 +202,8 @@ fn an_ack_that_was_overtaken_changes_no_count() {
 
 #[test]
 fn linux_has_the_option_on_every_segment() {
-    // Linux 7.3.4 with `tcp_ecn` 3 sent a SYN of 74 bytes with the Ethernet header, a SYN/ACK of 86,
-    // ACKs of 78 and data of 1514, all but the first two with ECT(0).
+    // Linux 7.3.4 with `tcp_ecn` 3 sent a SYN of 74 bytes with the Ethernet header, a SYN/ACK of
+    // 86, ACKs of 78 and data of 1514, all but the first two with ECT(0).
     let config = Config { ecn: true, accecn: true, ..profile("linux").settings };
     let mut pair = Pair::bulk_with(config, "cubic");
     pair.run_until(at(400));

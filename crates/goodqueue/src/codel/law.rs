@@ -104,8 +104,8 @@ impl CodelParams {
         }
     }
 
-    /// Returns true if a packet that arrived at `came` has waited for less than the target at `now`,
-    /// on the variant's clock.
+    /// Returns true if a packet that arrived at `came` has waited for less than the target at
+    /// `now`, on the variant's clock.
     pub(super) fn is_below_target(&self, came: Instant, now: Instant) -> bool {
         match self.variant {
             CodelVariant::Linux | CodelVariant::Linux61 => linux::is_below_target(came, now, self.target),

@@ -162,7 +162,8 @@ fn judge_head<S: Source>(
         vars.first_above = 0;
         false
     } else if vars.first_above == 0 {
-        // The kernel uses 0 for "below target". A clock that wraps to 0 costs one interval, as there.
+        // The kernel uses 0 for "below target". A clock that wraps to 0 costs one interval, as
+        // there.
         vars.first_above = u64::from(clock.wrapping_add(ticks(params.interval.as_nanos())));
         false
     } else {

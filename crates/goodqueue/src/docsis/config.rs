@@ -225,7 +225,7 @@ parameters! {
         range: 0..=25,
         source: "RFC 9957 §4.1: LG_RANGE (0.52 ms)",
     };
-    /// mark probability of the low-latency queue, as a multiple of the root of the classic drop probability
+    /// mark probability of L, as a multiple of the root of the drop probability of C
     COUPLING_FACTOR: integer "coupling_factor", with_coupling_factor {
         default: 2,
         range: 1..=25,
@@ -247,7 +247,7 @@ parameters! {
         range: Duration::ZERO..=LONGEST,
         source: "RFC 9957 §4.1: CRITICALqL_us",
     };
-    /// score of a flow above which its packets are moved at the critical delay; in proportion less at a longer delay
+    /// score above which a flow's packets are moved at the critical delay; less at a longer one
     pub(super) CRITICAL_SCORE: time "critical_score", with_critical_score {
         default: Duration::from_millis(4),
         range: Duration::ZERO..=Duration::from_secs(5),

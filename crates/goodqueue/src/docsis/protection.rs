@@ -59,8 +59,8 @@ impl Protection {
         expires.since(now).as_nanos().saturating_add(growth(config, packet)).min(MOST_SCORE)
     }
 
-    /// Returns the number of the bucket for a flow (`pick_bucket`, RFC 9957 §4.2): its own one, else
-    /// the first expired one, else the shared one.
+    /// Returns the number of the bucket for a flow (`pick_bucket`, RFC 9957 §4.2): its own one,
+    /// else the first expired one, else the shared one.
     fn pick(&self, attempts: u32, now: Instant, flow: u32) -> usize {
         let mut free = BUCKETS;
         let mut hash = flow;

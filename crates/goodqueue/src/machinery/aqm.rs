@@ -84,8 +84,8 @@ pub trait Aqm: Configure {
         1000
     }
 
-    /// Adds the rule that leads to the fate of a packet, and the numbers that the rule compares, for
-    /// the story of the packet. The rule has its sentence with it
+    /// Adds the rule that leads to the fate of a packet, and the numbers that the rule compares,
+    /// for the story of the packet. The rule has its sentence with it
     /// ([`Rule::with_sentence`](crate::decision::Rule::with_sentence)). The default adds nothing:
     /// the story then says only that the algorithm marked or dropped the packet.
     fn evidence(&self, state: &Self::State, about: &Decision, evidence: &mut Evidence) {

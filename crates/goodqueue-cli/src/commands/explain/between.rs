@@ -1,5 +1,5 @@
-//! `explain --between`: how two variants of a discipline differ, in words and in their decisions about
-//! the same packets.
+//! `explain --between`: how two variants of a discipline differ, in words and in their decisions
+//! about the same packets.
 
 use std::fmt::Write as _;
 
@@ -88,7 +88,8 @@ pub(crate) fn between(line: &str, names: &[String], page: &str) -> Result<Betwee
     Ok(Between { name: line.to_owned(), variants, loads })
 }
 
-/// Finds a variant by its name. Linux 7.3, the newest kernel that was recorded, is the variant `linux`.
+/// Finds a variant by its name. Linux 7.3, the newest kernel that was recorded, is the variant
+/// `linux`.
 fn described(kind: &Kind, name: &str, page: &str) -> Result<Described, Diagnostic> {
     let wanted = if name == "linux73" { "linux" } else { name };
     let Some(variant) = kind.variants.iter().find(|variant| variant.name == wanted) else {

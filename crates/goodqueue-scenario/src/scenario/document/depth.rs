@@ -1,4 +1,5 @@
-//! The limits of size and nesting. Code that descends into values recurses, so deeper ones would end the stack.
+//! The limits of size and nesting. Code that descends into values recurses, so deeper ones would
+//! end the stack.
 
 use goodqueue_tc::diagnostic::{Diagnostic, Source};
 
@@ -24,7 +25,8 @@ pub(super) fn too_deep(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (index, byte) in text.bytes().enumerate() {
         match (byte, quote) {
-            // Outside brackets a line ends a dotted key; inside, the keys of an inline table nest on.
+            // Outside brackets a line ends a dotted key; inside, the keys of an inline table nest
+            // on.
             (b'\n', _) => {
                 quote = None;
                 dots = if open == 0 { 0 } else { dots };

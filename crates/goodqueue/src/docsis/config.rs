@@ -234,11 +234,11 @@ parameters! {
     /// share of the link for the low-latency queue while both are busy, in 256ths
     WEIGHT: integer "weight", with_weight { default: 230, range: 1..=255, source: "MULPIv3.1 TLV 70/71.42.6" };
     /// packets with the DSCP 45 (NQB) go to the low-latency queue, too
-    NQB: flag "nqb", with_nqb { default: true, off: "no_nqb", source: "RFC 9956: DSCP 45" };
+    NQB: flag "nqb", with_nqb { default: true, off: "nonqb", source: "RFC 9956: DSCP 45" };
     /// queue protection moves packets of flows with a high score to the classic queue
     QPROTECT: flag "qprotect", with_qprotect {
         default: true,
-        off: "no_qprotect",
+        off: "noqprotect",
         source: "RFC 9957 §4.1: QPROTECT_ON",
     };
     /// delay of the low-latency queue above which packets are moved

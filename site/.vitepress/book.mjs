@@ -34,6 +34,8 @@ export const book = [
       { text: "Every claim", link: "/audit" },
       { text: "Measured numbers", link: "/numbers" },
       { text: "Promised and measured", link: "/promised" },
+      { text: "From Linux 6.1 to 7.3", link: "/linux-7.3" },
+      { text: "L4S over WiFi", link: "/l4s" },
       { text: "Deviations", link: "/deviations" },
       { text: "Limitations", link: "/limitations" },
       { text: "Reproducibility", link: "/reproducibility" },

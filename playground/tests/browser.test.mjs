@@ -298,7 +298,7 @@ test("every lesson opens by its address", { skip }, async () => {
 
 test("a short address opens a lesson with its line", { skip }, async () => {
   const { page, done } = await open("#lesson=l4s");
-  assert.deepEqual(await page.$$eval(".line input", (all) => all.map((input) => input.value)), ["pie ecn", "dualpi2"]);
+  assert.deepEqual(await page.$$eval(".line input", (all) => all.map((input) => input.value)), ["pie ecn", "dualpi2 variant linux"]);
   assert.match(await page.$eval(".lesson h2", (title) => title.textContent), /Lesson 8 of 8/);
   await done();
 });

@@ -118,22 +118,22 @@ fn text(runs: &[Measured]) -> String {
          happens between one CUBIC flow and one Prague flow where the link sends packets in bursts, as WiFi does? \
          `goodqueue run l4s-bursty` answers it for a channel of 802.11n (one stream, MCS 7, 72 Mbit/s) behind each \
          discipline, with aggregates of 1 to 32 packets, a round-trip time of 20 ms and three seeds.\n\n\
-         ## Goodput: Prague / CUBIC, Mbit/s\n\n",
+         ## Goodput: Prague/CUBIC, Mbit/s\n\n",
     );
     table(&mut page, &qdiscs, &aggregates, |qdisc, aggregate| {
         let [prague, cubic] = [
             mean(runs, qdisc, aggregate, |run| run.prague_bps),
             mean(runs, qdisc, aggregate, |run| run.cubic_bps),
         ];
-        format!("{:.1} / {:.1}", prague / 1e6, cubic / 1e6)
+        format!("{:.1}/{:.1}", prague / 1e6, cubic / 1e6)
     });
-    page.push_str("\n## Mean ping: of L4S / classic, ms\n\n");
+    page.push_str("\n## Mean ping: L4S/classic, ms\n\n");
     table(&mut page, &qdiscs, &aggregates, |qdisc, aggregate| {
         let [l4s, classic] = [
             mean(runs, qdisc, aggregate, |run| run.l4s_ping_ms),
             mean(runs, qdisc, aggregate, |run| run.classic_ping_ms),
         ];
-        format!("{l4s:.1} / {classic:.1}")
+        format!("{l4s:.0}/{classic:.0}")
     });
     page.push_str(
         "\n## What it means\n\n\
@@ -157,16 +157,14 @@ fn text(runs: &[Measured]) -> String {
     page
 }
 
+/// A row for each size of aggregate: the names of disciplines are long, and headings can wrap.
 fn table(page: &mut String, qdiscs: &[&str], aggregates: &[u64], cell: impl Fn(&str, u64) -> String) {
     // Writing to a string cannot fail.
-    let _ = writeln!(
-        page,
-        "| discipline, with packets per aggregate: |{}",
-        aggregates.iter().map(|count| format!(" {count} |")).collect::<String>()
-    );
-    let _ = writeln!(page, "|---|{}", "--:|".repeat(aggregates.len()));
-    for qdisc in qdiscs {
-        let cells: String = aggregates.iter().map(|&count| format!(" {} |", cell(qdisc, count))).collect();
-        let _ = writeln!(page, "| `{qdisc}` |{cells}");
+    let names: String = qdiscs.iter().map(|qdisc| format!(" `{qdisc}` |")).collect();
+    let _ = writeln!(page, "| packets per aggregate |{names}");
+    let _ = writeln!(page, "|--:|{}", "--:|".repeat(qdiscs.len()));
+    for &count in aggregates {
+        let cells: String = qdiscs.iter().map(|qdisc| format!(" {} |", cell(qdisc, count))).collect();
+        let _ = writeln!(page, "| {count} |{cells}");
     }
 }

@@ -160,7 +160,7 @@ fn text(runs: &[Measured]) -> String {
 /// A row for each size of aggregate: the names of disciplines are long, and headings can wrap.
 fn table(page: &mut String, qdiscs: &[&str], aggregates: &[u64], cell: impl Fn(&str, u64) -> String) {
     // Writing to a string cannot fail.
-    let names: String = qdiscs.iter().map(|qdisc| format!(" `{qdisc}` |")).collect();
+    let names: String = qdiscs.iter().map(|qdisc| format!(" {qdisc} |")).collect();
     let _ = writeln!(page, "| packets per aggregate |{names}");
     let _ = writeln!(page, "|--:|{}", "--:|".repeat(qdiscs.len()));
     for &count in aggregates {

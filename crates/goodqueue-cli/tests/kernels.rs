@@ -110,6 +110,8 @@ fn what_cannot_be_compared_is_refused_with_the_remedy() {
         (&["codel", "--between", "linux", "linux73"], "both are the variant `linux`"),
         (&["pfifo", "--between", "linux61", "linux73"], "`pfifo` has no variants"),
         (&["coddel", "--between", "linux61", "linux73"], "did you mean `codel`?"),
+        (&["codel tarxget 1ms", "--between", "linux61", "linux73"], "NAME: codel has no parameter `tarxget`"),
+        (&["fq_codel variant linux", "--between", "linux61", "linux73"], "leave `variant` out of NAME"),
         (&["codel target 1xs", "--between", "linux61", "linux73"], "1xs"),
     ] {
         let out = explain(arguments);

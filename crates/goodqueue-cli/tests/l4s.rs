@@ -137,8 +137,8 @@ fn text(runs: &[Measured]) -> String {
     });
     page.push_str(
         "\n## What it means\n\n\
-         * **Through `dualpi2`, Prague starves as soon as the channel aggregates.** An aggregate leaves the queue at \
-         once. While it is in the air, more than a millisecond of packets gathers behind it, so packets of L4S are \
+         * **Through `dualpi2`, Prague starves as soon as the channel aggregates.** A likely reason: an aggregate leaves the \
+         queue at once. While it is in the air, more than a millisecond of packets gathers behind it, so packets of L4S are \
          marked although no queue stands. CUBIC, whose queue may hold 15 ms, takes the channel.\n\
          * **A threshold above the time of an aggregate turns that around.** With `step_thresh 10ms` Prague gets the \
          larger part, and its pings take a few milliseconds longer.\n\

@@ -387,7 +387,12 @@ impl Network {
         let (arrived, dropped) = wifi.hop.take();
         for lost in dropped {
             let direction = if lost.ends.is_up() { Direction::Up } else { Direction::Down };
-            count_drop(now, direction, &lost, (&mut self.flows, &mut self.losses, &mut self.conservation));
+            let mut drops = DropCounts {
+                flows: &mut self.flows,
+                losses: &mut self.losses,
+                conservation: &mut self.conservation,
+            };
+            drops.count(now, direction, &lost);
             if direction == Direction::Up {
                 self.left_client(now, lost.flow, lost.len);
             }
@@ -413,6 +418,7 @@ impl Network {
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant, link: LinkId, packet: Packet) {
         let Self { links, flows, losses, collisions, conservation, host_queues, .. } = self;
+        let mut drops = DropCounts { flows, losses, conservation };
         let direction = link.direction();
         let queue = &mut links[link.index()];
         if collisions.watches(packet.flow) {
@@ -423,7 +429,7 @@ impl Network {
         // because the packet is gone afterwards.
         let call_at = queue.enqueue(now, packet, &mut |lost: &Packet| {
             host_queues.left(lost.flow, link);
-            count_drop(now, direction, lost, (flows, losses, conservation));
+            drops.count(now, direction, lost);
         });
         if let Some(when) = call_at {
             // An idle link sends the packet at this instant. No other event of the instant can
@@ -482,10 +488,11 @@ impl Network {
     #[inline]
     pub(crate) fn serve(&mut self, now: Instant, link: LinkId) {
         let Self { links, flows, losses, conservation, host_queues, .. } = self;
+        let mut drops = DropCounts { flows, losses, conservation };
         let direction = link.direction();
         let progress = links[link.index()].serve(now, &mut |lost: &Packet| {
             host_queues.left(lost.flow, link);
-            count_drop(now, direction, lost, (flows, losses, conservation));
+            drops.count(now, direction, lost);
         });
         if let Some((end, packet)) = progress.sent {
             self.host_queues.left(packet.flow, link);
@@ -508,9 +515,10 @@ impl Network {
     /// Gives the discipline of a link another configuration.
     pub(crate) fn reconfigure(&mut self, now: Instant, link: LinkId, config: AnyConfig) {
         let Self { links, flows, losses, conservation, .. } = self;
+        let mut drops = DropCounts { flows, losses, conservation };
         let direction = link.direction();
         let call_at = links[link.index()].reconfigure(now, config, &mut |lost: &Packet| {
-            count_drop(now, direction, lost, (flows, losses, conservation));
+            drops.count(now, direction, lost);
         });
         if let Some(when) = call_at {
             self.schedule(when, Event::Serve(link));
@@ -651,16 +659,20 @@ impl Network {
     }
 }
 
-/// Counts a packet that was dropped on its way in `direction`.
-fn count_drop(
-    now: Instant,
-    direction: Direction,
-    lost: &Packet,
-    (flows, losses, conservation): (&mut [FlowPath], &mut Losses, &mut Conservation),
-) {
-    conservation.dropped(lost.len);
-    if !lost.ends.is_copy() {
-        flows[lost.flow.index()].fates[direction.index()].dropped += 1;
-        losses.dropped(now, direction, lost.flow);
+/// The counters of dropped packets, borrowed apart from the links that drop them.
+struct DropCounts<'n> {
+    flows: &'n mut [FlowPath],
+    losses: &'n mut Losses,
+    conservation: &'n mut Conservation,
+}
+
+impl DropCounts<'_> {
+    /// Counts a packet that was dropped on its way in `direction`.
+    fn count(&mut self, now: Instant, direction: Direction, lost: &Packet) {
+        self.conservation.dropped(lost.len);
+        if !lost.ends.is_copy() {
+            self.flows[lost.flow.index()].fates[direction.index()].dropped += 1;
+            self.losses.dropped(now, direction, lost.flow);
+        }
     }
 }

@@ -138,6 +138,19 @@ impl Payload {
     }
 }
 
+impl Packet {
+    /// Returns the number of the packet's flow as a queue sees it, for recordings. To a queue, each
+    /// connection is a flow; those after the first have the hash of the connection with the highest
+    /// bit set, which no number of a configured flow has.
+    #[must_use]
+    pub fn queue_flow(&self) -> u32 {
+        match self.connection {
+            0 | 1 => self.flow.number(),
+            _ => self.flow_hash(0) | 1 << 31,
+        }
+    }
+}
+
 impl goodqueue::Packet for Packet {
     #[inline]
     fn len(&self) -> u32 {

@@ -60,7 +60,9 @@ pub(crate) fn between(line: &str, names: &[String], page: &str) -> Result<Betwee
     let word = line.split_whitespace().next().unwrap_or(line);
     let kind =
         registry::find(registry::find_preset(word).map_or(word, |preset| preset.kind)).ok_or_else(|| {
-            Diagnostic::new(format!("there is no discipline `{word}`")).one_of(word, &registry::names())
+            Diagnostic::new(format!("there is no discipline `{word}`"))
+                .one_of(word, &registry::names())
+                .in_argument("NAME", line)
         })?;
     if kind.variants.len() < 2 {
         return Err(Diagnostic::new(format!("`{word}` has no variants"))
@@ -77,6 +79,12 @@ pub(crate) fn between(line: &str, names: &[String], page: &str) -> Result<Betwee
     if variants[0].name == variants[1].name {
         return Err(Diagnostic::new(format!("both are the variant `{}`", variants[0].name))
             .in_argument("--between", &names.join(" ")));
+    }
+    tc::parse(line, &Link::default()).map_err(|error| error.in_argument("NAME", line))?;
+    if line.split_whitespace().any(|word| word == "variant") {
+        return Err(Diagnostic::new(format!("`{line}` names a variant, and --between names two"))
+            .help("leave `variant` out of NAME")
+            .in_argument("NAME", line));
     }
     let mut loads = Vec::new();
     for load in LOADS {

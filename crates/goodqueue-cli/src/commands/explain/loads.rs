@@ -1,5 +1,7 @@
 //! The loads on which two variants of a discipline are compared.
 
+use std::path::Path;
+
 use goodqueue::random::{Random as _, Xoshiro256PlusPlus};
 use goodqueue::{Direction, Flow as _, Instant, Packet as _, Rate};
 use goodqueue_scenario::run::Runs as _;
@@ -9,7 +11,6 @@ use goodqueue_sim::observer::{Fate, Visit};
 use goodqueue_sim::{Capacity, Observer, Run};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::replay::{Arrival, Priority};
-use std::path::Path;
 
 /// A load: some seconds of traffic through a link.
 pub(super) struct Load {
@@ -92,11 +93,7 @@ impl Observer for Arrivals {
         self.0.push(Arrival {
             at: packet.queued_at,
             seq: self.0.len() as u64,
-            // To a queue, each connection of a flow is a flow.
-            flow: match packet.connection {
-                0 | 1 => packet.flow.number(),
-                _ => packet.flow_hash(0) | 1 << 31,
-            },
+            flow: packet.queue_flow(),
             bytes: packet.len(),
             tos: visit.tos,
             priority: Priority::Simulated,

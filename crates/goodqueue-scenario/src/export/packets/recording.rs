@@ -78,15 +78,10 @@ impl PacketWriter for Recordings {
     fn arrived(&mut self, visit: &Visit) -> io::Result<()> {
         let packet = &visit.packet;
         let (source, destination) = packet.ends.hosts();
-        // To a queue, each connection of a flow is a flow.
-        let flow = match packet.connection {
-            0 | 1 => packet.flow.number(),
-            _ => packet.flow_hash(0) | 1 << 31,
-        };
         let row = Row::Arrival {
             t: packet.queued_at,
             seq: visit.number,
-            flow,
+            flow: packet.queue_flow(),
             bytes: packet.len,
             tos: visit.tos,
             headers: Some(Headers { source, destination, ack: packet.tcp_ack() }),

@@ -28,7 +28,7 @@ use goodqueue_tcp::segment::Segment;
 use goodqueue_tcp::stack::{Listed, Stack};
 use goodqueue_tcp::stacks::linux;
 use goodqueue_tcp::timers::Timers;
-use goodqueue_tcp::{Origin, StackInfo};
+use goodqueue_tcp::{Mechanism, Origin, StackInfo, SynOptions};
 
 /// The window counts as used with this number of segments to spare, and is moderated to this number
 /// of segments above the bytes in flight (`tcp_max_burst`).
@@ -62,12 +62,14 @@ pub(crate) struct Linux3 {
 static INFO: StackInfo = StackInfo {
     name: "linux3",
     summary: "Linux 3.x: losses are found by forward acknowledgement (FACK)",
-    needs_sack: true,
-    can_retransmit_early: true,
-    can_offer_again: true,
-    adapts_acks: true,
-    can_undo: true,
-    counts_syn_options: true,
+    mechanisms: &[
+        Mechanism::TailLossProbe,
+        Mechanism::EarlyRetransmit,
+        Mechanism::OfferAgain,
+        Mechanism::AdaptiveAcks,
+        Mechanism::Undo,
+    ],
+    syn_options: SynOptions::Counted,
     // The clock of these kernels is five minutes before its overflow when the host starts
     // (INITIAL_JIFFIES, include/linux/jiffies.h).
     clock_start_ms: u32::MAX - 300_000 + 1,

@@ -23,7 +23,7 @@ use goodqueue_tcp::receiver_stack::ReceiverStack;
 use goodqueue_tcp::scoreboard::{DUP_THRESH, Scoreboard};
 use goodqueue_tcp::segment::Segment;
 use goodqueue_tcp::stack::{Listed, Stack};
-use goodqueue_tcp::{Origin, SackOption, StackInfo};
+use goodqueue_tcp::{Mechanism, Origin, SackOption, StackInfo};
 
 /// Segments that one duplicate ACK may let out in recovery without SACK.
 const BURST_ON_DUPLICATE: u32 = 2;
@@ -53,7 +53,7 @@ pub(crate) struct Ns2 {
 static INFO: StackInfo = StackInfo {
     name: "ns2",
     summary: "ns-2.35's one-way agents Agent/TCP/Sack1 and Agent/TCP/Newreno",
-    can_probe_tails: false,
+    mechanisms: &[Mechanism::RecoveryWithoutSack],
     sack_option: SackOption::BlocksOnly, // tcp-sink.cc
     origin: Origin::new::<Ns2>(),
     ..StackInfo::PLAIN

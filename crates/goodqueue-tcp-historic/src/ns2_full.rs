@@ -28,7 +28,7 @@ use goodqueue_tcp::receiver_stack::ReceiverStack;
 use goodqueue_tcp::scoreboard::{DUP_THRESH, Scoreboard};
 use goodqueue_tcp::segment::Segment;
 use goodqueue_tcp::stack::{Listed, Stack};
-use goodqueue_tcp::{Origin, SackOption, StackInfo};
+use goodqueue_tcp::{AckCarrier, Origin, SackOption, StackInfo};
 
 /// State of the sender.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,9 +53,8 @@ pub(crate) struct Ns2Full {
 static INFO: StackInfo = StackInfo {
     name: "ns2_full",
     summary: "ns-2.35's Agent/TCP/FullTcp/Sack, a TCP in both directions that counts bytes",
-    needs_sack: true,
-    can_probe_tails: false,
-    carries_acks: true,
+    mechanisms: &[],
+    ack_carrier: AckCarrier::DataToo,
     sack_option: SackOption::Unpadded,
     origin: Origin::new::<Ns2Full>(),
     ..StackInfo::PLAIN

@@ -56,8 +56,7 @@ pub(crate) struct Ns2Linux {
 static INFO: StackInfo = StackInfo {
     name: "ns2_linux",
     summary: "ns-2.35's Agent/TCP/Linux, with a scoreboard of its own and without a handshake",
-    needs_sack: true,
-    can_probe_tails: false,
+    mechanisms: &[],
     sack_option: SackOption::BlocksOnly, // tcp-sink.cc
     origin: Origin::new::<Ns2Linux>(),
     ..StackInfo::PLAIN

@@ -10,8 +10,9 @@ use goodqueue::{ConfigError, Duration, Ecn};
 
 use crate::accecn::{ALL_FIELDS, wire_len};
 use crate::hystart::HyStart;
+use crate::mechanism::Mechanism;
 use crate::segment::TIMESTAMPS;
-use crate::stack_info::StackInfo;
+use crate::stack_info::{AckCarrier, EcnFeedback, StackInfo};
 use crate::timers::Timers;
 
 /// Largest window that window scaling can express: 65535 · 2^14 bytes (RFC 7323 §2.2 and §2.3).
@@ -210,7 +211,7 @@ pub struct Config {
     pub ecn: bool,
     /// Ask for Accurate ECN first (RFC 9768): each ACK reports how many packets and bytes arrived
     /// with a mark. An end that does not know it agrees to classic ECN. Default off; needs
-    /// [`ecn`](Self::ecn) and a stack [that has it](StackInfo::has_accecn).
+    /// [`ecn`](Self::ecn) and a stack [that has it](crate::Mechanism::AccurateEcn).
     pub accecn: bool,
     /// Data carries the AccECN option too, which takes 12 bytes of each segment (Linux 7.3,
     /// `tcp_ecn_option` 2). Default off: only ACKs and the handshake carry it.
@@ -265,11 +266,11 @@ pub struct Config {
     pub tail_loss_probe: bool,
     /// With fewer than four segments out and nothing to send, any SACK means loss, a quarter of the
     /// RTT later (after RFC 5827 §3.2 and appendix A; Linux 3.10 to 4.13). Default off; needs a
-    /// stack [that can](StackInfo::can_retransmit_early).
+    /// stack [that can](crate::Mechanism::EarlyRetransmit).
     pub early_retransmit: bool,
     /// Take a reduction back if it turns out that nothing was lost: DSACK (RFC 3708), timestamps
     /// (RFC 4015), and F-RTO after a timeout (RFC 5682, RFC 4138). Default never; needs a stack
-    /// [that can](StackInfo::can_undo).
+    /// [that can](crate::Mechanism::Undo).
     pub undo: UndoRule,
     /// How the retransmission timeout follows from the samples. Default RFC 6298.
     pub rto_rule: RtoRule,
@@ -375,7 +376,7 @@ impl Config {
 
     /// Returns true if the counter of ECT(1) bytes comes first in AccECN options.
     pub(crate) const fn puts_ect1_first(&self) -> bool {
-        self.stack.puts_ect1_first || self.l4s
+        matches!(self.stack.ecn_feedback, EcnFeedback::Linux) || self.l4s
     }
 
     /// Returns the ECN field of ECN-capable segments.
@@ -390,7 +391,7 @@ impl Config {
     #[must_use]
     #[inline]
     pub const fn carries_acks(&self) -> bool {
-        self.stack.carries_acks
+        matches!(self.stack.ack_carrier, AckCarrier::DataToo)
     }
 
     /// The settings may have a [`remembered_rtt`](Self::remembered_rtt).
@@ -440,20 +441,20 @@ impl Config {
     /// Checks that the stack has what the settings ask for.
     fn check_stack(&self) -> Result<(), ConfigError> {
         let stack = self.stack;
-        let needs = [
-            ("sack", self.sack || !stack.needs_sack, "false", "true"),
-            ("tail_loss_probe", stack.can_probe_tails || !self.tail_loss_probe, "true", "false"),
-            ("early_retransmit", stack.can_retransmit_early || !self.early_retransmit, "true", "false"),
-            ("offers_again", stack.can_offer_again || !self.offers_again, "true", "false"),
-            ("adaptive_acks", stack.adapts_acks || !self.adaptive_acks, "true", "false"),
-            ("quick_acks", stack.adapts_acks || self.quick_acks == 0, "more than 0", "0"),
-            ("quick_after_gap", stack.adapts_acks || !self.quick_after_gap, "true", "false"),
-            ("sack_delay", stack.adapts_acks || self.sack_delay.is_zero(), "more than 0s", "0s"),
-            ("accecn", stack.has_accecn || !self.accecn, "true", "false"),
-            ("undo", stack.can_undo || !self.undoes(), "a rule", "never"),
+        let demands = [
+            (Mechanism::RecoveryWithoutSack, "sack", !self.sack, "false", "true"),
+            (Mechanism::TailLossProbe, "tail_loss_probe", self.tail_loss_probe, "true", "false"),
+            (Mechanism::EarlyRetransmit, "early_retransmit", self.early_retransmit, "true", "false"),
+            (Mechanism::OfferAgain, "offers_again", self.offers_again, "true", "false"),
+            (Mechanism::AdaptiveAcks, "adaptive_acks", self.adaptive_acks, "true", "false"),
+            (Mechanism::AdaptiveAcks, "quick_acks", self.quick_acks > 0, "more than 0", "0"),
+            (Mechanism::AdaptiveAcks, "quick_after_gap", self.quick_after_gap, "true", "false"),
+            (Mechanism::AdaptiveAcks, "sack_delay", !self.sack_delay.is_zero(), "more than 0s", "0s"),
+            (Mechanism::AccurateEcn, "accecn", self.accecn, "true", "false"),
+            (Mechanism::Undo, "undo", self.undoes(), "a rule", "never"),
         ];
-        for (field, good, given, allowed) in needs {
-            if !good {
+        for (mechanism, field, demanded, given, allowed) in demands {
+            if demanded && !stack.has(mechanism) {
                 return Err(ConfigError::new(
                     field,
                     given,

@@ -200,7 +200,7 @@ impl Intake {
     #[inline]
     pub fn note_field(&mut self, segment: &Segment) {
         if let Some(received) = &mut self.accurate {
-            received.count(segment, self.config.stack.puts_ect1_first);
+            received.count(segment, self.config.stack.ecn_feedback);
         }
     }
 

@@ -7,6 +7,7 @@ use crate::accecn::{ALL_FIELDS, EcnBytes, EcnOption, code_of, wire_len};
 use crate::config::Config;
 use crate::machinery::accurate::ace_of;
 use crate::segment::{Flags, MAX_SACK_BLOCKS, Segment, TIMESTAMPS};
+use crate::stack_info::EcnFeedback;
 
 /// Number of marks that are acknowledged at once, if there is data to acknowledge (RFC 9768
 /// §3.2.2.5.1).
@@ -37,20 +38,22 @@ impl Received {
         Self { packets: 0, bytes: EcnBytes::default(), syn, last: syn, unreported: 0, urges: false }
     }
 
-    /// Counts a packet. A change of the ECN field to a mark and every second mark are acknowledged
-    /// at once (RFC 9768 §3.2.2.5.1), or with `each_change` all changes and nothing else (Linux).
+    /// Counts a packet, and decides whether it is acknowledged at once.
     #[cold]
     #[inline(never)]
-    pub fn count(&mut self, segment: &Segment, each_change: bool) {
+    pub fn count(&mut self, segment: &Segment, feedback: EcnFeedback) {
         let is_marked = segment.ecn == Ecn::Ce;
-        self.urges = segment.ecn != self.last && (is_marked || each_change);
+        let changed = segment.ecn != self.last;
         self.last = segment.ecn;
         self.bytes.count(segment.ecn, segment.len);
         if is_marked {
             self.packets += 1;
             self.unreported += 1;
-            self.urges |= !each_change && self.unreported >= MOST_MARKS;
         }
+        self.urges = match feedback {
+            EcnFeedback::Rfc9768 => is_marked && (changed || self.unreported >= MOST_MARKS),
+            EcnFeedback::Linux => changed,
+        };
     }
 
     /// Makes a SYN/ACK the answer to the SYN (RFC 9768 §3.1.2 table 2), with an option.
@@ -115,10 +118,10 @@ mod tests {
         Segment { len: 1000, ecn, ..Segment::default() }
     }
 
-    fn urges(fields: &[Ecn], each_change: bool) -> alloc::vec::Vec<bool> {
+    fn urges(fields: &[Ecn], feedback: EcnFeedback) -> alloc::vec::Vec<bool> {
         let mut received = Received::new(Ecn::NotEct);
         let mut answered = |field: &Ecn| {
-            received.count(&data(*field), each_change);
+            received.count(&data(*field), feedback);
             if received.urges {
                 received.stamp(&mut Segment::default(), &Config::RFC);
             }
@@ -131,8 +134,8 @@ mod tests {
     fn a_mark_after_none_and_each_second_mark_are_acknowledged_at_once() {
         use Ecn::{Ce, Ect0};
         let fields = [Ect0, Ect0, Ce, Ce, Ce, Ect0, Ce];
-        assert_eq!(urges(&fields, false), [false, false, true, false, true, false, true]);
-        assert_eq!(urges(&fields, true), [true, false, true, false, false, true, true]);
+        assert_eq!(urges(&fields, EcnFeedback::Rfc9768), [false, false, true, false, true, false, true]);
+        assert_eq!(urges(&fields, EcnFeedback::Linux), [true, false, true, false, false, true, true]);
     }
 
     #[test]
@@ -140,7 +143,7 @@ mod tests {
         let config = Config { timestamps: true, ..Config::RFC };
         let stamped = |field, ect1_first: bool, blocks: u64| {
             let mut received = Received::new(Ecn::NotEct);
-            received.count(&data(field), false);
+            received.count(&data(field), EcnFeedback::Rfc9768);
             let mut segment = Segment::default();
             (0..blocks).for_each(|block| assert!(segment.sack.push(0, 10 * block + 1, 10 * block + 2)));
             received.stamp(&mut segment, &Config { l4s: ect1_first, ..config });

@@ -40,7 +40,7 @@ impl Receiver {
 
     /// Data in the other direction leaves. Returns the sequence number that this data acknowledges
     /// and the timestamp that it echoes, for stacks whose data [carries
-    /// ACKs](crate::StackInfo::carries_acks).
+    /// ACKs](crate::AckCarrier::DataToo).
     pub fn carry(&mut self) -> Option<(u64, u32)> {
         self.answer.carry(&mut self.intake)
     }

@@ -12,6 +12,7 @@ use crate::congestion::parameter::Value;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Controller, Feedback, Needs, Pacing, Window,
 };
+use crate::mechanism::Mechanism;
 
 /// Writes the enum over all controllers and the dispatch.
 macro_rules! controllers {
@@ -225,7 +226,7 @@ impl Config {
                 self.ecn = true;
                 self.accurate_ecn_echo = true;
             }
-            Needs::L4s if self.stack.has_accecn => {
+            Needs::L4s if self.stack.has(Mechanism::AccurateEcn) => {
                 self.ecn = true;
                 self.accecn = true;
                 self.accurate_ecn_echo = true;

@@ -7,6 +7,8 @@
 use core::any::Any;
 use core::fmt;
 
+use crate::mechanism::Mechanism;
+
 /// A TCP stack: the sender and receiver of one system. A [`Catalogue`](crate::Catalogue) lists
 /// them. The module [`stack`](crate::stack) explains how to write one.
 #[derive(PartialEq, Eq)]
@@ -15,35 +17,16 @@ pub struct StackInfo {
     pub name: &'static str,
     /// One sentence: whose TCP it is, and how it finds losses.
     pub summary: &'static str,
-    /// It works only with [`Config::sack`](crate::Config::sack).
-    pub needs_sack: bool,
-    /// It can probe for a lost tail ([`Config::tail_loss_probe`](crate::Config::tail_loss_probe)).
-    pub can_probe_tails: bool,
-    /// It can retransmit early ([`Config::early_retransmit`](crate::Config::early_retransmit)).
-    pub can_retransmit_early: bool,
-    /// It can offer refused segments again ([`Config::offers_again`](crate::Config::offers_again)).
-    pub can_offer_again: bool,
-    /// Its receiver adapts ACKs and windows to the traffic:
-    /// [`Config::adaptive_acks`](crate::Config::adaptive_acks),
-    /// [`quick_acks`](crate::Config::quick_acks),
-    /// [`quick_after_gap`](crate::Config::quick_after_gap) and
-    /// [`sack_delay`](crate::Config::sack_delay).
-    pub adapts_acks: bool,
-    /// It can take reductions back ([`Config::undo`](crate::Config::undo)).
-    pub can_undo: bool,
-    /// It has Accurate ECN ([`Config::accecn`](crate::Config::accecn)).
-    pub has_accecn: bool,
-    /// The counter of ECT(1) bytes is the first one of its AccECN options (kind 174), and otherwise
-    /// only with [`Config::l4s`](crate::Config::l4s). Each change of the ECN field is acknowledged
-    /// at once, and not each second mark (Linux 7.3).
-    pub puts_ect1_first: bool,
-    /// Its data carries the acknowledgement of data in the other direction, and its server closes
-    /// when the client has closed.
-    pub carries_acks: bool,
+    /// What it can do beyond what every stack does.
+    pub mechanisms: &'static [Mechanism],
+    /// How its receiver reports ECN with Accurate ECN.
+    pub ecn_feedback: EcnFeedback,
+    /// Which segments carry acknowledgements.
+    pub ack_carrier: AckCarrier,
     /// Length of its SACK option.
     pub sack_option: SackOption,
-    /// The options that only a SYN carries count in its length: segment size, window scale, SACK.
-    pub counts_syn_options: bool,
+    /// Length of the options that only a SYN carries.
+    pub syn_options: SynOptions,
     /// Its timestamps clock at the start of the simulation, in milliseconds modulo 2^32. TCP-LP's
     /// wrong estimates depend on it, nothing else does.
     pub clock_start_ms: u32,
@@ -79,6 +62,40 @@ impl PartialEq for Origin {
 
 impl Eq for Origin {}
 
+/// How a receiver reports ECN with Accurate ECN ([`Config::accecn`](crate::Config::accecn)).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum EcnFeedback {
+    /// Each change to a mark and each second mark are acknowledged at once (RFC 9768 §3.2.2.5.1).
+    /// The counter of ECT(0) bytes comes first in the options (kind 172), or with
+    /// [`Config::l4s`](crate::Config::l4s) that of ECT(1) bytes (kind 174).
+    Rfc9768,
+    /// Each change of the ECN field is acknowledged at once, and not each second mark. The counter
+    /// of ECT(1) bytes always comes first (Linux 7.3).
+    Linux,
+}
+
+/// Which segments carry acknowledgements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AckCarrier {
+    /// Segments without data, since each connection has data in one direction only.
+    PureAcks,
+    /// Data too, for data in the other direction. Its server closes when the client has closed.
+    DataToo,
+}
+
+/// How the length of the options that only a SYN carries is counted: segment size, window scale,
+/// SACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SynOptions {
+    /// They take 12 bytes, or 8 beside timestamps.
+    Counted,
+    /// A SYN has the length of an ACK.
+    Uncounted,
+}
+
 /// How the length of a SACK option is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -97,22 +114,30 @@ impl StackInfo {
     pub const PLAIN: Self = Self {
         name: "",
         summary: "",
-        needs_sack: false,
-        can_probe_tails: true,
-        can_retransmit_early: false,
-        can_offer_again: false,
-        adapts_acks: false,
-        can_undo: false,
-        has_accecn: false,
-        puts_ect1_first: false,
-        carries_acks: false,
+        mechanisms: &[Mechanism::RecoveryWithoutSack, Mechanism::TailLossProbe],
+        ecn_feedback: EcnFeedback::Rfc9768,
+        ack_carrier: AckCarrier::PureAcks,
         sack_option: SackOption::Padded,
-        counts_syn_options: false,
+        syn_options: SynOptions::Uncounted,
         // Linux since 4.13 counts from the start of the host. The first SYN of the recordings of
         // Linux 6.1 carries 3.
         clock_start_ms: 3,
         origin: Origin::BUILT_IN,
     };
+
+    /// Returns true if the stack has this mechanism.
+    #[must_use]
+    pub const fn has(&self, mechanism: Mechanism) -> bool {
+        let mut rest = self.mechanisms;
+        // Neither `contains` nor `==` can be called in constants.
+        while let [first, others @ ..] = rest {
+            if *first as u8 == mechanism as u8 {
+                return true;
+            }
+            rest = others;
+        }
+        false
+    }
 }
 
 /// Prints the name, which stands for the rest.

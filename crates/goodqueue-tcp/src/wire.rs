@@ -2,13 +2,13 @@
 
 use crate::config::Config;
 use crate::segment::{Flags, HEADER, Segment, TIMESTAMPS};
-use crate::stack_info::SackOption;
+use crate::stack_info::{SackOption, SynOptions};
 
 impl Segment {
     /// Returns the length of the IP packet in bytes: headers, options and payload, without the
     /// link's own header. Options that only a SYN carries (segment size, window scale, and SACK,
     /// which fits beside timestamps) count for stacks
-    /// [that have them](crate::StackInfo::counts_syn_options).
+    /// [that have them](SynOptions::Counted).
     #[must_use]
     #[inline]
     pub fn wire_len(&self, config: &Config) -> u32 {
@@ -29,11 +29,15 @@ impl Segment {
             SackOption::Unpadded => blocks + 2,
             SackOption::BlocksOnly => blocks,
         };
-        let has_syn_options = self.flags.contains(Flags::SYN) && config.stack.counts_syn_options;
-        let of_syn = match (has_syn_options, config.timestamps) {
-            (false, _) => 0,
-            (true, true) => 8,
-            (true, false) => 12,
+        let of_syn = match config.stack.syn_options {
+            SynOptions::Counted if self.flags.contains(Flags::SYN) => {
+                if config.timestamps {
+                    8
+                } else {
+                    12
+                }
+            }
+            _ => 0,
         };
         sack + of_syn + self.ecn_option().map_or(0, |option| option.wire_len())
     }

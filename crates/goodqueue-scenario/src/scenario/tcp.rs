@@ -5,7 +5,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value as ParameterValue};
 use goodqueue_tcp::congestion::{About, Needs};
 use goodqueue_tcp::registry::KnownController;
-use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Profile};
+use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Mechanism, Profile};
 use serde_json::{Value, json};
 
 use super::document::{Document, Node, Raw};
@@ -155,7 +155,7 @@ impl TcpChoice {
 
     /// Returns true if the profile has Accurate ECN.
     fn has_accecn(&self) -> bool {
-        self.profile.is_some_and(|profile| profile.settings.stack.has_accecn)
+        self.profile.is_some_and(|profile| profile.settings.stack.has(Mechanism::AccurateEcn))
     }
 }
 
@@ -341,8 +341,10 @@ fn read_ecn(
         Some(EcnMode::Accurate) if !found.has_accecn() => {
             let message = Diagnostic::new(format!("the profile `{profile}` has no Accurate ECN"));
             let all = table.document().extensions().profiles();
-            let able: Vec<&str> =
-                all.filter(|known| known.settings.stack.has_accecn).map(|known| known.name).collect();
+            let able: Vec<&str> = all
+                .filter(|known| known.settings.stack.has(Mechanism::AccurateEcn))
+                .map(|known| known.name)
+                .collect();
             let message = message.allowed(format!("with `profile` = {}", able.join(", ")));
             Err(table.error("ecn", message.help("write `ecn = true` for ECN as RFC 3168 has it")))
         }

@@ -11,12 +11,13 @@ use crate::machinery::samples::ProcessedAck;
 use crate::machinery::tail_probe::TIMER_SLACK;
 use crate::machinery::undo::{NextStep, UndoState};
 use crate::machinery::{Core, FIRST_BYTE, Phase, TimerPurpose};
+use crate::mechanism::Mechanism;
 use crate::profile::Profile;
 use crate::prr::Prr;
 use crate::scoreboard::{DUP_THRESH, Delivered, LateSegments, Record, Scoreboard};
 use crate::segment::Segment;
 use crate::stack::{Listed, Stack};
-use crate::stack_info::StackInfo;
+use crate::stack_info::{EcnFeedback, StackInfo, SynOptions};
 use crate::timers::Timers;
 
 mod receiver;
@@ -48,12 +49,9 @@ pub(crate) struct Linux {
 static INFO: StackInfo = StackInfo {
     name: "linux",
     summary: "Linux 6.x: losses are found by time (RACK-TLP)",
-    needs_sack: true,
-    adapts_acks: true,
-    can_undo: true,
-    has_accecn: true,
-    puts_ect1_first: true,
-    counts_syn_options: true,
+    mechanisms: &[Mechanism::TailLossProbe, Mechanism::AdaptiveAcks, Mechanism::Undo, Mechanism::AccurateEcn],
+    ecn_feedback: EcnFeedback::Linux,
+    syn_options: SynOptions::Counted,
     ..StackInfo::PLAIN
 };
 

@@ -8,6 +8,7 @@ use crate::congestion::Signal;
 use crate::hystart::HyStart;
 use crate::machinery::ack_changes::AckChanges;
 use crate::machinery::{Core, Phase, TimerPurpose};
+use crate::mechanism::Mechanism;
 use crate::profile::Profile;
 use crate::prr::{Progress, Prr};
 use crate::receiver_stack::Standard;
@@ -24,7 +25,7 @@ pub(crate) struct Rfc;
 static INFO: StackInfo = StackInfo {
     name: "rfc",
     summary: "what the RFCs recommend: losses are found by counting what was SACKed above them",
-    has_accecn: true,
+    mechanisms: &[Mechanism::RecoveryWithoutSack, Mechanism::TailLossProbe, Mechanism::AccurateEcn],
     ..StackInfo::PLAIN
 };
 

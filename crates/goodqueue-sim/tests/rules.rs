@@ -195,10 +195,22 @@ fn borrowing_classes() -> AnyConfig {
     AnyConfig::from_settings("htb", &settings, &Link::default()).expect("it exists").expect("valid")
 }
 
+/// Returns RED that lets packets without ECN stay.
+fn red_without_drops() -> AnyConfig {
+    let settings = Settings::new()
+        .with("min", Value::Bytes(10_000))
+        .with("max", Value::Bytes(200_000))
+        .with("limit", Value::Bytes(600_000))
+        .with("ecn", Value::Flag(true))
+        .with("nodrop", Value::Flag(true));
+    AnyConfig::from_settings("red", &settings, &Link::default()).expect("it exists").expect("valid")
+}
+
 /// Returns configurations of a discipline that together reach its rules.
 fn configs(kind: &Kind) -> impl Iterator<Item = AnyConfig> {
     let special = match kind.name {
         "htb" => vec![borrowing_classes()],
+        "red" => vec![red_without_drops()],
         // A slow parent lets COBALT begin a phase with a mark.
         "cobalt" => {
             let below = trees(2).into_iter().filter(|case| case.name == "qfq over cobalt");

@@ -416,7 +416,7 @@ impl<P: Packet + Flow, R: Random> Choke<P, R> {
     fn signals(&mut self, bytes: u32) -> bool {
         match &mut self.red {
             Red::Linux(red) => red.exceeds_max() || red.signals(&mut self.random),
-            Red::Floyd1993(red) => red.signal(bytes, &mut self.random) != Signal::None,
+            Red::Floyd1993(red) => !matches!(red.signal(bytes, &mut self.random), Signal::Spared(_)),
         }
     }
 

@@ -314,7 +314,7 @@ impl<P: Packet, R: Random> Red<P, R> {
     fn stays(&mut self, signal: Signal, packet: &mut P) -> (bool, bool) {
         let must_drop = signal == Signal::Unmarkable || (signal == Signal::Forced && self.config.hard_drop);
         let may_mark = self.config.ecn && !must_drop;
-        if signal == Signal::None {
+        if matches!(signal, Signal::Spared(_)) {
             return (true, false);
         }
         if !may_mark {
@@ -336,7 +336,7 @@ impl<P: Packet, R: Random> Red<P, R> {
         let arrival = Arrival { now: self.now, backlog, packets, bytes };
         let signal = self.algorithm.arrival(&arrival, &mut self.random);
         let (stays, marked) = self.stays(signal, &mut packet);
-        let signalled = u64::from(signal != Signal::None);
+        let signalled = u64::from(!matches!(signal, Signal::Spared(_)));
         self.tally.signals = self.tally.signals.wrapping_add(signalled);
         let why = if !stays {
             self.tally.early = self.tally.early.wrapping_add(1);
@@ -462,14 +462,14 @@ impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
         let arrival = Arrival { now: about.now, backlog, packets, bytes };
         // An arrival first moves the average. The copy draws no number that would be a signal.
         let mut then = self.algorithm.clone();
-        if about.moment == Moment::Arrival {
-            then.arrival(&arrival, &mut evidence::Highest);
-        }
+        let signal =
+            (about.moment == Moment::Arrival).then(|| then.arrival(&arrival, &mut evidence::Highest));
         let state = evidence::State {
             average: then.average(),
             max_p: then.max_probability(),
             probability: then.probability(),
             count: self.algorithm.count(),
+            signal,
         };
         evidence::observe(&self.config, &state, &arrival, about, &mut evidence);
         let limit = Limit {

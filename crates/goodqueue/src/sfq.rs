@@ -511,7 +511,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         slot.average.sample(&red.terms, slot.backlog);
         let signal = slot.average.signal(&red.terms, &mut self.random);
         let forced = match signal {
-            Signal::None => return true,
+            Signal::Spared(_) => return true,
             Signal::Early => false,
             Signal::Forced | Signal::Unmarkable => true,
         };

@@ -224,6 +224,22 @@ pub const SENTENCES: &[(&str, &str)] = &[
     ),
     ("red.below_min", "The average queue was {average} bytes, below the lower threshold of {min}."),
     (
+        "red.first",
+        "The average queue was {average} bytes, between the thresholds of {min:n} and {max}, and below \
+         {min} at the arrival before. The count of packets begins with this one, which is always spared.",
+    ),
+    (
+        "red.short",
+        "The queue held {packets}. Nothing is signalled while it holds at most one packet, whatever the \
+         average is.",
+    ),
+    (
+        "red.kept",
+        "The average queue was {average} bytes, above the lower threshold of {min}, with a probability of \
+         {probability}. The packet was to be signalled, but cannot carry a mark, and `nodrop` forbids to \
+         drop it.",
+    ),
+    (
         "red.missed",
         "The average queue was {average} bytes, between the thresholds of {min:n} and {max}, but the \
          draw with a probability of {probability} spared the packet.",

@@ -1,8 +1,8 @@
 //! Evidence of RED's decisions.
 
-use super::arrival::Arrival;
+use super::arrival::{Arrival, Signal, Spared};
 use super::config::{MAX, MIN, RedConfig};
-use crate::decision::{Decision, Evidence, Fate, Moment, Quantity, Rule, rules};
+use crate::decision::{Decision, Evidence, Fate, Quantity, Rule, rules};
 use crate::random::Random;
 
 /// The state of RED's algorithm.
@@ -15,6 +15,8 @@ pub(super) struct State {
     pub(super) probability: f64,
     /// Packets since the last signal; `None` below the thresholds.
     pub(super) count: Option<u64>,
+    /// The decision about an arriving packet, if its random number is the highest.
+    pub(super) signal: Option<Signal>,
 }
 
 /// Adds the state of RED, and its rule about an arriving packet.
@@ -25,7 +27,7 @@ pub(super) fn observe(
     about: &Decision,
     evidence: &mut Evidence,
 ) {
-    let &State { average, max_p, probability: base, count } = state;
+    let &State { average, max_p, probability: base, count, signal } = state;
     evidence.fact("queue", Quantity::Bytes(arrival.backlog), "bytes in the queue");
     evidence.fact("average", Quantity::Real(average), "average queue in bytes, this arrival included");
     evidence.given(
@@ -42,8 +44,9 @@ pub(super) fn observe(
     evidence.fact(BASE, Quantity::Fraction(base), "probability at this average");
     let count = count.map_or(Quantity::Unset, Quantity::Number);
     evidence.fact("count", count, "packets since the last mark or drop");
-    if about.moment == Moment::Arrival
-        && let Some(rule) = rule(config, average, base, about)
+    evidence.fact(PACKETS, Quantity::Number(arrival.packets as u64), "packets in the queue");
+    if let Some(signal) = signal
+        && let Some(rule) = rule(signal, base, about)
     {
         evidence.rule(rule, SOURCE, &[]);
     }
@@ -52,13 +55,23 @@ pub(super) fn observe(
 /// Name of the probability at an average, which is not the parameter `probability`.
 const BASE: &str = "probability";
 
-fn rule(config: &RedConfig, average: f64, base: f64, about: &Decision) -> Option<Rule> {
-    Some(match about.fate {
-        _ if about.is_signal() && base >= 1.0 => FORCED,
-        _ if about.is_signal() => EARLY,
-        Fate::Sent if average < f64::from(config.min) => BELOW_MIN,
-        Fate::Sent => MISSED,
-        _ => return None,
+/// Name of the length of the queue in packets.
+const PACKETS: &str = "packets";
+
+fn rule(signal: Signal, base: f64, about: &Decision) -> Option<Rule> {
+    if about.is_signal() {
+        return Some(if base >= 1.0 { FORCED } else { EARLY });
+    }
+    if about.fate != Fate::Sent {
+        return None;
+    }
+    Some(match signal {
+        Signal::Spared(Spared::BelowMin) => BELOW_MIN,
+        Signal::Spared(Spared::First) => FIRST,
+        Signal::Spared(Spared::ShortQueue) => SHORT,
+        Signal::Spared(Spared::Missed) => MISSED,
+        // Only `nodrop` lets a packet stay that was to be signalled and carries no mark.
+        Signal::Early | Signal::Forced | Signal::Unmarkable => KEPT,
     })
 }
 
@@ -71,6 +84,12 @@ rules! {
     EARLY: "red.early" ["average", MIN.name, MAX.name, BASE];
     /// The average is below the lower threshold.
     BELOW_MIN: "red.below_min" ["average", MIN.name];
+    /// The first packet since the average was below the lower threshold.
+    FIRST: "red.first" ["average", MIN.name, MAX.name];
+    /// The queue holds too few packets.
+    SHORT: "red.short" [PACKETS];
+    /// The signal would be a drop, which `nodrop` forbids.
+    KEPT: "red.kept" ["average", MIN.name, BASE];
     /// The draw missed the packet.
     MISSED: "red.missed" ["average", MIN.name, MAX.name, BASE];
     /// A packet does not fit into the queue.

@@ -1,7 +1,7 @@
 //! Averaging and decision as published, in real numbers; only sums, products and quotients, so that
 //! every platform agrees.
 
-use super::arrival::{Arrival, Signal};
+use super::arrival::{Arrival, Signal, Spared};
 use super::config::{RedConfig, TWO_TO_32};
 use super::weight::power;
 use crate::random::Random;
@@ -70,7 +70,7 @@ impl Floyd1993 {
     pub(super) fn arrival(&mut self, arrival: &Arrival, random: &mut impl Random) -> Signal {
         self.sample(arrival);
         if self.is_below_min() {
-            return Signal::None;
+            return Signal::Spared(Spared::BelowMin);
         }
         self.signal(arrival.bytes, random)
     }
@@ -108,7 +108,7 @@ impl Floyd1993 {
             self.count = 0.0;
             return Signal::Early;
         }
-        Signal::None
+        Signal::Spared(Spared::Missed)
     }
 
     /// The probability at an average from `min` on; `None`: every packet is dropped.

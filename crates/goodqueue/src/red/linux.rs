@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::arrival::{Arrival, Signal};
+use super::arrival::{Arrival, Signal, Spared};
 use super::config::{RedConfig, TWO_TO_32};
 use super::weight::filter_shift;
 use crate::random::Random;
@@ -243,13 +243,18 @@ impl Average {
     pub(crate) fn signal(&mut self, terms: &Terms, random: &mut impl Random) -> Signal {
         if self.average < terms.min {
             self.count = None;
-            return Signal::None;
+            return Signal::Spared(Spared::BelowMin);
         }
         if self.average >= terms.max {
             self.count = None;
             return Signal::Forced;
         }
-        if self.signals(terms, random) { Signal::Early } else { Signal::None }
+        let is_first = self.count.is_none();
+        match self.signals(terms, random) {
+            true => Signal::Early,
+            false if is_first => Signal::Spared(Spared::First),
+            false => Signal::Spared(Spared::Missed),
+        }
     }
 
     /// Between the thresholds: whether this packet is the one to be dropped or marked.

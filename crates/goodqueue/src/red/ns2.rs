@@ -1,6 +1,6 @@
 //! Averaging and decision of ns-2.35, in real numbers as there; only sums, products and quotients.
 
-use super::arrival::{Arrival, Signal};
+use super::arrival::{Arrival, Signal, Spared};
 use super::config::{ADAPT_INTERVAL, RedConfig, TWO_TO_32};
 use super::weight::power;
 use crate::random::Random;
@@ -77,20 +77,20 @@ impl Ns2 {
         self.count_bytes = self.count_bytes.saturating_add(u64::from(arrival.bytes));
         if self.average < self.min || queue <= 1 {
             self.old = false;
-            return Signal::None;
+            let is_below = self.average < self.min;
+            return Signal::Spared(if is_below { Spared::BelowMin } else { Spared::ShortQueue });
         }
         if !self.old {
-            // The first packet after the threshold is spared.
             self.old = true;
             self.count = 1;
             self.count_bytes = u64::from(arrival.bytes);
-            return Signal::None;
+            return Signal::Spared(Spared::First);
         }
         let rising = self.rising();
         // Never 0, as ns-2's uniform numbers.
         let drawn = (f64::from(random.next_u32()) + 0.5) / TWO_TO_32;
         if drawn > self.spaced(rising, arrival.bytes) {
-            return Signal::None;
+            return Signal::Spared(Spared::Missed);
         }
         self.dropped();
         if rising < MOST_MARKS { Signal::Early } else { Signal::Unmarkable }
@@ -238,7 +238,7 @@ mod tests {
         red.average = 10.0;
         for _ in 0..60_000 {
             since += 1;
-            if red.arrival(&arrival(10), &mut random) != Signal::None {
+            if !matches!(red.arrival(&arrival(10), &mut random), Signal::Spared(_)) {
                 gaps.push(since);
                 since = 0;
             }
@@ -308,11 +308,15 @@ mod tests {
         for found in [0, 1] {
             for _ in 0..1_000 {
                 red.average = 40.0;
-                assert_eq!(red.arrival(&arrival(found), &mut random), Signal::None);
+                assert_eq!(red.arrival(&arrival(found), &mut random), Signal::Spared(Spared::ShortQueue));
             }
         }
         red.average = 40.0;
-        assert_eq!(red.arrival(&arrival(2), &mut random), Signal::None, "the first is spared");
+        assert_eq!(
+            red.arrival(&arrival(2), &mut random),
+            Signal::Spared(Spared::First),
+            "the first is spared"
+        );
         red.average = 40.0;
         assert_eq!(red.arrival(&arrival(2), &mut random), Signal::Unmarkable);
     }

@@ -6,6 +6,7 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use goodqueue_papers::reproduce::{Effort, Paper, Plan};
+use goodqueue_scenario::session::side_by_side;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::progress::in_words;
@@ -43,22 +44,28 @@ impl Cost {
     }
 }
 
+/// Returns each paper with its cost. The runs of a paper are planned to count them, on a thread for
+/// each paper.
+pub(crate) fn costs(papers: &[Paper]) -> Result<Vec<(&Paper, Cost)>, Diagnostic> {
+    let costs = side_by_side(papers.len(), 0, |number| Cost::new(&papers[number]))?;
+    Ok(papers.iter().zip(costs).collect())
+}
+
 /// Formats the list of papers. `processors`: how many work at the same time; `None` for all.
-pub(crate) fn listed(papers: &[Paper], processors: Option<u16>) -> Result<String, Diagnostic> {
+pub(crate) fn listed(costs: &[(&Paper, Cost)], processors: Option<u16>) -> String {
     let all = std::thread::available_parallelism().map_or(1, NonZero::get);
     let processors = processors.unwrap_or_else(|| u16::try_from(all).unwrap_or(u16::MAX)).max(1);
     let on = if processors == 1 { "1 processor".to_owned() } else { format!("{processors} processors") };
     let mut rows =
         vec![["paper", "claims", "runs", &format!("time on {on}"), "source"].map(str::to_owned).to_vec()];
     let mut total = Cost { claims: 0, runs: 0, cpu_s: Some(0.0) };
-    for paper in papers {
-        let cost = Cost::new(paper)?;
-        total = total.plus(cost);
+    for (paper, cost) in costs {
+        total = total.plus(*cost);
         rows.push(cost.row(&paper.name, &paper.source, processors));
     }
     rows.push(total.row("--all", "", processors));
     let mut text = columns::rows(&rows, &[1, 2, 3], output::width());
-    let first = papers.first().map_or("PAPER", |paper| paper.name.as_str());
+    let first = costs.first().map_or("PAPER", |(paper, _)| paper.name.as_str());
     // Writing to a string cannot fail.
     let _ = write!(
         text,
@@ -66,5 +73,5 @@ pub(crate) fn listed(papers: &[Paper], processors: Option<u16>) -> Result<String
          --full adds runs for claims that these leave undecided. An interrupted command resumes.\n\
          `goodqueue reproduce {first}` checks the claims of one paper, `goodqueue reproduce --all` all of them.\n"
     );
-    Ok(text)
+    text
 }

@@ -94,7 +94,7 @@ impl ListedItem {
             Self::Scenarios => scenarios(),
             Self::Links => links(),
             #[cfg(feature = "papers")]
-            Self::Papers => (papers::entries()?, Vec::new()),
+            Self::Papers => (papers::names()?, Vec::new()),
             #[cfg(feature = "papers")]
             Self::Claims => (papers::claims(None)?.0, Vec::new()),
         })

@@ -104,7 +104,7 @@ pub(crate) fn main(args: &ReproduceArgs, disciplines: &Disciplines) -> Outcome {
     check_outputs(args)?;
     if args.what.is_empty() && !args.all {
         args.check_that_nothing_is_wanted()?;
-        let list = papers::listed(&known, args.jobs)?;
+        let list = papers::listed(&papers::costs(&known)?, args.jobs);
         return output::print(&list).map(|()| Ending::Done);
     }
     let mut chosen = reproduce::select(&known, &args.what)?;

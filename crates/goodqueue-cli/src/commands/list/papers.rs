@@ -8,9 +8,9 @@ use super::unknown::unknown;
 use crate::papers::{self, Cost};
 use crate::{columns, output};
 
-/// Returns the entries of all papers.
-pub(super) fn entries() -> Result<Vec<Value>, Diagnostic> {
-    reproduce::papers()?.iter().map(paper_json).collect()
+/// Returns the names of all papers. Their number of runs takes a while to find.
+pub(super) fn names() -> Result<Vec<Value>, Diagnostic> {
+    Ok(reproduce::papers()?.iter().map(|paper| json!({"name": paper.name})).collect())
 }
 
 /// Returns the entries of papers and their list for people: all of them in columns, or the one of
@@ -18,22 +18,23 @@ pub(super) fn entries() -> Result<Vec<Value>, Diagnostic> {
 pub(super) fn papers(name: Option<&str>) -> Result<(Vec<Value>, String), Diagnostic> {
     let all = reproduce::papers()?;
     let Some(name) = name else {
-        let entries: Result<Vec<Value>, Diagnostic> = all.iter().map(paper_json).collect();
-        return Ok((entries?, papers::listed(&all, None)?));
+        let costs = papers::costs(&all)?;
+        let entries = costs.iter().map(|(paper, cost)| paper_json(paper, *cost)).collect();
+        return Ok((entries, papers::listed(&costs, None)));
     };
     let names: Vec<String> = all.iter().map(|paper| paper.name.clone()).collect();
     let paper = all.iter().find(|paper| paper.name == name).ok_or_else(|| unknown(name, &names))?;
     let claims: Vec<(&Paper, &Claim)> = paper.claims.iter().map(|claim| (paper, claim)).collect();
     let text = format!("{} – {}\n  {}\n\n{}", paper.name, paper.title, paper.source, claims_text(&claims));
-    Ok((vec![paper_json(paper)?], text))
+    Ok((vec![paper_json(paper, Cost::new(paper)?)], text))
 }
 
-fn paper_json(paper: &Paper) -> Result<Value, Diagnostic> {
-    let Cost { claims, runs, cpu_s } = Cost::new(paper)?;
-    Ok(json!({
+fn paper_json(paper: &Paper, cost: Cost) -> Value {
+    let Cost { claims, runs, cpu_s } = cost;
+    json!({
         "name": paper.name, "title": paper.title, "source": paper.source, "claims": claims, "runs": runs,
         "cpu_s": cpu_s.map(f64::round),
-    }))
+    })
 }
 
 /// Returns the entries of claims and their list for people. `name` selects a paper, a claim, or the

@@ -20,7 +20,7 @@ pub use crate::estimate::{Estimate, median_apart, student_t};
 pub use crate::scenario::FlowKind;
 pub use crate::statistics::Summary;
 pub use flow::{FlowLosses, FlowPackets, FlowResult, GroupResult, Transfers};
-pub use link::{HopResult, LinkResult, MeanMax, Packets, PerDirection, SpikeResult};
+pub use link::{HopResult, LinkResult, MeanMax, Packets, PauseResult, PerDirection, SpikeResult};
 pub use probes::{LossPattern, Probes, VideoResult, VoipResult, WebProbe};
 pub use run::{Bottleneck, Engine, Fairness, GroupFairness, Run, SharedQueue};
 pub use series::{FlowSeries, Quantiles, QueueSeries, Series};

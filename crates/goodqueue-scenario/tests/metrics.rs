@@ -121,3 +121,22 @@ fn several_seeds_have_a_mean_and_an_interval_of_every_figure() {
     assert!(summary[0].figures.contains_key("bottleneck.down.sojourn_s.p95"));
     assert!(!summary[0].figures.contains_key("seed"));
 }
+
+#[test]
+fn a_slow_modem_stops_the_router_before_it_for_the_rest_of_the_time() {
+    let text = |pause: &str| {
+        format!(
+            "duration = \"20s\"\nqdiscs = [\"pfifo\"]\n[link]\ndown = \"100mbit\"\nup = \"100mbit\"\nrtt = \"50ms\"\n\
+             [[hops]]\nside = \"server\"\ndown = \"100mbit\"\nup = {{ rate = \"2mbit\"{pause} }}\n\
+             [[flows]]\ndirection = \"up\"\n"
+        )
+    };
+    let stopped = &run(&text(", pause = { high = \"3028b\" }"))[0].bottleneck;
+    let pauses = stopped.up.pauses.expect("the modem pauses it");
+    // The router sends 2 of 100 Mbit/s. While it has a queue it is paused for the rest.
+    assert!((0.97..0.99).contains(&pauses.share), "{}", pauses.share);
+    assert!((pauses.time_s / 20.0 - pauses.share).abs() < 1e-9);
+    assert!(pauses.frames > 1000, "each packet that leaves the modem allows another one: {}", pauses.frames);
+    assert_eq!(stopped.down.pauses, None, "nothing pauses this direction");
+    assert_eq!(run(&text(""))[0].bottleneck.up.pauses, None);
+}

@@ -10,7 +10,7 @@ use goodqueue_sim::link::LinkConfig;
 use goodqueue_sim::{Config, Direction, LinkOutcome, Outcome};
 use goodqueue_tc as tc;
 
-use crate::results::{HopResult, LinkResult, MeanMax, Packets, SharedQueue, SpikeResult};
+use crate::results::{HopResult, LinkResult, MeanMax, Packets, PauseResult, SharedQueue, SpikeResult};
 use crate::statistics::{float, histogram_summary, seconds};
 
 pub(super) fn link_result(measured: Duration, link_config: &LinkConfig, link: &LinkOutcome) -> LinkResult {
@@ -27,6 +27,11 @@ pub(super) fn link_result(measured: Duration, link_config: &LinkConfig, link: &L
             _ => None,
         },
         spikes: link.spikes.iter().map(spike).collect(),
+        pauses: link.pauses.map(|pauses| PauseResult {
+            frames: pauses.frames,
+            time_s: seconds(pauses.time),
+            share: if measured.is_zero() { 0.0 } else { seconds(pauses.time) / seconds(measured) },
+        }),
         packets: packets(&link.stats),
         drops: drops(link),
     }

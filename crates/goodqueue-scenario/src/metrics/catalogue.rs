@@ -81,7 +81,7 @@ const NO_METRICS: &[&str] = &["seed", "engine", "tc_stats"];
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Probes, SpikeResult, StationResult, VoipResult, WifiResult};
+    use crate::results::{PauseResult, Probes, SpikeResult, StationResult, VoipResult, WifiResult};
 
     /// A run in which every number of the catalogue with a key has a value of its own.
     fn run() -> Run {
@@ -94,6 +94,7 @@ mod tests {
         run.bottleneck.down.packets.dropped = 12;
         run.bottleneck.up.spikes = vec![SpikeResult { above_bytes: 9, longest_s: 0.5, total_s: 0.75 }];
         run.bottleneck.down.spikes.clone_from(&run.bottleneck.up.spikes);
+        run.bottleneck.up.pauses = Some(PauseResult { frames: 7, time_s: 1.5, share: 0.125 });
         run.loss_synchronization.down = Some(0.5);
         let voip = VoipResult { loss: Some(0.01), mos: Some(4.1), ..VoipResult::default() };
         run.probes =

@@ -82,6 +82,14 @@ fn shares() -> Vec<Group> {
         "mean backlog as a share of the discipline's limit",
     )
     .at("bottleneck.{}.queue_share");
+    let paused = Metric::new(
+        "of time",
+        "%",
+        Neither,
+        |run, side| percent(link(run, side).pauses.map(|pauses| pauses.share)),
+        "share of the time for which the device behind the link had stopped it with PAUSE frames",
+    )
+    .at("bottleneck.{}.pauses.share");
     let tcp = Metric::new(
         "in bytes",
         "%",
@@ -94,6 +102,7 @@ fn shares() -> Vec<Group> {
     vec![
         group("Jain index", "Jain index\nof drops\n", DirectionColumns::One, drops),
         group("Mean queue", "mean queue\n% of limit\ndown/up", DirectionColumns::Loaded, queue),
+        group("Paused link", "paused\n% of time\ndown/up", DirectionColumns::Loaded, paused),
         Group {
             applies: has_rival_of_tcp,
             ..group("Share of TCP", "TCP's share\n% of bytes\n", DirectionColumns::One, tcp)

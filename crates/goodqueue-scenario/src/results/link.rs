@@ -62,6 +62,9 @@ pub struct LinkResult {
     /// Time for which the queue held more bytes than each threshold; absent unless requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spikes: Vec<SpikeResult>,
+    /// Pauses by the device behind the link; absent if that device sends no PAUSE frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<PauseResult>,
     /// Packet counters.
     pub packets: Packets,
     /// Dropped packets by reason; only reasons that occurred.
@@ -78,6 +81,17 @@ pub struct SpikeResult {
     pub longest_s: f64,
     /// Total time above the threshold.
     pub total_s: f64,
+}
+
+/// Pauses that a link obeyed (IEEE 802.3, Annex 31B).
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct PauseResult {
+    /// PAUSE frames received, both XOFF and XON.
+    pub frames: u64,
+    /// Time for which the link was not allowed to begin a packet, whether it had one or not.
+    pub time_s: f64,
+    /// The same as a share of the measured time, from 0 to 1.
+    pub share: f64,
 }
 
 /// A mean and a maximum.

@@ -37,7 +37,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv msrv-check counts models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv msrv-check counts counts-check models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
@@ -76,7 +76,7 @@ demo: announce
 quick: toolchain
 	@.ci/quick $(CRATES)
 
-test: format lint docs msrv-check unit own-discipline own-traffic server python playground-check site-check no-std package demo-check supply-chain
+test: format lint docs msrv-check unit own-discipline own-traffic server python playground-check site-check no-std package demo-check counts-check supply-chain
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
@@ -240,6 +240,11 @@ random: toolchain
 counts: toolchain
 	@$(CARGO) build --release --quiet --package goodqueue-sim --example instructions
 	@UPDATE=$(UPDATE) benches/count-instructions $${CARGO_TARGET_DIR:-target}/release/examples/instructions
+
+# A simulation may not take more than 3 % more instructions per packet than the committed table says.
+counts-check: toolchain
+	@$(CARGO) build --release --quiet --package goodqueue-sim --example instructions
+	@ONLY=simulation benches/count-instructions $${CARGO_TARGET_DIR:-target}/release/examples/instructions
 
 build: toolchain
 	@$(CARGO) build --release --locked $(QUIET) --package goodqueue-cli

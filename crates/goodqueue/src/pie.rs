@@ -270,6 +270,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
     /// Sets CE on an ECN-capable packet if marking is on and not too many would be marked (RFC 8033
     /// §5.1).
     fn mark(&mut self, packet: &mut P) -> bool {
+        // One part in ten, not ten parts in a hundred as in `may_mark`: Linux sch_pie and
+        // sch_fq_pie round them differently.
         if !self.config.ecn || self.vars.probability > self.config.rules().one / 10 {
             return false;
         }
@@ -296,6 +298,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
             self.refuse(packet, DropReason::Congested, drops);
             return;
         }
+        // Linux compares before the packet is in the queue.
         if held > self.longest {
             self.longest = held;
         }

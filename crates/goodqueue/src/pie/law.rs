@@ -107,6 +107,7 @@ impl Vars {
             match rules.restart {
                 Restart::Never => vars.burst = config.ticks(config.max_burst),
                 Restart::AfterSuccess if estimated && vars.estimate == 0 => {}
+                // Linux `pie_vars_init()` resets all but the two delays.
                 _ => *vars = Vars { delay: vars.delay, old_delay: vars.old_delay, ..config.fresh() },
             }
             // RFC 8033 §5.3: nothing to control.
@@ -142,6 +143,8 @@ impl Vars {
         if quiet && self.estimate > 0 {
             self.estimate = 0;
             if self.departed != NONE {
+                // The ns-2 code sets the count to -1, its mark of no measurement, but leaves the
+                // measurement on.
                 (self.departed, self.one_short) = (0, true);
             }
         }
@@ -197,6 +200,8 @@ impl Vars {
             if vars.accumulated < rules.spacing() {
                 return false;
             }
+            // Linux resets the sum of a forced hit where it drops the packet, so the sum survives a
+            // hit that becomes a mark.
             if vars.accumulated >= rules.certain() {
                 if rules.clear_on_mark {
                     vars.accumulated = 0;
@@ -283,6 +288,8 @@ impl Vars {
                 vars.estimate = config.averaged(vars.estimate, departed, span);
                 vars.one_short = false;
                 let least = config.threshold + u64::from(config.rules().restart == Restart::AfterQuiet);
+                // The ns-2 code starts a measurement at a backlog of at least the threshold, but
+                // restarts one only above it.
                 vars.departed = if backlog < least { NONE } else { 0 };
                 if backlog >= least {
                     vars.since = now;
@@ -388,6 +395,7 @@ impl PieConfig {
     #[inline]
     pub(super) fn is_few(&self, backlog: u64) -> bool {
         match self.rules().arithmetic {
+            // Linux compares with `<`, and with the MTU and Ethernet header for the mean packet.
             Arithmetic::Exact => backlog <= 2 * MEAN_PACKET,
             Arithmetic::Linux64 | Arithmetic::Linux32 => backlog < 2 * u64::from(self.mtu),
         }
@@ -411,6 +419,8 @@ impl PieConfig {
             let scaled = u128::from(probability) * u128::from(bytes) / u128::from(MEAN_PACKET);
             u64::try_from(scaled).unwrap_or(u64::MAX).min(one / 100 * 85)
         } else if bytes <= self.mtu {
+            // The division comes first, as in `pie_drop_early()`, where the product would not fit
+            // in 64 bits.
             u64::from(bytes) * (probability / mtu)
         } else {
             probability
@@ -420,6 +430,7 @@ impl PieConfig {
     pub(crate) fn draw(&self, probability: u64, random: &mut impl Random) -> bool {
         match self.rules().arithmetic {
             Arithmetic::Exact => scale_64(random.next_u64(), self.rules().one) < probability,
+            // The kernel's probability has 56 bits. It draws 64 and shifts them.
             Arithmetic::Linux64 => random.next_u64() >> 8 < probability,
             Arithmetic::Linux32 => u64::from(random.next_u32()) < probability,
         }
@@ -488,6 +499,8 @@ impl PieConfig {
         let mut delta = self.increment(probability, delays.0, delays.1);
         // RFC 8033 §5.5: no jumps once many packets are dropped.
         if rules.capped && delta > i128::from(rules.one / 50) && probability >= rules.one / 10 {
+            // Not the bound of the comparison: Linux rounds one as `MAX_PROB / (100 / 2)`, the
+            // other as `(MAX_PROB / 100) * 2`.
             delta = i128::from(rules.one / 100 * 2);
         }
         let fades_below = self.ticks(rules.negligible);
@@ -497,6 +510,8 @@ impl PieConfig {
             delta += i128::from(rules.one / 50);
         }
         let (moved, overflowed) = self.moved(probability, delta);
+        // In Linux, a delay of 0 with packets queued is one that is too short to measure, not an
+        // idle queue.
         let kept = overflowed || (rules.decay_when_empty && delays.0 == 0 && backlog != 0);
         if fades && !kept { self.faded(moved) } else { moved }
     }
@@ -517,6 +532,8 @@ impl PieConfig {
             bound *= 10;
         }
         let per_second = rules.one / (NANOS_PER_SECOND >> rules.tick);
+        // Rounded down per second before the factor, and shifted after it, as in Linux
+        // `pie_calculate_probability()`. `Exact` loses nothing, since 10^9 divides its 1.
         let gain = |factor: u32| (u64::from(factor).saturating_mul(per_second)) >> 4;
         let integral = signed_gap(delay, target);
         let proportional = signed_gap(delay, old);
@@ -545,6 +562,7 @@ impl PieConfig {
         match u64::try_from(moved) {
             Ok(fits) if fits <= most => (fits, false),
             _ if exact && delta > 0 => (most, false),
+            // Linux `pie_calculate_probability()` skips the decay after an overflow.
             Ok(_) => (one, true),
             Err(_) if delta > 0 => (one, true),
             Err(_) => (0, false),

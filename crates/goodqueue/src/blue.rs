@@ -184,6 +184,8 @@ impl<P: Packet, R: Random> Blue<P, R> {
 
     /// Moves the probability, unless it is frozen.
     fn change(&mut self, by: f64) {
+        // Feng et al. 2002 move the probability when more than `freeze_time` has passed, not when
+        // it has just passed.
         let frozen = |last: Instant| self.now.since(last) <= self.config.freeze_time;
         if !self.last_update.is_some_and(frozen) {
             self.probability = (self.probability + by).clamp(0.0, 1.0);

@@ -338,6 +338,7 @@ impl<P: Packet, R: Random> Red<P, R> {
         let (stays, marked) = self.stays(signal, &mut packet);
         let signalled = u64::from(!matches!(signal, Signal::Spared(_)));
         self.tally.signals = self.tally.signals.wrapping_add(signalled);
+        // RED decides before the limit: in Linux the limit is that of the FIFO behind RED.
         let why = if !stays {
             self.tally.early = self.tally.early.wrapping_add(1);
             DropReason::Congested
@@ -416,6 +417,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
         self.algorithm = Algorithm::new(&config);
         if config.variant == RedVariant::Linux {
             while self.drop_oldest(DropReason::Purged, drops) {}
+            // Linux `red_change()` starts an idle period, because the new queue is empty.
             self.algorithm.departure(self.now, false, 0);
             self.adapt_at = Some(config.next_look(self.now));
             return;

@@ -377,6 +377,7 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
         if rate == 0 || burst == 0 {
             return true;
         }
+        // Linux `sfb_rate_limit()` adds tokens only when none is left, for at most 10 s at once.
         if self.tokens == 0 {
             let now = self.jiffies();
             let age = now.saturating_sub(self.tokens_at).min(10_000);
@@ -408,6 +409,7 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
         let pair = |own: u32, next: u32| if slot == 0 { [own, next] } else { [next, own] };
         if verdict.probability == u16::MAX {
             let mut next = 0;
+            // Only flows at probability 1 teach the next set, as in Linux `sfb_enqueue()`.
             if self.double_buffering {
                 next = self.hash(packet, other);
                 self.learn(other, next);
@@ -419,6 +421,7 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
                 Ok((pair(hash, next), false))
             };
         }
+        // Linux draws 16 bits, so probability 1, which is 65535, is decided before the draw.
         let drawn = self.random.next_u32() & u32::from(u16::MAX);
         let probability = u32::from(verdict.probability);
         let half = u32::from(u16::MAX / 2);

@@ -115,6 +115,7 @@ impl RedConfig {
             // one and two packets where 10 ms are less than one.
             (RedVariant::Linux, None, None, None) => {
                 let part = u32::try_from(link.rate.bytes_in(Duration::from_millis(10))).unwrap_or(u32::MAX);
+                // The default limit of four times max, so twelve times this, fits in 32 bits.
                 if part < mtu { (mtu, mtu.saturating_mul(2)) } else { (part.min(u32::MAX / 12), 0) }
             }
             (RedVariant::Linux, Some(limit), None, None) => (0, limit / 4),
@@ -128,6 +129,7 @@ impl RedConfig {
             // that.
             (RedVariant::Ns2, _, None, None) => {
                 let part = self.bandwidth.bytes_in(Duration::from_millis(5));
+                // Both are halved at the end, so that max is three times a min with its half byte.
                 let part = part.max(u64::from(self.avpkt).saturating_mul(10)).min(u64::from(u32::MAX / 12));
                 let half = |bytes: u64| u32::try_from(bytes.div_ceil(2)).unwrap_or(u32::MAX);
                 (half(part), half(part * 3))
@@ -141,6 +143,7 @@ impl RedConfig {
             self.min = self.max / 3;
         }
         let room = match self.variant {
+            // ns-2's `limit_` of 50 packets counts packets of the mean size.
             RedVariant::Ns2 => self.avpkt.saturating_mul(50),
             _ => self.max.saturating_mul(4).max(mtu.saturating_mul(127)),
         };

@@ -158,6 +158,8 @@ impl Linux {
     }
 
     pub(super) fn adapt(&mut self, now: Instant) {
+        // Only this look decays the average. The stored one waits for the next arrival, which
+        // decays it by the whole idle time (Linux `red_adaptative_algo()`).
         let average = match self.idle_since {
             Some(since) => self.decay.apply(self.queue.average, now.since(since).as_nanos() / 1_000),
             None => self.queue.average,
@@ -168,6 +170,8 @@ impl Linux {
         } else if average < self.band.0 && self.max_p >= ONE_PERCENT {
             self.max_p = self.max_p / 10 * 9;
         }
+        // The slope is rounded here, and truncated in `Terms`: `red_adaptative_algo()` and
+        // `red_set_parms()` differ.
         let rounded = (u64::from(self.max_p) + u64::from(self.span / 2)) / u64::from(self.span);
         self.terms.slope = u32::try_from(rounded).unwrap_or(u32::MAX).max(1);
     }
@@ -287,12 +291,15 @@ impl IdleDecay {
         let per_tick = minus_log_of_one_minus(1.0 / f64::from(1_u32 << shift.min(31))) / ticks;
         let longest = f64::from(LARGEST_SHIFT) / per_tick;
         let mut cell = 0;
+        // The smallest cells of which 512 span the whole fall, as in tc's
+        // `tc_red_eval_idle_damping()`. The table has 256 of them.
         while cell < MAX_CELL && longest / ((1_u64 << cell) as f64) >= 512.0 {
             cell += 1;
         }
         let table = core::array::from_fn(|index| {
             let falls = ((index as u64) << cell) as f64 * per_tick;
             match index {
+                // tc sets the last cell apart: it stands for every longer time.
                 255 => LARGEST_SHIFT,
                 _ => u8::try_from(truncated(falls).min(u64::from(LARGEST_SHIFT))).unwrap_or(LARGEST_SHIFT),
             }

@@ -75,6 +75,7 @@ impl Ns2 {
         }
         self.count = self.count.saturating_add(1);
         self.count_bytes = self.count_bytes.saturating_add(u64::from(arrival.bytes));
+        // ns-2 compares with 1 in either unit, so one byte in `byte_mode`.
         if self.average < self.min || queue <= 1 {
             self.old = false;
             let is_below = self.average < self.min;
@@ -93,6 +94,7 @@ impl Ns2 {
             return Signal::Spared(Spared::Missed);
         }
         self.dropped();
+        // ns-2.35 compares the probability before it is spaced (`v_prob1`).
         if rising < MOST_MARKS { Signal::Early } else { Signal::Unmarkable }
     }
 

@@ -166,6 +166,8 @@ impl CobaltVars {
             blue_timer: Instant::ZERO,
             count: 0,
             rec_inv_sqrt: match variant {
+                // Linux `cobalt_vars_init()` clears the state, and looks the root up only when the
+                // count changes: the first step has no length.
                 CobaltVariant::Linux | CobaltVariant::Linux61 => 0,
                 CobaltVariant::Paper => u32::MAX,
             },

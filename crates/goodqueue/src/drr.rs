@@ -311,6 +311,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
         class.leaf.enqueue(&mut self.pool, clock, packet, drops);
         if !class.active && !class.leaf.is_empty() {
             class.active = true;
+            // Linux sch_drr starts with a quantum, Shreedhar and Varghese 1995 with none.
             class.deficit = u64::from(class.quantum);
             self.active.push(index);
         } else if class.active && class.leaf.is_empty() {
@@ -349,7 +350,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
                     class.active = false;
                     self.active.advance();
                 }
-                // It has packets, but not clock.
+                // It has packets, but not now.
                 None => {
                     waiting += 1;
                     self.rotate();

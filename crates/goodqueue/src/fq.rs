@@ -184,6 +184,8 @@ impl<P: Packet + Flow> Fq<P> {
     /// True if a packet with this plan may pass the flows, because none has anything to send now.
     fn takes_fast_path(&self, plan: Plan) -> bool {
         let is_mostly_idle = || {
+            // If a throttled flow were due, a packet could pass earlier ones of its own flow (Linux
+            // `fq_fastpath_check()`).
             self.flows.active as usize == self.flows.throttled()
                 && self.fast.len() < MOST_FAST
                 && self.wakes_at > self.now + self.config.offload_horizon
@@ -386,6 +388,7 @@ impl<P: Packet + Flow> Fq<P> {
             }
         }
         let mut gap = time_of(counted, rate);
+        // Linux `fq_dequeue()`: the rate of a socket can change before such a packet is due.
         if gap > SECOND {
             gap = SECOND;
             self.tally.too_long = self.tally.too_long.wrapping_add(1);
@@ -393,6 +396,8 @@ impl<P: Packet + Flow> Fq<P> {
         // The packet may have left too late.
         if flow.time_next > Instant::ZERO {
             let late = now.as_nanos().wrapping_sub(flow.time_next.as_nanos());
+            // Timers fire tens of microseconds late (Linux `fq_dequeue()`), so the next gap is
+            // shorter by that, but never by more than half.
             gap = gap.saturating_sub((gap / 2).min(late));
         }
         flow.time_next = now + Duration::from_nanos(gap);

@@ -761,6 +761,7 @@ impl<P: Packet + Flow, R: Random> Observe for Sfq<P, R> {
 impl<P: Packet + Flow> Inner<P> for Sfq<P, crate::random::Source> {}
 
 /// ns-2.35 sfq.cc: of the sum of both addresses, modulo 2^20 - 1.
+// ns-2.35 sfq.cc: addresses without ports, so all flows between two nodes share a bucket.
 fn ns2_hash((source, destination): (u32, u32)) -> u32 {
     let sum = i64::from(source) + i64::from(destination);
     let mixed = (sum + (sum >> 8) + !(sum >> 4)) % ((2 << 19) - 1);

@@ -61,6 +61,7 @@ impl Estimate {
         if variant != CobaltVariant::Linux61 {
             self.keeps_until = now + PAUSE;
         }
+        // Linux `cake_enqueue()` shapes to 15/16 of the estimate.
         Some(self.peak.wrapping_mul(15) >> 4)
     }
 }

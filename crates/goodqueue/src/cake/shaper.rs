@@ -50,6 +50,8 @@ impl Shaper {
     fn advance(&mut self, tin: &mut Self, now: Instant, bytes: u32, dropped: bool) {
         let whole = self.pace.time(bytes);
         let own = tin.pace.time(bytes);
+        // Linux `cake_advance_shaper()`: a tin that is behind may catch up, and one that is ahead by
+        // more than this packet is not charged.
         if tin.time_next < now {
             tin.time_next += own;
         } else if tin.time_next < now + own {
@@ -76,6 +78,7 @@ impl Pace {
         if rate == 0 {
             return Self::default();
         }
+        // Linux `cake_set_rate()`: as many places as leave the factor below 2^34.
         let mut shift = 34;
         let mut scaled = (NANOS_PER_SECOND << shift) / rate.max(64);
         while scaled >> 34 > 0 {

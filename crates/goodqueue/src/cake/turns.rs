@@ -63,6 +63,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let mut best: Option<(u64, usize)> = None;
         for (index, tin) in self.tins.iter().enumerate().filter(|(index, _)| self.served & bit(*index) != 0) {
             let wait = tin.shaper.time_next.since(self.now).as_nanos();
+            // `<=`: of several tins on schedule the last one, which has the highest priority, is
+            // served.
             if best.is_none_or(|(least, _)| wait <= least) {
                 best = Some((wait, index));
             }

@@ -237,6 +237,9 @@ impl Scheduler {
     fn insert(&mut self, index: u32, at: usize, rounded: u64) {
         let shift = shift_of(at);
         let Some(group) = self.groups.get_mut(at) else { return };
+        // For example, a change of weights can activate an aggregate too early for the slots. Linux
+        // `qfq_slot_insert()` then moves its times back to the last slot but one: a later slot would
+        // be lost if an earlier start shifted the front of the group.
         let ahead = rounded.wrapping_sub(group.start);
         let most = SLOTS as u64 - 2;
         let slot = (ahead >> shift).min(most);

@@ -197,6 +197,7 @@ fn empty_rows() -> Vec<[Turn; PRIOS]> {
 
 /// A bucket after `elapsed` and a packet that costs `cost`.
 fn charged(tokens: i64, elapsed: i64, depth: i64, cost: i64) -> i64 {
+    // Linux `htb_accnt_tokens()` limits a debt to one nanosecond less than the longest wait.
     tokens.saturating_add(elapsed).min(depth).saturating_sub(cost).max(1 - LONGEST_WAIT)
 }
 
@@ -467,6 +468,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
             class.filled_at = now;
             let old = class.mode;
             next = class.parent;
+            // The tokens are those of now, so no time has elapsed.
             let lasts = self.change_mode(index, 0);
             let Some(new) = self.class(index).map(|changed| changed.mode) else { return };
             if old != new {

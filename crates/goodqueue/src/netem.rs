@@ -275,6 +275,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
                     if self.random.next_u32() < out.scaled {
                         self.period = Period::Gap;
                     }
+                    // `>` here and `<` below: tc gives the kernel the probability that a packet of
+                    // the bad state passes (`loss_gilb_ell()`).
                     self.random.next_u32() > u32::MAX - lost_in_bad.scaled
                 } else {
                     if self.random.next_u32() < into.scaled {

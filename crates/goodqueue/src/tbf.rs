@@ -303,6 +303,7 @@ impl Costs {
     /// missing.
     fn after(&self, bucket: &Bucket, len: u32, now: Instant) -> Bucket {
         let elapsed = i64::try_from(now.since(bucket.filled_at).as_nanos()).unwrap_or(i64::MAX);
+        // Linux `tbf_dequeue()` bounds the time for both buckets by the depth of the first.
         let elapsed = elapsed.min(self.depth);
         let tokens = elapsed.saturating_add(bucket.tokens).min(self.depth);
         let peak_tokens = self.peak.map_or(0, |(cost, depth)| {
@@ -356,6 +357,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Tbf<P, Q> {
         self.now = self.now.max(now);
         loop {
             let len = self.leaf.peek_len(self.now, drops)?;
+            // A packet queued before a smaller burst was set would wait for tokens forever.
             if len > self.config.costs.longest {
                 self.leaf.drop_next(self.now, DropReason::Oversize, drops);
                 continue;

@@ -28,6 +28,8 @@ impl DualPi2Config {
 
 /// A gain of 1/256 per second, per nanosecond and as a fraction of 2^32, with 6 binary places.
 fn scaled(gain: u32) -> i64 {
+    // Two of the eight binary places go here, the others after the sum: with all eight a gain of
+    // 1/256 would be 0 (Linux `ALPHA_BETA_SCALING`).
     (((u64::from(gain) * ONE) >> 2) / 1_000_000_000).cast_signed()
 }
 
@@ -49,6 +51,8 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
 
     /// Returns the signal of the coupled AQM for `packet`.
     pub(super) fn linux_signal(&mut self, packet: &P, service: Service) -> Signal {
+        // The backlog is that behind the packet, which has left its queue. Linux spares such a
+        // queue here but not in its step AQM.
         if self.is_small() || service == Service::Untouched {
             return Signal::None;
         }

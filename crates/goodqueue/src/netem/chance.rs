@@ -68,5 +68,6 @@ pub(super) fn correlated(random: &mut Source, last: &mut Option<u32>, correlatio
 
 /// Returns true with probability `chance`. Does not draw if the probability is 0.
 pub(super) fn happens(random: &mut Source, last: &mut Option<u32>, chance: &Chance) -> bool {
+    // `>=`, so that 2^32 - 1 always happens (Linux `loss_event()`).
     !chance.share.is_zero() && chance.share.scaled >= correlated(random, last, chance.correlation)
 }

@@ -227,7 +227,7 @@ impl<'c> Run<'c> {
     /// Returns everything visible of a discipline of the bottleneck.
     pub fn observe(&mut self, direction: Direction) -> Observation {
         let now = self.simulation.now;
-        Observation::of(self.simulation.bottleneck()[direction.index()].qdisc(), now)
+        Observation::from_qdisc(self.simulation.bottleneck()[direction.index()].qdisc(), now)
     }
 
     /// Returns what happened in a queue of the bottleneck since the last call for this direction.

@@ -294,7 +294,7 @@ impl<'a> Simulation<'a> {
         let bottleneck_packets = bottleneck_links.map(|link| stats[link].dequeued.packets).iter().sum();
         let (all_links, wifi, collisions) = network.into_parts();
         let mut outcomes = all_links.into_iter().zip(&baseline.links).map(|(link, before)| {
-            let seen = Observation::of(link.qdisc(), end);
+            let seen = Observation::from_qdisc(link.qdisc(), end);
             let progress = link.progress(end);
             let pauses = link.pauses(end);
             LinkOutcome { pauses, ..link.monitor.finish(end, progress, before, seen) }

@@ -10,7 +10,7 @@
 //! use goodqueue_sim::words::in_words;
 //!
 //! const LATE: Rule = Rule::new("mine.late", &["waited"]).with_sentence("It was {verb} after {waited}.");
-//! let mut evidence = Evidence::of("mine");
+//! let mut evidence = Evidence::from_kind("mine");
 //! evidence.rule(LATE, "", &[("waited", Quantity::Span(Duration::from_millis(7)))]);
 //! assert_eq!(in_words(&evidence, &evidence.rules[0], Fate::Marked), "It was marked after 7 ms.");
 //! ```

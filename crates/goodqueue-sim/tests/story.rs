@@ -356,7 +356,7 @@ fn an_aqm_of_another_crate_brings_its_rule_and_its_sentence() {
 #[test]
 fn a_rule_without_a_sentence_lists_its_numbers() {
     const BARE: Rule = Rule::new("mine.bare", &["waited"]);
-    let mut evidence = Evidence::of("mine");
+    let mut evidence = Evidence::from_kind("mine");
     evidence.rule(BARE, "", &[("waited", Quantity::Span(LATEST))]);
     let text = goodqueue_sim::words::in_words(&evidence, &evidence.rules[0], Fate::Sent);
     assert_eq!(text, "The rule `mine.bare` decided (waited = 20 ms).");

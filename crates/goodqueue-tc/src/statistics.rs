@@ -20,7 +20,7 @@ use serde_json::{Map, Value as Json, json};
 /// distribution of sojourn times, if measured.
 #[must_use]
 pub fn statistics<P: Packet + Flow>(qdisc: &AnyQdisc<P>, now: Instant, sojourn: Option<&Json>) -> Vec<Json> {
-    statistics_of(&qdisc.config(), &Observation::of(qdisc, now), sojourn)
+    statistics_of(&qdisc.config(), &Observation::from_qdisc(qdisc, now), sojourn)
 }
 
 /// Returns the statistics of a discipline with this configuration and this observation.

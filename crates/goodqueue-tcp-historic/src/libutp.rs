@@ -80,8 +80,21 @@ pub(crate) struct Libutp {
     looked_at: u64,
     /// `rto_timeout`.
     timeout: u64,
-    /// End of the application's data, and whether it had closed, at the last look.
-    asked: (u64, bool),
+    asked: Asked,
+}
+
+/// What the application had asked for when it last handed over packets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Asked {
+    /// End of its data.
+    data_end: u64,
+    closing: bool,
+}
+
+impl Asked {
+    const fn from_core(core: &Core) -> Self {
+        Self { data_end: core.data_end, closing: core.closing }
+    }
 }
 
 static INFO: StackInfo = StackInfo {
@@ -199,7 +212,7 @@ impl Stack for Libutp {
     }
 
     fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
-        if self.out.is_empty() && self.asked != (core.data_end, core.closing) {
+        if self.out.is_empty() && self.asked != Asked::from_core(core) {
             self.fill_quota(core, now);
             self.write(core, now);
             if core.timer.is_none() {
@@ -324,7 +337,7 @@ impl Libutp {
 
     /// The application hands over packets as long as they fit (`UTP_Write`).
     fn write(&mut self, core: &mut Core, now: Instant) {
-        self.asked = (core.data_end, core.closing);
+        self.asked = Asked::from_core(core);
         while self.has_more(core) && self.is_writable(core, core.mss) {
             if self.packets(core) == 0 {
                 self.renew_timeout(core, now);

@@ -287,7 +287,7 @@ impl<P: Packet, R: Random> Lookahead<P> for Blue<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(KIND.name);
+        let mut evidence = Evidence::from_kind(KIND.name);
         let about = &question.about;
         let probability = Quantity::Fraction(self.probability);
         evidence.fact("probability", probability, "drop probability");

@@ -131,6 +131,7 @@ pub use config::CakeConfig;
 use config::{AckFilter, Isolation};
 use held::Held;
 use measured::{Measured, Sizes, measured_by};
+use placement::HostTags;
 use queues::{MOST_TINS, MOST_TINS_32, QUEUES_32, charge, number};
 use shaper::{ETHERNET_HEADER, Shaper};
 use tally::moving;
@@ -246,7 +247,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     #[inline]
     fn measure(&mut self, bytes: u32) {
         let sizes = &mut self.sizes;
-        sizes.recent = (sizes.recent.0.min(bytes), sizes.recent.1.max(bytes));
+        sizes.recent.widen(bytes);
         sizes.most_memory = sizes.most_memory.max(self.held.memory.used());
     }
 
@@ -289,9 +290,10 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// Takes the oldest packet of a queue.
     fn take(&mut self, tin: usize, index: u32) -> Option<P> {
         let oldest = self.pool.oldest(&mut self.tins.get_mut(tin)?.flows.at_mut(index).packets)?;
-        let size = (oldest.bytes(), oldest.memory());
+        let bytes = oldest.bytes();
+        let memory = oldest.memory();
         let taken = oldest.take();
-        self.forget(tin, index, size);
+        self.forget(tin, index, bytes, memory);
         taken
     }
 
@@ -301,9 +303,9 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     }
 
     /// Counts a packet of this length and memory that left a queue.
-    fn forget(&mut self, tin: usize, index: u32, size: (u32, u64)) {
+    fn forget(&mut self, tin: usize, index: u32, bytes: u32, memory: u64) {
         if let Some(state) = self.tins.get_mut(tin) {
-            self.held.remove(size, number(tin, index), state.leaves(index, size.0), false);
+            self.held.remove(bytes, memory, number(tin, index), state.leaves(index, bytes), false);
         }
     }
 
@@ -382,7 +384,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         let tag = self.tag_of(&packet);
         let Some(tin) = self.tins.get_mut(tin_index) else { return };
-        let hosts = || (packet.source_hash(salt), packet.destination_hash(salt));
+        let hosts =
+            || HostTags { source: packet.source_hash(salt), destination: packet.destination_hash(salt) };
         let index = tin.queue_of(tag, hosts, isolation);
         // An idle shaper has no credit.
         if tin.backlog == 0 {
@@ -480,7 +483,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             self.shaper.charge(&mut tin.shaper, clock, charged, false);
             flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
             tin.backlog = tin.backlog.wrapping_sub(charge(bytes));
-            self.held.remove((bytes, memory), number(chosen, index), flow.backlog, true);
+            self.held.remove(bytes, memory, number(chosen, index), flow.backlog, true);
             tin.tally.sent(sojourn);
             return oldest.take();
         }
@@ -519,7 +522,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         flow.backlog = flow.backlog.wrapping_sub(charge(bytes));
         tin.backlog = tin.backlog.wrapping_sub(charge(bytes));
-        self.held.remove((bytes, memory), number(chosen, index), flow.backlog, sent);
+        self.held.remove(bytes, memory, number(chosen, index), flow.backlog, sent);
         if sent {
             tin.tally.sent(sojourn);
             return oldest.take();
@@ -636,10 +639,10 @@ impl<P: Packet + Flow, R: Random> Observe for Cake<P, R> {
         seen.number("memory_used", most_memory);
         seen.number("memory_limit", self.memory);
         seen.number("capacity_estimate", self.estimate.peak);
-        seen.number("min_network_size", u64::from(network.0));
-        seen.number("max_network_size", u64::from(network.1));
-        seen.number("min_adj_size", u64::from(adjusted.0));
-        seen.number("max_adj_size", u64::from(adjusted.1));
+        seen.number("min_network_size", u64::from(network.least));
+        seen.number("max_network_size", u64::from(network.most));
+        seen.number("min_adj_size", u64::from(adjusted.least));
+        seen.number("max_adj_size", u64::from(adjusted.most));
         seen.number("avg_hdr_offset", (self.mean_header() + (1 << 15)) >> 16);
         seen.parts_key = Some("tins");
         let shares = self.config.classes.tins(self.rate);

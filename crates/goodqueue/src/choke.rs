@@ -243,7 +243,7 @@ impl ChokeConfig {
     fn red(&self) -> Red {
         let thresholds = [self.min, self.max];
         match self.variant {
-            ChokeVariant::Linux => Red::Linux(Linux::with(&Law {
+            ChokeVariant::Linux => Red::Linux(Linux::from_law(&Law {
                 min: self.min,
                 max: self.max,
                 shift: self.shift().unwrap_or(1),
@@ -570,7 +570,7 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Choke<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(KIND.name);
+        let mut evidence = Evidence::from_kind(KIND.name);
         let about = &question.about;
         let average = match &self.red {
             Red::Linux(red) => red.average(),

@@ -581,7 +581,7 @@ impl<P: Packet, R: Random> Lookahead<P> for Cobalt<P, R> {
     const RULES: &'static [&'static [Rule]] = &[rules::RULES, rules::OF_QUEUE];
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(KIND.name);
+        let mut evidence = Evidence::from_kind(KIND.name);
         let about = &question.about;
         self.vars.observe(&self.config.params, about, self.queue.len() <= 1, &mut evidence);
         let limit = Limit {

@@ -108,8 +108,9 @@ pub struct Codel<P> {
     /// Counters except those that the queue keeps.
     stats: Stats,
     tally: CodelTally,
-    /// Times of arrival and departure of the last packet.
-    last: (Instant, Instant),
+    /// When the last packet arrived, and when it left.
+    last_came: Instant,
+    last_left: Instant,
     now: Instant,
 }
 
@@ -125,7 +126,8 @@ impl<P: Packet> Codel<P> {
             taken_ahead: false,
             stats: Stats::default(),
             tally: CodelTally::default(),
-            last: (Instant::ZERO, Instant::ZERO),
+            last_came: Instant::ZERO,
+            last_left: Instant::ZERO,
             now: Instant::ZERO,
         }
     }
@@ -154,7 +156,8 @@ impl<P: Packet> Codel<P> {
     fn take(&mut self) -> Option<P> {
         let Queued { at, packet } = self.queue.pop_front()?;
         self.tally.max_packet = self.tally.max_packet.max(packet.len());
-        self.last = (at, self.now);
+        self.last_came = at;
+        self.last_left = self.now;
         Some(packet)
     }
 }
@@ -243,7 +246,7 @@ impl<P: Packet> Lookahead<P> for Codel<P> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(CodelConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(CodelConfig::KIND.name);
         let about = &question.about;
         let bytes = question.packet.len();
         // The question is about the head, which the queue still counts.
@@ -268,7 +271,7 @@ impl<P: Packet> Observe for Codel<P> {
         let params = &self.config.params;
         seen.number("count", u64::from(vars.count()));
         seen.number("lastcount", u64::from(vars.lastcount()));
-        seen.time("ldelay", params.age(self.last.0, self.last.1));
+        seen.time("ldelay", params.age(self.last_came, self.last_left));
         if vars.is_dropping() {
             seen.gauges.push(("dropping", Gauge::Flag(true)));
         }

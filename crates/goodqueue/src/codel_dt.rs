@@ -261,7 +261,7 @@ impl<P: Packet> Lookahead<P> for CodelDt<P> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(CodelDtConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(CodelDtConfig::KIND.name);
         let about = &question.about;
         let reference = CodelDtConfig::KIND.reference;
         evidence.fact("above", Quantity::Flag(self.above), "the last departure found a standing queue");

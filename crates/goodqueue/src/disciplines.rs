@@ -116,7 +116,7 @@ impl Disciplines {
     #[must_use]
     pub fn claim(&self, name: &str, settings: Settings) -> Settings {
         match self.own.iter().find(|own| own.kind().name == name) {
-            Some(own) => settings.of(*own),
+            Some(own) => settings.with_owner(*own),
             None => settings,
         }
     }

@@ -224,7 +224,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
             classes: Vec::new(),
             minors: Vec::new(),
             pool: Pool::default(),
-            active: Turns::of(0),
+            active: Turns::with_room_for(0),
             now: Instant::ZERO,
             salt,
             random,
@@ -236,7 +236,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
             let added = drr.class(class);
             drr.classes.push(added);
         }
-        drr.active = Turns::of(u32::try_from(drr.classes.len()).unwrap_or(u32::MAX));
+        drr.active = Turns::with_room_for(u32::try_from(drr.classes.len()).unwrap_or(u32::MAX));
         drr
     }
 
@@ -425,7 +425,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
         for class in &mut self.classes {
             class.active = false;
         }
-        self.active = Turns::of(u32::try_from(self.classes.len()).unwrap_or(u32::MAX));
+        self.active = Turns::with_room_for(u32::try_from(self.classes.len()).unwrap_or(u32::MAX));
         for minor in turns {
             let Ok(index) = self.minors.binary_search(&minor) else { continue };
             if let Some(class) = self.classes.get_mut(index).filter(|class| !class.leaf.is_empty()) {
@@ -454,7 +454,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Drr<P, Q> {
     const RULES: &'static [&'static [Rule]] = &[RULES];
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(KIND.name);
+        let mut evidence = Evidence::from_kind(KIND.name);
         let Some(class) = self.classes.get(self.classify(question.packet) as usize) else { return evidence };
         let minor = self.minors.get(self.classify(question.packet) as usize).copied().unwrap_or(0);
         evidence.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");

@@ -106,9 +106,7 @@ pub struct DualPi2<P, R> {
     low_latency: Fifo<QueuedInL<P>>,
     classic: Fifo<P>,
     memory: Memory,
-    /// The base probability p', in units of the variant: 10^-18, or 1/(2^32 - 1).
-    probability: u64,
-    last_delay: Duration,
+    pi: Pi,
     /// Above 0 it is the turn of C.
     credit: i64,
     /// When the probability is updated next; set by the first call.
@@ -116,6 +114,15 @@ pub struct DualPi2<P, R> {
     stats: Stats,
     tally: Tally,
     now: Instant,
+}
+
+/// The state of the PI controller.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Pi {
+    /// The base probability p', in units of the variant: 10^-18, or 1/(2^32 - 1).
+    probability: u64,
+    /// Queue delay at the last update.
+    last_delay: Duration,
 }
 
 /// What Linux counts for `tc -s` beside the packets.
@@ -194,8 +201,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
             low_latency: Fifo::default(),
             classic: Fifo::default(),
             memory: Memory::new(config.buffers),
-            probability: 0,
-            last_delay: Duration::ZERO,
+            pi: Pi::default(),
             credit: config.first_credit(),
             update_at: None,
             stats: Stats::default(),
@@ -207,14 +213,14 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     /// The base probability p'.
     #[must_use]
     pub fn probability(&self) -> f64 {
-        self.probability as f64 / self.config.one() as f64
+        self.pi.probability as f64 / self.config.one() as f64
     }
 
     /// Returns the probability as Linux's log has it (2^32 - 1 is 1 with `variant linux`), and the
     /// queue delay at the last update in nanoseconds.
     #[must_use]
     pub const fn raw(&self) -> (u64, u64) {
-        (self.probability, self.last_delay.as_nanos())
+        (self.pi.probability, self.pi.last_delay.as_nanos())
     }
 
     /// Sets the time of the next update, as if the discipline had been created one `tupdate`
@@ -233,10 +239,10 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         });
         let mut done = 0;
         while at <= self.now {
-            let before = (self.probability, self.last_delay);
-            self.update_once(at);
+            let before = self.pi;
+            self.pi = self.updated(at, self.pi);
             done += 1;
-            if done == MAX_UPDATES || (self.probability, self.last_delay) == before {
+            if done == MAX_UPDATES || self.pi == before {
                 // Further updates change nothing, or are too many for one call: only the phase of
                 // the clock advances.
                 let late = self.now.since(at).as_nanos() % period.as_nanos();
@@ -248,27 +254,27 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         self.update_at = Some(at);
     }
 
-    fn update_once(&mut self, at: Instant) {
-        (self.probability, self.last_delay) = self.updated(at, (self.probability, self.last_delay));
-    }
-
-    /// Returns base probability and delay after an update at `at`, given those before.
-    fn updated(&self, at: Instant, before: (u64, Duration)) -> (u64, Duration) {
+    /// Returns the state after an update at `at`, given the one before.
+    fn updated(&self, at: Instant, before: Pi) -> Pi {
         let since = |front: Option<Instant>| front.map_or(Duration::ZERO, |came| at.since(came));
         let classic = since(self.classic.front().map(|queued| queued.at));
         let low_latency = since(self.low_latency.front().map(|queued| queued.at));
         match self.config.variant {
-            DualPi2Variant::Rfc9332 => (self.config.rfc_updated(classic, before.0, before.1), classic),
+            DualPi2Variant::Rfc9332 => Pi {
+                probability: self.config.rfc_updated(classic, before.probability, before.last_delay),
+                last_delay: classic,
+            },
             DualPi2Variant::Linux => {
                 let delay = classic.max(low_latency);
-                (self.config.linux_updated(delay, before.0, before.1), delay)
+                let probability = self.config.linux_updated(delay, before.probability, before.last_delay);
+                Pi { probability, last_delay: delay }
             }
         }
     }
 
-    /// Returns base probability and delay as the next call at `now` will see them.
-    fn due(&self, now: Instant) -> (u64, Duration) {
-        let mut state = (self.probability, self.last_delay);
+    /// Returns the state as the next call at `now` will see it.
+    fn due(&self, now: Instant) -> Pi {
+        let mut state = self.pi;
         let mut at = self.update_at.unwrap_or(Instant::MAX);
         let mut done = 0;
         while at <= now && done < MAX_UPDATES {
@@ -382,7 +388,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     /// Counts a packet that left.
     #[inline]
     fn forget(&mut self, packet: &P) {
-        self.memory.leaves(self.config.buffers.of(packet, packet.len()));
+        self.memory.leaves(self.config.buffers.memory_of(packet, packet.len()));
     }
 
     /// Counts the memory again, after a change of the memory per packet.
@@ -390,7 +396,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         self.memory = Memory::new(self.config.buffers);
         let in_l = self.low_latency.iter().map(|queued| &queued.packet.packet);
         for packet in in_l.chain(self.classic.iter().map(|queued| &queued.packet)) {
-            self.memory.enters(self.config.buffers.of(packet, packet.len()));
+            self.memory.enters(self.config.buffers.memory_of(packet, packet.len()));
         }
     }
 
@@ -425,7 +431,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
         self.update(now);
         let bytes = packet.len();
         self.stats.offered.add(bytes);
-        let own = self.config.buffers.of(&packet, bytes);
+        let own = self.config.buffers.memory_of(&packet, bytes);
         let then = (self.len().saturating_add(1), self.memory.used().saturating_add(own));
         if let Some(why) = self.excess(then.0, then.1) {
             self.stats.dropped_before.add(bytes);
@@ -484,7 +490,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
         let old = core::mem::replace(&mut self.config, config);
         if old.variant != config.variant {
             // The variants have probabilities of different units.
-            (self.probability, self.last_delay) = (0, Duration::ZERO);
+            self.pi = Pi::default();
         }
         if old.tupdate != config.tupdate {
             let soon = self.now + config.tupdate;
@@ -508,7 +514,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.update(now);
         while self.drop_oldest(DropReason::Purged, drops) {}
-        (self.probability, self.last_delay) = (0, Duration::ZERO);
+        self.pi = Pi::default();
     }
 }
 

@@ -243,7 +243,7 @@ impl<P: Packet, F: Flavour> Lookahead<P> for FifoQueue<P, F> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(F::KIND.name);
+        let mut evidence = Evidence::from_kind(F::KIND.name);
         let about = &question.about;
         let limit = u64::from(self.config.limit);
         let held = match F::BYTES {

@@ -502,7 +502,7 @@ impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(FqCodelConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(FqCodelConfig::KIND.name);
         let about = &question.about;
         let FqCodelConfig { quantum, limit, memory_limit, drop_batch, .. } = self.config;
         let index = self.queues.classify(question.packet, self.salt);

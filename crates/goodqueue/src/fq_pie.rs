@@ -164,7 +164,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
         let bytes = packet.len();
-        let memory = self.config.buffers.of(&packet, bytes);
+        let memory = self.config.buffers.memory_of(&packet, bytes);
         let index = self.queues.classify(&packet, self.salt);
         let backlog = self.queues.backlog(index);
         let full = if self.queues.len() + usize::from(self.taken_ahead) >= self.config.limit as usize {
@@ -280,7 +280,7 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for FqPie<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(FqPieConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(FqPieConfig::KIND.name);
         let about = &question.about;
         let FqPieConfig { pie, quantum, limit, memory_limit, .. } = &self.config;
         let index = self.queues.classify(question.packet, self.salt);
@@ -299,7 +299,7 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for FqPie<P, R> {
             if then.awake {
                 then.update(pie, backlog, due);
             }
-            then.vars.observe(pie, about, (backlog, question.packet.len()), &mut evidence);
+            then.vars.observe(pie, about, backlog, question.packet.len(), &mut evidence);
         }
         let held = self.queues.packets().saturating_add(u64::from(self.taken_ahead));
         let source = "Linux sch_fq_pie";

@@ -75,7 +75,7 @@ pub use config::{HtbClass, HtbConfig};
 use crate::config::{Build, Configure as _};
 use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Gauge, Observation, Observe, Part};
-use crate::leaf::Leaf;
+use crate::leaf::{Leaf, Load};
 use crate::nesting::{self, Inner};
 use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
@@ -541,8 +541,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         for _ in 0..=self.classes.len() {
             let now = self.now;
             let leaf = self.leaf_mut(index)?;
-            let before = (leaf.len(), leaf.backlog());
-            let packet = if before.0 > 0 { leaf.dequeue(now, drops) } else { None };
+            let before = leaf.load();
+            let packet = if before.packets > 0 { leaf.dequeue(now, drops) } else { None };
             self.settle(index, before);
             let empty = self.leaf_mut(index)?.is_empty();
             if let Some(packet) = packet {
@@ -581,11 +581,11 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
     }
 
     /// Brings the totals up to date after leaf `index` held `before`.
-    fn settle(&mut self, index: Index, before: (usize, u64)) {
+    fn settle(&mut self, index: Index, before: Load) {
         let Some(leaf) = self.leaf_mut(index) else { return };
-        let after = (leaf.len(), leaf.backlog());
-        self.len = (self.len + after.0).saturating_sub(before.0);
-        self.bytes = self.bytes.saturating_add(after.1).saturating_sub(before.1);
+        let after = leaf.load();
+        self.len = (self.len + after.packets).saturating_sub(before.packets);
+        self.bytes = self.bytes.saturating_add(after.bytes).saturating_sub(before.bytes);
     }
 
     /// Forgets which classes are active or wait, and fills the buckets. The counters stay.
@@ -644,7 +644,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
             return;
         };
         let Some(leaf) = self.leaf_mut(index) else { return };
-        let before = (leaf.len(), leaf.backlog());
+        let before = leaf.load();
         leaf.enqueue(clock, packet, drops);
         let queued = !leaf.is_empty();
         self.settle(index, before);
@@ -741,7 +741,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(HtbConfig::<Q::Config>::KIND.name);
+        let mut evidence = Evidence::from_kind(HtbConfig::<Q::Config>::KIND.name);
         let index = self.classify(question.packet).map(|index| index as usize);
         let class = index.and_then(|index| self.config.classes.get(index));
         if let Some(class) = class {

@@ -107,7 +107,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use crate::config::{Build, Configure as _};
 use crate::decision::{Evidence, FULL, Fate, LIMITS, Limit, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Observation, Observe};
-use crate::leaf::Leaf;
+use crate::leaf::{Leaf, Load};
 use crate::nesting::{self, Inner};
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
@@ -491,13 +491,12 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
         drops.dropped(packet, why);
     }
 
-    /// Updates the totals after a call of the inner discipline, which held `before` packets and
-    /// bytes and sent `sent`.
-    fn settle(&mut self, before: (usize, u64)) {
+    /// Updates the totals after a call of the inner discipline, which held `before`.
+    fn settle(&mut self, before: Load) {
         let Some(inner) = &self.inner else { return };
-        let gone = (before.0 as u64).saturating_sub(inner.len() as u64);
+        let gone = (before.packets as u64).saturating_sub(inner.len() as u64);
         self.len = self.len.saturating_sub(usize::try_from(gone).unwrap_or(usize::MAX));
-        self.bytes = self.bytes.saturating_sub(before.1.saturating_sub(inner.backlog()));
+        self.bytes = self.bytes.saturating_sub(before.bytes.saturating_sub(inner.backlog()));
     }
 }
 
@@ -543,12 +542,14 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
                 self.stats.dequeued.add(bytes);
                 return Some(packet);
             };
-            let before = (inner.len() + 1, inner.backlog().saturating_add(u64::from(bytes)));
+            let held = inner.load();
+            let before =
+                Load { packets: held.packets + 1, bytes: held.bytes.saturating_add(u64::from(bytes)) };
             inner.enqueue(self.now, packet, drops);
             self.settle(before);
         }
         let inner = self.inner.as_mut()?;
-        let before = (inner.len(), inner.backlog());
+        let before = inner.load();
         let sent = inner.dequeue(self.now, drops);
         self.settle(before);
         sent
@@ -594,7 +595,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
         if config.seed != self.config.seed && config.seed.is_some() {
             self.random = config.source(Source::seeded(0));
         }
-        let before = self.inner.as_ref().map_or((0, 0), |inner| (inner.len(), inner.backlog()));
+        let before = self.inner.as_ref().map_or(Load::default(), Leaf::load);
         match (&mut self.inner, config.inner.as_deref()) {
             (Some(inner), Some(new)) => {
                 inner.reconfigure(self.now, new.clone(), drops);
@@ -639,7 +640,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
             self.drop_queued(packet, DropReason::Purged, drops);
         }
         if let Some(inner) = &mut self.inner {
-            let before = (inner.len(), inner.backlog());
+            let before = inner.load();
             inner.purge(self.now, drops);
             self.settle(before);
         }
@@ -661,7 +662,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Netem<P, Q> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(NetemConfig::<Q::Config>::KIND.name);
+        let mut evidence = Evidence::from_kind(NetemConfig::<Q::Config>::KIND.name);
         let about = &question.about;
         evidence.fact("queued", Quantity::Packets(self.len as u64), "packets in the emulated network");
         let source = NetemConfig::<Q::Config>::KIND.reference;

@@ -187,7 +187,7 @@ impl<P: Packet + Flow> Lookahead<P> for PfifoFast<P> {
     const RULES: &'static [&'static [Rule]] = &[RULES];
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(KIND.name);
+        let mut evidence = Evidence::from_kind(KIND.name);
         let about = &question.about;
         let band = usize::from(band_of(question.packet));
         let held = self.bands.get(band).map_or(0, Fifo::len);

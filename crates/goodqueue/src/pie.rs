@@ -105,8 +105,8 @@ mod rules;
 
 pub use config::PieConfig;
 pub use controller::{Arriving, Controller};
-pub(crate) use law::Vars;
 use law::catch_up;
+pub(crate) use law::{Delays, Vars};
 use rules::DelayFrom;
 pub use rules::PieVariant;
 pub(crate) use rules::{MEAN_PACKET, ONE};
@@ -415,7 +415,7 @@ impl<P: Packet, R: Random> Lookahead<P> for Pie<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(PieConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(PieConfig::KIND.name);
         let about = &question.about;
         // The updates that the decision does first.
         let mut vars = self.vars;
@@ -423,7 +423,7 @@ impl<P: Packet, R: Random> Lookahead<P> for Pie<P, R> {
         if self.update_at <= about.now {
             catch_up(&self.config, &mut vars, self.update_at, about.now, backlog);
         }
-        vars.observe(&self.config, about, (backlog, question.packet.len()), &mut evidence);
+        vars.observe(&self.config, about, backlog, question.packet.len(), &mut evidence);
         let limit = Limit {
             held: Quantity::Packets(self.held() as u64),
             allowed: Quantity::Packets(u64::from(self.config.limit)),

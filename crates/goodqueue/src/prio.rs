@@ -271,7 +271,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Prio<P, Q> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(KIND.name);
+        let mut evidence = Evidence::from_kind(KIND.name);
         let band = self.band_of(question.packet);
         let before = self.bands.iter().take(band).map(Leaf::len).sum::<usize>();
         evidence.given("band", Quantity::Number(band as u64), "the band of this packet; 0 is served first");

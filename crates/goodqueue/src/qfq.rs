@@ -60,7 +60,7 @@ use scheduler::Scheduler;
 use crate::config::{Build, Configure as _};
 use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
 use crate::gauge::{Gauge, Observation, Observe, Part};
-use crate::leaf::ClassLeaf;
+use crate::leaf::{ClassLeaf, Load};
 use crate::nesting::{self, Inner};
 use crate::packet::{Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
@@ -181,7 +181,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
             self.change_aggregate(index, new.weight, new.longest);
         }
         let Some(class) = self.classes.get_mut(index) else { return };
-        let before = (class.leaf.len(), class.leaf.backlog());
+        let before = class.leaf.load();
         class.leaf.reconfigure(&mut self.pool, self.now, new.qdisc, drops);
         let emptied = class.leaf.is_empty();
         self.settle(index, before);
@@ -206,10 +206,10 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
     }
 
     /// Brings the totals up to date after a class held `before`.
-    fn settle(&mut self, index: usize, before: (usize, u64)) {
+    fn settle(&mut self, index: usize, before: Load) {
         let Some(class) = self.classes.get(index) else { return };
-        self.len = (self.len + class.leaf.len()).saturating_sub(before.0);
-        self.bytes = self.bytes.saturating_add(class.leaf.backlog()).saturating_sub(before.1);
+        self.len = (self.len + class.leaf.len()).saturating_sub(before.packets);
+        self.bytes = self.bytes.saturating_add(class.leaf.backlog()).saturating_sub(before.bytes);
     }
 
     fn activate(&mut self, index: usize) {
@@ -266,7 +266,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
     fn wake(&mut self, drops: &mut impl Drops<P>) {
         for index in core::mem::take(&mut self.aside) {
             let Some(class) = self.classes.get_mut(index as usize) else { continue };
-            let before = (class.leaf.len(), class.leaf.backlog());
+            let before = class.leaf.load();
             let ready = class.leaf.peek_len(&self.pool, self.now, drops).is_some();
             let empty = class.leaf.is_empty();
             self.settle(index as usize, before);
@@ -283,7 +283,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
     fn take(&mut self, index: usize, len: u32, drops: &mut impl Drops<P>) -> Option<P> {
         let clock = self.now;
         let class = self.classes.get_mut(index)?;
-        let before = (class.leaf.len(), class.leaf.backlog());
+        let before = class.leaf.load();
         let packet = class.leaf.dequeue(&mut self.pool, clock, drops);
         class.deficit = class.deficit.saturating_sub(i64::from(len));
         let next = if class.leaf.is_empty() { None } else { class.leaf.peek_len(&self.pool, clock, drops) };
@@ -329,10 +329,10 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
             self.lengthen(index, len);
         }
         let Some(class) = self.classes.get_mut(index) else { return };
-        let before = (class.leaf.len(), class.leaf.backlog());
+        let before = class.leaf.load();
         class.leaf.enqueue(&mut self.pool, self.now, packet, drops);
         let active = class.active;
-        if active && class.leaf.len() > before.0 {
+        if active && class.leaf.len() > before.packets {
             // Linux looks whether the packet is the next one, so that an AQM decides about the
             // oldest packet already.
             class.leaf.peek_len(&self.pool, self.now, drops);
@@ -365,7 +365,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
             let budget = aggregate.budget;
             if let Some(index) = first {
                 let class = self.classes.get_mut(index)?;
-                let before = (class.leaf.len(), class.leaf.backlog());
+                let before = class.leaf.load();
                 let next = class.leaf.peek_len(&self.pool, clock, drops);
                 let empty = class.leaf.is_empty();
                 self.settle(index, before);
@@ -463,7 +463,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Qfq<P, Q> {
     const RULES: &'static [&'static [Rule]] = &[RULES];
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(QfqConfig::<Q::Config>::KIND.name);
+        let mut evidence = Evidence::from_kind(QfqConfig::<Q::Config>::KIND.name);
         let Some(class) = self.classes.get(self.classify(question.packet)) else { return evidence };
         let minor = class.minor;
         evidence.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");

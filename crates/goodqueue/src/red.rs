@@ -456,7 +456,7 @@ impl<P: Packet, R: Random> Lookahead<P> for Red<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(RedConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(RedConfig::KIND.name);
         let about = &question.about;
         let backlog = self.queue.bytes();
         let packets = self.queue.len();

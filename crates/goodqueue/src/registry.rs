@@ -335,7 +335,7 @@ impl<P: Packet + Flow> AnyQdisc<P> {
         let kind = self.kind();
         (evidence.kind, evidence.reference) = (kind.name, kind.reference);
         if evidence.facts.is_empty() {
-            let seen = Observation::of(self, about.now);
+            let seen = Observation::from_qdisc(self, about.now);
             for (name, gauge) in seen.gauges {
                 evidence.fact(name, gauge.into(), "");
             }

@@ -536,7 +536,7 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfb<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(KIND.name);
+        let mut evidence = Evidence::from_kind(KIND.name);
         let about = &question.about;
         let hash = self.hash(question.packet, self.slot);
         let bins = self.bins.get(self.slot);

@@ -214,7 +214,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             with: alloc::vec![NONE; config.depth as usize + 1],
             free: NONE,
             deepest: 0,
-            turns: Turns::of(config.flows),
+            turns: Turns::with_room_for(config.flows),
             passage: Passage::default(),
             taken_ahead: false,
             stats: Stats::default(),
@@ -235,9 +235,9 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             return class - 1;
         }
         if self.config.variant == SfqVariant::Ns2
-            && let Some(nodes) = packet.nodes()
+            && let Some((source, destination)) = packet.nodes()
         {
-            return ns2_hash(nodes) % self.config.divisor;
+            return ns2_hash(source, destination) % self.config.divisor;
         }
         packet.flow_hash(self.salt) & (self.config.divisor - 1)
     }
@@ -267,7 +267,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     fn rehash(&mut self, drops: &mut impl Drops<P>) {
         let mut pool = core::mem::take(&mut self.pool);
         let slots = core::mem::take(&mut self.slots);
-        let turns = core::mem::replace(&mut self.turns, Turns::of(0));
+        let turns = core::mem::replace(&mut self.turns, Turns::with_room_for(0));
         self.forget();
         for index in turns.iter() {
             let mut chain = slots.get(index as usize).map(|slot| slot.chain).unwrap_or_default();
@@ -294,7 +294,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         self.table.resize(self.config.divisor as usize, NONE);
         self.with.clear();
         self.with.resize(self.config.depth as usize + 1, NONE);
-        self.turns = Turns::of(self.config.flows);
+        self.turns = Turns::with_room_for(self.config.flows);
         (self.free, self.deepest) = (NONE, 0);
     }
 
@@ -709,7 +709,7 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfq<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(SfqConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(SfqConfig::KIND.name);
         let about = &question.about;
         let bucket = self.bucket(question.packet);
         let slot = self.slots.get(self.known_slot(bucket) as usize);
@@ -762,7 +762,7 @@ impl<P: Packet + Flow> Inner<P> for Sfq<P, crate::random::Source> {}
 
 /// ns-2.35 sfq.cc: of the sum of both addresses, modulo 2^20 - 1.
 // ns-2.35 sfq.cc: addresses without ports, so all flows between two nodes share a bucket.
-fn ns2_hash((source, destination): (u32, u32)) -> u32 {
+fn ns2_hash(source: u32, destination: u32) -> u32 {
     let sum = i64::from(source) + i64::from(destination);
     let mixed = (sum + (sum >> 8) + !(sum >> 4)) % ((2 << 19) - 1);
     u32::try_from(mixed).unwrap_or(0)

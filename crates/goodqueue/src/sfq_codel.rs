@@ -294,7 +294,7 @@ impl<P: Packet + Flow> Lookahead<P> for SfqCodel<P> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(SfqCodelConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(SfqCodelConfig::KIND.name);
         let about = &question.about;
         let index = self.bins.classify(question.packet, self.salt);
         self.bins.observe(index, &mut evidence);

@@ -290,7 +290,7 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for SfqPie<P, R> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(SfqPieConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(SfqPieConfig::KIND.name);
         let about = &question.about;
         let pie = &self.config.pie;
         let index = self.bins.classify(question.packet, self.salt);
@@ -302,7 +302,7 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for SfqPie<P, R> {
             if then.awake {
                 then.update(pie, backlog, updates_due(pie, self.update_at, about.now).0);
             }
-            then.vars.observe(pie, about, (backlog, question.packet.len()), &mut evidence);
+            then.vars.observe(pie, about, backlog, question.packet.len(), &mut evidence);
         }
         let limit = Limit {
             held: Quantity::Packets(self.bins.len() as u64),

@@ -83,10 +83,25 @@ pub struct Tbf<P, Q: Qdisc<P>> {
 pub struct TbfConfig<C> {
     rate: Rate,
     burst: u32,
-    peak: Option<(Rate, u32)>,
+    peak: Option<Peak>,
     framing: Framing,
     costs: Costs,
     inner: Inside<C>,
+}
+
+/// The limit within a burst.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Peak {
+    rate: Rate,
+    /// Bytes that may leave at once at this rate.
+    mtu: u32,
+}
+
+/// A [`Peak`] in the units of the bucket.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct PeakCost {
+    rate: ByteCost,
+    depth: i64,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -101,7 +116,7 @@ enum Inside<C> {
 struct Costs {
     rate: ByteCost,
     depth: i64,
-    peak: Option<(ByteCost, i64)>,
+    peak: Option<PeakCost>,
     /// The longest packet that can ever be sent.
     longest: u32,
 }
@@ -174,17 +189,17 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
             (Some(_), None) => {
                 return Err(ConfigError::new(MTU.name, "", "a size, since `peakrate` is given"));
             }
-            (Some(peak), Some(most)) => Some((peak, most)),
+            (Some(peak), Some(mtu)) => Some(Peak { rate: peak, mtu }),
         };
-        let peak_cost = peak.and_then(|(at, most)| {
-            let peak_rate = ByteCost::new(at)?.framed(framing);
-            Some((peak_rate, peak_rate.nanos(most)))
+        let peak_cost = peak.and_then(|peak: Peak| {
+            let peak_rate = ByteCost::new(peak.rate)?.framed(framing);
+            Some(PeakCost { rate: peak_rate, depth: peak_rate.nanos(peak.mtu) })
         });
         let costs = Costs {
             rate: cost,
             depth: cost.nanos(burst),
             peak: peak_cost,
-            longest: peak.map_or(burst, |(_, most)| burst.min(most)),
+            longest: peak.map_or(burst, |peak| burst.min(peak.mtu)),
         };
         let inner = match settings.children() {
             [] => Inside::Limit(match LIMIT.given(settings)? {
@@ -193,7 +208,7 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
                     let latency = LATENCY.read(settings)?;
                     let at =
                         |pace: Rate, more: u32| pace.bytes_in(latency).saturating_add(u64::from(more)).max(1);
-                    let limit = at(rate, burst).min(peak.map_or(u64::MAX, |(pace, most)| at(pace, most)));
+                    let limit = at(rate, burst).min(peak.map_or(u64::MAX, |peak| at(peak.rate, peak.mtu)));
                     u32::try_from(limit).unwrap_or(u32::MAX)
                 }
             }),
@@ -208,9 +223,9 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
 
     fn to_settings(&self) -> Settings {
         let mut settings = Settings::new().and(&RATE, self.rate).and(&BURST, self.burst);
-        if let Some((peak, mtu)) = self.peak {
-            settings.put(&PEAKRATE, peak);
-            settings.put(&MTU, mtu);
+        if let Some(peak) = self.peak {
+            settings.put(&PEAKRATE, peak.rate);
+            settings.put(&MTU, peak.mtu);
         }
         self.framing.add_to_settings(&mut settings);
         match &self.inner {
@@ -295,7 +310,7 @@ parameters! {
 
 impl Costs {
     fn full(&self, now: Instant) -> Bucket {
-        let peak_tokens = self.peak.map_or(0, |(_, depth)| depth);
+        let peak_tokens = self.peak.map_or(0, |peak| peak.depth);
         Bucket { tokens: self.depth, peak_tokens, filled_at: now }
     }
 
@@ -306,8 +321,8 @@ impl Costs {
         // Linux `tbf_dequeue()` bounds the time for both buckets by the depth of the first.
         let elapsed = elapsed.min(self.depth);
         let tokens = elapsed.saturating_add(bucket.tokens).min(self.depth);
-        let peak_tokens = self.peak.map_or(0, |(cost, depth)| {
-            elapsed.saturating_add(bucket.peak_tokens).min(depth).saturating_sub(cost.nanos(len))
+        let peak_tokens = self.peak.map_or(0, |peak| {
+            elapsed.saturating_add(bucket.peak_tokens).min(peak.depth).saturating_sub(peak.rate.nanos(len))
         });
         let tokens = tokens.saturating_sub(self.rate.nanos(len));
         Bucket { tokens, peak_tokens, filled_at: now }
@@ -429,7 +444,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Tbf<P, Q> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(KIND.name);
+        let mut evidence = Evidence::from_kind(KIND.name);
         let about = &question.about;
         let TbfConfig { rate, burst, costs, .. } = &self.config;
         let len = question.packet.len();

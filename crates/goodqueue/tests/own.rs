@@ -263,7 +263,7 @@ fn new_parameters_keep_the_queue_and_the_state() {
     queue.apply(&Operation::Reconfigure(configured("coin", slower))).unwrap();
     let left = queue.apply(&Operation::Dequeue).unwrap();
     assert!(left.sent.is_some() && left.dropped.is_empty());
-    let seen = Observation::of(queue.qdisc(), Instant::ZERO);
+    let seen = Observation::from_qdisc(queue.qdisc(), Instant::ZERO);
     assert_eq!((seen.kind, seen.packets), ("coin", 1));
     assert_eq!(seen.get("tossed"), Some(goodqueue::gauge::Gauge::Number(1)));
 }

@@ -290,7 +290,7 @@ fn figures(run: &RunSpec, outcome: &SessionOutcome) -> Run {
     let links = Direction::BOTH.map(|direction| {
         let link = outcome.bottleneck.link(direction);
         let meter = &link.meter;
-        let mut seen = Observation::of(link.qdisc(), outcome.end);
+        let mut seen = Observation::from_qdisc(link.qdisc(), outcome.end);
         seen.stats = link.stats();
         sim::LinkOutcome {
             stats: link.stats().since(&outcome.before[direction.index()]),

@@ -109,6 +109,13 @@ pub(crate) struct FqMac<P> {
     bytes: u64,
 }
 
+/// Packets and bytes that one receiver's queue holds.
+#[derive(Clone, Copy)]
+struct Load {
+    packets: usize,
+    bytes: u64,
+}
+
 #[derive(Clone, Debug)]
 struct Station<P> {
     codel: CodelParams,
@@ -186,7 +193,7 @@ impl<P: Packet + Flow> FqMac<P> {
         let mixed = mix_64(*seed ^ ((peer as u64) << 2 | category.index() as u64));
         let salt = u32::try_from(mixed >> 32).unwrap_or(0) ^ *hash_key;
         let flow = tid.classify(&packet, salt);
-        let before = (tid.len(), tid.bytes());
+        let before = Load { packets: tid.len(), bytes: tid.bytes() };
         tid.push(now, flow, packet, config.quantum);
         self.changed(before, category, peer);
         self.rounds[category.index()].activate(peer);
@@ -216,17 +223,17 @@ impl<P: Packet + Flow> FqMac<P> {
             }
             let Some((1.., peer, category)) = fattest else { return };
             let Some(tid) = &mut self.stations[peer].tids[category.index()] else { return };
-            let before = (tid.len(), tid.bytes());
+            let before = Load { packets: tid.len(), bytes: tid.bytes() };
             tid.drop_from_fattest(1, why, false, drops);
             self.changed(before, category, peer);
         }
     }
 
-    /// Updates the totals after a receiver's queue, which had the length `before`, has changed.
-    fn changed(&mut self, before: (usize, u64), category: AccessCategory, peer: usize) {
+    /// Updates the totals after a receiver's queue, which held `before`, has changed.
+    fn changed(&mut self, before: Load, category: AccessCategory, peer: usize) {
         if let Some(tid) = &self.stations[peer].tids[category.index()] {
-            self.len = self.len + tid.len() - before.0;
-            self.bytes = self.bytes + tid.bytes() - before.1;
+            self.len = self.len + tid.len() - before.packets;
+            self.bytes = self.bytes + tid.bytes() - before.bytes;
         }
     }
 
@@ -267,7 +274,7 @@ impl<P: Packet + Flow> FqMac<P> {
         let station = &mut self.stations[peer];
         let codel = station.codel;
         let tid = station.tids[category.index()].as_mut()?;
-        let before = (tid.len(), tid.bytes());
+        let before = Load { packets: tid.len(), bytes: tid.bytes() };
         let packet = tid.pop(now, self.config.quantum, &CodelLaw::from_params(codel), false, drops);
         self.changed(before, category, peer);
         packet

@@ -58,7 +58,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let old = self.pool.remove(&mut state.flows.at_mut(index).packets, node)?;
         state.tally.ack_drops = state.tally.ack_drops.wrapping_add(1);
         let bytes = old.len();
-        self.forget(tin, index, (bytes, memory));
+        self.forget(tin, index, bytes, memory);
         self.charge_drop(tin, at, bytes);
         self.stats.dropped_after.add(bytes);
         drops.dropped(old, DropReason::Superseded);

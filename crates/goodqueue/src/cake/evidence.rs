@@ -13,7 +13,7 @@ use crate::time::Rate;
 
 impl<P: Packet + Flow, R: Random> Cake<P, R> {
     pub(super) fn evidence_about(&self, packet: &P, about: &Decision) -> Evidence {
-        let mut evidence = Evidence::of(CakeConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(CakeConfig::KIND.name);
         let tin_index = self.tin_of(packet);
         let Some(tin) = self.tins.get(tin_index) else { return evidence };
         let index = tin.known_queue_of(self.tag_of(packet));

@@ -36,7 +36,7 @@ impl Held {
     /// Counts a packet of `bytes` that left a queue, which now holds `holds`. It was charged
     /// `memory`, and was `sent` or dropped.
     #[inline]
-    pub(super) fn remove(&mut self, (bytes, memory): (u32, u64), queue: u32, holds: u64, sent: bool) {
+    pub(super) fn remove(&mut self, bytes: u32, memory: u64, queue: u32, holds: u64, sent: bool) {
         self.passage.leaves(bytes);
         self.memory.leaves(memory);
         self.longest.shrinks(queue, holds, sent);
@@ -51,5 +51,5 @@ impl Held {
 /// Returns the memory that a packet is charged by the rule `buffers`.
 #[inline]
 pub(super) fn charge_by(buffers: Buffers, packet: &impl Packet) -> u64 {
-    buffers.of(packet, packet.len()).max(1)
+    buffers.memory_of(packet, packet.len()).max(1)
 }

@@ -9,7 +9,7 @@ use super::queues::{QUEUES, QUEUES_32};
 pub(super) struct Links {
     pub(super) first: u16,
     /// Of each flow; apart from the flows, since they are needed when those are not.
-    pub(super) of: Box<[Neighbours; QUEUES]>,
+    pub(super) flows: Box<[Neighbours; QUEUES]>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,8 @@ pub(super) const NIL: u16 = u16::MAX;
 
 impl Links {
     #[inline]
-    fn of(&mut self, place: u16) -> &mut Neighbours {
-        &mut self.of[place as usize % QUEUES]
+    fn neighbours(&mut self, place: u16) -> &mut Neighbours {
+        &mut self.flows[place as usize % QUEUES]
     }
 
     #[inline]
@@ -35,7 +35,7 @@ impl Links {
     /// The first becomes the last.
     #[inline]
     pub(super) fn rotate(&mut self) {
-        self.first = self.of(self.first).next;
+        self.first = self.neighbours(self.first).next;
     }
 
     /// Puts a flow behind all others.
@@ -44,22 +44,22 @@ impl Links {
         let place = u16::try_from(index % QUEUES_32).unwrap_or(NIL);
         let first = self.first;
         if first == NIL {
-            *self.of(place) = Neighbours { before: place, next: place };
+            *self.neighbours(place) = Neighbours { before: place, next: place };
             self.first = place;
             return;
         }
-        let last = core::mem::replace(&mut self.of(first).before, place);
-        self.of(last).next = place;
-        *self.of(place) = Neighbours { before: last, next: first };
+        let last = core::mem::replace(&mut self.neighbours(first).before, place);
+        self.neighbours(last).next = place;
+        *self.neighbours(place) = Neighbours { before: last, next: first };
     }
 
     /// Takes a flow out.
     #[inline]
     pub(super) fn remove(&mut self, index: u32) {
         let place = u16::try_from(index % QUEUES_32).unwrap_or(NIL);
-        let Neighbours { before, next } = *self.of(place);
-        self.of(before).next = next;
-        self.of(next).before = before;
+        let Neighbours { before, next } = *self.neighbours(place);
+        self.neighbours(before).next = next;
+        self.neighbours(next).before = before;
         if self.first == place {
             self.first = if next == place { NIL } else { next };
         }

@@ -6,15 +6,37 @@ use crate::time::Instant;
 /// The smallest and the largest packet: as they arrived, on the link, and since `overhead` was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sizes {
-    pub(super) network: (u32, u32),
-    pub(super) adjusted: (u32, u32),
-    pub(super) recent: (u32, u32),
+    pub(super) network: Extremes,
+    pub(super) adjusted: Extremes,
+    pub(super) recent: Extremes,
     pub(super) most_memory: u64,
+}
+
+/// The smallest and the largest of some packets, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Extremes {
+    pub(super) least: u32,
+    pub(super) most: u32,
+}
+
+impl Extremes {
+    /// Includes a packet of `bytes`.
+    #[inline]
+    pub(super) fn widen(&mut self, bytes: u32) {
+        self.least = self.least.min(bytes);
+        self.most = self.most.max(bytes);
+    }
+
+    /// Returns these extremes with those of other packets.
+    fn with(self, others: Self) -> Self {
+        Self { least: self.least.min(others.least), most: self.most.max(others.most) }
+    }
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        let none = (u32::from(u16::MAX), 0);
+        // Linux `cake_init()` sets its 16-bit minima to all ones.
+        let none = Extremes { least: u32::from(u16::MAX), most: 0 };
         Self { network: none, adjusted: none, recent: NO_SIZES, most_memory: 0 }
     }
 }
@@ -22,15 +44,15 @@ impl Default for Sizes {
 impl Sizes {
     /// Returns the sizes for display. The link adds to small packets what it adds to large ones.
     pub(super) fn complete(self, config: &CakeConfig) -> Self {
-        let (least, most) = self.recent;
-        if least > most {
+        let recent = self.recent;
+        if recent.least > recent.most {
             return self;
         }
-        let widened =
-            |old: (u32, u32), size: &dyn Fn(u32) -> u32| (old.0.min(size(least)), old.1.max(size(most)));
+        let sized =
+            |size: &dyn Fn(u32) -> u32| Extremes { least: size(recent.least), most: size(recent.most) };
         Self {
-            network: widened(self.network, &|bytes| config.on_the_network(bytes)),
-            adjusted: widened(self.adjusted, &|bytes| config.on_the_link(bytes)),
+            network: self.network.with(sized(&|bytes| config.on_the_network(bytes))),
+            adjusted: self.adjusted.with(sized(&|bytes| config.on_the_link(bytes))),
             recent: NO_SIZES,
             ..self
         }
@@ -53,4 +75,4 @@ pub(super) fn measured_by<'a>(former: &'a [Measured], now: &'a CakeConfig, at: I
 }
 
 /// The sizes before the first packet.
-const NO_SIZES: (u32, u32) = (u32::MAX, 0);
+const NO_SIZES: Extremes = Extremes { least: u32::MAX, most: 0 };

@@ -5,6 +5,13 @@ use super::queues::Set;
 use super::sets::{WAYS, home_of, index_of, nearest, way_with};
 use super::tin::Tin;
 
+/// Hashes of the two hosts of a packet.
+#[derive(Clone, Copy)]
+pub(super) struct HostTags {
+    pub(super) source: u32,
+    pub(super) destination: u32,
+}
+
 impl Tin {
     /// The queue for a flow with this tag: the one reserved for it, else an unused one of its set,
     /// else, as a collision, the one where it belongs. Its `hosts` are asked for if the queue is
@@ -13,7 +20,7 @@ impl Tin {
     pub(super) fn queue_of(
         &mut self,
         tag: u32,
-        hosts: impl FnOnce() -> (u32, u32),
+        hosts: impl FnOnce() -> HostTags,
         isolation: Isolation,
     ) -> u32 {
         let (set, place) = home_of(tag);
@@ -34,7 +41,7 @@ impl Tin {
 
     /// As [`Self::queue_of`], if that is not the queue where the flow belongs, or it is new to it.
     #[inline(never)]
-    fn queue_elsewhere(&mut self, tag: u32, hosts: impl FnOnce() -> (u32, u32), isolation: Isolation) -> u32 {
+    fn queue_elsewhere(&mut self, tag: u32, hosts: impl FnOnce() -> HostTags, isolation: Isolation) -> u32 {
         let (set, place) = home_of(tag);
         let unused = self.hash.unused[set];
         let way = if let Some(way) = way_with(&self.hash.tags[set], tag, place) {
@@ -62,13 +69,13 @@ impl Tin {
 
     /// Queue `index` is used by a flow of these hosts from now on.
     #[inline(never)]
-    fn join_hosts(&mut self, index: u32, hosts: (u32, u32), isolation: Isolation) {
+    fn join_hosts(&mut self, index: u32, hosts: HostTags, isolation: Isolation) {
         let flow = self.flows.at_mut(index);
         if isolation.shares_by_source() {
-            flow.source = self.hash.sources.entry_of(hosts.0);
+            flow.source = self.hash.sources.entry_of(hosts.source);
         }
         if isolation.shares_by_destination() {
-            flow.destination = self.hash.destinations.entry_of(hosts.1);
+            flow.destination = self.hash.destinations.entry_of(hosts.destination);
         }
         // The queue's place among the bulk flows goes over to the hosts that use it now.
         if flow.set == Set::Bulk {

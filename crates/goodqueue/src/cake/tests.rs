@@ -18,7 +18,7 @@ struct Frame {
 }
 
 impl Frame {
-    const fn of(flow: u32) -> Self {
+    const fn from_flow(flow: u32) -> Self {
         Self { flow, from: flow, bytes: 1514, dscp: 0, ack: None }
     }
 }
@@ -117,7 +117,7 @@ fn the_shaper_sends_at_its_rate_without_a_burst() {
     let mut queue = cake(&add(&bandwidth(8), &["besteffort"]));
     // Idle for long: no credit.
     queue.dequeue(Instant::from_nanos(5_000_000_000), &mut |_, _| ());
-    let sent = serve(&mut queue, &[Frame::of(1)], Duration::from_secs(10));
+    let sent = serve(&mut queue, &[Frame::from_flow(1)], Duration::from_secs(10));
     assert!(sent[0].abs_diff(10_000_000) <= 2 * 1514, "{sent:?}");
 }
 
@@ -135,7 +135,7 @@ fn overhead_and_cells_are_counted() {
 #[test]
 fn voice_bulk_and_the_rest_share_as_diffserv4_says() {
     let mut queue = cake(&add(&bandwidth(16), &["diffserv4"]));
-    let class = |flow, dscp| Frame { dscp, ..Frame::of(flow) };
+    let class = |flow, dscp| Frame { dscp, ..Frame::from_flow(flow) };
     let sent =
         serve(&mut queue, &[class(1, 0), class(2, 8), class(3, 38), class(4, 46)], Duration::from_secs(10));
     // All tins overloaded: voice has a quarter, video a half, bulk a sixteenth; best effort what is
@@ -165,7 +165,7 @@ fn codepoints_go_to_their_tins() {
 fn eight_flows_of_one_set_have_queues_of_their_own_and_the_ninth_collides() {
     let mut queue = cake(&flags(&["besteffort", "flows"]));
     for flow in 0..9 {
-        put(&mut queue, Frame::of(16 + flow * 1024));
+        put(&mut queue, Frame::from_flow(16 + flow * 1024));
     }
     let used = |queue: &TestCake| queue.tins[0].flows.iter().filter(|flow| flow.set != Set::None).count();
     assert_eq!(used(&queue), 8);
@@ -175,8 +175,9 @@ fn eight_flows_of_one_set_have_queues_of_their_own_and_the_ninth_collides() {
 #[test]
 fn hosts_share_alike_whatever_the_number_of_their_flows() {
     // Host 1 has six flows, host 2 has two.
-    let flows: Vec<Frame> =
-        (0..8).map(|flow| Frame { from: if flow < 6 { 1 } else { 2 }, ..Frame::of(flow * 10) }).collect();
+    let flows: Vec<Frame> = (0..8)
+        .map(|flow| Frame { from: if flow < 6 { 1 } else { 2 }, ..Frame::from_flow(flow * 10) })
+        .collect();
     let shares = |mode: &'static str| {
         let mut queue = cake(&add(&bandwidth(10), &["besteffort", mode]));
         let sent = serve(&mut queue, &flows, Duration::from_secs(20));
@@ -193,9 +194,9 @@ fn hosts_share_alike_whatever_the_number_of_their_flows() {
 #[test]
 fn a_sparse_flow_does_not_wait_for_bulk_flows() {
     let mut queue = cake(&add(&bandwidth(10), &["besteffort"]));
-    let flows: Vec<Frame> = (0..10).map(|flow| Frame::of(flow * 10)).collect();
+    let flows: Vec<Frame> = (0..10).map(|flow| Frame::from_flow(flow * 10)).collect();
     serve(&mut queue, &flows, Duration::from_secs(1));
-    let sparse = Frame { bytes: 100, ..Frame::of(7777) };
+    let sparse = Frame { bytes: 100, ..Frame::from_flow(7777) };
     put(&mut queue, sparse);
     let mut served = 0;
     loop {
@@ -214,10 +215,12 @@ fn when_the_memory_is_used_up_the_longest_queue_loses_its_oldest_packet() {
     let mut queue = cake(&limits.with("truesize", Value::Bytes(1)));
     let mut lost = Vec::new();
     for step in 0..10 {
-        put(&mut queue, Frame { bytes: 1000 + step, ..Frame::of(5) });
+        put(&mut queue, Frame { bytes: 1000 + step, ..Frame::from_flow(5) });
     }
     for _ in 0..4 {
-        queue.enqueue(Instant::ZERO, Frame::of(6), &mut |frame: Frame, why| lost.push((frame.bytes, why)));
+        queue.enqueue(Instant::ZERO, Frame::from_flow(6), &mut |frame: Frame, why| {
+            lost.push((frame.bytes, why))
+        });
     }
     assert_eq!(lost, [(1000, DropReason::Overmemory)]);
     assert!(queue.tins[0].flows.at(5).cobalt.count() > 0, "COBALT is told");
@@ -232,14 +235,14 @@ fn four_megabytes_of_memory_hold_1820_full_frames_as_in_linux() {
     for (settings, packets) in [(&linux, 1820), (&paper, 2770), (&pages, 963)] {
         let mut queue = cake(settings);
         for _ in 0..3000 {
-            queue.enqueue(Instant::ZERO, Frame { bytes: 1514, ..Frame::of(5) }, &mut |_, _| ());
+            queue.enqueue(Instant::ZERO, Frame { bytes: 1514, ..Frame::from_flow(5) }, &mut |_, _| ());
         }
         assert_eq!(queue.len(), packets);
     }
     // What is queued counts anew with another size.
     let mut queue = cake(&linux);
     for _ in 0..1820 {
-        put(&mut queue, Frame { bytes: 1514, ..Frame::of(5) });
+        put(&mut queue, Frame { bytes: 1514, ..Frame::from_flow(5) });
     }
     let link = Link::default();
     queue.reconfigure(
@@ -248,13 +251,13 @@ fn four_megabytes_of_memory_hold_1820_full_frames_as_in_linux() {
         &mut |_, _| (),
     );
     let mut lost = 0;
-    queue.enqueue(Instant::ZERO, Frame::of(6), &mut |_, _| lost += 1);
+    queue.enqueue(Instant::ZERO, Frame::from_flow(6), &mut |_, _| lost += 1);
     assert_eq!(lost, 1821 - 963);
 }
 
 fn ack(number: u32) -> Frame {
     let ack = TcpAck { number, ecn: 0, sacked: 0, timestamps: (0, 0), pure: true };
-    Frame { bytes: 66, ack: Some(ack), ..Frame::of(3) }
+    Frame { bytes: 66, ack: Some(ack), ..Frame::from_flow(3) }
 }
 
 fn acks_left(mode: &'static str, frames: &[Frame]) -> Vec<u32> {
@@ -322,7 +325,7 @@ fn defaults_are_those_of_tc() {
 fn washing_clears_the_code_point_behind_the_choice_of_the_tin() {
     for (words, left) in [(vec!["wash"], 0), (vec![], 46)] {
         let mut queue = cake(&flags(&words));
-        let voice = Frame { dscp: 46, bytes: 200, ..Frame::of(1) };
+        let voice = Frame { dscp: 46, bytes: 200, ..Frame::from_flow(1) };
         put(&mut queue, voice);
         assert_eq!(queue.tins[2].backlog, 200, "voice");
         let sent = queue.dequeue(Instant::ZERO, &mut |_, _| ()).expect("queued");

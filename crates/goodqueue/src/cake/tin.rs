@@ -75,9 +75,12 @@ impl Tin {
             sparse: 0,
             bulk: 0,
             decaying: 0,
-            new_flows: Turns::of(QUEUES_32),
-            old_flows: Turns::of(QUEUES_32),
-            decaying_flows: Links { first: NIL, of: for_each_queue(&Neighbours { before: NIL, next: NIL }) },
+            new_flows: Turns::with_room_for(QUEUES_32),
+            old_flows: Turns::with_room_for(QUEUES_32),
+            decaying_flows: Links {
+                first: NIL,
+                flows: for_each_queue(&Neighbours { before: NIL, next: NIL }),
+            },
             tally: TinTally::default(),
         }
     }

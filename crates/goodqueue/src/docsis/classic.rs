@@ -1,7 +1,7 @@
 //! The AQM of the classic queue: the PIE of RFC 8034, which drops arriving packets.
 
 use super::config::{DocsisConfig, time_to_send};
-use crate::pie::{MEAN_PACKET, ONE};
+use crate::pie::{Delays, MEAN_PACKET, ONE};
 use crate::random::Random;
 use crate::time::{Duration, Rate};
 
@@ -39,7 +39,7 @@ impl ClassicAqm {
     pub(super) fn update(&mut self, config: &DocsisConfig, rate: Rate, backlog: u64) {
         let delay = time_to_send(backlog, rate);
         self.probability = if self.burst.is_zero() {
-            config.pie.after_update(self.probability, (delay, self.delay), backlog)
+            config.pie.after_update(self.probability, Delays { now: delay, before: self.delay }, backlog)
         } else {
             0
         };

@@ -27,7 +27,7 @@ struct Scene {
 
 impl<P: Packet + Flow, R: Random> Docsis<P, R> {
     pub(super) fn evidence_about(&self, packet: &P, about: &Decision) -> Evidence {
-        let mut evidence = Evidence::of(super::DocsisConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(super::DocsisConfig::KIND.name);
         let config = &self.config;
         let scene = self.scene(packet, about);
         let nanos = |nanos: u64| Quantity::Span(Duration::from_nanos(nanos));

@@ -11,11 +11,11 @@ use crate::time::Duration;
 
 impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     pub(super) fn evidence_about(&self, packet: &P, about: &Decision) -> Evidence {
-        let mut evidence = Evidence::of(super::DualPi2Config::KIND.name);
+        let mut evidence = Evidence::from_kind(super::DualPi2Config::KIND.name);
         let config = &self.config;
         let low_latency = self.service(packet) != Service::Classic;
         let part = |units: u64| units as f64 / config.one() as f64;
-        let (probability, delay) = self.due(about.now);
+        let super::Pi { probability, last_delay: delay } = self.due(about.now);
         let base = part(probability);
         let coupled = (base * f64::from(config.coupling)).min(1.0);
         let native = self.native(packet, about.sojourn());

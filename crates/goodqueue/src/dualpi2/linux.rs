@@ -56,7 +56,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         if self.is_small() || service == Service::Untouched {
             return Signal::None;
         }
-        let coupled = self.probability * u64::from(self.config.coupling);
+        let coupled = self.pi.probability * u64::from(self.config.coupling);
         let overloaded = coupled > ONE;
         let capable = packet.ecn().is_capable();
         match service {
@@ -92,7 +92,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
 
     /// p'²: a second draw only if the first one signals.
     fn linux_rolls_twice(&mut self) -> bool {
-        self.linux_rolls(self.probability) && self.linux_rolls(self.probability)
+        self.linux_rolls(self.pi.probability) && self.linux_rolls(self.pi.probability)
     }
 }
 

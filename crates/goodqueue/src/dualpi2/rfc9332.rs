@@ -49,7 +49,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         if self.is_overloaded() {
             return if self.rfc_rolls_twice() { Signal::Drop } else { Signal::Mark };
         }
-        let coupled = self.probability.saturating_mul(u64::from(self.config.coupling)).min(ONE);
+        let coupled = self.pi.probability.saturating_mul(u64::from(self.config.coupling)).min(ONE);
         let native = self.ramp(sojourn);
         match self.rfc_rolls(coupled.max(native)) {
             true if native == ONE => Signal::StepMark,
@@ -75,7 +75,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     }
 
     fn is_overloaded(&self) -> bool {
-        self.probability > self.config.saturation()
+        self.pi.probability > self.config.saturation()
     }
 
     /// True with `probability`, and never with 0.
@@ -86,7 +86,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
 
     /// p'²: two draws.
     fn rfc_rolls_twice(&mut self) -> bool {
-        self.rfc_rolls(self.probability) && self.rfc_rolls(self.probability)
+        self.rfc_rolls(self.pi.probability) && self.rfc_rolls(self.pi.probability)
     }
 }
 

@@ -42,7 +42,7 @@ fn linux_counts_buffers_in_memlimit_and_rfc9332_packet_bytes() {
 /// and how many dropped.
 fn fates(ecn: Ecn, per_mille: u64) -> (u64, u64) {
     let mut queue = dualpi2(&Settings::new().with("tupdate", Value::Time(Duration::from_secs(4_000))));
-    queue.probability = ONE / 1_000 * per_mille;
+    queue.pi.probability = ONE / 1_000 * per_mille;
     let mut marked = 0;
     let mut dropped = 0;
     for _ in 0..3 {
@@ -182,7 +182,7 @@ fn d4_at_overload_both_queues_drop_or_overflow_as_asked() {
             queue.dequeue(now, &mut |_, why| assert_eq!(why, DropReason::Overlimit));
         }
     }
-    assert!(queue.probability <= ONE / 2 && lost > 9_000, "{} {lost}", queue.probability());
+    assert!(queue.pi.probability <= ONE / 2 && lost > 9_000, "{} {lost}", queue.probability());
 }
 
 #[test]
@@ -204,9 +204,9 @@ fn d6_a_probability_of_zero_signals_nothing() {
 #[test]
 fn at_twice_the_target_the_base_probability_climbs_by_alpha_times_15_ms() {
     let mut queue = dualpi2(&Settings::new());
-    queue.last_delay = Duration::from_millis(30);
+    queue.pi.last_delay = Duration::from_millis(30);
     queue.classic.push_back(ms(70), Datagram::new(1514, Ecn::NotEct));
-    queue.update_once(ms(100));
+    queue.pi = queue.updated(ms(100), queue.pi);
     // 0.16 per s x 15 ms = 0.0024 (41/256 is 0.16016).
     assert!((queue.probability() - 0.0024).abs() < 5e-6, "{}", queue.probability());
 }

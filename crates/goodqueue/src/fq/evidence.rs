@@ -9,7 +9,7 @@ use crate::qdisc::DropReason;
 
 impl<P: Packet + Flow> Fq<P> {
     pub(super) fn evidence_about(&self, packet: &P, about: &Decision) -> Evidence {
-        let mut evidence = Evidence::of(super::FqConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(super::FqConfig::KIND.name);
         let config = &self.config;
         let band = self.band_of(packet);
         let number = self.flows.known(self.hash_of(packet));

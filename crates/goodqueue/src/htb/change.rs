@@ -87,7 +87,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
             *place = Some(Leaf::new(wanted, minor, self.salt, &mut self.random));
             return;
         };
-        let before = (leaf.len(), leaf.backlog());
+        let before = leaf.load();
         leaf.reconfigure(self.now, wanted, drops);
         let emptied = leaf.is_empty();
         self.settle(index, before);

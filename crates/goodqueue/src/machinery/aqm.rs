@@ -235,7 +235,7 @@ impl<P: Packet, A: Aqm> Lookahead<P> for AqmQueue<P, A> {
     /// The state of the algorithm: the values of [`Aqm::observe`], and all fields of
     /// [`Aqm::State`].
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let mut evidence = Evidence::of(A::KIND.name);
+        let mut evidence = Evidence::from_kind(A::KIND.name);
         let about = &question.about;
         evidence.given("sojourn", Quantity::Span(about.sojourn()), "how long this packet had waited");
         evidence.fact("queued", Quantity::Packets(self.queue.len() as u64), "packets in the queue");

@@ -48,14 +48,20 @@ pub(crate) enum Behind {
     AllIfAnyInBin,
 }
 
+/// What a bin holds.
+#[derive(Clone, Copy)]
+struct InBin {
+    packets: u32,
+    bytes: u64,
+}
+
 impl Behind {
-    /// Bytes behind a packet of `bytes` in a bin of `bin` bytes and `packets` packets, with `all`
-    /// bytes in all bins.
+    /// Bytes behind a packet of `bytes` in `bin`, with `all` bytes in all bins.
     #[inline]
-    fn of(self, bytes: u32, (bin, packets): (u64, u32), all: u64) -> u64 {
+    fn bytes_behind(self, bytes: u32, bin: InBin, all: u64) -> u64 {
         match self {
-            Self::Bin => bin.saturating_sub(u64::from(bytes)),
-            Self::AllIfAnyInBin if packets <= 1 => 0,
+            Self::Bin => bin.bytes.saturating_sub(u64::from(bytes)),
+            Self::AllIfAnyInBin if bin.packets <= 1 => 0,
             Self::All | Self::AllIfAnyInBin => all.saturating_sub(u64::from(bytes)),
         }
     }
@@ -292,7 +298,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             let queued = bin.packets.len();
             let oldest = self.pool.oldest(&mut bin.packets)?;
             let bytes = oldest.bytes();
-            let bytes_behind = behind.of(bytes, (bin.bytes, queued), self.passage.bytes());
+            let bytes_behind =
+                behind.bytes_behind(bytes, InBin { packets: queued, bytes: bin.bytes }, self.passage.bytes());
             let head = Head { at: oldest.at(), bytes, bytes_behind };
             if bin.aqm.passes(now, params, head) {
                 self.tally.max_packet = self.tally.max_packet.max(bytes);
@@ -426,7 +433,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
     /// Returns the AQM of bin `index`, and the bytes that it counts behind a packet of `bytes`.
     pub(crate) fn aqm_of(&self, index: u32, behind: Behind, bytes: u32) -> Option<(&A, u64)> {
         let bin = self.bins.get(index as usize)?;
-        Some((&bin.aqm, behind.of(bytes, (bin.bytes, bin.packets.len()), self.bytes())))
+        let held = InBin { packets: bin.packets.len(), bytes: bin.bytes };
+        Some((&bin.aqm, behind.bytes_behind(bytes, held, self.bytes())))
     }
 
     /// Gives every packet to `drops` and resets everything except the statistics.
@@ -483,8 +491,9 @@ impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
     fn head(&self) -> Option<Head> {
         let queued = self.pool.front(self.bin_packets)?;
         let bytes = queued.packet.len();
-        let bin = (*self.bin_bytes, self.bin_packets.len());
-        Some(Head { at: queued.at, bytes, bytes_behind: self.behind.of(bytes, bin, self.passage.bytes()) })
+        let bin = InBin { packets: self.bin_packets.len(), bytes: *self.bin_bytes };
+        let bytes_behind = self.behind.bytes_behind(bytes, bin, self.passage.bytes());
+        Some(Head { at: queued.at, bytes, bytes_behind })
     }
 
     fn drop_head(&mut self) {

@@ -166,7 +166,7 @@ impl Settings {
 
     /// Returns the same settings as those of a discipline of another crate.
     #[must_use]
-    pub const fn of(mut self, owner: Owner) -> Self {
+    pub const fn with_owner(mut self, owner: Owner) -> Self {
         self.owner = Some(owner);
         self
     }

@@ -203,7 +203,7 @@ pub struct Limit {
 impl Evidence {
     /// Returns the evidence of a discipline, without facts and rules.
     #[must_use]
-    pub fn of(kind: &'static str) -> Self {
+    pub fn from_kind(kind: &'static str) -> Self {
         Self { kind, ..Self::default() }
     }
 

@@ -78,8 +78,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             fattest: Largest::default(),
             pool: Pool::default(),
             victims: Vec::new(),
-            new_flows: Turns::of(flows),
-            old_flows: Turns::of(flows),
+            new_flows: Turns::with_room_for(flows),
+            old_flows: Turns::with_room_for(flows),
             passage: Passage::default(),
             memory: Memory::new(buffers),
             activations: 0,
@@ -136,7 +136,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// Queues `packet` in flow `index`.
     #[inline(always)]
     pub fn push(&mut self, now: Instant, index: u32, packet: P, quantum: u32) {
-        let memory = self.memory.buffers().of(&packet, packet.len());
+        let memory = self.memory.buffers().memory_of(&packet, packet.len());
         self.push_charged(now, index, packet, quantum, memory);
     }
 
@@ -267,7 +267,7 @@ impl<P, A> FlowQueues<P, A> {
         }
         self.memory = Memory::new(buffers);
         for flow in &self.flows {
-            let rule = |packet: &P| buffers.of(packet, packet.len());
+            let rule = |packet: &P| buffers.memory_of(packet, packet.len());
             self.memory.enters(self.pool.charge_again(&flow.packets, rule));
         }
     }

@@ -21,7 +21,7 @@
 //! let config = AnyConfig::from_settings("codel", &Settings::new(), &Link::default()).unwrap().unwrap();
 //! let mut queue = AnyQdisc::new(config, 0, Source::seeded(1));
 //! queue.enqueue(Instant::ZERO, Datagram, &mut |_, _| ());
-//! let seen = Observation::of(&queue, Instant::ZERO);
+//! let seen = Observation::from_qdisc(&queue, Instant::ZERO);
 //! assert_eq!((seen.packets, seen.bytes), (1, 1514));
 //! assert_eq!(seen.get("drop_overlimit"), Some(Gauge::Number(0)));
 //! ```
@@ -125,7 +125,7 @@ impl From<Gauge> for Quantity {
 impl Observation {
     /// Returns everything visible of `qdisc` at `now`.
     #[must_use]
-    pub fn of<P, Q: Qdisc<P> + Observe>(qdisc: &Q, now: Instant) -> Self {
+    pub fn from_qdisc<P, Q: Qdisc<P> + Observe>(qdisc: &Q, now: Instant) -> Self {
         let mut seen = Self {
             stats: qdisc.stats(),
             packets: qdisc.len() as u64,

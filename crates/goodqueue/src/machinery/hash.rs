@@ -101,8 +101,8 @@ fn upper_half(wide: u64) -> u32 {
     u32::try_from(wide >> 32).unwrap_or(0)
 }
 
-/// 2^64 divided by the golden ratio.
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+/// 2^64 divided by the golden ratio, by which splitmix64 steps from one state to the next.
+pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[cfg(test)]
 mod tests {

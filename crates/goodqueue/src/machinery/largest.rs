@@ -28,7 +28,7 @@ impl Ranked {
     const MOST: u64 = u64::MAX >> Self::INDEX_BITS;
 
     #[inline]
-    fn of(index: u32, size: u64) -> Self {
+    fn from_size(index: u32, size: u64) -> Self {
         Self(size.min(Self::MOST) << Self::INDEX_BITS | u64::from(Self::LAST - index.min(Self::LAST)))
     }
 
@@ -66,7 +66,7 @@ impl Largest {
 
     fn build(&mut self, sizes: impl Iterator<Item = u64>) {
         self.nodes.clear();
-        self.nodes.extend((0..).zip(sizes).map(|(index, size)| Ranked::of(index, size)));
+        self.nodes.extend((0..).zip(sizes).map(|(index, size)| Ranked::from_size(index, size)));
         self.sizes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         // The leaves are the upper half. A single size gets a second leaf, so that it is not the
         // root.
@@ -86,7 +86,7 @@ impl Largest {
         self.kept = self.kept.saturating_sub(1);
         let nodes = self.nodes.as_mut_slice();
         let mut node = nodes.len() / 2 + index as usize;
-        let mut winner = Ranked::of(index, size);
+        let mut winner = Ranked::from_size(index, size);
         while let Some(entry) = nodes.get_mut(node) {
             if *entry == winner {
                 return;

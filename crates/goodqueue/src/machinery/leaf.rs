@@ -32,6 +32,13 @@ pub(crate) struct Leaf<P, Q> {
     beside: Stats,
 }
 
+/// Packets and bytes that a discipline holds.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Load {
+    pub(crate) packets: usize,
+    pub(crate) bytes: u64,
+}
+
 /// Returns the salt and the random source of child number `index`, for a parent that was built with
 /// `salt` and `random`.
 fn seeds(index: u32, salt: u32, random: &mut Source) -> (u32, Source) {
@@ -44,10 +51,10 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
     /// Returns child number `index` of a discipline that was built with `salt` and `random`.
     pub(crate) fn new(config: Q::Config, index: u32, salt: u32, random: &mut Source) -> Self {
         let (own_salt, own_random) = seeds(index, salt, random);
-        Self::of(Q::build(config, own_salt, own_random))
+        Self::from_qdisc(Q::build(config, own_salt, own_random))
     }
 
-    fn of(qdisc: Q) -> Self {
+    fn from_qdisc(qdisc: Q) -> Self {
         Self { qdisc: Box::new(qdisc), ahead: None, beside: Stats::default() }
     }
 
@@ -143,6 +150,10 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
         self.qdisc.backlog().saturating_add(self.ahead.as_ref().map_or(0, |packet| u64::from(packet.len())))
     }
 
+    pub(crate) fn load(&self) -> Load {
+        Load { packets: self.len(), bytes: self.backlog() }
+    }
+
     pub(crate) fn stats(&self) -> Stats {
         let mut stats = self.qdisc.stats();
         stats = stats.plus(&self.beside);
@@ -159,7 +170,7 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
             stats: self.stats(),
             packets: self.len() as u64,
             bytes: self.backlog(),
-            ..Observation::of(&*self.qdisc, now)
+            ..Observation::from_qdisc(&*self.qdisc, now)
         }
     }
 
@@ -241,7 +252,7 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
         let limit = config.pfifo_limit();
         let (salt, random) = seeds(index, salt, random);
         let spare = random.spare();
-        let leaf = (limit == 0).then(|| Leaf::of(Q::build(config, salt, random)));
+        let leaf = (limit == 0).then(|| Leaf::from_qdisc(Q::build(config, salt, random)));
         let stats = Stats::default();
         let beside = Stats::default();
         Self {
@@ -317,7 +328,7 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
         if let Some(leaf) = &self.rest.leaf {
             return leaf.evidence(question);
         }
-        let mut evidence = Evidence::of(PfifoConfig::KIND.name);
+        let mut evidence = Evidence::from_kind(PfifoConfig::KIND.name);
         let held = Quantity::Packets(self.len() as u64);
         evidence.fact("queued", held, "what the class held");
         let allowed = Quantity::Packets(u64::from(self.limit));
@@ -353,6 +364,10 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
         } else {
             self.rest.leaf.as_ref().map_or(0, Leaf::backlog)
         }
+    }
+
+    pub(crate) fn load(&self) -> Load {
+        Load { packets: self.len(), bytes: self.backlog() }
     }
 
     /// Returns the counters of the discipline in this class and of those that it replaced.
@@ -396,7 +411,8 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
                 self.purge(pool, now, drops);
                 let beside = self.stats();
                 let Rest { salt, random, .. } = &mut *self.rest;
-                let leaf = (limit == 0).then(|| Leaf::of(Q::build(config, *salt, random.fork(REPLACED))));
+                let leaf =
+                    (limit == 0).then(|| Leaf::from_qdisc(Q::build(config, *salt, random.fork(REPLACED))));
                 (self.limit, self.entered, self.left) = (limit, Count::default(), 0);
                 (self.rest.leaf, self.rest.stats, self.rest.beside) = (leaf, Stats::default(), beside);
             }
@@ -427,6 +443,6 @@ fn take_back(count: &mut Count, bytes: u32) {
 }
 
 /// Number of the random stream of a discipline that replaces another one.
-pub(crate) const REPLACED: u64 = 0x7265_706C_6163_6564;
+pub(crate) const REPLACED: u64 = u64::from_be_bytes(*b"replaced");
 /// Makes children hash differently from their parents.
-const CHILD: u64 = 0x6368_696C_6472_656E;
+const CHILD: u64 = u64::from_be_bytes(*b"children");

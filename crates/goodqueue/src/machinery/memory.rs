@@ -50,7 +50,7 @@ impl Buffers {
 
     /// Returns the memory of `packet`, whose length is `bytes`.
     #[inline]
-    pub(crate) fn of<P: Packet>(self, packet: &P, bytes: u32) -> u64 {
+    pub(crate) fn memory_of<P: Packet>(self, packet: &P, bytes: u32) -> u64 {
         match self {
             Self::Bare => u64::from(bytes),
             Self::Allocated => packet.truesize().map_or_else(|| allocated(bytes), u64::from),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn charge(rule: Buffers, packet: &Frame) -> u64 {
-        rule.of(packet, packet.len())
+        rule.memory_of(packet, packet.len())
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    fn of(packet: &(impl Packet + Flow), slot: usize, salt: u32) -> Self {
+    fn from_packet(packet: &(impl Packet + Flow), slot: usize, salt: u32) -> Self {
         Self {
             slot,
             len: packet.len(),
@@ -207,7 +207,7 @@ impl OwnConfig {
     /// Returns every parameter with the value in force.
     #[must_use]
     pub fn to_settings(&self) -> Settings {
-        self.typed.to_settings().of(self.owner)
+        self.typed.to_settings().with_owner(self.owner)
     }
 }
 
@@ -264,7 +264,7 @@ impl<P: Packet + Flow> Qdisc<P> for OwnQdisc<P> {
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         let salt = self.salt;
-        let stand_in = self.waiting.add(packet, |packet, slot| StandIn::of(packet, slot, salt));
+        let stand_in = self.waiting.add(packet, |packet, slot| StandIn::from_packet(packet, slot, salt));
         self.qdisc.enqueue(now, stand_in, &mut |lost, why| self.waiting.lose(&lost, why, drops));
     }
 
@@ -317,7 +317,7 @@ impl<P: Packet + Flow> Lookahead<P> for OwnQdisc<P> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
-        let packet = &StandIn::of(question.packet, usize::MAX, self.salt);
+        let packet = &StandIn::from_packet(question.packet, usize::MAX, self.salt);
         self.qdisc.evidence(&Question { packet, about: question.about })
     }
 }

@@ -469,8 +469,8 @@ impl<P> Pool<P> {
 /// Flows in the order of their turns, each at most once: a ring with room for all.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
-    /// Number of places, a power of two, minus one.
     ring: Box<[u32]>,
+    /// Number of places, a power of two, minus one.
     mask: u32,
     /// Place of the first flow and of the next free place. Both wrap.
     head: u32,
@@ -479,7 +479,7 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// Returns an empty ring for up to `flows` flows.
-    pub(crate) fn of(flows: u32) -> Self {
+    pub(crate) fn with_room_for(flows: u32) -> Self {
         // More flows than 2^31 have no memory.
         let size = flows.min(1 << 31).next_power_of_two();
         Self { ring: vec![0; size as usize].into_boxed_slice(), mask: size - 1, head: 0, tail: 0 }

@@ -10,7 +10,7 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 pub use crate::hash::mix_64;
-use crate::hash::scale_hash;
+use crate::hash::{GOLDEN, scale_hash};
 
 /// A source of uniformly distributed integers.
 pub trait Random {
@@ -39,7 +39,7 @@ impl Xoshiro256PlusPlus {
     pub fn new(seed: u64) -> Self {
         let mut mixer = seed;
         let state = core::array::from_fn(|_| {
-            mixer = mixer.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            mixer = mixer.wrapping_add(GOLDEN);
             mix_64(mixer)
         });
         Self { state }
@@ -49,7 +49,7 @@ impl Xoshiro256PlusPlus {
     /// of each other.
     #[must_use]
     pub fn stream(seed: u64, stream: u64) -> Self {
-        Self::new(mix_64(seed ^ mix_64(stream.wrapping_add(0x9E37_79B9_7F4A_7C15))))
+        Self::new(mix_64(seed ^ mix_64(stream.wrapping_add(GOLDEN))))
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) enum Departure {
 }
 
 impl Departure {
-    const fn of(rules: &Rules, rate_estimator: bool) -> Self {
+    const fn from_rules(rules: &Rules, rate_estimator: bool) -> Self {
         match rules.delay {
             DelayFrom::LinkRate => Self::Ignored,
             DelayFrom::Either if !rate_estimator => {
@@ -94,7 +94,7 @@ impl Configure for PieConfig {
         let rate_estimator = DQ_RATE_ESTIMATOR.read(settings)?;
         Ok(Self {
             variant,
-            departure: Departure::of(variant.rules(), rate_estimator),
+            departure: Departure::from_rules(variant.rules(), rate_estimator),
             limit: LIMIT.read(settings)?,
             target: TARGET.read(settings)?,
             tupdate: TUPDATE.read(settings)?,

@@ -13,10 +13,11 @@ impl Vars {
         &self,
         config: &PieConfig,
         about: &Decision,
-        (backlog, bytes): (u64, u32),
+        backlog: u64,
+        bytes: u32,
         evidence: &mut Evidence,
     ) {
-        let terms = Terms::of(self, config);
+        let terms = Terms::from_vars(self, config);
         let span = |ticks: u64| Quantity::Span(config.span(ticks));
         evidence.fact(
             "probability",
@@ -131,7 +132,7 @@ struct Terms {
 }
 
 impl Terms {
-    fn of(vars: &Vars, config: &PieConfig) -> Self {
+    fn from_vars(vars: &Vars, config: &PieConfig) -> Self {
         let delay = vars.delay;
         let old = vars.old_delay;
         let seconds = |ticks: u64| config.span(ticks).as_nanos() as f64 / 1e9;

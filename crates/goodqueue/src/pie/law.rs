@@ -40,6 +40,13 @@ pub(super) enum Allowance {
     Quiet(u16),
 }
 
+/// Queue delays in ticks at an update, and at the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Delays {
+    pub(crate) now: u64,
+    pub(crate) before: u64,
+}
+
 /// In [`Vars`]: no time, no measurement.
 pub(super) const NONE: u64 = u64::MAX;
 
@@ -90,7 +97,8 @@ impl Vars {
         if protected {
             vars.probability = 0;
         } else {
-            vars.probability = config.after_update(vars.probability, (delay, old), backlog);
+            vars.probability =
+                config.after_update(vars.probability, Delays { now: delay, before: old }, backlog);
         }
         vars.delay = delay;
         vars.old_delay = if config.delay_from() == DelayFrom::Either { delay } else { old };
@@ -492,11 +500,10 @@ impl PieConfig {
         self.next_update(now - late)
     }
 
-    /// Returns the probability after an update that finds a delay, given the delay before and the
-    /// bytes queued. Both delays are in ticks.
-    pub(crate) fn after_update(&self, probability: u64, delays: (u64, u64), backlog: u64) -> u64 {
+    /// Returns the probability after an update that finds these delays and `backlog` queued bytes.
+    pub(crate) fn after_update(&self, probability: u64, delays: Delays, backlog: u64) -> u64 {
         let rules = self.rules();
-        let mut delta = self.increment(probability, delays.0, delays.1);
+        let mut delta = self.increment(probability, delays.now, delays.before);
         // RFC 8033 §5.5: no jumps once many packets are dropped.
         if rules.capped && delta > i128::from(rules.one / 50) && probability >= rules.one / 10 {
             // Not the bound of the comparison: Linux rounds one as `MAX_PROB / (100 / 2)`, the
@@ -505,14 +512,14 @@ impl PieConfig {
         }
         let fades_below = self.ticks(rules.negligible);
         let nothing = |span: u64| if rules.negligible.is_zero() { span == 0 } else { span < fades_below };
-        let fades = nothing(delays.0) && nothing(delays.1);
-        if rules.surcharge.is_some_and(|bound| delays.0 > self.ticks(bound)) && !fades {
+        let fades = nothing(delays.now) && nothing(delays.before);
+        if rules.surcharge.is_some_and(|bound| delays.now > self.ticks(bound)) && !fades {
             delta += i128::from(rules.one / 50);
         }
         let (moved, overflowed) = self.moved(probability, delta);
         // In Linux, a delay of 0 with packets queued is one that is too short to measure, not an
         // idle queue.
-        let kept = overflowed || (rules.decay_when_empty && delays.0 == 0 && backlog != 0);
+        let kept = overflowed || (rules.decay_when_empty && delays.now == 0 && backlog != 0);
         if fades && !kept { self.faded(moved) } else { moved }
     }
 

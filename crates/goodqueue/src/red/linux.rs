@@ -14,8 +14,9 @@ pub(crate) struct Linux {
     terms: Terms,
     /// max - min in bytes.
     span: u32,
-    /// The band of `adaptive`, in bytes.
-    band: (u64, u64),
+    /// `adaptive` keeps the average between these, in bytes.
+    target_min: u64,
+    target_max: u64,
     /// Probability at `max`, 1 = 2^32.
     max_p: u32,
     decay: IdleDecay,
@@ -71,7 +72,7 @@ struct IdleDecay {
 impl Linux {
     pub(super) fn new(config: &RedConfig) -> Self {
         let shift = filter_shift(config.min, config.burst, config.avpkt).unwrap_or(1);
-        Self::with(&Law {
+        Self::from_law(&Law {
             min: config.min,
             max: config.max,
             shift,
@@ -81,16 +82,17 @@ impl Linux {
         })
     }
 
-    pub(crate) fn with(law: &Law) -> Self {
+    pub(crate) fn from_law(law: &Law) -> Self {
         let shift = law.shift;
         let min = u64::from(law.min);
         let span = law.max.saturating_sub(law.min).max(1);
         let fifth = u64::from(span / 5);
         let max_p = law.max_p();
         Self {
-            terms: Terms::of(law),
+            terms: Terms::from_law(law),
             span,
-            band: (min + 2 * fifth, min + 3 * fifth),
+            target_min: min + 2 * fifth,
+            target_max: min + 3 * fifth,
             max_p,
             decay: IdleDecay::new(law.packet_time, shift),
             queue: Average::default(),
@@ -165,9 +167,9 @@ impl Linux {
             None => self.queue.average,
         };
         let average = average >> self.terms.shift;
-        if average > self.band.1 && self.max_p <= 50 * ONE_PERCENT {
+        if average > self.target_max && self.max_p <= 50 * ONE_PERCENT {
             self.max_p += ONE_PERCENT.min(self.max_p / 4);
-        } else if average < self.band.0 && self.max_p >= ONE_PERCENT {
+        } else if average < self.target_min && self.max_p >= ONE_PERCENT {
             self.max_p = self.max_p / 10 * 9;
         }
         // The slope is rounded here, and truncated in `Terms`: `red_adaptative_algo()` and
@@ -207,7 +209,7 @@ impl Linux {
 }
 
 impl Terms {
-    pub(crate) fn of(law: &Law) -> Self {
+    pub(crate) fn from_law(law: &Law) -> Self {
         let span = law.max.saturating_sub(law.min).max(1);
         let min = u64::from(law.min) << law.shift;
         let max = u64::from(law.max) << law.shift;

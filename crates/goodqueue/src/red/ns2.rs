@@ -12,8 +12,9 @@ pub(super) struct Ns2 {
     min: f64,
     max: f64,
     max_p: f64,
-    /// `max_p` lies between these.
-    bounds: (f64, f64),
+    /// `max_p` falls to this, and rises to `top` (ns-2 `bottom_` and `top_`).
+    bottom: f64,
+    top: f64,
     /// From `max` on the probability is `rise * average + offset`: made once, not when `max_p`
     /// moves.
     rise: f64,
@@ -46,7 +47,9 @@ impl Ns2 {
             min: f64::from(config.min) / unit,
             max,
             max_p,
-            bounds: ((80_000.0 / per_second).min(0.01), 0.5),
+            // What ns-2.35 chooses for `bottom_` 0, and its default of `top_`.
+            bottom: (80_000.0 / per_second).min(0.01),
+            top: 0.5,
             rise: (1.0 - max_p) / max,
             offset: 2.0 * max_p - 1.0,
             weight: config.weight,
@@ -144,10 +147,9 @@ impl Ns2 {
 
     fn adapt(&mut self, now: Instant) {
         let part = 0.4 * (self.max - self.min);
-        let (bottom, top) = self.bounds;
-        if self.average < self.min + part && self.max_p > bottom {
+        if self.average < self.min + part && self.max_p > self.bottom {
             self.max_p *= 0.9;
-        } else if self.average > self.max - part && self.max_p < top {
+        } else if self.average > self.max - part && self.max_p < self.top {
             self.max_p += (self.max_p / 4.0).min(0.01);
         } else {
             // The clock of changes stands still while there are none.

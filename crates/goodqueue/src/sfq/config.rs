@@ -239,7 +239,8 @@ impl FlowRed {
             ConfigError::new(BURST.name, alloc::format!("{burst}"), allowed)
         })?;
         let probability = PROBABILITY.read(settings)?;
-        let terms = Terms::of(&Law { min, max, shift, unit: 1, probability, packet_time: Duration::ZERO });
+        let terms =
+            Terms::from_law(&Law { min, max, shift, unit: 1, probability, packet_time: Duration::ZERO });
         let ecn = ECN.read(settings)?;
         let hard_drop = HARDDROP.read(settings)?;
         Ok(Some(Self { limit, min, max, avpkt, burst, probability, ecn, hard_drop, terms }))

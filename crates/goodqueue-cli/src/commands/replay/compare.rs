@@ -198,7 +198,7 @@ impl<I: Iterator<Item = Instant>> Probe<I> {
     /// Notes the values before a call at `now`.
     fn look(&mut self, now: Instant) {
         while let Some(at) = self.times.next_if(|at| *at <= now) {
-            let seen = Observation::of(&self.qdisc, at);
+            let seen = Observation::from_qdisc(&self.qdisc, at);
             self.seen
                 .push(seen.gauges.iter().map(|(name, gauge)| ((*name).to_owned(), plain(*gauge))).collect());
         }

@@ -23,12 +23,10 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     let along = |of: fn(&Point) -> f64| {
         let centres = outlines.iter().map(move |(_, centre)| of(centre));
         let all = outlines.iter().flat_map(|(outline, centre)| outline.iter().chain([centre]));
-        (Axis::over(all.map(of), false), centres.collect::<Vec<f64>>())
+        Along { axis: Axis::over(all.map(of), false), centres: centres.collect() }
     };
-    let x = along(|point| point.0);
-    let y = along(|point| point.1);
-    let x = reaching(x.0, picture.x, &x.1);
-    let y = reaching(y.0, picture.y, &y.1);
+    let x = along(|point| point.0).reaching(picture.x);
+    let y = along(|point| point.1).reaching(picture.y);
     let plane = Plane { reversed: true, ..Plane::new(x, y) };
     let inside = |point: &Point| {
         let within = |share: f64| (-1e-9..=1.0 + 1e-9).contains(&share);
@@ -68,20 +66,31 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     out + "</svg>\n"
 }
 
-/// Returns the paper's range, made longer where values are outside of it. Values that are too far
-/// outside would squeeze all others and are left out.
-fn reaching(own: Axis, paper: Option<(f64, f64)>, values: &[f64]) -> Axis {
-    let axis = own.with(paper);
-    if axis == own {
-        return own;
+/// The values of all traces along one axis.
+struct Along {
+    /// The axis that shows every outline.
+    axis: Axis,
+    centres: Vec<f64>,
+}
+
+impl Along {
+    /// Returns the paper's range, made longer where centres are outside of it. Centres that are too
+    /// far outside would squeeze all others and are left out.
+    fn reaching(&self, paper: Option<(f64, f64)>) -> Axis {
+        let axis = self.axis.with(paper);
+        if axis == self.axis {
+            return axis;
+        }
+        let (low, high) = axis.range;
+        let reach = (high - low) * FAR;
+        let near = self.centres.iter().filter(|value| **value >= low - reach && **value <= high + reach);
+        let (least, most) =
+            near.fold((low, high), |(least, most), value| (least.min(*value), most.max(*value)));
+        let room = (most - least) * ROOM;
+        let range =
+            (if least < low { least - room } else { low }, if most > high { most + room } else { high });
+        Axis { range, ..axis }
     }
-    let (low, high) = axis.range;
-    let reach = (high - low) * FAR;
-    let near = values.iter().filter(|value| **value >= low - reach && **value <= high + reach);
-    let (least, most) = near.fold((low, high), |(least, most), value| (least.min(*value), most.max(*value)));
-    let room = (most - least) * ROOM;
-    let range = (if least < low { least - room } else { low }, if most > high { most + room } else { high });
-    Axis { range, ..axis }
 }
 
 /// Draws the border of the paper's plot where ours is larger.

@@ -139,6 +139,7 @@ impl<P: Packet> Ring<P> {
 
     fn push(&mut self, at: Instant, packet: P, most_places: usize) {
         if self.places.len() >= most_places {
+            // Linux overwrites queued packets here.
             self.places.retain(Option::is_some);
         }
         self.packets += 1;
@@ -465,6 +466,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         let mut stays = true;
         let mut marked = false;
         if !self.is_small(bytes) {
+            // Both are dropped even with `ecn`, and RED's count of packets stays (Linux
+            // `choke_enqueue()`).
             if let Some(drawn) = self.match_random(&packet) {
                 self.matched = self.matched.wrapping_add(1);
                 self.stats.dropped_before.add(bytes);
@@ -530,12 +533,11 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         }
         let old = core::mem::replace(&mut self.config, config);
         self.red = config.red();
-        let places = |of: &ChokeConfig| (of.limit as usize + 1).next_power_of_two() - 1;
-        if places(&old) == places(&config) {
+        if old.places() == config.places() {
             return;
         }
         self.ring.places.retain(Option::is_some);
-        while self.ring.packets > places(&config) {
+        while self.ring.packets > config.places() {
             let Some(youngest) = self.ring.pop_back() else { break };
             self.lose(youngest, DropReason::Overlimit, drops);
         }

@@ -178,6 +178,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
         let Some(flow) = self.queues.aqm_mut(index) else { return };
         let why = match full {
             Some(why) => {
+                // Linux `fq_pie_qdisc_enqueue()` resets the sum of the flow at every drop.
                 flow.vars.lost_one();
                 Some(why)
             }

@@ -182,6 +182,7 @@ impl Class {
 
     /// Its mode once `elapsed` has gone by, and how long until that changes.
     fn mode_after(&self, elapsed: i64) -> (Mode, i64) {
+        // Without the hysteresis that Linux has as an option (`htb_hysteresis`, off by default).
         let ctokens = self.ctokens.saturating_add(elapsed);
         if ctokens < 0 {
             return (Mode::CannotSend, ctokens.saturating_neg());
@@ -269,6 +270,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
             Index::try_from(position).ok()
         };
         match packet.class() {
+            // Linux `htb_classify()`: the handle of the discipline itself selects no class.
             Some(0) => None,
             chosen => chosen.and_then(leaf).or_else(|| leaf(self.config.default)),
         }
@@ -291,6 +293,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
                     for prio in prios(mask) {
                         let Some(feed) = lender.feed.get_mut(prio) else { continue };
                         if !feed.classes.is_empty() {
+                            // The classes above know of this feed already.
                             mask &= !(1 << prio);
                         }
                         feed.classes.insert(index);
@@ -328,6 +331,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
                     for prio in prios(mask) {
                         let Some(feed) = lender.feed.get_mut(prio) else { continue };
                         if feed.at == Some(index) {
+                            // Linux forgets the class but remembers its number, so that the turn
+                            // resumes behind it.
                             (feed.at, feed.left) = (None, Some(index));
                         }
                         feed.classes.remove(&index);
@@ -408,6 +413,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
     }
 
     fn wait(&mut self, index: Index, span: i64) {
+        // At least a nanosecond ahead, as in Linux `htb_add_to_wait_tree()`.
         let due = self.clock().saturating_add(span.max(1).unsigned_abs());
         self.waits = self.waits.wrapping_add(1);
         let place = (due, self.waits);
@@ -462,6 +468,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
             class.tokens = if class.level >= level {
                 charged(class.tokens, elapsed, terms.depth, terms.rate.nanos(bytes))
             } else {
+                // The depth is no bound here (Linux `htb_charge_class()`).
                 class.tokens.saturating_add(elapsed)
             };
             class.ctokens = charged(class.ctokens, elapsed, terms.cdepth, terms.ceil.nanos(bytes));

@@ -261,6 +261,7 @@ impl<P: Packet, R: Random> Pie<P, R> {
     /// Drops an arriving packet.
     #[inline(never)]
     fn refuse(&mut self, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
+        // Also when the queue is full (Linux `pie_qdisc_enqueue()`).
         self.vars.lost_one();
         self.tally.dropped(why);
         self.stats.dropped_before.add(packet.len());

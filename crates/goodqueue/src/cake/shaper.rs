@@ -50,8 +50,8 @@ impl Shaper {
     fn advance(&mut self, tin: &mut Self, now: Instant, bytes: u32, dropped: bool) {
         let whole = self.pace.time(bytes);
         let own = tin.pace.time(bytes);
-        // Linux `cake_advance_shaper()`: a tin that is behind may catch up, and one that is ahead by
-        // more than this packet is not charged.
+        // Linux `cake_advance_shaper()`: a tin that is behind may catch up, and one that is ahead
+        // by more than this packet is not charged.
         if tin.time_next < now {
             tin.time_next += own;
         } else if tin.time_next < now + own {

@@ -96,6 +96,8 @@ impl Tin {
         let mtu_time = self.shaper.pace.time(config.mtu);
         let asked = config.target();
         let target = asked.max(Duration::from_nanos(mtu_time.as_nanos().saturating_mul(3) / 2));
+        // A link that takes long for a packet raises the target, and the interval by as much (Linux
+        // `cake_set_rate()`).
         let interval = (config.rtt + target).saturating_sub(asked).max(target.saturating_mul(2));
         self.cobalt = CobaltParams { mtu_time, ..CobaltParams::new(target, interval, config.variant) };
     }
@@ -121,6 +123,7 @@ impl Tin {
             ("drops", Gauge::Number(tally.drops)),
             ("ecn_mark", Gauge::Number(tally.marks)),
             ("ack_drops", Gauge::Number(tally.ack_drops)),
+            // Linux `cake_dump_stats()` counts decaying flows as sparse.
             ("sparse_flows", number(self.sparse.saturating_add(self.decaying))),
             ("bulk_flows", number(self.bulk)),
             ("unresponsive_flows", Gauge::Number(unresponsive)),
@@ -268,6 +271,8 @@ impl Tin {
     fn send_back(&mut self, index: u32, isolation: Isolation, random: &mut impl Random) {
         self.old_flows.push(index);
         let flow = self.flows.at_mut(index);
+        // A flow that owes bytes is no longer sparse, even if it is empty: it pays among the old
+        // flows (Linux `cake_dequeue()`).
         if flow.set == Set::Sparse {
             if flow.packets.is_empty() {
                 flow.set = Set::SparseWait;

@@ -78,6 +78,8 @@ impl ClassicAqm {
             }
             self.state = Burst::Begun(0);
         }
+        // The sum grows before the queue is looked at, so spared packets count (the authors' ns-2
+        // code, in its DOCSIS mode).
         let probability = config.pie.of_packet(self.probability, bytes);
         self.accumulated = self.accumulated.saturating_add(probability);
         if self.spares(config, backlog) || self.accumulated < PROB_LOW {

@@ -25,6 +25,7 @@ use crate::time::Instant;
 /// through all disciplines.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf<P, Q> {
+    // In a box, because a discipline may hold one of its own kind.
     qdisc: Box<Q>,
     /// A packet taken out of the discipline and not sent yet.
     ahead: Option<P>,

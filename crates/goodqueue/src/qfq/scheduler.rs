@@ -142,6 +142,7 @@ impl Scheduler {
         let flipped = (self.time >> MIN_SLOT_SHIFT) ^ (self.time_before >> MIN_SLOT_SHIFT);
         if flipped != 0 {
             let highest = 64 - flipped.leading_zeros();
+            // There are fewer groups than 31.
             let mask = if highest > 31 { u64::MAX } else { (1 << highest) - 1 };
             self.move_groups(mask, WAITING, READY);
             self.move_groups(mask, BLOCKED_WAITING, BLOCKED);
@@ -238,8 +239,8 @@ impl Scheduler {
         let shift = shift_of(at);
         let Some(group) = self.groups.get_mut(at) else { return };
         // For example, a change of weights can activate an aggregate too early for the slots. Linux
-        // `qfq_slot_insert()` then moves its times back to the last slot but one: a later slot would
-        // be lost if an earlier start shifted the front of the group.
+        // `qfq_slot_insert()` then moves its times back to the last slot but one: a later slot
+        // would be lost if an earlier start shifted the front of the group.
         let ahead = rounded.wrapping_sub(group.start);
         let most = SLOTS as u64 - 2;
         let slot = (ahead >> shift).min(most);

@@ -134,6 +134,7 @@ impl Linux {
 
     /// Returns true above `min`; otherwise resets the count of packets.
     pub(crate) fn exceeds_min(&mut self) -> bool {
+        // sch_choke drops only above a threshold, sch_red from it on.
         let exceeds = self.queue.average > self.terms.min;
         if !exceeds {
             self.queue.count = None;

@@ -342,7 +342,7 @@ pub(crate) fn attributes(message: &[u8], header: usize) -> impl Iterator<Item = 
     std::iter::from_fn(move || {
         let start = rest.first_chunk::<4>()?;
         let length = usize::from(u16::from_ne_bytes([start[0], start[1]]));
-        let kind = u16::from_ne_bytes([start[2], start[3]]) & 0x3fff;
+        let kind = u16::from_ne_bytes([start[2], start[3]]) & TYPE_MASK;
         let value = rest.get(4..length)?;
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some((kind, value))
@@ -389,6 +389,8 @@ pub const ANY_V6: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 
 const MOST_ANSWERS: usize = 16;
 const MESSAGE_HEADER: usize = 16;
+/// `NLA_TYPE_MASK`: the two bits above are flags.
+const TYPE_MASK: u16 = 0x3fff;
 /// Offset from the message type that creates to the ones that delete and list.
 const DELETE: u16 = 1;
 const GET: u16 = 2;

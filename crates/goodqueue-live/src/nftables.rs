@@ -69,19 +69,30 @@ impl Rules {
         batch.add(
             NEW_TABLE,
             CREATE | EXCLUSIVE,
-            &[text(1, table), attribute(2, &TABLE_OWNER.to_be_bytes())].concat(),
+            &[text(TABLE_NAME, table), attribute(TABLE_FLAGS, &TABLE_OWNER.to_be_bytes())].concat(),
         );
         for chain in chains {
-            let mut hook =
-                [attribute(1, &chain.hook.to_be_bytes()), attribute(2, &chain.priority.to_be_bytes())]
-                    .concat();
+            let mut hook = [
+                attribute(HOOK_NUMBER, &chain.hook.to_be_bytes()),
+                attribute(HOOK_PRIORITY, &chain.priority.to_be_bytes()),
+            ]
+            .concat();
             if let Some(device) = chain.device {
-                hook.extend(text(3, device));
+                hook.extend(text(HOOK_DEVICE, device));
             }
-            let of_chain = [text(1, table), text(3, chain.name), nested(4, &hook), text(7, chain.kind)];
+            let of_chain = [
+                text(CHAIN_TABLE, table),
+                text(CHAIN_NAME, chain.name),
+                nested(CHAIN_HOOK, &hook),
+                text(CHAIN_TYPE, chain.kind),
+            ];
             batch.add(NEW_CHAIN, CREATE | EXCLUSIVE, &of_chain.concat());
             for rule in chain.rules {
-                let of_rule = [text(1, table), text(2, chain.name), nested(4, &rule.0)];
+                let of_rule = [
+                    text(RULE_TABLE, table),
+                    text(RULE_CHAIN, chain.name),
+                    nested(RULE_EXPRESSIONS, &rule.0),
+                ];
                 batch.add(NEW_RULE, CREATE | APPEND, &of_rule.concat());
             }
         }
@@ -116,7 +127,8 @@ impl Rule {
     }
 
     fn compare_interface(self, key: u32, index: u32) -> Self {
-        let load = [attribute(1, &REGISTER.to_be_bytes()), attribute(2, &key.to_be_bytes())].concat();
+        let load =
+            [attribute(META_TO, &REGISTER.to_be_bytes()), attribute(META_KEY, &key.to_be_bytes())].concat();
         self.expression("meta", &load).compare(&index.to_ne_bytes(), EQUAL)
     }
 
@@ -128,17 +140,18 @@ impl Rule {
         };
         let length = u32::try_from(prefix.len()).unwrap_or_default();
         let load = [
-            attribute(1, &REGISTER.to_be_bytes()),
-            attribute(2, &NETWORK_HEADER.to_be_bytes()),
-            attribute(3, &at.to_be_bytes()),
-            attribute(4, &length.to_be_bytes()),
+            attribute(PAYLOAD_TO, &REGISTER.to_be_bytes()),
+            attribute(PAYLOAD_BASE, &NETWORK_HEADER.to_be_bytes()),
+            attribute(PAYLOAD_OFFSET, &at.to_be_bytes()),
+            attribute(PAYLOAD_LENGTH, &length.to_be_bytes()),
         ];
         self.expression("payload", &load.concat()).compare(&prefix, EQUAL)
     }
 
     /// Matches packets of existing connections: answers and related errors.
     pub(crate) fn answers(self) -> Self {
-        let load = [attribute(1, &REGISTER.to_be_bytes()), attribute(2, &CT_STATE.to_be_bytes())].concat();
+        let load =
+            [attribute(CT_TO, &REGISTER.to_be_bytes()), attribute(CT_KEY, &CT_STATE.to_be_bytes())].concat();
         self.expression("ct", &load)
             .masked(&(CT_ESTABLISHED | CT_RELATED).to_ne_bytes())
             .compare(&0_u32.to_ne_bytes(), NOT_EQUAL)
@@ -146,20 +159,20 @@ impl Rule {
 
     fn masked(self, mask: &[u8; 4]) -> Self {
         let and = [
-            attribute(1, &REGISTER.to_be_bytes()),
-            attribute(2, &REGISTER.to_be_bytes()),
-            attribute(3, &4_u32.to_be_bytes()),
-            nested(4, &attribute(1, mask)),
-            nested(5, &attribute(1, &[0; 4])),
+            attribute(BITWISE_FROM, &REGISTER.to_be_bytes()),
+            attribute(BITWISE_TO, &REGISTER.to_be_bytes()),
+            attribute(BITWISE_LENGTH, &4_u32.to_be_bytes()),
+            nested(BITWISE_MASK, &attribute(DATA_VALUE, mask)),
+            nested(BITWISE_XOR, &attribute(DATA_VALUE, &[0; 4])),
         ];
         self.expression("bitwise", &and.concat())
     }
 
     fn compare(self, value: &[u8], how: u32) -> Self {
         let with = [
-            attribute(1, &REGISTER.to_be_bytes()),
-            attribute(2, &how.to_be_bytes()),
-            nested(3, &attribute(1, value)),
+            attribute(COMPARE_FROM, &REGISTER.to_be_bytes()),
+            attribute(COMPARE_HOW, &how.to_be_bytes()),
+            nested(COMPARE_WITH, &attribute(DATA_VALUE, value)),
         ];
         self.expression("cmp", &with.concat())
     }
@@ -175,8 +188,9 @@ impl Rule {
     }
 
     fn verdict(self, code: u32) -> Self {
-        let what = nested(2, &nested(2, &attribute(1, &code.to_be_bytes())));
-        self.expression("immediate", &[attribute(1, &0_u32.to_be_bytes()), what].concat())
+        let verdict = nested(DATA_VERDICT, &attribute(VERDICT_CODE, &code.to_be_bytes()));
+        let to = attribute(IMMEDIATE_TO, &VERDICT_REGISTER.to_be_bytes());
+        self.expression("immediate", &[to, nested(IMMEDIATE_DATA, &verdict)].concat())
     }
 
     /// Replaces the source address by that of the outgoing interface.
@@ -185,7 +199,10 @@ impl Rule {
     }
 
     fn expression(mut self, name: &str, data: &[u8]) -> Self {
-        self.0.extend(nested(1, &[text(1, name), nested(2, data)].concat()));
+        self.0.extend(nested(
+            LIST_ELEMENT,
+            &[text(EXPRESSION_NAME, name), nested(EXPRESSION_DATA, data)].concat(),
+        ));
         self
     }
 }
@@ -254,6 +271,8 @@ const NEW_TABLE: u16 = 0;
 const NEW_CHAIN: u16 = 3;
 const NEW_RULE: u16 = 6;
 const TABLE_OWNER: u32 = 2;
+/// The register of verdicts (`NFT_REG_VERDICT`).
+const VERDICT_REGISTER: u32 = 0;
 /// The first of the 16-byte registers.
 const REGISTER: u32 = 1;
 const EQUAL: u32 = 0;
@@ -266,6 +285,45 @@ const SOURCE_ADDRESS: u32 = 12;
 /// RFC 8200 §3.
 const SOURCE_ADDRESS_V6: u32 = 8;
 const CT_STATE: u32 = 0;
+
+// Attributes of each object, and of each expression (`linux/netfilter/nf_tables.h`, `NFTA_*`).
+const LIST_ELEMENT: u16 = 1;
+const TABLE_NAME: u16 = 1;
+const TABLE_FLAGS: u16 = 2;
+const HOOK_NUMBER: u16 = 1;
+const HOOK_PRIORITY: u16 = 2;
+const HOOK_DEVICE: u16 = 3;
+const CHAIN_TABLE: u16 = 1;
+const CHAIN_NAME: u16 = 3;
+const CHAIN_HOOK: u16 = 4;
+const CHAIN_TYPE: u16 = 7;
+const RULE_TABLE: u16 = 1;
+const RULE_CHAIN: u16 = 2;
+const RULE_EXPRESSIONS: u16 = 4;
+const EXPRESSION_NAME: u16 = 1;
+const EXPRESSION_DATA: u16 = 2;
+const DATA_VALUE: u16 = 1;
+const DATA_VERDICT: u16 = 2;
+const VERDICT_CODE: u16 = 1;
+const IMMEDIATE_TO: u16 = 1;
+const IMMEDIATE_DATA: u16 = 2;
+const META_TO: u16 = 1;
+const META_KEY: u16 = 2;
+const CT_TO: u16 = 1;
+const CT_KEY: u16 = 2;
+const PAYLOAD_TO: u16 = 1;
+const PAYLOAD_BASE: u16 = 2;
+const PAYLOAD_OFFSET: u16 = 3;
+const PAYLOAD_LENGTH: u16 = 4;
+const BITWISE_FROM: u16 = 1;
+const BITWISE_TO: u16 = 2;
+const BITWISE_LENGTH: u16 = 3;
+const BITWISE_MASK: u16 = 4;
+const BITWISE_XOR: u16 = 5;
+const COMPARE_FROM: u16 = 1;
+const COMPARE_HOW: u16 = 2;
+const COMPARE_WITH: u16 = 3;
+
 // `NF_CT_STATE_BIT`.
 const CT_ESTABLISHED: u32 = 2;
 const CT_RELATED: u32 = 4;

@@ -162,6 +162,7 @@ impl Found {
             PcapBlockOwned::NG(Block::SectionHeader(_)) => self.interfaces.clear(),
             PcapBlockOwned::NG(Block::InterfaceDescription(about)) => {
                 let units = match about.if_tsresol() {
+                    // draft-ietf-opsawg-pcapng §4.2: the highest bit selects powers of two.
                     Some(Ok(power)) if power & 0x80 != 0 => 1_u64.checked_shl(u32::from(power & 0x7f)),
                     Some(Ok(power)) => 10_u64.checked_pow(u32::from(power)),
                     _ => Some(1_000_000),
@@ -245,6 +246,7 @@ impl Found {
 /// Bytes of the link header before the IP packet; `None` for an unknown link type.
 fn link_header(link: Linktype, data: &[u8]) -> Option<usize> {
     Some(match link.0 {
+        // `LINKTYPE` numbers; the error above names them.
         0 | 108 => 4,
         1 => {
             let mut at = 12;

@@ -23,6 +23,7 @@ pub fn rating(delay_s: f64, loss: f64, robustness: f64) -> f64 {
     let delay_ms = delay_s * 1e3;
     let percent = loss * 1e2;
     let by_delay = 0.024 * delay_ms + 0.11 * (delay_ms - 177.3).max(0.0);
+    // G.107's `Ie,eff` for `Ie` 0 and losses that are independent (`BurstR` 1).
     let by_loss = 95.0 * percent / (percent + robustness);
     93.2 - by_delay - by_loss
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// The key of a queue under `discipline`, with every parameter, at this point of a sweep.
 #[must_use]
-pub fn of(discipline: &str, sweep: &BTreeMap<String, Value>) -> u32 {
+pub fn hash_key(discipline: &str, sweep: &BTreeMap<String, Value>) -> u32 {
     let fields = sweep.iter().flat_map(|(key, value)| [key.clone(), value.to_string()]);
     let hash = std::iter::once(discipline.to_owned()).chain(fields).fold(0, absorb);
     u32::try_from(hash >> 32).unwrap_or(0)
@@ -24,6 +24,7 @@ fn absorb(hash: u64, text: String) -> u64 {
     });
     std::iter::once(text.len() as u64)
         .chain(words)
+        // `mix_64` maps 0 to 0: without the sum, zeros at the beginning would not count.
         .fold(hash, |hash, word| mix_64(hash ^ word).wrapping_add(1))
 }
 

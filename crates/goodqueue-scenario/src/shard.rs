@@ -59,7 +59,7 @@ impl std::fmt::Display for Shard {
 fn identity(run: &RunSpec) -> u64 {
     let RunSpec { labels, config, .. } = run;
     let text = serde_json::json!([labels.sweep, labels.qdisc, config.seed]).to_string();
-    text.bytes().fold(0x7368_6172_645F_5F21, |hash, byte| mix_64(hash ^ u64::from(byte)))
+    text.bytes().fold(FIRST, |hash, byte| mix_64(hash ^ u64::from(byte)))
 }
 
 /// Digits and nothing else.
@@ -68,6 +68,8 @@ fn number(text: &str) -> Option<u64> {
     is_plain.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
+/// The hash of nothing. It differs from those of other uses of the same bytes.
+const FIRST: u64 = u64::from_be_bytes(*b"shard__!");
 const MOST_SHARDS: u64 = 100_000;
 
 #[cfg(test)]

@@ -287,7 +287,9 @@ pub fn this_program() -> Result<u64, Diagnostic> {
 
 /// Returns the name of the file of the run with this key.
 fn file_name(key: &str) -> String {
-    let digest = [0x6F6E_6521_u64, 0x7477_6F21]
+    // Two digests that start apart make 128 bits, in which no two runs meet by chance.
+    let digest = [*b"one!", *b"two!"]
+        .map(|start| u64::from(u32::from_be_bytes(start)))
         .map(|start| key.bytes().fold(start, |digest, byte| mix_64(digest ^ u64::from(byte))));
     format!("{:016x}{:016x}.json", digest[0], digest[1])
 }

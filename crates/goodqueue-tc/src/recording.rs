@@ -126,6 +126,7 @@ impl Recording {
         if let Some(name) = self.header.beside("rows_of").map_err(|error| error.in_line(&self.name, 1))? {
             let file = beside.join(format!("{name}.jsonl.gz"));
             let mut same = Self::open_alone(&file)?;
+            // One step only: two files could name each other.
             if same.header.beside("rows_of").is_ok_and(|name| name.is_none()) {
                 same.open_shared(&file)?;
             }

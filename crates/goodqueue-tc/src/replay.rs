@@ -358,6 +358,8 @@ impl SerialLink {
                 Some(self.busy_until)
             }
             None => {
+                // At least a nanosecond, or a discipline that gives nothing at its own event would
+                // be asked forever.
                 qdisc.next_event(clock).map(|event| now + event.since(clock).max(Duration::from_nanos(1)))
             }
         };

@@ -261,10 +261,13 @@ impl Decimal {
         let mut value = self.mantissa.checked_mul(u128::from(scale.0))?;
         if self.exponent >= 0 {
             value /= u128::from(scale.1);
+            // A larger power of ten overflows unless the number is 0. The bound keeps `0e999999999`
+            // short.
             for _ in 0..self.exponent.min(40) {
                 value = value.checked_mul(10)?;
             }
         } else {
+            // The value is below 2^128, so it is 0 after 39 divisions at the latest.
             for _ in 0..self.exponent.unsigned_abs().min(60) {
                 value /= 10;
             }

@@ -14,7 +14,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::series::SeriesUse;
 use super::spec::{ExtraMeasurements, RunSpec};
-use crate::hash_key;
+use crate::hash_key::hash_key;
 use crate::measure::{FlowLabels, Labels};
 use crate::scenario::{
     Discipline, FlowGroup, Hop, HopQdisc, LinkEnd, LinkRate, QdiscChoice, Scenario, Side, Traffic, Wifi,
@@ -213,7 +213,7 @@ fn config(
             qdisc: qdiscs[direction].config.clone(),
             driver: ends[direction].driver,
             pause: ends[direction].pause,
-            hash_key: hash_key::of(&tc::to_tc(&qdiscs[direction].config), sweep),
+            hash_key: hash_key(&tc::to_tc(&qdiscs[direction].config), sweep),
         })
     };
     let hops_of = |side: Side| {
@@ -301,8 +301,8 @@ fn channel(
         framing: 0,
         seed: 0,
         hash_keys: [0, 1].map(|direction: usize| match wifi.macs()[direction] {
-            WifiMac::Fifo => hash_key::of(&tc::to_tc(&qdiscs[direction].config), sweep),
-            WifiMac::Fq => hash_key::of("fq", sweep),
+            WifiMac::Fifo => hash_key(&tc::to_tc(&qdiscs[direction].config), sweep),
+            WifiMac::Fq => hash_key("fq", sweep),
         }),
     }
 }

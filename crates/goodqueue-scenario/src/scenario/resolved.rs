@@ -196,5 +196,5 @@ impl Scenario {
     }
 }
 
-/// Draws of start times are a stream of their own ("start" in ASCII).
-const START_STREAM: u64 = 0x73_74_61_72_74;
+/// Draws of start times are a stream of their own.
+const START_STREAM: u64 = u64::from_be_bytes(*b"\0\0\0start");

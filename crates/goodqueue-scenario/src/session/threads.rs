@@ -71,6 +71,7 @@ impl<T> Work<T> {
         // Stops the other threads if `one` panics.
         let guard = Guard(&self.has_failed);
         let count = self.results.lock().unwrap_or_else(PoisonError::into_inner).len();
+        // Relaxed: the locks order the results, and these two only share out the work.
         while !self.has_failed.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if number >= count {

@@ -50,6 +50,7 @@ fn file_at(maps: &str, address: usize) -> Option<&Path> {
         let mut fields = line.splitn(6, ' ');
         let (begin, end) = fields.next()?.split_once('-')?;
         let bound = |text: &str| usize::from_str_radix(text, 16).ok();
+        // Behind permissions, offset, device and inode.
         let file = fields.nth(4)?.trim_start();
         let has_address = (bound(begin)?..bound(end)?).contains(&address);
         (has_address && file.starts_with('/')).then_some(Path::new(file))

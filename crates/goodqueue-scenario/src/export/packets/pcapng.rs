@@ -230,6 +230,7 @@ fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
 fn endpoints(packet: &Packet) -> (([u8; 4], u16), ([u8; 4], u16)) {
     let address = |net: u32, host: u32| (net + 1 + host).to_be_bytes();
     let port = |from: u32, number: u32| u16::try_from(from + number % PORTS).unwrap_or(u16::MAX);
+    // Flows that share a server's port get other ports at the client.
     let turns = packet.flow.number() / PORTS * 4096;
     let client =
         (address(CLIENTS, u32::from(packet.ends.client)), port(1024, packet.connection.wrapping_add(turns)));

@@ -92,7 +92,7 @@ impl Flows {
     /// Returns at most `most` flows of a direction, sorted by queued packets, then by rate. The
     /// entry that several flows share comes last.
     #[must_use]
-    pub fn of(&self, direction: Direction, most: usize) -> Vec<FlowSeen> {
+    pub fn in_direction(&self, direction: Direction, most: usize) -> Vec<FlowSeen> {
         let tables = self.0.borrow();
         let table = &tables[direction.index()];
         let mut flows: Vec<FlowSeen> = table.flows.values().cloned().collect();
@@ -198,7 +198,7 @@ mod tests {
         flows.sent(at(3_000), Direction::Up, &packet(&pool, 1));
         flows.dropped(at(4_000), Direction::Up, &packet(&pool, 2), DropReason::ALL[0]);
         flows.end_second(at(5_000));
-        let seen = flows.of(Direction::Up, 10);
+        let seen = flows.in_direction(Direction::Up, 10);
         assert_eq!(seen.len(), 2);
         assert_eq!(
             (seen[0].name.source.as_str(), seen[0].name.destination.as_str()),
@@ -207,9 +207,13 @@ mod tests {
         assert_eq!((seen[0].queued, seen[0].sent, seen[0].bytes_last_second), (1, 1, 28));
         assert_eq!(seen[0].sojourn_last_second, Some(Duration::from_nanos(3_000)));
         assert_eq!((seen[1].queued, seen[1].dropped, seen[1].name.protocol.as_str()), (0, 1, "UDP"));
-        assert!(flows.of(Direction::Down, 10).is_empty());
+        assert!(flows.in_direction(Direction::Down, 10).is_empty());
         flows.end_second(at(0) + REMEMBERED + Duration::from_secs(1));
-        assert_eq!(flows.of(Direction::Up, 10).len(), 1, "the one that has nothing queued is forgotten");
+        assert_eq!(
+            flows.in_direction(Direction::Up, 10).len(),
+            1,
+            "the one that has nothing queued is forgotten"
+        );
     }
 
     #[test]
@@ -219,7 +223,7 @@ mod tests {
         for port in 0..3000 {
             flows.arrived(Instant::ZERO, Direction::Down, &packet(&pool, port));
         }
-        let seen = flows.of(Direction::Down, usize::MAX);
+        let seen = flows.in_direction(Direction::Down, usize::MAX);
         assert_eq!(seen.len(), MOST_FLOWS + 1);
         assert_eq!(seen.last().map(|others| others.queued), Some(3000 - MOST_FLOWS as u64));
     }

@@ -241,13 +241,14 @@ mod tests {
     use super::*;
     use crate::fixtures;
 
-    fn of(runs: Vec<Run>) -> Results {
+    fn results(runs: Vec<Run>) -> Results {
         Results { runs, ..Results::default() }
     }
 
     #[test]
     fn each_discipline_has_its_name_in_the_table_and_in_the_figure() {
-        let glance = glance(&of(vec![fixtures::run("pfifo", 1, None), fixtures::run("fq_codel", 1, None)]));
+        let glance =
+            glance(&results(vec![fixtures::run("pfifo", 1, None), fixtures::run("fq_codel", 1, None)]));
         for name in ["pfifo", "fq_codel"] {
             assert!(
                 glance.contains(&format!("<th style=\"text-align:left\">{name}</th><td>A+</td>")),
@@ -265,7 +266,7 @@ mod tests {
             sweep: [("link.rtt".to_owned(), serde_json::json!(format!("{number}ms")))].into(),
             ..fixtures::run("fq_codel target 13ms interval 200ms memory_limit 4Mb", 1, None)
         };
-        let glance = glance(&of((1..1000).map(at).collect()));
+        let glance = glance(&results((1..1000).map(at).collect()));
         assert!(glance.len() < 50_000, "{}", glance.len());
         assert!(glance.contains("link.rtt = 40 ms") && !glance.contains("link.rtt = 41 ms"));
         assert!(glance.contains("40 of 999 rows are shown."));
@@ -273,14 +274,14 @@ mod tests {
 
     #[test]
     fn texts_of_a_scenario_are_no_markup() {
-        let glance = glance(&of(vec![fixtures::run("<b onclick=alert(1)>", 1, None)]));
+        let glance = glance(&results(vec![fixtures::run("<b onclick=alert(1)>", 1, None)]));
         assert!(!glance.contains("<b onclick"), "{glance}");
     }
 
     #[test]
     fn runs_without_pings_and_without_goodput_have_a_table_alone() {
         let silent = Run { qdisc: "pie".to_owned(), ..Run::default() };
-        let glance = glance(&of(vec![silent]));
+        let glance = glance(&results(vec![silent]));
         assert!(glance.contains("pie") && !glance.contains("<svg"), "{glance}");
     }
 }

@@ -83,30 +83,33 @@ pub const SAME_USE: f64 = 0.002;
 mod tests {
     use super::*;
 
-    fn of(latency_ms: f64, down: f64, up: f64) -> Candidate {
+    fn candidate(latency_ms: f64, down: f64, up: f64) -> Candidate {
         Candidate { latency_s: latency_ms / 1e3, goodput_bps: [down, up] }
     }
 
     #[test]
     fn a_short_queue_that_starves_a_direction_is_not_best() {
-        let starved = [of(1.0, 9.0, 0.2), of(6.0, 9.0, 0.9), of(300.0, 9.5, 0.9)];
+        let starved = [candidate(1.0, 9.0, 0.2), candidate(6.0, 9.0, 0.9), candidate(300.0, 9.5, 0.9)];
         assert_eq!(best(&starved, 0.05), Some(1));
     }
 
     #[test]
     fn of_equally_short_queues_the_one_that_carries_most_is_best() {
-        assert_eq!(best(&[of(5.0, 8.0, 0.8), of(6.0, 9.0, 0.9), of(90.0, 9.6, 0.9)], 0.0), Some(1));
+        assert_eq!(
+            best(&[candidate(5.0, 8.0, 0.8), candidate(6.0, 9.0, 0.9), candidate(90.0, 9.6, 0.9)], 0.0),
+            Some(1)
+        );
     }
 
     #[test]
     fn if_each_starves_a_direction_there_is_still_an_answer() {
-        assert_eq!(best(&[of(5.0, 9.0, 0.2), of(6.0, 2.0, 0.9)], 0.0), Some(0));
+        assert_eq!(best(&[candidate(5.0, 9.0, 0.2), candidate(6.0, 2.0, 0.9)], 0.0), Some(0));
         assert_eq!(best(&[], 0.0), None);
     }
 
     #[test]
     fn a_direction_without_load_decides_nothing() {
-        assert_eq!(best(&[of(50.0, 9.0, 0.0), of(5.0, 8.8, 0.0)], 0.0), Some(1));
+        assert_eq!(best(&[candidate(50.0, 9.0, 0.0), candidate(5.0, 8.8, 0.0)], 0.0), Some(1));
     }
 
     #[test]
@@ -119,7 +122,8 @@ mod tests {
             number % 100.0
         };
         for _ in 0..1000 {
-            let all: Vec<Candidate> = (0..6).map(|_| of(random(), random() + 1.0, random() + 1.0)).collect();
+            let all: Vec<Candidate> =
+                (0..6).map(|_| candidate(random(), random() + 1.0, random() + 1.0)).collect();
             let chosen = all[best(&all, 0.03).expect("some are given")];
             let most = most(&all);
             for other in &all {

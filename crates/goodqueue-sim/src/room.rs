@@ -11,7 +11,7 @@ use crate::traffic::Room;
 ///
 /// # Errors
 /// Even the sums would take too much memory.
-pub(crate) fn of(flows: &[FlowConfig], duration: Duration) -> Result<Room, RunError> {
+pub(crate) fn room_for(flows: &[FlowConfig], duration: Duration) -> Result<Room, RunError> {
     let counts = flows.iter().filter_map(|flow| {
         // The least that a source allows, against an interval of zero.
         let interval = flow.traffic.probe_interval()?.as_nanos().max(1000);

@@ -159,7 +159,7 @@ impl<'a> Simulation<'a> {
         mut watch: impl FnMut(SoFar<'_>) -> bool,
         mut register: Option<&mut Register<'_>>,
     ) -> Result<(), RunError> {
-        let room = room::of(&self.config.flows, self.config.duration)?;
+        let room = room::room_for(&self.config.flows, self.config.duration)?;
         self.sources.iter_mut().for_each(|source| source.set_room(room));
         let watch_step = Duration::from_nanos(self.config.duration.as_nanos() / WATCHES + 1);
         while self.now < self.end {

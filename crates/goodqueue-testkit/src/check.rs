@@ -59,7 +59,7 @@ struct Known {
 }
 
 impl Known {
-    fn of(qdisc: &AnyQdisc<TestPacket>) -> Self {
+    fn from_qdisc(qdisc: &AnyQdisc<TestPacket>) -> Self {
         let config = qdisc.config();
         let settings = config.to_settings();
         // The parameter decides, not the name: another crate may have a copy of `fq_codel`.
@@ -111,7 +111,7 @@ impl Checked {
     pub fn new(config: AnyConfig, seed: u64) -> Self {
         let qdisc = AnyQdisc::new(config, 1, Source::seeded(seed));
         Self {
-            known: Known::of(&qdisc),
+            known: Known::from_qdisc(&qdisc),
             qdisc,
             twin: None,
             now: Instant::ZERO,
@@ -171,7 +171,7 @@ impl Checked {
         }
         let outcome = perform(&mut self.qdisc, self.now, operation, packet);
         if matches!(operation, Operation::Reconfigure(_) | Operation::Restore) {
-            self.known = Known::of(&self.qdisc);
+            self.known = Known::from_qdisc(&self.qdisc);
         }
         if let Some(twin) = &mut self.twin {
             let theirs = perform(twin, self.now, operation, packet);

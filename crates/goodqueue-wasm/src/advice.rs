@@ -55,7 +55,11 @@ impl Asked {
 
 /// Returns the bytes that `goodqueue advise ... --json FILE` writes for the same question, or an
 /// empty string if the observer cancels. The page of `observer` gets the answer as HTML.
-pub(crate) fn of(asked: &str, flent: Option<(&str, &[u8])>, observer: &Page) -> Result<String, Diagnostic> {
+pub(crate) fn advice_on(
+    asked: &str,
+    flent: Option<(&str, &[u8])>,
+    observer: &Page,
+) -> Result<String, Diagnostic> {
     let asked: Asked = serde_json::from_str(asked)
         .map_err(|error| Diagnostic::new(format!("the question cannot be read: {error}")))?;
     let Some(advice) = advise(&asked.question(flent)?, 1, observer)? else { return Ok(String::new()) };

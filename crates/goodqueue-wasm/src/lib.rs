@@ -21,7 +21,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use catalogue::Catalogue;
 pub use goodqueue_scenario::request::Request;
-pub use results::of as results_of;
+pub use results::results_of;
 pub use show::Show;
 
 /// Returns the version of goodqueue.
@@ -47,7 +47,7 @@ pub fn catalogue() -> Result<String, JsError> {
 /// What the command prints.
 #[wasm_bindgen]
 pub fn simulate(request: &str) -> Result<String, JsError> {
-    results::of(request).map_err(|error| JsError::new(&error.to_string()))
+    results_of(request).map_err(|error| JsError::new(&error.to_string()))
 }
 
 /// Returns the advice for a line: the bytes that `goodqueue advise ... --json FILE` writes. `flent`
@@ -66,6 +66,6 @@ pub fn advise(
     page: js_sys::Function,
 ) -> Result<String, JsError> {
     let file = (!flent.is_empty()).then_some((name, flent));
-    advice::of(asked, file, &advice::Page::new(first, came, page))
+    advice::advice_on(asked, file, &advice::Page::new(first, came, page))
         .map_err(|error| JsError::new(&error.to_string()))
 }

@@ -12,7 +12,7 @@ use crate::request::{outline, session};
 ///
 /// # Errors
 /// What the command prints.
-pub fn of(request: &str) -> Result<String, Diagnostic> {
+pub fn results_of(request: &str) -> Result<String, Diagnostic> {
     let session = session(outline(&Request::from_json(request)?)?)?.threads(1);
     let runs = session.run(&NoWatch)?.runs();
     written(&session, runs)

@@ -73,7 +73,7 @@ struct StoryText {
 }
 
 impl StoryText {
-    fn of(story: &Story) -> Self {
+    fn from_story(story: &Story) -> Self {
         let state = story.values().into_iter().map(|value| {
             let after = value.after.map_or_else(String::new, |after| after.to_string());
             [value.name.to_owned(), value.before.to_string(), after, value.doc.to_owned()]
@@ -87,7 +87,7 @@ impl Show {
     ///
     /// # Errors
     /// What the command prints, or more than a page can show.
-    pub fn of(request: &str) -> Result<Self, Diagnostic> {
+    pub fn from_request(request: &str) -> Result<Self, Diagnostic> {
         let request = Request::from_json(request)?;
         let outline = outline(&request)?;
         limits::check(&outline)?;
@@ -120,7 +120,7 @@ impl Show {
         let story = self.columns.get(column).map(|column| column.story(integer(number)));
         let story = story.ok_or_else(|| Diagnostic::new(format!("there is no column {column}")))?;
         let story = story.map_err(|why| Diagnostic::new(why.to_string()))?;
-        serde_json::to_string(&StoryText::of(&story))
+        serde_json::to_string(&StoryText::from_story(&story))
             .map_err(|error| Diagnostic::new(format!("the story cannot be written as JSON: {error}")))
     }
 
@@ -141,7 +141,7 @@ impl Show {
     /// What the command prints.
     #[wasm_bindgen(constructor)]
     pub fn new(request: &str) -> Result<Self, JsError> {
-        Self::of(request).map_err(|error| shown(&error))
+        Self::from_request(request).map_err(|error| shown(&error))
     }
 
     /// Returns the fixed facts of the show, as JSON.

@@ -21,7 +21,7 @@ fn a_show_has_the_results_of_its_scenario_whatever_the_steps_are() {
     let mut document = Document::parse("x.toml", SCENARIO, Path::new("")).expect("valid");
     document.set("", "name", "\"goodqueue\"").expect("a key");
     let whole = goodqueue_scenario::simulate(&document).expect("runs");
-    let mut show = Show::of(REQUEST).expect("valid");
+    let mut show = Show::from_request(REQUEST).expect("valid");
     for step in 1..=300 {
         show.play(Instant::ZERO + Duration::from_millis(10 * step)).expect("runs");
     }
@@ -36,7 +36,7 @@ fn a_show_has_the_results_of_its_scenario_whatever_the_steps_are() {
 
 #[test]
 fn every_packet_has_one_arrival_and_one_end_and_found_what_the_records_say() {
-    let mut show = Show::of(REQUEST).expect("valid");
+    let mut show = Show::from_request(REQUEST).expect("valid");
     show.play(Instant::ZERO + Duration::from_secs(2)).expect("runs");
     let records = show.packets(0);
     assert!(records.len() > 8 * 400, "{} records", records.len() / 8);
@@ -60,7 +60,7 @@ fn every_packet_has_one_arrival_and_one_end_and_found_what_the_records_say() {
 
 #[test]
 fn a_request_that_the_command_refuses_is_refused_with_its_words() {
-    let refused = |request: &str| Show::of(request).map(|_| ()).expect_err("refused").to_string();
+    let refused = |request: &str| Show::from_request(request).map(|_| ()).expect_err("refused").to_string();
     assert!(refused(r#"{"qdiscs": ["fq_codel targe 3ms"]}"#).contains("did you mean `target`?"));
     assert!(refused(r#"{"surprise": 1}"#).contains("unknown field `surprise`"));
     assert!(refused(r#"{"builtin": "rrull"}"#).contains("rrul"));
@@ -70,7 +70,7 @@ fn a_request_that_the_command_refuses_is_refused_with_its_words() {
 #[test]
 fn a_show_names_its_columns_and_flows() {
     let about: serde_json::Value =
-        serde_json::from_str(&Show::of(REQUEST).expect("valid").about()).expect("JSON");
+        serde_json::from_str(&Show::from_request(REQUEST).expect("valid").about()).expect("JSON");
     assert_eq!(about["columns"][0]["label"], "pfifo limit 50");
     assert_eq!(about["flows"][2]["kind"], "ping");
     assert_eq!(about["flows"][1]["cc"], "cubic");
@@ -90,7 +90,7 @@ qdiscs = [
 flows = [{ kind = 'ping' }]
 ";
     let about = |request: serde_json::Value| -> serde_json::Value {
-        serde_json::from_str(&Show::of(&request.to_string()).expect("valid").about()).expect("JSON")
+        serde_json::from_str(&Show::from_request(&request.to_string()).expect("valid").about()).expect("JSON")
     };
     let shown = about(serde_json::json!({ "toml": scenario }));
     let lines: Vec<&str> = (0..3).filter_map(|at| shown["columns"][at]["line"].as_str()).collect();
@@ -105,7 +105,7 @@ flows = [{ kind = 'ping' }]
 
 #[test]
 fn the_queue_of_the_modem_behind_the_router_is_in_the_records() {
-    let mut show = Show::of(r#"{"builtin": "modem", "qdiscs": ["fq_codel"]}"#).expect("valid");
+    let mut show = Show::from_request(r#"{"builtin": "modem", "qdiscs": ["fq_codel"]}"#).expect("valid");
     let about: serde_json::Value = serde_json::from_str(&show.about()).expect("JSON");
     assert_eq!(about["places"][1]["name"], "modem");
     assert_eq!(about["order"], serde_json::json!([1, 0]));
@@ -124,7 +124,7 @@ fn the_queue_of_the_modem_behind_the_router_is_in_the_records() {
 
 #[test]
 fn the_queues_of_a_wifi_channel_are_in_the_records() {
-    let mut show = Show::of(r#"{"builtin": "wifi", "qdiscs": ["pfifo"]}"#).expect("valid");
+    let mut show = Show::from_request(r#"{"builtin": "wifi", "qdiscs": ["pfifo"]}"#).expect("valid");
     let about: serde_json::Value = serde_json::from_str(&show.about()).expect("JSON");
     assert_eq!(about["places"][1]["name"], "WiFi");
     assert_eq!(about["order"], serde_json::json!([0, 1]));
@@ -141,13 +141,13 @@ fn a_hop_that_only_loses_packets_is_not_a_queue() {
     let request =
         r#"{"qdiscs": ["pfifo"], "set": ["hops=[{name='path',side='server',qdisc='netem loss 1%'}]"]}"#;
     let about: serde_json::Value =
-        serde_json::from_str(&Show::of(request).expect("valid").about()).expect("JSON");
+        serde_json::from_str(&Show::from_request(request).expect("valid").about()).expect("JSON");
     assert_eq!(about["places"].as_array().expect("a list").len(), 1);
 }
 
 #[test]
 fn a_dropped_packet_has_the_story_that_the_command_tells() {
-    let mut show = Show::of(REQUEST).expect("valid");
+    let mut show = Show::from_request(REQUEST).expect("valid");
     show.play(Instant::ZERO + Duration::from_secs(3)).expect("runs");
     let records = show.packets(1);
     let dropped = records.chunks(8).find(|record| record[0] % 2.0 == 1.0 && record[3] > 0.0).expect("a drop");
@@ -164,7 +164,7 @@ fn a_dropped_packet_has_the_story_that_the_command_tells() {
 #[test]
 fn a_link_that_asks_for_too_much_is_refused_with_the_limit_and_the_remedy() {
     let refused = |changes: serde_json::Value| {
-        let error = Show::of(&changes.to_string()).map(|_| ()).expect_err("refused").to_string();
+        let error = Show::from_request(&changes.to_string()).map(|_| ()).expect_err("refused").to_string();
         assert!(error.contains("allowed: "), "{error}");
         error
     };
@@ -195,13 +195,13 @@ fn a_link_that_asks_for_too_much_is_refused_with_the_limit_and_the_remedy() {
 fn every_built_in_scenario_can_be_shown() {
     for entry in goodqueue_scenario::library::SCENARIOS {
         let request = serde_json::json!({ "builtin": entry.name, "qdiscs": ["fq_codel"] });
-        Show::of(&request.to_string()).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+        Show::from_request(&request.to_string()).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
     }
 }
 
 #[test]
 fn a_flow_receives_no_more_than_its_line_carries_also_when_a_gap_is_filled() {
-    let mut show = Show::of(
+    let mut show = Show::from_request(
         r#"{"rate": "10mbit", "up": "1mbit", "time": "60s", "qdiscs": ["pfifo limit 100"],
             "set": ["flows=[{kind='tcp', direction='up'}, {kind='ping'}]"]}"#,
     )

@@ -122,7 +122,7 @@ impl RequestHandler {
     /// Returns the flows of both directions that were seen last.
     fn flows(&self) -> Value {
         let of = |direction: Direction| -> Value {
-            let flows = self.flows.of(direction, MOST_FLOWS);
+            let flows = self.flows.in_direction(direction, MOST_FLOWS);
             let one = |flow: &FlowSeen| {
                 json!({
                     "protocol": flow.name.protocol,

@@ -204,7 +204,7 @@ impl<'m> Evidence<'m> {
         }
         let mut extreme = f64::NAN;
         let seeds = cells.iter().find_map(|cell| self.cells.get(cell)).map_or(1, Runs::seeds);
-        for run in (0..most).filter(|run| context.weights.of(*run, seeds) > 0.0) {
+        for run in (0..most).filter(|run| context.weights.of_run(*run, seeds) > 0.0) {
             let value = self.value(figure, Context { weights: &Weights::Alone(run), ..context })?;
             if value.is_nan() {
                 return Ok(value);
@@ -281,7 +281,7 @@ impl Runs {
     /// How often each run counts.
     fn counts(&self, weights: &Weights) -> Vec<f64> {
         let seeds = self.seeds();
-        (0..self.runs.len()).map(|run| weights.of(run, seeds)).collect()
+        (0..self.runs.len()).map(|run| weights.of_run(run, seeds)).collect()
     }
 
     /// True if the count at `path` is zero in all runs.
@@ -426,6 +426,7 @@ fn statistic(name: &str, samples: &[Sample], arguments: &[f64], counts: &[f64]) 
         let mut below = 0.0;
         let rank = samples.iter().find(|sample| {
             below += weight(sample);
+            // A share times a count may come out just above a whole number.
             below >= share * total - 1e-9 && weight(sample) > 0.0
         });
         rank.map(|sample| sample.value)

@@ -55,7 +55,7 @@ impl Weights {
 
     /// Number of times that a run counts in a cell with `repetitions` per load. The runs of a load
     /// stand next to each other, in the order of the seeds.
-    pub(super) fn of(&self, run: usize, repetitions: usize) -> f64 {
+    pub(super) fn of_run(&self, run: usize, repetitions: usize) -> f64 {
         match self {
             Self::Every | Self::Unseen(_) => 1.0,
             Self::Alone(only) => f64::from(u8::from(run == *only)),
@@ -145,7 +145,7 @@ mod tests {
             let mut sum = 0.0;
             let mut total = 0.0;
             for (run, value) in values.iter().enumerate() {
-                let weight = weights.of(run, values.len());
+                let weight = weights.of_run(run, values.len());
                 (sum, total) = (sum + weight * value, total + weight);
             }
             (total > 0.0).then(|| sum / total)

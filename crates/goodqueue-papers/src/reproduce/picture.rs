@@ -77,7 +77,7 @@ impl Figure {
                     group,
                     beyond: paper.is_beyond(&cell.label),
                     paper: self.paper.get(&cell.to_string()).map_or_else(Vec::new, Marks::points),
-                    points: points::of(self, cell, number, evidence)?,
+                    points: points::points_of(self, cell, number, evidence)?,
                 });
             }
         }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     /// The label and the group of the trace of `codel@far` in a figure of two experiments or one.
-    fn of(form: &str, experiments: usize) -> (String, Option<String>) {
+    fn label_and_group(form: &str, experiments: usize) -> (String, Option<String>) {
         let text = format!(
             "id = \"Fig. 6\"\ntitle = \"\"\nform = \"{form}\"\nnames = [\"10 ms\", \"50 ms\"]\ngroups = [\"near\", \"101 ms\"]\n"
         );
@@ -134,12 +134,12 @@ mod tests {
 
     #[test]
     fn columns_of_several_experiments_stand_together_under_the_name_of_their_group() {
-        assert_eq!(of("medians", 2), ("CoDel".to_owned(), Some("101 ms".to_owned())));
-        assert_eq!(of("medians", 1), ("CoDel".to_owned(), None));
+        assert_eq!(label_and_group("medians", 2), ("CoDel".to_owned(), Some("101 ms".to_owned())));
+        assert_eq!(label_and_group("medians", 1), ("CoDel".to_owned(), None));
     }
 
     #[test]
     fn bars_of_several_sorts_stand_together_for_each_discipline() {
-        assert_eq!(of("bars", 1), ("50 ms".to_owned(), Some("CoDel".to_owned())));
+        assert_eq!(label_and_group("bars", 1), ("50 ms".to_owned(), Some("CoDel".to_owned())));
     }
 }

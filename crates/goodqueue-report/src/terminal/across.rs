@@ -46,7 +46,7 @@ pub fn across(results: &Results, key: Option<&str>) -> String {
 /// Returns the metric with this key, or the default one.
 fn chosen<'k>(keyed: &'k [KeyedMetric<'_>], runs: &[&Run], key: Option<&str>) -> Option<&'k KeyedMetric<'k>> {
     let with = |key: &str| keyed.iter().find(|metric| metric.key == key);
-    let has_values = |metric: &&KeyedMetric<'_>| runs.iter().any(|run| metric.of(run).is_some());
+    let has_values = |metric: &&KeyedMetric<'_>| runs.iter().any(|run| metric.value_of(run).is_some());
     match key {
         Some(key) => with(key),
         None => with(DEFAULT).filter(has_values).or_else(|| keyed.iter().find(has_values)),
@@ -118,7 +118,7 @@ impl<'r> Across<'r> {
                 let line = point.get(number).filter(|line| !line.runs.is_empty());
                 Cell::new(line.map_or_else(
                     || show(None, digits),
-                    |line| line.estimated(|run| metric.of(run), |value| show(Some(value), digits)),
+                    |line| line.estimated(|run| metric.value_of(run), |value| show(Some(value), digits)),
                 ))
             });
             table.add_row(self.name(point).into_iter().chain(cells));

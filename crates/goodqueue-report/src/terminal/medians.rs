@@ -43,7 +43,7 @@ pub(super) fn across<'l>(
     metric: &KeyedMetric<'_>,
 ) -> String {
     let told = points.filter_map(|(name, line)| {
-        Some(format!("  {name}: {}", both(line, |run| metric.of(run), metric.metric)?))
+        Some(format!("  {name}: {}", both(line, |run| metric.value_of(run), metric.metric)?))
     });
     let mut told: Vec<String> = told.collect();
     let beyond = told.len().saturating_sub(MOST_POINTS);

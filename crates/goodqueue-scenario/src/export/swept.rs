@@ -40,7 +40,7 @@ impl<'r> Swept<'r> {
         // Runs of a point share their values, and points share many of theirs.
         let mut values: Vec<&Value> = results.runs.iter().filter_map(|run| run.sweep.get(key)).collect();
         values.dedup();
-        let has_all = |quantity: &Quantity| values.iter().all(|value| quantity.of(value).is_some());
+        let has_all = |quantity: &Quantity| values.iter().all(|value| quantity.in_si(value).is_some());
         let name = key.rsplit('.').next().unwrap_or(key);
         // Only the key tells whether "1mbit" is a rate or, as in tc, a size.
         let order = if SIZES.contains(&name) {
@@ -67,7 +67,7 @@ impl<'r> Swept<'r> {
     /// Returns the number of this run; `None` if the column has texts or the run has no value.
     #[must_use]
     pub fn number(&self, run: &Run) -> Option<f64> {
-        self.quantity?.of(run.sweep.get(self.key)?)
+        self.quantity?.in_si(run.sweep.get(self.key)?)
     }
 
     /// Returns the value of this run as it was written.
@@ -79,7 +79,7 @@ impl<'r> Swept<'r> {
 
 impl Quantity {
     /// Returns the value in the SI unit of this quantity, if it is one.
-    fn of(self, value: &Value) -> Option<f64> {
+    fn in_si(self, value: &Value) -> Option<f64> {
         let text = match value {
             Value::Number(number) => return number.as_f64(),
             Value::String(text) => text.as_str(),

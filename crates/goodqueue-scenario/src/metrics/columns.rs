@@ -80,7 +80,7 @@ pub(super) fn placeholders(key: &str) -> String {
 impl KeyedMetric<'_> {
     /// Returns the value of a run in the metric's unit for tables.
     #[must_use]
-    pub fn of(&self, run: &Run) -> Option<f64> {
+    pub fn value_of(&self, run: &Run) -> Option<f64> {
         (self.metric.of)(run, self.direction)
     }
 

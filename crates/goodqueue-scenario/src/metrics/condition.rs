@@ -71,7 +71,7 @@ impl Condition {
         check(name.trim(), &key)?;
         let groups = described();
         let known = by_key(&groups).into_iter().find(|metric| metric.key == placeholders(&key));
-        let unit = known.map_or(Unit::Number, |known| Unit::of(known.metric));
+        let unit = known.map_or(Unit::Number, |known| Unit::from_metric(known.metric));
         let limit = unit.read(value)?;
         Ok(Self { text: text.trim().to_owned(), key, comparison, limit, unit })
     }
@@ -158,7 +158,7 @@ impl Comparison {
 }
 
 impl Unit {
-    fn of(metric: &Metric) -> Self {
+    fn from_metric(metric: &Metric) -> Self {
         match metric.unit {
             "ms" | "s" => Self::Time,
             "Mbit/s" => Self::Rate,

@@ -20,7 +20,7 @@ pub enum EcnMode {
 }
 
 impl EcnMode {
-    pub(super) fn of(settings: &goodqueue_tcp::Config) -> Self {
+    pub(super) fn from_config(settings: &goodqueue_tcp::Config) -> Self {
         match (settings.ecn, settings.accecn) {
             (false, _) => Self::Off,
             (true, false) => Self::Classic,

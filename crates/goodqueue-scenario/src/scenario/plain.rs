@@ -207,7 +207,7 @@ pub(super) const fn number(refusal: &'static str, range: RangeInclusive<f64>) ->
 
 impl Number {
     /// Names what the numbers count, for messages.
-    pub(super) const fn of(mut self, of: &'static str) -> Self {
+    pub(super) const fn counting(mut self, of: &'static str) -> Self {
         self.of = of;
         self
     }

@@ -297,7 +297,7 @@ fn of_profile(document: &Document, default: &Tcp, profile: &str) -> Tcp {
         // ns-2's FullTcp delays the ACK of what is less than a segment.
         let delays = delayed_ack.every > 1 || known.settings.carries_acks();
         tcp.delayed_ack = delays.then_some(delayed_ack);
-        tcp.ecn = EcnMode::of(&known.settings);
+        tcp.ecn = EcnMode::from_config(&known.settings);
         tcp.sack = sack;
         tcp.min_rto = if profile == "rfc" { Duration::from_millis(200) } else { min_rto };
         profile.clone_into(&mut tcp.profile);

@@ -150,23 +150,26 @@ struct Names {
 /// A rectangle of the drawing.
 #[derive(Clone, Copy)]
 struct Area {
-    x: (f64, f64),
-    y: (f64, f64),
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
 }
 
 impl Area {
     fn around((x, y): Point) -> Self {
-        Self { x: (x - 8.0, x + 8.0), y: (y - 5.0, y + 5.0) }
+        Self { left: x - 8.0, right: x + 8.0, top: y - 5.0, bottom: y + 5.0 }
     }
 
     /// Returns the area that overlaps with `other`.
     fn shared(&self, other: &Self) -> f64 {
-        let along = |a: (f64, f64), b: (f64, f64)| (a.1.min(b.1) - a.0.max(b.0)).max(0.0);
-        along(self.x, other.x) * along(self.y, other.y)
+        let wide = self.right.min(other.right) - self.left.max(other.left);
+        let high = self.bottom.min(other.bottom) - self.top.max(other.top);
+        wide.max(0.0) * high.max(0.0)
     }
 
     fn is_inside(&self) -> bool {
-        self.x.0 >= LEFT && self.x.1 <= WIDTH - 2.0 && self.y.0 >= 0.0 && self.y.1 <= HEIGHT - BOTTOM
+        self.left >= LEFT && self.right <= WIDTH - 2.0 && self.top >= 0.0 && self.bottom <= HEIGHT - BOTTOM
     }
 }
 
@@ -192,7 +195,7 @@ impl Names {
                 let x = if ends { dot.0 - aside } else { dot.0 + aside };
                 let y = dot.1 + 4.0 + f64::from(step) * LINE;
                 let from = if ends { x - width } else { x };
-                let area = Area { x: (from, from + width), y: (y - LINE + 3.0, y + 3.0) };
+                let area = Area { left: from, right: from + width, top: y - LINE + 3.0, bottom: y + 3.0 };
                 let covered: f64 = self.taken.iter().map(|other| area.shared(other)).sum();
                 if area.is_inside() && best.as_ref().is_none_or(|known| covered < known.0) {
                     best = Some((covered, Place { x, y, ends, far }, area));

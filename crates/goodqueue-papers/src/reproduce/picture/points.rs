@@ -11,7 +11,7 @@ type Points = Result<Vec<(f64, f64)>, Diagnostic>;
 
 /// Returns what is drawn of a cell. `number` selects among several entries of `of`: that of a bar,
 /// or the y of an ellipse.
-pub(super) fn of(figure: &Figure, cell: &Cell, number: usize, evidence: &Evidence<'_>) -> Points {
+pub(super) fn points_of(figure: &Figure, cell: &Cell, number: usize, evidence: &Evidence<'_>) -> Points {
     match figure.form {
         FigureForm::Cdf => distribution(figure, &evidence.samples_of(cell, path(figure, 0)?)?),
         FigureForm::Box => quartiles(figure, cell, evidence, &[0, 1, 2, 3, 4]),

@@ -56,5 +56,5 @@ impl Kind for PackMime {
 
 /// The parameters of the model are functions of the rate, fitted from 1 to some hundred connections
 /// per second (Cao et al. 2004). At higher rates they approach a Poisson process.
-const CONNECTIONS: Number =
-    number("{} connections per second are not possible", 0.01..=100_000.0).of("connections per second, ");
+const CONNECTIONS: Number = number("{} connections per second are not possible", 0.01..=100_000.0)
+    .counting("connections per second, ");

@@ -74,7 +74,7 @@ pub fn live_packets(bytes: &[u8]) {
     let came = observers.came;
     link.finish(now, &mut observers);
     observers.flows.end_second(now);
-    let _ = observers.flows.of(Direction::Down, usize::MAX);
+    let _ = observers.flows.in_direction(Direction::Down, usize::MAX);
     train.clear();
     drop(link);
     assert_eq!(pool.in_use(), 0, "memory of packets is lost");

@@ -47,8 +47,10 @@ mod tests {
             point(&[("flows.0.count", json!(1)), ("link.up", json!("1mbit"))]),
             point(&[("flows.0.count", json!(11)), ("link.up", json!("mbit"))]),
         ];
-        let mut keys: Vec<u32> =
-            points.iter().flat_map(|at| ["fq_codel", "fq_code", "l", ""].map(|line| of(line, at))).collect();
+        let mut keys: Vec<u32> = points
+            .iter()
+            .flat_map(|at| ["fq_codel", "fq_code", "l", ""].map(|line| hash_key(line, at)))
+            .collect();
         keys.sort_unstable();
         keys.dedup();
         assert_eq!(keys.len(), 24);
@@ -56,7 +58,7 @@ mod tests {
 
     #[test]
     fn keys_stay_as_they_are_from_version_to_version() {
-        assert_eq!(of("fq_codel", &point(&[])), 3_845_495_268);
-        assert_eq!(of("fq_codel", &point(&[("link.up", json!("1mbit"))])), 1_475_723_371);
+        assert_eq!(hash_key("fq_codel", &point(&[])), 3_845_495_268);
+        assert_eq!(hash_key("fq_codel", &point(&[("link.up", json!("1mbit"))])), 1_475_723_371);
     }
 }

@@ -72,7 +72,8 @@ mod tests {
             Traffic::Ping(PingSettings { interval: Duration::from_millis(200), bytes: 64, l4s: false });
         let interval = Duration::from_millis(20);
         let call = Traffic::Voip(VoipSettings { direction: Direction::Up, interval, bytes: 200, ecn: false });
-        let room = |count, traffic, seconds| of(&flows(count, traffic, 0), Duration::from_secs(seconds));
+        let room =
+            |count, traffic, seconds| room_for(&flows(count, traffic, 0), Duration::from_secs(seconds));
         assert_eq!(room(1, &ping, 600), Ok(Room::UNLIMITED));
         assert_eq!(room(100, &call, 300), Ok(Room::UNLIMITED));
         assert_eq!(room(100, &call, 20_000), Ok(Room { samples: 5000, digits: 3 }));
@@ -83,6 +84,6 @@ mod tests {
             Err(RunError::TooManyProbes { flows: 100_000, samples, most: MOST_SUMMED })
         );
         let late = flows(10_000, &call, 99);
-        assert_eq!(of(&late, Duration::from_secs(100)), Ok(Room::UNLIMITED));
+        assert_eq!(room_for(&late, Duration::from_secs(100)), Ok(Room::UNLIMITED));
     }
 }

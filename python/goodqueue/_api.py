@@ -10,10 +10,11 @@ from ._results import Results
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
     from typing import Any
 
+    from ._arguments import QdiscLike
     from ._progress import Progress
     from ._units import RateLike, TimeLike
 
@@ -22,17 +23,20 @@ if TYPE_CHECKING:
 def compare(
     scenario: Scenario | str | os.PathLike[str] | None = None,
     *,
-    qdiscs: str | Callable[[], Any] | Iterable[str | Callable[[], Any] | Mapping[str, Any]] = (),
+    # Options of a request: begin
+    qdiscs: QdiscLike | Iterable[QdiscLike] | None = None,
+    qdiscs_up: str | Iterable[str] | None = None,
     rate: RateLike | None = None,
     up: RateLike | None = None,
     rtt: TimeLike | None = None,
-    trace_down: str | None = None,
-    trace_up: str | None = None,
     flows: int | None = None,
     time: TimeLike | None = None,
     seed: int | None = None,
     seeds: int | None = None,
+    trace_down: str | os.PathLike[str] | None = None,
+    trace_up: str | os.PathLike[str] | None = None,
     set: Mapping[str, Any] | None = None,
+    # Options of a request: end
     jobs: int = 0,
     series: TimeLike | None = None,
     packets: str | os.PathLike[str] | None = None,
@@ -51,27 +55,32 @@ def compare(
 
     A class among `qdiscs` is an AQM written in Python.
 
-    `set` sets keys of the scenario, such as `{"tcp.ecn": True, "link.rtt": 0.05}`. `series` is the step of time series,
-    such as `"200ms"`. `jobs` is the number of threads (0: one for each processor). `progress` is
-    called with the number of finished runs and of all runs; `True` shows a bar. `run` describes the
-    other arguments.
+    `series` is the step of time series, such as `"200ms"`. `jobs` is the number of threads (0: one for each
+    processor). `progress` is called with the number of finished runs and of all runs; `True` shows a bar.
+    `run` describes the other arguments.
+
+    Options of a request:
+
+    * `qdiscs`: Discipline in tc's grammar, such as 'fq_codel target 13ms', or a list [default: a modem's
+      buffer (bfifo limit 256kb), red adaptive, pie, codel, sfq, fq_codel, cake].
+    * `qdiscs_up`: Discipline from the client, if it is not that of qdiscs; one for all, or one for each of
+      qdiscs. In tables, both are one name, DOWN / UP, which qdiscs takes as well.
+    * `rate`: Rate towards the client, such as 50mbit [default: 10mbit].
+    * `up`: Rate from the client, such as 10mbit [default: 1mbit, or the value of rate].
+    * `rtt`: Round-trip time without queueing, such as 20ms [default: 50ms].
+    * `flows`: Number of TCP flows in each direction [default: 4].
+    * `time`: Duration of each run [default: 60s].
+    * `seed`: Seed of the first run [default: 1].
+    * `seeds`: Number of repetitions, with consecutive seeds [default: 1].
+    * `trace_down`: Mahimahi trace to use as the link towards the client.
+    * `trace_up`: Mahimahi trace to use as the link from the client.
+    * `set`: Set a key of the scenario, as in `{"tcp.ecn": True}`. `goodqueue explain scenario` lists all
+      keys.
     """
-    if isinstance(qdiscs, str) or callable(qdiscs) or hasattr(qdiscs, "keys"):
-        # A single line would otherwise become a list of letters.
-        qdiscs = [qdiscs]  # type: ignore[list-item]
-    changed = _arguments.scenario(scenario).with_options(
-        rate=rate,
-        up=up,
-        rtt=rtt,
-        trace_down=_arguments.path("trace_down", trace_down),
-        trace_up=_arguments.path("trace_up", trace_up),
-        flows=_arguments.option("flows", flows, 0),
-        time=time,
-        seed=_arguments.option("seed", seed, 0),
-        seeds=_arguments.option("seeds", seeds, 1),
-        qdiscs=_arguments.listed("qdiscs", qdiscs, 'a list of disciplines, such as ["pfifo", "fq_codel"]'),
-        set=dict(_arguments.mapping("set", set or {}, '{"tcp.ecn": True}')),
-    )
+    # These are the arguments, as long as there is no other variable.
+    given = locals()
+    options = {name: given[name] for name, _, _ in _goodqueue.options()}
+    changed = _arguments.scenario(scenario).with_options(**options)
     return run(
         changed, jobs=jobs, series=series, packets=packets, store=store, executor=executor, progress=progress
     )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     F = TypeVar("F", bound=Callable[..., Any])
+    QdiscLike = str | Callable[[], Any] | Mapping[str, Any]
 
 # What other tools call our arguments.
 _OTHERWISE = {
@@ -68,11 +69,6 @@ def whole(name: str, value: Any, least: int, most: int = 2**64 - 1) -> int:
     if not least <= number <= most:
         raise Error(f"`{name}` is {number}, which is not possible\n  allowed: {least} to {most}")
     return number
-
-
-def option(name: str, value: Any, least: int) -> int | None:
-    """Returns the same for an argument that may be left out."""
-    return None if value is None else whole(name, value, least)
 
 
 def path(name: str, value: Any) -> str | None:

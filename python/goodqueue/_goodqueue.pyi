@@ -1,10 +1,11 @@
 """The compiled half of the package."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, final
 
+from ._arguments import QdiscLike
 from ._units import RateLike, TimeLike
 
 __version__: str
@@ -43,19 +44,22 @@ class Scenario:
     def with_options(
         self,
         *,
+        # Options of a request: begin
+        qdiscs: QdiscLike | Iterable[QdiscLike] | None = None,
+        qdiscs_up: str | Iterable[str] | None = None,
         rate: RateLike | None = None,
         up: RateLike | None = None,
         rtt: TimeLike | None = None,
-        trace_down: str | None = None,
-        trace_up: str | None = None,
         flows: int | None = None,
         time: TimeLike | None = None,
         seed: int | None = None,
         seeds: int | None = None,
-        qdiscs: list[Any] = ...,
-        set: dict[str, Any] | None = None,
+        trace_down: str | os.PathLike[str] | None = None,
+        trace_up: str | os.PathLike[str] | None = None,
+        set: Mapping[str, Any] | None = None,
+        # Options of a request: end
     ) -> Scenario:
-        """Returns the scenario with the options of `goodqueue compare`.
+        """Returns the scenario with the options of a request, which are those of `goodqueue compare`.
 
         Two options for the same key are an error, as in the command.
         """
@@ -198,6 +202,9 @@ class Sweep:
 
 def quantity(kind: str, name: str, value: TimeLike) -> tuple[float, str]:
     """Returns a time (`kind="time"`) or a rate in SI base units, and as text. Errors call it `name`."""
+
+def options() -> list[tuple[str, str, str]]:
+    """Returns the name, the form and the meaning of each option of a request."""
 
 def _panic(words: str) -> None: ...
 def program() -> tuple[str, str]:

@@ -8,6 +8,8 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::described::in_words_of_python;
+
 create_exception!(
     goodqueue,
     Error,
@@ -17,7 +19,7 @@ create_exception!(
 
 /// Returns a diagnostic as an exception, with the names that options of the command have here.
 pub(crate) fn raised(diagnostic: &Diagnostic) -> PyErr {
-    Error::new_err(in_words_of_python(diagnostic))
+    Error::new_err(in_words_of_python(&diagnostic.to_string()))
 }
 
 /// Warns of each remark.
@@ -25,7 +27,7 @@ pub(crate) fn raised(diagnostic: &Diagnostic) -> PyErr {
 /// # Errors
 /// The caller turned warnings into exceptions.
 pub(crate) fn warn_of(py: Python<'_>, remarks: &[Diagnostic]) -> PyResult<()> {
-    remarks.iter().try_for_each(|remark| warn(py, &in_words_of_python(remark)))
+    remarks.iter().try_for_each(|remark| warn(py, &in_words_of_python(&remark.to_string())))
 }
 
 /// Gives a `UserWarning`.
@@ -35,27 +37,6 @@ pub(crate) fn warn_of(py: Python<'_>, remarks: &[Diagnostic]) -> PyResult<()> {
 pub(crate) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
     py.import("warnings")?.call_method1("warn", (message,)).map(drop)
 }
-
-/// Returns the text with the names that options of the command have here.
-fn in_words_of_python(diagnostic: &Diagnostic) -> String {
-    let names = |text: String, (option, argument): &(&str, &str)| text.replace(option, argument);
-    ARGUMENTS.iter().fold(diagnostic.to_string(), names)
-}
-
-/// Options and arguments. A longer option comes before one with which it begins.
-const ARGUMENTS: [(&str, &str); 11] = [
-    ("--trace-down", "trace_down"),
-    ("--trace-up", "trace_up"),
-    ("--qdisc", "qdiscs"),
-    ("--seeds", "seeds"),
-    ("--seed", "seed"),
-    ("--flows", "flows"),
-    ("--rate", "rate"),
-    ("--time", "time"),
-    ("--rtt", "rtt"),
-    ("--set", "set"),
-    ("--up", "up"),
-];
 
 /// Returns a diagnostic as an exception, with the words of this package for the store.
 pub(crate) fn of_store(diagnostic: &Diagnostic) -> PyErr {

@@ -5,9 +5,11 @@
 
 mod aqm;
 mod command;
+mod described;
 mod errors;
 mod frame;
 mod lines;
+mod options;
 mod problem;
 mod qdisc;
 mod quantity;
@@ -36,6 +38,7 @@ fn _goodqueue(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sweep::Sweep>()?;
     module.add_function(wrap_pyfunction!(sweep::program, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(described::options, module)?)?;
     module.add_function(wrap_pyfunction!(errors::_panic, module)?)?;
     module.add_function(wrap_pyfunction!(command::main, module)?)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use goodqueue_scenario::library;
 use goodqueue_scenario::run::Runs as _;
-use goodqueue_scenario::scenario::{Document, Overrides, Quantity};
+use goodqueue_scenario::scenario::{Document, Overrides};
 use goodqueue_scenario::session::{Outline, Session};
 use goodqueue_tc::diagnostic::Diagnostic;
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::aqm::{Factories, disciplines};
 use crate::errors::{Error, guarded, raised, warn_of};
-use crate::quantity;
+use crate::options;
 use crate::toml;
 
 /// One bottleneck with its traffic, the disciplines to compare, and a sweep.
@@ -127,60 +127,12 @@ impl Scenario {
         self.changed(py, Change::Set { key: key.to_owned(), value }, aqms)
     }
 
-    /// Returns the scenario with the options of `goodqueue compare`. Two for the same key are an
-    /// error, as in the command.
-    #[pyo3(signature = (
-        *, rate = None, up = None, rtt = None, trace_down = None, trace_up = None, flows = None, time = None,
-        seed = None, seeds = None, qdiscs = Vec::new(), set = None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "Python passes options by name")]
-    fn with_options(
-        &self,
-        py: Python<'_>,
-        rate: Option<&Bound<'_, PyAny>>,
-        up: Option<&Bound<'_, PyAny>>,
-        rtt: Option<&Bound<'_, PyAny>>,
-        trace_down: Option<String>,
-        trace_up: Option<String>,
-        flows: Option<u64>,
-        time: Option<&Bound<'_, PyAny>>,
-        seed: Option<u64>,
-        seeds: Option<u64>,
-        qdiscs: Vec<Bound<'_, PyAny>>,
-        set: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
+    /// Returns the scenario with the options of a request. Two for the same key are an error, as in
+    /// the command.
+    #[pyo3(signature = (**options))]
+    fn with_options(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut aqms = self.aqms.clone();
-        let mut assignments = Vec::new();
-        for (key, value) in set.into_iter().flatten() {
-            let key: String = key.extract()?;
-            assignments.push(format!("{key}={}", toml::text(&key, &value, &mut aqms)?));
-        }
-        let lines: PyResult<Vec<String>> = qdiscs.iter().map(|line| line.extract::<String>()).collect();
-        let qdiscs = if let Ok(lines) = lines {
-            lines
-        } else {
-            let list = pyo3::types::PyList::new(qdiscs[0].py(), &qdiscs)?;
-            assignments.push(format!("qdiscs={}", toml::text("qdiscs", list.as_any(), &mut aqms)?));
-            Vec::new()
-        };
-        let number = |number: Option<u64>| number.map(|number| number.to_string());
-        let flows = number(flows);
-        let seed = number(seed);
-        let seeds = number(seeds);
-        let options = Overrides {
-            rate: quantity::option("rate", Quantity::Rate, rate)?,
-            up: quantity::option("up", Quantity::Rate, up)?,
-            rtt: quantity::option("rtt", Quantity::Time, rtt)?,
-            trace_down,
-            trace_up,
-            flows,
-            time: quantity::option("time", Quantity::Time, time)?,
-            seed,
-            seeds,
-            qdiscs,
-            set: assignments,
-            ..Overrides::default()
-        };
+        let options = options::read(options, &mut aqms)?;
         self.changed(py, Change::Options(Box::new(options)), aqms)
     }
 

@@ -1,5 +1,8 @@
 //! What a front end is asked for: a scenario, and changes to it.
 
+#[cfg(feature = "clap")]
+mod described;
+
 use std::path::Path;
 
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -8,6 +11,8 @@ use serde_json::{Map, Value};
 use crate::extensions::Extensions;
 use crate::library;
 use crate::scenario::{Document, Overrides};
+#[cfg(feature = "clap")]
+pub use described::{DescribedOption, described_options};
 
 /// A scenario, and changes to it: the arguments of `goodqueue compare`, and of every other front
 /// end.

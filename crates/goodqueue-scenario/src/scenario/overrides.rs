@@ -16,11 +16,11 @@ pub struct Overrides {
     /// Discipline in tc's grammar, such as 'fq_codel target 13ms'; repeat for several [default:
     /// a modem's buffer (bfifo limit 256kb), red
     /// adaptive, pie, codel, sfq, fq_codel, cake].
-    #[cfg_attr(feature = "clap", arg(id = "qdisc", long = "qdisc", value_name = "TC"))]
+    #[cfg_attr(feature = "clap", arg(long = "qdisc", value_name = "TC"))]
     pub qdiscs: Vec<String>,
     /// Discipline from the client, if it is not that of --qdisc; once for all, or once for each
     /// --qdisc. In tables, both are one name, DOWN / UP, which --qdisc takes as well.
-    #[cfg_attr(feature = "clap", arg(id = "qdisc_up", long = "qdisc-up", value_name = "TC"))]
+    #[cfg_attr(feature = "clap", arg(long = "qdisc-up", value_name = "TC"))]
     pub qdiscs_up: Vec<String>,
     /// Rate towards the client, such as 50mbit [default: 10mbit].
     // `line.down` in a scenario with `[line]`, otherwise `link.down`.

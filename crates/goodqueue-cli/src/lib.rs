@@ -41,6 +41,8 @@ mod claims;
 mod columns;
 mod commands;
 #[cfg(target_os = "linux")]
+mod error_writer;
+#[cfg(target_os = "linux")]
 mod live;
 mod messages;
 mod output;

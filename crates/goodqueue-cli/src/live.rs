@@ -1,35 +1,17 @@
-//! Shared by the live commands: from scenarios to live links, and from live links to results.
+//! Shared by the live commands.
 
-pub(crate) mod error_writer;
-pub(crate) mod order_reader;
-pub(crate) mod record;
-pub(crate) mod request_handler;
-pub(crate) mod runs;
-
-use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 
-use goodqueue::{AnyConfig, DropReason, Instant, Qdisc, Rate};
+use goodqueue::{Instant, Rate};
 use goodqueue_live::LiveError;
-use goodqueue_live::bottleneck::{Bottleneck, BottleneckConfig, DEFAULT_MEMORY};
-use goodqueue_live::capacity::Capacity;
-use goodqueue_live::link::{Delay, Link, LinkConfig};
-use goodqueue_live::observer::Direction;
-use goodqueue_scenario::measure::histogram_summary;
-use goodqueue_scenario::results::{LinkResult, MeanMax, Packets};
-use goodqueue_scenario::scenario::{LinkRate, QdiscChoice, Scenario};
-use goodqueue_tc as tc;
+use goodqueue_live::link::Link;
+use goodqueue_live_runs::statistics::link_result;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
 /// Turns an error of the live path into a diagnostic.
 pub(crate) fn diagnostic(error: LiveError) -> Diagnostic {
-    let message = Diagnostic::new(error.problem());
-    match error.advice() {
-        Some(advice) => message.help(advice),
-        None => message,
-    }
+    goodqueue_live_runs::diagnostic(&error)
 }
 
 /// Refuses sudo, which is not needed. A machine without another user (a container, a CI job) is
@@ -44,144 +26,6 @@ pub(crate) fn refuse_needless_root(allowed: bool, command: &str) -> Result<(), D
         "`{command}` needs no root, and with sudo its programs could access root's files"
     ))
     .help("run it without sudo, or add --allow-root if you intend this"))
-}
-
-/// Returns the bottleneck of a scenario under one of its disciplines.
-pub(crate) fn bottleneck(scenario: &Scenario, choice: &QdiscChoice, seed: u64) -> BottleneckConfig {
-    let link = &scenario.link;
-    let up = goodqueue::Duration::from_nanos(link.rtt.as_nanos() / 2);
-    let down = link.rtt.saturating_sub(up);
-    let config = |rate: &LinkRate, qdisc: &AnyConfig, delay| LinkConfig {
-        capacity: capacity(rate),
-        qdisc: qdisc.clone(),
-        path: None,
-        delay: Delay::from_base(delay),
-        framing: link.framing,
-        seed,
-    };
-    BottleneckConfig {
-        links: [
-            config(&link.down.rate, &choice.down.config, down),
-            config(&link.up.rate, &choice.up.config, up),
-        ],
-        memory: DEFAULT_MEMORY,
-        batch: None,
-        couple: true,
-    }
-}
-
-pub(crate) fn capacity(rate: &LinkRate) -> Capacity {
-    match rate {
-        LinkRate::Unlimited => Capacity::Unlimited,
-        LinkRate::Fixed(rate) => Capacity::Constant(*rate),
-        LinkRate::Schedule(steps) => {
-            Capacity::Schedule(steps.iter().map(|step| (Instant::ZERO + step.0, step.1)).collect())
-        }
-        LinkRate::Trace { trace, .. } => Capacity::Trace(trace.opportunities_ms().to_vec()),
-    }
-}
-
-/// Returns the results of one direction until `now`, since its start or since its measurement was
-/// restarted.
-pub(crate) fn link_result(link: &Link, now: Instant) -> LinkResult {
-    let meter = &link.meter;
-    let stats = link.stats();
-    let span = seconds(now);
-    let throughput_bps = if span > 0.0 { float(meter.sent_count().bytes) * 8.0 / span } else { 0.0 };
-    let rate_bps = link.capacity().rate_at(now).map_or(0.0, |(rate, _)| float(rate.as_bps()));
-    LinkResult {
-        qdisc: tc::to_tc(&link.qdisc().config()),
-        rate_bps,
-        utilization: (rate_bps > 0.0).then(|| throughput_bps / rate_bps),
-        throughput_bps,
-        sojourn_s: histogram_summary(meter.sojourn(), meter.sojourn_mean()),
-        queue_packets: MeanMax { mean: meter.length_mean(now), max: float(meter.length_most() as u64) },
-        packets: Packets {
-            offered: stats.offered.packets,
-            enqueued: stats.enqueued.packets,
-            dequeued: stats.dequeued.packets,
-            dropped: stats.dropped().packets,
-            marked: stats.marked.packets,
-        },
-        drops: drops(link),
-        ..LinkResult::default()
-    }
-}
-
-/// Returns the dropped packets by reason, without reasons that did not occur.
-pub(crate) fn drops(link: &Link) -> BTreeMap<String, u64> {
-    DropReason::ALL
-        .iter()
-        .map(|why| (why.name().to_owned(), link.meter.drops()[why.index()]))
-        .filter(|(_, count)| *count > 0)
-        .collect()
-}
-
-/// Returns all statistics of a running bottleneck, for `--json` and `stats`.
-pub(crate) fn statistics(bottleneck: &mut Bottleneck) -> serde_json::Value {
-    let now = bottleneck.now();
-    let kernel = bottleneck.kernel_counters();
-    let (memory, memory_most) = bottleneck.memory();
-    let counters = *bottleneck.counters();
-    let kernel = |side: usize| match kernel.get(side).copied().flatten() {
-        Some(of) => serde_json::json!({
-            "interface_dropped": of.dropped, "interface_up": of.is_up, "mtu": of.mtu,
-        }),
-        None => serde_json::Value::Null,
-    };
-    let side = |direction: Direction| {
-        let link = bottleneck.link(direction);
-        let mut value = serde_json::to_value(link_result(link, now)).unwrap_or_default();
-        value["queued"] = serde_json::json!({
-            "packets": Qdisc::len(link.qdisc()), "bytes": Qdisc::backlog(link.qdisc()),
-        });
-        value["propagating_packets"] = link.propagating().into();
-        value
-    };
-    serde_json::json!({
-        "goodqueue": env!("CARGO_PKG_VERSION"),
-        "duration_s": seconds(now),
-        "down": side(Direction::Down),
-        "up": side(Direction::Up),
-        "client": kernel(0),
-        "server": kernel(1),
-        "process": {
-            "read_packets": counters.read[0] + counters.read[1],
-            "written_packets": counters.written[0] + counters.written[1],
-            "not_written_packets": counters.not_written,
-            "out_of_memory_packets": counters.out_of_memory,
-            "contradictory_packets": counters.contradictory,
-            "late_wakeups": counters.late,
-            "latest_s": seconds(Instant::ZERO + counters.latest),
-            "memory_bytes": memory,
-            "memory_max_bytes": memory_most,
-        },
-    })
-}
-
-/// Returns why the machine was too busy for results to be judged, if it was.
-pub(crate) fn too_busy(latest: goodqueue::Duration, kernel_drops: u64) -> Option<String> {
-    if latest > VERY_LATE {
-        return Some(format!("goodqueue woke up {} late", units::show_time(latest)));
-    }
-    (kernel_drops > 0).then(|| {
-        format!(
-            "the kernel dropped {kernel_drops} packets in front of the bottleneck, which goodqueue read too late"
-        )
-    })
-}
-
-/// Returns a remark if packets were lost for lack of memory. No discipline saw them.
-pub(crate) fn discarded(bottleneck: &Bottleneck) -> Option<String> {
-    let count = bottleneck.counters().out_of_memory;
-    let memory = bottleneck.memory_limit() >> 20;
-    (count > 0).then(|| {
-        format!(
-            "{count} packets were discarded in front of the queues, because the {memory} MiB of memory for \
-             packets were full; they do not count as dropped. A lower rate, a shorter delay or a shorter queue \
-             needs less"
-        )
-    })
 }
 
 /// Summarizes one direction in a line.
@@ -200,45 +44,7 @@ pub(crate) fn in_words(link: &Link, name: &str, now: Instant) -> String {
     )
 }
 
-/// Returns the path of one direction: `run.jsonl` becomes `run.down.jsonl`.
-pub(crate) fn with_direction(path: &Path, direction: Direction) -> PathBuf {
-    match path.extension() {
-        Some(extension) => path.with_extension(format!("{}.{}", direction.name(), extension.display())),
-        None => path.with_extension(direction.name()),
-    }
-}
-
-/// Converts to seconds since the start.
-pub(crate) fn seconds(at: Instant) -> f64 {
-    float(at.as_nanos()) / 1e9
-}
-
-#[expect(clippy::cast_precision_loss, reason = "results are given in floating point; counts stay below 2^53")]
-pub(crate) const fn float(number: u64) -> f64 {
-    number as f64
-}
-
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people to read")]
 const fn whole(number: f64) -> u64 {
     number as u64
-}
-
-/// Lateness that is reported and disturbs a test: a fifth of a noticeable delay. A busy machine is
-/// always a few milliseconds late.
-pub(crate) const VERY_LATE: goodqueue::Duration = goodqueue::Duration::from_millis(20);
-
-#[cfg(test)]
-mod tests {
-    use goodqueue::Duration;
-
-    use super::too_busy;
-
-    #[test]
-    fn a_late_wake_up_and_packets_lost_in_the_kernel_disturb_a_test() {
-        assert_eq!(too_busy(Duration::from_millis(20), 0), None);
-        let late = too_busy(Duration::from_millis(21), 3);
-        assert!(late.is_some_and(|why| why.contains("woke up 21")));
-        let dropped = too_busy(Duration::from_millis(1), 3);
-        assert!(dropped.is_some_and(|why| why.contains("dropped 3 packets")));
-    }
 }

@@ -3,14 +3,19 @@
 use std::path::PathBuf;
 
 use clap::Args;
+#[cfg(target_os = "linux")]
+use goodqueue_live_runs::{LiveSession, LiveWatch};
 use goodqueue_report::terminal;
 use goodqueue_scenario::Extensions;
 use goodqueue_scenario::export::Format;
 use goodqueue_scenario::request::Request;
 #[cfg(target_os = "linux")]
-use goodqueue_scenario::run::Runs as _;
+use goodqueue_scenario::run::{RunSpec, Runs as _};
 use goodqueue_scenario::scenario::Document;
+#[cfg(target_os = "linux")]
+use goodqueue_scenario::session::Watch;
 use goodqueue_tc::diagnostic::Diagnostic;
+#[cfg(target_os = "linux")]
 use goodqueue_tc::units;
 
 #[cfg(target_os = "linux")]
@@ -167,22 +172,10 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     crate::live::refuse_needless_root(args.allow_root, "goodqueue compare --live")?;
     let prepared = prepare(document, &args.how, &mut Outputs::default(), RunStorage::Nowhere)?;
     refuse_without_effect(args, &prepared)?;
-    let mtu = prepared.session.scenario().link.mtu;
-    let count = prepared.session.count();
-    let mut live = Vec::new();
-    let mut disturbed = None;
     // The live runs come first: a process with several threads cannot create namespaces.
-    for number in 0..count {
-        let run = &*prepared.session.spec(number)?;
-        let time = units::show_time(run.config.duration);
-        note(format_args!("live run {} of {count}: {}, {time}", number + 1, run.labels.qdisc));
-        let one = crate::live::runs::execute(run, mtu)?;
-        for remark in &one.remarks {
-            note(format_args!("  {remark}"));
-        }
-        live.push(one.run);
-        disturbed = disturbed.or(one.disturbed);
-    }
+    let finished = LiveSession::from_session(&prepared.session).run(&Notes(prepared.session.count()))?;
+    let disturbed = finished.disturbed.clone();
+    let live = finished.runs();
     let judge = |results: &goodqueue_scenario::results::Results| -> Outcome {
         Ok(judgement::judge_live(&args.how.conditions()?, &results.runs, disturbed.as_deref()))
     };
@@ -215,6 +208,25 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
         output::print(&format!("{heading}\n{}\n{differences}", args.how.overview(&results)))?;
     }
     judge(&results)
+}
+
+/// Notes about live runs. They contain the number of all runs.
+#[cfg(target_os = "linux")]
+struct Notes(usize);
+
+#[cfg(target_os = "linux")]
+impl Watch for Notes {
+    fn started(&self, number: usize, run: &RunSpec) {
+        let time = units::show_time(run.config.duration);
+        note(format_args!("live run {} of {}: {}, {time}", number + 1, self.0, run.labels.qdisc));
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl LiveWatch for Notes {
+    fn remarked(&self, _: usize, remark: &str) {
+        note(format_args!("  {remark}"));
+    }
 }
 
 fn report_path(args: &CompareArgs) -> Option<&PathBuf> {

@@ -8,6 +8,9 @@ use goodqueue_live::capacity::Capacity;
 use goodqueue_live::orders;
 use goodqueue_live::shape::{Place, Shape, TakeOverOf};
 use goodqueue_live::undo;
+use goodqueue_live_runs::bottleneck;
+use goodqueue_live_runs::order_reader::OrderReader;
+use goodqueue_live_runs::request_handler::RequestHandler;
 use goodqueue_scenario::Extensions;
 use goodqueue_scenario::request::Request;
 use goodqueue_scenario::scenario::{Names, Overrides};
@@ -17,9 +20,8 @@ use goodqueue_tc::units;
 
 use super::shell::WatchOptions;
 use super::{Ending, Outcome, remark_on, signed};
-use crate::live::order_reader::OrderReader;
-use crate::live::request_handler::RequestHandler;
-use crate::live::{self, diagnostic};
+use crate::error_writer::ErrorWriter;
+use crate::live::diagnostic;
 use crate::messages::{self, say, say_lines};
 use crate::output;
 
@@ -133,7 +135,7 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
     }
     remark_on("--qdisc", [&args.qdisc], disciplines);
     remark_on("--qdisc-up", &args.qdisc_up, disciplines);
-    let mut config = live::bottleneck(&scenario, &scenario.qdiscs[0], SEED);
+    let mut config = bottleneck::from_scenario(&scenario, &scenario.qdiscs[0], SEED);
     if args.rate.is_none() {
         config.links[0].capacity = Capacity::Unlimited;
         if args.up.is_none() {
@@ -163,7 +165,7 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
     args.watch.check()?;
     let metrics = args.watch.metrics_listener()?;
     let mut shape = Shape::start(&place, &config).map_err(diagnostic)?;
-    let mut request_handler = RequestHandler::new(args.watch.quiet);
+    let mut request_handler = RequestHandler::new(ErrorWriter::tell(args.watch.quiet));
     if let Place::Before { interface, take_over: Some(TakeOverOf { undo_file }), .. } = &place
         && !args.watch.quiet
     {
@@ -197,8 +199,9 @@ fn reload(path: PathBuf, order_reader: OrderReader) -> Result<SyncSender<()>, Di
     let (tell, told) = sync_channel(1);
     let work = move || {
         for () in told {
-            if let Err(error) = order_reader.change_all(&path) {
-                say_lines(format_args!("goodqueue: nothing was changed: {error}"));
+            match order_reader.change_all(&path) {
+                Ok(remarks) => remarks.iter().for_each(messages::remark),
+                Err(error) => say_lines(format_args!("goodqueue: nothing was changed: {error}")),
             }
         }
     };

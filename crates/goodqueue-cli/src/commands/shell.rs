@@ -17,6 +17,10 @@ use goodqueue_live::observer::Direction;
 use goodqueue_live::pcap::Capture;
 use goodqueue_live::shell::{Server, Shell, ShellConfig};
 use goodqueue_live::{sink, socket};
+use goodqueue_live_runs::order_reader::OrderReader;
+use goodqueue_live_runs::recorder::{Recorder, with_direction};
+use goodqueue_live_runs::request_handler::RequestHandler;
+use goodqueue_live_runs::{bottleneck, statistics};
 use goodqueue_scenario::Extensions;
 use goodqueue_scenario::library;
 use goodqueue_scenario::metrics::Condition;
@@ -26,9 +30,7 @@ use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::{Ending, Outcome, judgement, remark_on, signed};
-use crate::live::order_reader::OrderReader;
-use crate::live::record::Recorder;
-use crate::live::request_handler::RequestHandler;
+use crate::error_writer::ErrorWriter;
 use crate::live::{self, diagnostic};
 use crate::messages::{self, say};
 use crate::output::{self, Outputs};
@@ -179,7 +181,7 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
     let Some(choice) = scenario.qdiscs.first() else {
         return Err(Diagnostic::new("the scenario has no discipline").help("give one with --qdisc"));
     };
-    let mut bottleneck = live::bottleneck(&scenario, choice, args.seed);
+    let mut bottleneck = bottleneck::from_scenario(&scenario, choice, args.seed);
     // The default scenario's rates are not used, because without options the link has no limit.
     let said = args.scenario.is_some() || args.set.iter().any(|key| key.starts_with("link."));
     if !said {
@@ -218,7 +220,7 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
         },
     };
     let mut shell = Shell::start(&config).map_err(diagnostic)?;
-    let mut request_handler = RequestHandler::new(args.watch.quiet);
+    let mut request_handler = RequestHandler::new(ErrorWriter::tell(args.watch.quiet));
     let (_control, _) = args.watch.begin(
         &mut shell.bottleneck,
         &config.bottleneck.links,
@@ -262,10 +264,10 @@ fn conditions(texts: &[String]) -> Result<Vec<Condition>, Diagnostic> {
 fn judge(conditions: &[Condition], label: &str, bottleneck: &mut Bottleneck) -> Ending {
     let now = bottleneck.now();
     let mut run = Run { qdisc: label.to_owned(), ..Run::default() };
-    run.bottleneck.down = live::link_result(bottleneck.link(Direction::Down), now);
-    run.bottleneck.up = live::link_result(bottleneck.link(Direction::Up), now);
+    run.bottleneck.down = statistics::link_result(bottleneck.link(Direction::Down), now);
+    run.bottleneck.up = statistics::link_result(bottleneck.link(Direction::Up), now);
     let dropped = bottleneck.kernel_counters().iter().flatten().map(|side| side.dropped).sum();
-    let disturbed = live::too_busy(bottleneck.counters().latest, dropped);
+    let disturbed = statistics::too_busy(bottleneck.counters().latest, dropped);
     judgement::judge_live(conditions, &[run], disturbed.as_deref())
 }
 
@@ -315,7 +317,7 @@ impl WatchOptions {
             outputs.add("--json", json)?;
         }
         let records = self.record.iter().flat_map(|record| {
-            Direction::BOTH.map(|direction| ("--record", live::with_direction(record, direction)))
+            Direction::BOTH.map(|direction| ("--record", with_direction(record, direction)))
         });
         for (argument, path) in self.pcap.iter().map(|pcap| ("--pcap", pcap.clone())).chain(records) {
             outputs.add(argument, &path)?;
@@ -360,7 +362,7 @@ impl WatchOptions {
         let (asker, requests) = mailbox().map_err(diagnostic)?;
         bottleneck.watch_requests(requests.bell()).map_err(diagnostic)?;
         request_handler.attend(requests);
-        let order_reader = OrderReader { asker, disciplines: disciplines.clone() };
+        let order_reader = OrderReader::new(asker, disciplines.clone());
         let mut control = Control::default();
         if let Some(path) = &self.control {
             let order_reader = order_reader.clone();
@@ -389,12 +391,12 @@ impl WatchOptions {
                 let words = live::in_words(bottleneck.link(direction), direction.name(), now);
                 say(format_args!("goodqueue: {words}"));
             }
-            if let Some(words) = live::discarded(bottleneck) {
+            if let Some(words) = statistics::discarded(bottleneck) {
                 say(format_args!("goodqueue: {words}"));
             }
         }
         if let Some(json) = &self.json {
-            output::write_json("--json", json as &Path, &live::statistics(bottleneck))?;
+            output::write_json("--json", json as &Path, &statistics::statistics(bottleneck))?;
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! `--record`: recordings of a live run for `goodqueue replay`: the arrivals at each queue and
-//! their fates.
+//! Recordings of a live bottleneck for `goodqueue replay`: the arrivals at each queue and their
+//! fates.
 
 use std::collections::VecDeque;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use goodqueue::{DropReason, Flow, Instant, Packet};
 use goodqueue_live::capacity::Capacity;
@@ -16,8 +16,11 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::recording::{self, Header, Row};
 use serde_json::json;
 
+use crate::error::diagnostic;
+use crate::statistics::seconds;
+
 /// Writes one file for each direction.
-pub(crate) struct Recorder {
+pub struct Recorder {
     files: [Sink; 2],
     /// True once the rate or the discipline has changed, which a replay could not follow.
     over: [bool; 2],
@@ -26,10 +29,13 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// Creates the files of `path`, with `.down` and `.up` in their names.
-    pub(crate) fn create(path: &Path, links: &[LinkConfig; 2]) -> Result<Self, Diagnostic> {
+    ///
+    /// # Errors
+    /// A file cannot be created.
+    pub fn create(path: &Path, links: &[LinkConfig; 2]) -> Result<Self, Diagnostic> {
         let file = |direction: Direction| {
-            let path = super::with_direction(path, direction);
-            let mut sink = Sink::create(&path).map_err(super::diagnostic)?;
+            let path = with_direction(path, direction);
+            let mut sink = Sink::create(&path).map_err(|error| diagnostic(&error))?;
             // The sink reports errors later, as for the rest of the file.
             let _ = header(direction, &links[direction.index()]).write(&mut sink);
             Ok(sink)
@@ -61,6 +67,15 @@ fn header(direction: Direction, link: &LinkConfig) -> Header {
     other.insert("qdisc_seed".to_owned(), json!(link.seed));
     other.insert("direction".to_owned(), json!(direction.name()));
     Header { qdisc: lines.next(), extra: lines.collect(), rate_bps, other, ..Header::default() }
+}
+
+/// Returns the path of one direction: `run.jsonl` becomes `run.down.jsonl`.
+#[must_use]
+pub fn with_direction(path: &Path, direction: Direction) -> PathBuf {
+    match path.extension() {
+        Some(extension) => path.with_extension(format!("{}.{}", direction.name(), extension.display())),
+        None => path.with_extension(direction.name()),
+    }
 }
 
 impl Observer for Recorder {
@@ -102,7 +117,7 @@ impl Observer for Recorder {
             self.troubles.push_back(format!(
                 "the recording of `{}` ends at {:.3} s: a replay has one rate and one discipline, of which only the settings may change",
                 direction.name(),
-                super::seconds(now)
+                seconds(now)
             ));
         }
     }

@@ -3,6 +3,8 @@
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use goodqueue_live_runs::request_handler::Tell;
+
 use crate::messages::say;
 
 /// Writes to standard error from its own thread, because a pipe that nobody reads must not stop the
@@ -26,8 +28,14 @@ impl Default for ErrorWriter {
 }
 
 impl ErrorWriter {
+    /// Returns what queues a message for a writer of its own; `None` if `quiet`.
+    pub(crate) fn tell(quiet: bool) -> Option<Tell> {
+        let writer = (!quiet).then(Self::default)?;
+        Some(Box::new(move |sentence| writer.say(sentence)))
+    }
+
     /// Queues a message. Drops it if too many wait.
-    pub(crate) fn say(&self, sentence: String) {
+    fn say(&self, sentence: String) {
         if let Some(sentences) = &self.sentences {
             let _ = sentences.try_send(sentence);
         }

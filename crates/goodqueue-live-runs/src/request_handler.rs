@@ -21,12 +21,14 @@ use goodqueue_tc::units;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
-use super::error_writer::ErrorWriter;
-use super::{VERY_LATE, discarded, float, link_result, seconds, statistics};
+use crate::statistics::{VERY_LATE, discarded, float, link_result, seconds, statistics};
+
+/// Takes a message to the user. It must not wait, because the loop that carries packets calls it.
+pub type Tell = Box<dyn Fn(String) + Send>;
 
 /// Answers requests, keeps the recent history, and reports troubles.
 #[derive(Default)]
-pub(crate) struct RequestHandler {
+pub struct RequestHandler {
     history: [VecDeque<Step>; 2],
     /// Sojourn times since the start, as they were at each of the last seconds, the oldest first.
     sojourns: [VecDeque<Histogram<u64>>; 2],
@@ -38,29 +40,30 @@ pub(crate) struct RequestHandler {
     flows: Flows,
     /// Time at which to end unless the user confirms.
     confirm_by: Option<Instant>,
-    /// Writes messages; `None` if they are switched off.
-    error_writer: Option<ErrorWriter>,
+    /// Takes messages; `None` if they are switched off.
+    tell: Option<Tell>,
     requests: Option<Requests<Order>>,
 }
 
 impl RequestHandler {
-    /// Creates a desk. `quiet` switches messages off.
-    pub(crate) fn new(quiet: bool) -> Self {
-        Self { error_writer: (!quiet).then(ErrorWriter::default), ..Self::default() }
+    /// Creates a handler whose messages go to `tell`; `None` switches them off.
+    #[must_use]
+    pub fn new(tell: Option<Tell>) -> Self {
+        Self { tell, ..Self::default() }
     }
 
     /// Sets the mailbox whose requests are answered.
-    pub(crate) fn attend(&mut self, requests: Requests<Order>) {
+    pub fn attend(&mut self, requests: Requests<Order>) {
         self.requests = Some(requests);
     }
 
     /// Observes the flows, for requests about them.
-    pub(crate) fn watch_flows(&self, bottleneck: &mut Bottleneck) {
+    pub fn watch_flows(&self, bottleneck: &mut Bottleneck) {
         bottleneck.observers.push(Box::new(self.flows.clone()));
     }
 
     /// Ends the run at this time, unless it is confirmed before.
-    pub(crate) fn confirm_within(&mut self, by: Option<Instant>) {
+    pub fn confirm_within(&mut self, by: Option<Instant>) {
         self.confirm_by = by;
     }
 
@@ -177,8 +180,8 @@ impl RequestHandler {
     }
 
     fn say(&self, sentence: &str) {
-        if let Some(error_writer) = &self.error_writer {
-            error_writer.say(format!("goodqueue: {sentence}"));
+        if let Some(tell) = &self.tell {
+            tell(format!("goodqueue: {sentence}"));
         }
     }
 }

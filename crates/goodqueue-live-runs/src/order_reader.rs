@@ -9,34 +9,43 @@ use goodqueue_live::orders::{Order, Rates, read_changes};
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
-use crate::messages;
-
 /// Reads the orders of clients and passes valid ones to the loop that carries packets.
-#[derive(Clone)]
-pub(crate) struct OrderReader {
-    pub(crate) asker: RequestSender<Order>,
+#[derive(Clone, Debug)]
+pub struct OrderReader {
+    asker: RequestSender<Order>,
     /// Disciplines that orders may name.
-    pub(crate) disciplines: Disciplines,
+    disciplines: Disciplines,
 }
 
 impl OrderReader {
+    /// Creates a reader that passes orders to the loop behind `asker`. They may name any of
+    /// `disciplines`.
+    #[must_use]
+    pub const fn new(asker: RequestSender<Order>, disciplines: Disciplines) -> Self {
+        Self { asker, disciplines }
+    }
+
     /// Returns the answer to one line: one line of JSON, except for `metrics`.
-    pub(crate) fn answer(&self, line: &str) -> String {
+    #[must_use]
+    pub fn answer(&self, line: &str) -> String {
         let answer = Order::read(line, &self.disciplines, || self.rates()).and_then(|order| self.ask(order));
         answer.unwrap_or_else(|error| json!({"error": error.to_string()}).to_string())
     }
 
     /// Returns the metrics for Prometheus, or `None` if the loop does not answer.
-    pub(crate) fn metrics(&self) -> Option<String> {
+    #[must_use]
+    pub fn metrics(&self) -> Option<String> {
         self.asker.ask(Order::Metrics)
     }
 
-    /// Makes all changes of a configuration file, or none of them.
-    pub(crate) fn change_all(&self, path: &Path) -> Result<(), Diagnostic> {
+    /// Makes all changes of a configuration file, or none of them. Returns the remarks on its lines.
+    ///
+    /// # Errors
+    /// The file cannot be read, a line is invalid, or the bottleneck does not answer.
+    pub fn change_all(&self, path: &Path) -> Result<Vec<Diagnostic>, Diagnostic> {
         let (changes, remarks) = read_changes(&self.rates()?, &self.disciplines, path)?;
         self.ask(Order::Change(changes))?;
-        remarks.iter().for_each(messages::remark);
-        Ok(())
+        Ok(remarks)
     }
 
     fn ask(&self, order: Order) -> Result<String, Diagnostic> {

@@ -5,6 +5,8 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod judgement;
+#[cfg(target_os = "linux")]
+mod line;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod new_aqm;

@@ -13,13 +13,13 @@ use goodqueue_live_runs::order_reader::OrderReader;
 use goodqueue_live_runs::request_handler::RequestHandler;
 use goodqueue_scenario::Extensions;
 use goodqueue_scenario::request::Request;
-use goodqueue_scenario::scenario::{Names, Overrides};
-use goodqueue_tc as tc;
+use goodqueue_scenario::scenario::Names;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
+use super::line::{DEFAULT_QDISC, LineOptions};
 use super::shell::WatchOptions;
-use super::{Ending, Outcome, remark_on, signed};
+use super::{Ending, Outcome, remark_on};
 use crate::error_writer::ErrorWriter;
 use crate::live::diagnostic;
 use crate::messages::{self, say, say_lines};
@@ -91,18 +91,8 @@ pub(crate) struct ShapeArgs {
     /// both this process and its second process were killed.
     #[arg(long, value_name = "FILE", exclusive = true, help_heading = "Taking over an interface")]
     undo: Option<PathBuf>,
-    /// Rate towards the clients, such as 95mbit [default: no limit].
-    #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
-    rate: Option<String>,
-    /// Rate from the clients, such as 19mbit [default: the value of --rate].
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
-    up: Option<String>,
-    /// Discipline in tc's grammar, such as cake.
-    #[arg(long, value_name = "TC", default_value = "fq_codel", help_heading = "Line and disciplines")]
-    qdisc: String,
-    /// Discipline from the clients [default: the value of --qdisc].
-    #[arg(long, value_name = "TC", help_heading = "Line and disciplines")]
-    qdisc_up: Option<String>,
+    #[command(flatten)]
+    line: LineOptions,
     /// File with changes, read at the start and at each SIGHUP.
     #[arg(long, value_name = "FILE", help_heading = "Line and disciplines")]
     config: Option<PathBuf>,
@@ -121,31 +111,26 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
         Some(text) => Some(units::time(text).map_err(|error| error.in_argument("--confirm-within", text))?),
         None => None,
     };
-    let options = Overrides {
-        rate: args.rate.clone(),
-        up: args.up.clone(),
-        rtt: Some("0s".to_owned()),
-        qdiscs: vec![args.qdisc.clone()],
-        ..Overrides::default()
-    };
+    let mut options = args.line.overrides();
+    options.rtt = Some("0s".to_owned());
+    if options.qdiscs.is_empty() {
+        options.qdiscs.push(DEFAULT_QDISC.to_owned());
+    }
     let request = Request { options, ..Request::default() };
     let scenario = request.document(extensions)?.resolve(&Names::default())?;
     if args.watch.quiet {
         messages::be_quiet();
     }
-    remark_on("--qdisc", [&args.qdisc], disciplines);
-    remark_on("--qdisc-up", &args.qdisc_up, disciplines);
+    remark_on("--qdisc", &args.line.qdisc, disciplines);
     let mut config = bottleneck::from_scenario(&scenario, &scenario.qdiscs[0], SEED);
-    if args.rate.is_none() {
+    if args.line.rate.is_none() {
         config.links[0].capacity = Capacity::Unlimited;
-        if args.up.is_none() {
+        if args.line.up.is_none() {
             config.links[1].capacity = Capacity::Unlimited;
         }
     }
-    if let Some(line) = &args.qdisc_up {
-        let link = goodqueue::config::Link::default();
-        config.links[1].qdisc = tc::parse_among(disciplines, line, &link, None)
-            .map_err(|error| error.in_argument("--qdisc-up", line))?;
+    if let Some(qdisc) = args.line.discipline_up(disciplines)? {
+        config.links[1].qdisc = qdisc;
     }
     let place = match (&args.between, &args.before) {
         (Some(names), _) => Place::Between(names[0].clone(), names[1].clone()),

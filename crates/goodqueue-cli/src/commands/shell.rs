@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Arg, Args};
 use goodqueue::{AnyConfig, Disciplines};
 use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_live::capacity::Capacity;
@@ -29,7 +29,8 @@ use goodqueue_scenario::scenario::{Document, Names, Overrides, Scenario};
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::{Ending, Outcome, judgement, remark_on, signed};
+use super::line::{DEFAULT_QDISC, LineOptions};
+use super::{Ending, Outcome, judgement, signed};
 use crate::error_writer::ErrorWriter;
 use crate::live::{self, diagnostic};
 use crate::messages::{self, say};
@@ -48,6 +49,7 @@ use crate::output::{self, Outputs};
 /// undone at the end, in whatever way this process ends.
 #[derive(Args, Debug)]
 #[command(
+    mut_args(of_a_program),
     after_help = "Without --rate the link has no limit. Rates, times and disciplines are given as in `goodqueue compare`.
 
 Examples:
@@ -70,22 +72,11 @@ Examples:
   sudo goodqueue shell --nat --rate 20mbit --up 2mbit --rtt 30ms -- firefox"
 )]
 pub(crate) struct ShellArgs {
-    /// Rate towards the program, such as 10mbit [default: no limit].
-    #[arg(long, alias = "down", value_name = "RATE", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
-    rate: Option<String>,
-    /// Rate from the program, such as 1mbit [default: the value of --rate].
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
-    up: Option<String>,
+    #[command(flatten)]
+    line: LineOptions,
     /// Round-trip time without queueing, such as 50ms [default: 0].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = signed, help_heading = "Line and disciplines")]
     rtt: Option<String>,
-    /// Discipline in tc's grammar, such as 'codel target 10ms' [default: fq_codel, as systemd sets
-    /// it].
-    #[arg(long, value_name = "TC", help_heading = "Line and disciplines")]
-    qdisc: Option<String>,
-    /// Discipline from the program [default: the value of --qdisc].
-    #[arg(long, value_name = "TC", help_heading = "Line and disciplines")]
-    qdisc_up: Option<String>,
     /// Mahimahi trace to use as the link towards the program.
     #[arg(long, value_name = "FILE", help_heading = "Line and disciplines")]
     trace_down: Option<String>,
@@ -143,6 +134,16 @@ pub(crate) struct ShellArgs {
     command: Vec<OsString>,
 }
 
+/// The client of this command is the program.
+fn of_a_program(argument: Arg) -> Arg {
+    let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+    if help.contains(" the clients") {
+        argument.help(help.replace(" the clients", " the program"))
+    } else {
+        argument
+    }
+}
+
 /// Options for outputs and for questions to a running bottleneck.
 #[derive(Args, Debug)]
 pub(crate) struct WatchOptions {
@@ -186,10 +187,10 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
     let said = args.scenario.is_some() || args.set.iter().any(|key| key.starts_with("link."));
     if !said {
         let unlimited = |given: &[&Option<String>]| given.iter().all(|option| option.is_none());
-        if unlimited(&[&args.rate, &args.trace_down]) {
+        if unlimited(&[&args.line.rate, &args.trace_down]) {
             bottleneck.links[0].capacity = Capacity::Unlimited;
         }
-        if unlimited(&[&args.up, &args.trace_up, &args.rate]) {
+        if unlimited(&[&args.line.up, &args.trace_up, &args.line.rate]) {
             bottleneck.links[1].capacity = Capacity::Unlimited;
         }
     }
@@ -278,7 +279,6 @@ fn lossy(option: &str, loss: &str) -> Result<AnyConfig, Diagnostic> {
 }
 
 fn scenario(args: &ShellArgs, extensions: &Extensions) -> Result<Scenario, Diagnostic> {
-    let disciplines = extensions.disciplines();
     let document = match &args.scenario {
         Some(name) => library::load(name)?,
         None => Document::default(),
@@ -289,22 +289,17 @@ fn scenario(args: &ShellArgs, extensions: &Extensions) -> Result<Scenario, Diagn
         document.set("the default", "qdiscs", DEFAULT_QDISC)?;
     }
     document.apply(&Overrides {
-        rate: args.rate.clone(),
-        up: args.up.clone(),
         rtt: args.rtt.clone(),
         trace_down: args.trace_down.clone(),
         trace_up: args.trace_up.clone(),
-        qdiscs: args.qdisc.iter().cloned().collect(),
         set: args.set.clone(),
-        ..Overrides::default()
+        ..args.line.overrides()
     })?;
     let mut scenario = document.resolve(&Names::default())?;
     document.remarks().iter().for_each(messages::remark);
-    remark_on("--qdisc-up", &args.qdisc_up, disciplines);
-    if let (Some(line), Some(choice)) = (&args.qdisc_up, scenario.qdiscs.first_mut()) {
-        let defaults = goodqueue::config::Link::default();
-        choice.up.config = tc::parse_among(disciplines, line, &defaults, None)
-            .map_err(|error| error.in_argument("--qdisc-up", line))?;
+    let qdisc_up = args.line.discipline_up(extensions.disciplines())?;
+    if let (Some(qdisc), Some(choice)) = (qdisc_up, scenario.qdiscs.first_mut()) {
+        choice.up.config = qdisc;
     }
     Ok(scenario)
 }
@@ -402,8 +397,5 @@ impl WatchOptions {
     }
 }
 
-/// The default queue discipline of most distributions: `net.core.default_qdisc` in systemd's
-/// `sysctl.d/50-default.conf`.
-const DEFAULT_QDISC: &str = "fq_codel";
 /// Metrics of a link that a live bottleneck measures.
 const MEASURED: [&str; 2] = ["sojourn_s.", "packets."];

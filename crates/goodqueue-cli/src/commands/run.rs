@@ -5,7 +5,7 @@ mod submit;
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, Args};
 use goodqueue_scenario::Extensions;
 use goodqueue_scenario::files;
 use goodqueue_scenario::request::Request;
@@ -27,7 +27,9 @@ use crate::stores;
 /// another report or export simulates nothing. The results of a scenario are written there as
 /// NAME.json, and with --report also as an HTML report. A sweep prints one metric for all points.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(
+    mut_args(default_from_scenario),
+    after_help = "Examples:
   goodqueue run rrul-10-1
   goodqueue run rrul-100-100                       a built-in scenario
   goodqueue run sweep.toml --out results --jobs 8  repeat the command to resume an interrupted sweep
@@ -36,7 +38,8 @@ use crate::stores;
   goodqueue run sweep.toml --out /shared/results --shard 1/4        a quarter of the sweep on this machine
   goodqueue run sweep.toml --out /shared/results --merge            the results of all four shards
   goodqueue run sweep.toml --store s3://bucket/sweep --shard 1/4    machines without a common folder
-  goodqueue run sweep.toml --out /shared/results --submit slurm     a script for a cluster")]
+  goodqueue run sweep.toml --out /shared/results --submit slurm     a script for a cluster"
+)]
 pub(crate) struct RunArgs {
     /// Scenario files, or names of built-in scenarios (see `goodqueue list scenarios`).
     #[arg(required = true, value_name = "SCENARIO")]
@@ -48,20 +51,24 @@ pub(crate) struct RunArgs {
     /// s3://bucket/sweep (also gs:// and az://) [default: `runs` in the folder of --out].
     #[arg(long, value_name = "PLACE", value_parser = signed, help_heading = "Runs and results")]
     store: Option<String>,
-    /// Simulated time of each run, such as 30s [default: from the scenario].
-    #[arg(long, alias = "duration", value_name = "TIME", allow_hyphen_values = true, value_parser = signed, help_heading = "Scenario")]
-    time: Option<String>,
-    /// Number of repetitions, with consecutive seeds [default: from the scenario].
-    #[arg(long, value_name = "N", help_heading = "Scenario")]
-    seeds: Option<String>,
-    /// Set a key of the scenario, as in `--set link.up=1mbit`; repeat for several. `goodqueue
-    /// explain scenario` lists all keys.
-    #[arg(long, value_name = "KEY=VALUE", help_heading = "Scenario")]
-    set: Vec<String>,
+    #[command(flatten, next_help_heading = HEADING)]
+    options: Overrides,
     #[command(flatten)]
     machines: DistributedRun,
     #[command(flatten)]
     how: SimulationOptions,
+}
+
+/// Options of a request name the defaults of `compare`. Here the scenario has them.
+fn default_from_scenario(argument: Arg) -> Arg {
+    if argument.get_help_heading() != Some(HEADING) {
+        return argument;
+    }
+    let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+    match help.split_once(" [default: ") {
+        Some((meaning, _)) => argument.help(format!("{meaning} [default: from the scenario]")),
+        None => argument,
+    }
 }
 
 pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
@@ -72,10 +79,7 @@ pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
             .in_argument("--out", url));
     }
     let shard = args.machines.check(&args.scenarios, &args.how)?;
-    let time = args.time.clone();
-    let seeds = args.seeds.clone();
-    let set = args.set.clone();
-    let options = Overrides { time, seeds, set, beside: args.how.keys(), ..Overrides::default() };
+    let options = Overrides { beside: args.how.keys(), ..args.options.clone() };
     let document = |name: &String| {
         let request =
             Request { scenario: Some(name.clone()), options: options.clone(), ..Request::default() };
@@ -165,5 +169,7 @@ fn refuse_shared_outputs(how: &SimulationOptions) -> Result<(), Diagnostic> {
     })
 }
 
+/// Heading of the options that change the scenario.
+const HEADING: &str = "Scenario";
 /// Builds this program with object stores, in a checkout.
 const BUILD: &str = "cargo install --path crates/goodqueue-cli --features object-store";

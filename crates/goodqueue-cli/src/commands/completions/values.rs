@@ -47,6 +47,8 @@ const ARGUMENTS: &[(&str, &str, Values)] = &[
     ("compare", "metric", Values::Metrics),
     ("compare", "fail_if", Values::Conditions),
     ("run", "scenarios", Values::Scenarios),
+    ("run", "qdiscs", Values::Qdiscs),
+    ("run", "qdiscs_up", Values::Qdiscs),
     ("run", "set", Values::Settings),
     ("run", "metric", Values::Metrics),
     ("run", "fail_if", Values::Conditions),

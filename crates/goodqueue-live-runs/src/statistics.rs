@@ -133,9 +133,7 @@ pub(crate) const VERY_LATE: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {
-    use Duration;
-
-    use super::too_busy;
+    use super::{Duration, too_busy};
 
     #[test]
     fn a_late_wake_up_and_packets_lost_in_the_kernel_disturb_a_test() {

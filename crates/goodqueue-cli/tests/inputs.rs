@@ -93,6 +93,8 @@ const READ: &[(&str, &[&str])] = &[
     ("replay <files>", &["replay", "odd"]),
     ("reproduce --papers", &["reproduce", "--papers", "papers"]),
     ("reproduce --verdicts", &["reproduce", "--verdicts", "odd"]),
+    ("run --trace-down", &["run", "rrul-10-1", "--trace-down", "odd"]),
+    ("run --trace-up", &["run", "rrul-10-1", "--trace-up", "odd"]),
     ("run <scenarios>", &["run", "odd.toml"]),
     ("shape --undo", &["shape", "--undo", "odd"]),
     ("shell --scenario", &["shell", "--scenario", "odd", "--", "true"]),

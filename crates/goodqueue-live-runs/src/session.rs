@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn traffic_that_the_kernel_cannot_send_is_refused_before_a_process_starts() {
-        let session = session("link.down.driver", "\"bql\"");
+        let session = session("link.down", "{rate = \"10mbit\", driver = \"bql\"}");
         let heard = Heard::new(false);
         let error = LiveSession::from_session(&session).run(&heard).unwrap_err().to_string();
         assert!(error.contains("no device queue") && error.contains("omit `driver`"), "{error}");

@@ -28,7 +28,7 @@ MUTANTS ?= 10000
 KILLS ?= 1000
 MODELS ?= 50
 ROUNDS ?= 10
-PAPERS ?= gbw gong jk nj rfc7928
+PAPERS ?= gbw gong jk l4s nj rfc7928
 # A static program runs on every Linux of this architecture, also in an empty container.
 DIST_TARGET ?= x86_64-unknown-linux-musl
 DIST = $(TARGET)/dist

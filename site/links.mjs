@@ -9,7 +9,7 @@ export const PAGES = new Map([
   ["README.md", "/"],
   ["crates/goodqueue-papers/papers", "/papers"],
   ["crates/goodqueue-papers/papers/AUDIT.md", "/audit"],
-  ...["gbw", "gong", "jk", "nj", "rfc7928"].map((paper) => [`crates/goodqueue-papers/papers/${paper}/CLAIMS.md`, `/claims-${paper}`]),
+  ...["gbw", "gong", "jk", "l4s", "nj", "rfc7928"].map((paper) => [`crates/goodqueue-papers/papers/${paper}/CLAIMS.md`, `/claims-${paper}`]),
   ["python/README.md", "/python"],
 ]);
 

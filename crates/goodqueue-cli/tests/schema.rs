@@ -167,7 +167,7 @@ fn comparisons_and_tables_of_recordings_keep_to_their_schemas() {
 #[test]
 fn committed_verdicts_and_validations_keep_to_their_schemas() {
     let verdicts = schema("verdicts");
-    for paper in ["gbw", "gong", "jk", "nj", "rfc7928"] {
+    for paper in ["gbw", "gong", "jk", "l4s", "nj", "rfc7928"] {
         keeps(&verdicts, &kept(&format!("crates/goodqueue-papers/papers/{paper}/verdicts.json")));
     }
     keeps(&schema("validation"), &kept("docs/measured/validation.json"));

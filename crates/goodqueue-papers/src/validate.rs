@@ -141,6 +141,7 @@ pub fn set_ups() -> Result<Vec<SetUp>, Diagnostic> {
     let mut all = Vec::new();
     read(include_str!("../reference/linux-6.1.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/linux-6.1-lines.json"), Kind::Linux, &mut all)?;
+    read(include_str!("../reference/linux-7.3.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/linux-3.14.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/linux-3.2.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/ns2-transients.json"), Kind::Transients, &mut all)?;

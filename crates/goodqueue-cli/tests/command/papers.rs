@@ -11,14 +11,14 @@ fn without_a_paper_the_papers_are_listed_with_their_time_and_nothing_runs() {
     let text = stdout(&output);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     assert!(text.lines().next().is_some_and(|heads| heads.contains("time on 4 processors")), "{text}");
-    for paper in ["gbw", "gong", "jk", "nj", "rfc7928", "--all"] {
+    for paper in ["gbw", "gong", "jk", "l4s", "nj", "rfc7928", "--all"] {
         let row = text.lines().find(|line| line.starts_with(&format!("{paper} ")));
         assert!(row.is_some_and(|row| row.contains(" about ")), "{paper}: {text}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0, "nothing has run");
     assert_eq!(
         stdout(&goodqueue(folder.path(), &["list", "papers", "--json", "-"])).matches("\"runs\":").count(),
-        5
+        6
     );
 }
 

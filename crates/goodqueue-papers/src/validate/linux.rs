@@ -165,11 +165,13 @@ impl Load {
 }
 
 /// The line of a discipline, with the decisions of the kernel of `profile` where these are a
-/// variant. Profile `linux` is that of Linux 6.1. CoDel is the same in all kernels before 7.0.
+/// variant. Profile `linux` is that of Linux 6.1, and variant `linux` that of Linux 7.3. CoDel is
+/// the same in all kernels before 7.0.
 fn of_linux(line: &str, profile: &str) -> String {
     // A line may be the name alone.
     let (kind, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
     let variant = match kind {
+        "codel" | "fq_codel" | "cake" | "pie" | "dualpi2" if profile == "linux73" => "linux",
         "fq_codel" if profile == "linux" => "linux61",
         "fq_codel" | "pie" => profile,
         "codel" | "cake" => "linux61",
@@ -216,6 +218,9 @@ mod tests {
         assert_eq!(of_linux("pie variant linux314 limit 100", "linux314"), "pie variant linux314 limit 100");
         assert_eq!(of_linux("fq_pie", "linux"), "fq_pie", "fq_pie is that of Linux by default");
         assert_eq!(of_linux("cake besteffort", "linux"), "cake variant linux61 besteffort");
+        assert_eq!(of_linux("cake besteffort", "linux73"), "cake variant linux besteffort");
+        assert_eq!(of_linux("dualpi2", "linux73"), "dualpi2 variant linux");
+        assert_eq!(of_linux("sfq limit 127", "linux73"), "sfq limit 127");
     }
 
     #[test]

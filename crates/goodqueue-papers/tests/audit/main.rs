@@ -1,12 +1,13 @@
 //! `papers/AUDIT.md` has the rules and the summary, and `papers/NAME/CLAIMS.md` every claim of a
 //! paper with its quote, its check and its verdict. They are generated from the claims and from the
-//! verdicts that `make score` wrote.
+//! verdicts that `make score` wrote. `docs/l4s-tests.md` has the rows of the L4S tests.
 //!
 //! `make page` writes the files. Without `UPDATE` this test compares them with the present claims.
 
 #![allow(missing_docs)]
 
 mod page;
+mod rows;
 mod statements;
 
 use std::fmt::Write as _;
@@ -23,6 +24,9 @@ fn the_audit_shows_every_claim_with_its_quote_check_and_verdict() {
     }
     is_kept(&folder().join("AUDIT.md"), &audit());
     for paper in papers().expect("the built-in papers are valid") {
+        if paper.name == "l4s" {
+            is_kept(&folder().join("../../../docs/l4s-tests.md"), &rows::of(&results(&paper)));
+        }
         is_kept(&folder().join(&paper.name).join("CLAIMS.md"), &page::of(&paper, &results(&paper)));
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct ClaimNotes {
     unknown: Option<String>,
     /// Parameter that was chosen by looking at these results: the claims do not count.
     fitted: Option<String>,
+    /// Reason why these claims differ, for those that have no note of their own.
+    note: Option<String>,
 }
 
 impl ClaimNotes {
@@ -28,6 +30,9 @@ impl ClaimNotes {
                 claim.paper_runs = self.runs.or(claim.paper_runs);
                 if self.unknown.is_some() {
                     claim.unknown.clone_from(&self.unknown);
+                }
+                if let Some(note) = self.note.as_ref().filter(|_| claim.note.is_empty()) {
+                    claim.note.clone_from(note);
                 }
                 if self.fitted.is_some() {
                     claim.fitted.clone_from(&self.fitted);

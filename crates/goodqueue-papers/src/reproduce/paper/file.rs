@@ -60,6 +60,7 @@
 //! runs = 100                        # repetitions behind the paper's numbers, see `prediction.rs`
 //! unknown = "..."                   # deciding parameter that the paper does not give
 //! fitted = "..."                    # parameter chosen from these results: they do not count
+//! note = "..."                      # of those claims that have none of their own
 //!
 //! [[figures]]                       # what the report draws, see `Figure`
 //!

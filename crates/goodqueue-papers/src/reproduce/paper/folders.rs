@@ -44,6 +44,7 @@ folders! {
         "simulation.toml", "heterogeneous.toml", "testbed.toml", "internet.toml", "linux-3.2.71.json", "ns-2.35.json",
     ],
     "jk": ["download.toml", "ns-2.35.json", "ns-2.35-one-run.json"],
+    "l4s": ["rtt-fairness-50.toml", "rtt-fairness-10.toml", "rfc3168.toml"],
     "nj": [
         "window.toml", "serial.toml", "static.toml", "settings.toml", "web.toml", "dynamic.toml", "edge.toml", "modem.toml",
         "ns-2.35.json", "linux-6.1.json",

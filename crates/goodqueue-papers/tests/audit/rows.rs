@@ -91,7 +91,11 @@ fn reasons(text: &mut String, results: &[ClaimResult]) {
     let mut of: BTreeMap<&str, usize> = BTreeMap::new();
     let far = results.iter().filter(|result| result.verdict != Verdict::NotRun && farthest(result) > NEAR);
     for result in far {
-        let note = if result.note.is_empty() { "No reason is known." } else { &result.note };
+        let note = match result.verdict {
+            _ if !result.note.is_empty() => &result.note,
+            Verdict::Reproduced | Verdict::Consistent => "The published run lies within the scatter of single runs here.",
+            _ => "No reason is known.",
+        };
         *of.entry(note).or_default() += 1;
     }
     text.push_str("\n## Why rows differ by more than 15 %\n\n| rows | reason |\n|--:|---|\n");

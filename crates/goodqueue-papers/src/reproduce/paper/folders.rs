@@ -44,7 +44,10 @@ folders! {
         "simulation.toml", "heterogeneous.toml", "testbed.toml", "internet.toml", "linux-3.2.71.json", "ns-2.35.json",
     ],
     "jk": ["download.toml", "ns-2.35.json", "ns-2.35-one-run.json"],
-    "l4s": ["rtt-fairness-50.toml", "rtt-fairness-10.toml", "rfc3168.toml"],
+    "l4s": [
+        "rtt-fairness-50.toml", "rtt-fairness-10.toml", "rfc3168.toml", "overload-1.toml", "overload-2.toml",
+        "overload-3.toml", "alone.toml", "linux-7.3.json",
+    ],
     "nj": [
         "window.toml", "serial.toml", "static.toml", "settings.toml", "web.toml", "dynamic.toml", "edge.toml", "modem.toml",
         "ns-2.35.json", "linux-6.1.json",

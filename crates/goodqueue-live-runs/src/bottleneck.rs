@@ -1,8 +1,10 @@
 //! From a scenario to a live bottleneck for the packets of other programs.
 
+use std::sync::Arc;
+
 use goodqueue::{AnyConfig, Duration, Instant};
+use goodqueue_link::capacity::Capacity;
 use goodqueue_live::bottleneck::{BottleneckConfig, DEFAULT_MEMORY};
-use goodqueue_live::capacity::Capacity;
 use goodqueue_live::link::{Delay, LinkConfig};
 use goodqueue_scenario::scenario::{LinkRate, QdiscChoice, Scenario};
 
@@ -18,6 +20,7 @@ pub fn from_scenario(scenario: &Scenario, choice: &QdiscChoice, seed: u64) -> Bo
         path: None,
         delay: Delay::from_base(delay),
         framing: link.framing,
+        salt: 0,
         seed,
     };
     BottleneckConfig {
@@ -33,11 +36,11 @@ pub fn from_scenario(scenario: &Scenario, choice: &QdiscChoice, seed: u64) -> Bo
 
 fn capacity(rate: &LinkRate) -> Capacity {
     match rate {
-        LinkRate::Unlimited => Capacity::Unlimited,
+        LinkRate::Unlimited => Capacity::UNLIMITED,
         LinkRate::Fixed(rate) => Capacity::Constant(*rate),
         LinkRate::Schedule(steps) => {
             Capacity::Schedule(steps.iter().map(|step| (Instant::ZERO + step.0, step.1)).collect())
         }
-        LinkRate::Trace { trace, .. } => Capacity::Trace(trace.opportunities_ms().to_vec()),
+        LinkRate::Trace { trace, .. } => Capacity::Trace(Arc::clone(trace.opportunities())),
     }
 }

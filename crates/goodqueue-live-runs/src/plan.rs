@@ -3,7 +3,6 @@
 use goodqueue::Instant;
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue_live::bottleneck::{BottleneckConfig, DEFAULT_MEMORY};
-use goodqueue_live::capacity::Capacity;
 use goodqueue_live::link::{Delay, LinkConfig};
 use goodqueue_live::namespace::{End, default_ends};
 use goodqueue_live::netlink::RouteTcp;
@@ -46,11 +45,12 @@ pub(crate) fn session(run: &RunSpec, mtu: u32) -> Result<(Session, Vec<String>),
         });
     }
     let links = [0, 1].map(|index: usize| LinkConfig {
-        capacity: capacity(&config.links[index].capacity),
+        capacity: config.links[index].capacity.clone(),
         qdisc: config.links[index].qdisc.clone(),
         path: None,
         delay: Delay::default(),
         framing: config.framing,
+        salt: 0,
         seed: config.seed.wrapping_mul(2).wrapping_add(index as u64),
     });
     let (sysctls, tcp, remarks) = settings.granted();
@@ -197,15 +197,6 @@ fn kernel_name(name: &str) -> &str {
         "tcp_lp" => "lp",
         "cubic_linux" | "cubic_ns2" => "cubic",
         other => other,
-    }
-}
-
-fn capacity(of: &sim::Capacity) -> Capacity {
-    match of {
-        sim::Capacity::Constant(rate) if *rate == sim::UNLIMITED => Capacity::Unlimited,
-        sim::Capacity::Constant(rate) => Capacity::Constant(*rate),
-        sim::Capacity::Schedule(steps) => Capacity::Schedule(steps.clone()),
-        sim::Capacity::Trace(all) => Capacity::Trace(all.at_ms().to_vec()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use goodqueue::{DropReason, Flow, Instant, Packet};
-use goodqueue_live::capacity::Capacity;
+use goodqueue_link::capacity::Capacity;
 use goodqueue_live::link::LinkConfig;
 use goodqueue_live::observer::{Direction, Observer, Reconfigured};
 use goodqueue_live::packet::IpPacket;
@@ -58,7 +58,7 @@ fn header(direction: Direction, link: &LinkConfig) -> Header {
     let tree = tc::to_tc(&link.qdisc);
     let mut lines = tree.lines().map(str::to_owned);
     let rate_bps = match &link.capacity {
-        Capacity::Constant(rate) => Some(rate.as_bps()),
+        Capacity::Constant(rate) if !link.capacity.is_unlimited() => Some(rate.as_bps()),
         _ => None,
     };
     let mut other = serde_json::Map::new();

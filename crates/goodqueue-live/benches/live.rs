@@ -26,9 +26,9 @@ mod linux {
 
     use goodqueue::fifo::PfifoConfig;
     use goodqueue::{AnyConfig, Duration, Instant, Rate};
+    use goodqueue_link::capacity::Capacity;
     use goodqueue_live::LiveError;
     use goodqueue_live::bottleneck::{BottleneckConfig, DEFAULT_MEMORY};
-    use goodqueue_live::capacity::Capacity;
     use goodqueue_live::clock::Clock;
     use goodqueue_live::link::{Delay, LinkConfig};
     use goodqueue_live::namespace::{self, End, Network, default_ends};
@@ -166,6 +166,7 @@ mod linux {
             qdisc: AnyConfig::Pfifo(pfifo),
             path: None,
             delay: Delay::default(),
+            salt: 0,
             framing: 14,
             seed: 1,
         };
@@ -264,7 +265,7 @@ mod linux {
     }
 
     fn throughput(time: Duration, how: How) -> Outcome {
-        let plain = bottleneck(&Capacity::Unlimited, 1000)?;
+        let plain = bottleneck(&Capacity::UNLIMITED, 1000)?;
         match how {
             How::Coupled => carried(plain, time, false),
             How::OneByOne => carried(BottleneckConfig { couple: false, ..plain }, time, true),

@@ -92,7 +92,7 @@ impl BottleneckConfig {
     /// The links can hold more packets on their way than [`MOST_MEMORY`].
     pub fn packet_memory(&self) -> Result<usize, LiveError> {
         for (link, direction) in self.links.iter().zip(Direction::BOTH) {
-            let Some(bytes) = link.most_propagating() else { continue };
+            let Some(bytes) = link.most_propagating::<IpPacket>() else { continue };
             if self.memory.saturating_add(in_buffers(bytes)) > MOST_MEMORY {
                 return Err(LiveError::new(format!(
                     "rate times delay makes {} MB of packets on their way {}, more than the {} MiB of memory for packets",
@@ -103,7 +103,7 @@ impl BottleneckConfig {
                 .help("choose a lower rate or a shorter round-trip time, or simulate this line"));
             }
         }
-        let both = self.links.each_ref().map(LinkConfig::most_propagating);
+        let both = self.links.each_ref().map(LinkConfig::most_propagating::<IpPacket>);
         match memory(self.memory, both) {
             most if most > MOST_MEMORY => Err(LiveError::new(format!(
                 "rate times delay of both directions makes more packets on their way than fit in {} MiB",
@@ -553,8 +553,8 @@ mod tests {
     use goodqueue::{AnyConfig, Rate};
 
     use super::*;
-    use crate::capacity::Capacity;
     use crate::link::Delay;
+    use goodqueue_link::capacity::Capacity;
 
     fn line(down: Capacity, delay_ms: u64) -> BottleneckConfig {
         let qdisc = goodqueue_tc::parse("pfifo", &goodqueue::config::Link::default()).unwrap();
@@ -564,6 +564,7 @@ mod tests {
             path: None,
             delay: Delay::from_base(Duration::from_millis(delay_ms)),
             framing: 14,
+            salt: 0,
             seed: 1,
         };
         let up = Capacity::Constant(Rate::from_bps(1_000_000));
@@ -582,7 +583,7 @@ mod tests {
         let memory = line(gigabit.clone(), 600).packet_memory().unwrap();
         assert!(memory > DEFAULT_MEMORY + 49_538 * SLAB && memory < 200 << 20, "{memory} bytes");
         assert_eq!(line(gigabit, 0).packet_memory().unwrap(), DEFAULT_MEMORY, "nothing propagates");
-        assert_eq!(line(Capacity::Unlimited, 600).packet_memory().unwrap(), MOST_MEMORY);
+        assert_eq!(line(Capacity::UNLIMITED, 600).packet_memory().unwrap(), MOST_MEMORY);
     }
 
     #[test]

@@ -18,7 +18,6 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod buffer;
-pub mod capacity;
 pub mod checksum;
 pub mod clock;
 pub mod error;

@@ -1,20 +1,11 @@
 //! Observers of the packets in a bottleneck.
 
 pub use goodqueue::Direction;
-use goodqueue::{AnyConfig, DropReason, Instant};
+use goodqueue::{DropReason, Instant};
+/// A change of one direction.
+pub use goodqueue_link::watch::Change as Reconfigured;
 
 use crate::packet::IpPacket;
-
-/// A change of one direction.
-#[derive(Clone, Copy, Debug)]
-pub enum Reconfigured<'a> {
-    /// The discipline continues with other settings.
-    Settings(&'a AnyConfig),
-    /// Another discipline takes over the queued packets.
-    Discipline(&'a AnyConfig),
-    /// The capacity of the link changes.
-    Capacity,
-}
 
 /// Receives all events of the packets, in order within each direction.
 pub trait Observer {

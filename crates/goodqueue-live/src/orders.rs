@@ -7,12 +7,12 @@ use std::path::Path;
 
 use goodqueue::config::{Link as LinkDefaults, Settings, Value as Setting};
 use goodqueue::{AnyConfig, Disciplines, Rate};
+use goodqueue_link::capacity::Capacity;
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::{Diagnostic, unknown};
 use goodqueue_tc::{input, units};
 
 use crate::bottleneck::Bottleneck;
-use crate::capacity::Capacity;
 use crate::observer::Direction;
 
 /// A valid order.
@@ -140,7 +140,7 @@ fn read_change(rates: &Rates, disciplines: &Disciplines, line: &str) -> Result<V
                 .map_err(|error| error.in_argument("qdisc", text))?;
             Ok(Change::Qdisc(direction, Box::new(config)))
         }
-        "rate" if text == "unlimited" => Ok(Change::Capacity(direction, Capacity::Unlimited)),
+        "rate" if text == "unlimited" => Ok(Change::Capacity(direction, Capacity::UNLIMITED)),
         "rate" => {
             let rate = units::rate(text).map_err(|error| error.in_argument("rate", text))?;
             Ok(Change::Capacity(direction, Capacity::Constant(rate)))

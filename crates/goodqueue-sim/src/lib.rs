@@ -14,7 +14,6 @@
 
 pub mod ahead;
 pub mod backlog;
-pub mod capacity;
 pub mod collisions;
 pub mod config;
 pub mod driver;
@@ -39,12 +38,12 @@ pub mod wifi;
 mod wire;
 pub mod witness;
 pub mod words;
-pub mod work;
 
-pub use capacity::{Capacity, Opportunities, UNLIMITED};
 pub use config::{Config, FlowConfig, HopConfig};
 pub use driver::Driver;
 pub use goodqueue::Direction;
+pub use goodqueue_link::capacity::{Capacity, Opportunities, UNLIMITED};
+pub use goodqueue_link::work::Work;
 pub use id::{ConnectionId, FlowId};
 pub use link::LinkConfig;
 pub use monitor::{Bin, LinkOutcome};
@@ -55,4 +54,3 @@ pub use run::{QueueStep, Run, run};
 pub use so_far::{SenderView, SoFar};
 pub use traffic::Traffic;
 pub use transport::Transport;
-pub use work::Work;

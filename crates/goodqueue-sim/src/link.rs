@@ -9,17 +9,14 @@ use std::sync::Arc;
 use goodqueue::{AnyConfig, AnyQdisc, Count, DropReason, Duration, Instant, Lookahead as _, Qdisc, Rate};
 
 use crate::ahead::fetch_line;
-use crate::capacity::{Capacity, OPPORTUNITY_BYTES, Opportunities};
 use crate::driver::{Driver, Ring};
 use crate::monitor::LinkMonitor;
 use crate::observer::{Fate, Note, Notes};
 use crate::packet::Packet;
 use crate::pause::{Pause, Receiver};
 use crate::wire::Wire;
-use crate::work::{Progress, Work};
-
-/// Bytes that Mahimahi adds to each IP packet.
-const TUN_HEADER: u32 = 4;
+use goodqueue_link::capacity::{Capacity, OPPORTUNITY_BYTES, Opportunities, TUN_HEADER};
+use goodqueue_link::work::{Progress, Work};
 
 /// The configuration of one direction of a hop.
 #[derive(Clone, PartialEq, Debug)]

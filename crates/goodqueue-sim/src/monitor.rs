@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 
 use crate::backlog::{BacklogWatch, Spike};
 use crate::pause::PauseOutcome;
-use crate::work::{Progress, Work};
+use goodqueue_link::work::{Progress, Work};
 
 /// The measurements of one queue.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@
 
 use goodqueue::{Duration, Instant, Rate};
 
-use crate::capacity::UNLIMITED;
+use goodqueue_link::capacity::UNLIMITED;
 
 /// The PAUSE frames that a device sends to the link in front of its buffer.
 ///

@@ -38,7 +38,7 @@ use crate::simulation::{Milestones, Simulation};
 use crate::so_far::SoFar;
 use crate::traffic::AnySource;
 use crate::witness::Witness;
-use crate::work::Work;
+use goodqueue_link::work::Work;
 
 /// Runs `config` to its end.
 ///

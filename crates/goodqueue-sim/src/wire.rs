@@ -2,8 +2,8 @@
 
 use goodqueue::{Duration, Instant, Rate};
 
-use crate::capacity::UNLIMITED;
-use crate::work::{Progress, Work};
+use goodqueue_link::capacity::UNLIMITED;
+use goodqueue_link::work::{Progress, Work};
 
 /// The transmission clock of a link that has a rate.
 #[derive(Debug)]
@@ -23,6 +23,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
+    /// Returns the idle clock of a link of `rate`.
     pub(crate) const fn new(rate: Rate) -> Self {
         Self {
             rate,
@@ -34,6 +35,7 @@ impl Wire {
         }
     }
 
+    /// Returns the rate of the next packet.
     #[inline]
     pub(crate) const fn rate(&self) -> Rate {
         self.rate

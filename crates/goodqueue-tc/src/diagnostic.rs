@@ -130,6 +130,14 @@ impl Diagnostic {
         self
     }
 
+    /// Tells where in its caller's text the bytes are that the message is about, for a caller that
+    /// put the text being read together from parts of its own.
+    #[must_use]
+    pub fn moved(mut self, place: impl FnOnce(Range<usize>) -> Range<usize>) -> Self {
+        self.0.span = self.0.span.map(place);
+        self
+    }
+
     /// The text was the value of this argument of the command line, such as `--qdisc`.
     #[must_use]
     pub fn in_argument(mut self, name: &str, text: &str) -> Self {

@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use goodqueue::random::{Recorded, Source};
-use goodqueue::{AnyConfig, AnyQdisc, Disciplines, DropReason, Duration, Instant, Link, Qdisc, Rate};
+use goodqueue::registry::Chosen;
+use goodqueue::{
+    AnyConfig, AnyQdisc, Disciplines, DropReason, Duration, Flow, Instant, Link, Packet, Qdisc, Rate,
+};
 use goodqueue_tc::recording::{self, Arrivals, Row};
 use goodqueue_tc::replay::{Arrival, Fate, SerialLink};
 
@@ -137,10 +140,33 @@ impl Recording {
     /// The first difference.
     pub fn compare(
         &self,
+        variables: impl FnMut(&mut AnyQdisc<Arrival>, Instant) -> Option<(u64, u64)>,
+    ) -> Result<u64, String> {
+        let link = SerialLink::new(self.rate, self.origin).with_slack_of(&self.config);
+        self.compare_on(&mut Replayed { qdisc: self.qdisc(), link }, variables)
+    }
+
+    /// The rate of the link.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The kernel's clock at time 0 of the rows.
+    #[must_use]
+    pub const fn origin(&self) -> Duration {
+        self.origin
+    }
+
+    /// As [`Self::compare`], on a link of the caller with the discipline of [`Self::qdisc`].
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn compare_on(
+        &self,
+        link: &mut impl RecordedLink,
         mut variables: impl FnMut(&mut AnyQdisc<Arrival>, Instant) -> Option<(u64, u64)>,
     ) -> Result<u64, String> {
-        let mut qdisc = self.qdisc();
-        let mut link = SerialLink::new(self.rate, self.origin).with_slack_of(&self.config);
         let mut ours = Vec::new();
         let mut theirs = Vec::new();
         let mut reasons = BTreeMap::new();
@@ -157,7 +183,7 @@ impl Recording {
             };
             if let Some(arrival) = arrivals.next(row) {
                 packets += 1;
-                link.arrive(&mut qdisc, arrival, &mut report);
+                link.arrive(arrival, &mut report);
                 continue;
             }
             let fate = match *row {
@@ -165,8 +191,8 @@ impl Recording {
                 Row::Drop { t, seq, .. } => (t, seq, None),
                 Row::PieUpdate { t, prob: first, qdelay: second }
                 | Row::RedUpdate { t, max_p: first, qavg: second } => {
-                    link.run_until(&mut qdisc, t, &mut report);
-                    let here = variables(&mut qdisc, t + self.origin);
+                    link.run_until(t, &mut report);
+                    let here = variables(link.qdisc_mut(), t + self.origin);
                     if here.is_some_and(|here| here != (first, second)) {
                         return Err(format!("after fate {seen}: the kernel has {row:?}, we have {here:?}"));
                     }
@@ -174,26 +200,66 @@ impl Recording {
                 }
                 Row::Change { t, .. } => {
                     if let Some(config) = changes.next() {
-                        link.reconfigure(&mut qdisc, t, config.clone(), &mut report);
+                        link.reconfigure(t, config.clone(), &mut report);
                     }
                     continue;
                 }
                 _ => continue,
             };
-            link.run_until(&mut qdisc, fate.0 + Duration::from_nanos(1), &mut report);
+            link.run_until(fate.0 + Duration::from_nanos(1), &mut report);
             theirs.push(fate);
             // A timer with slack may wait for the arrival in the next row.
             let due = theirs.len().saturating_sub(1).max(ours.len().min(theirs.len()));
             seen = agree(&ours, &theirs, seen, due)?;
         }
-        link.run_until(&mut qdisc, Instant::MAX, &mut |fate| ours.push(as_recorded(fate)));
+        link.run_until(Instant::MAX, &mut |fate| ours.push(as_recorded(fate)));
         seen = agree(&ours, &theirs, seen, theirs.len())?;
         self.agree_on_reasons(&reasons)?;
         match ours.get(seen) {
             Some(more) => Err(format!("the kernel's record ends; we have {more:?}")),
-            None if !qdisc.is_empty() => Err("packets are left at the end".to_owned()),
+            None if !link.qdisc_mut().is_empty() => Err("packets are left at the end".to_owned()),
             None => Ok(packets),
         }
+    }
+}
+
+/// An ideal serial link with a discipline. Times are those of the rows.
+pub trait RecordedLink {
+    /// Handles everything due before the arrival, then the arrival.
+    fn arrive(&mut self, arrival: Arrival, report: &mut impl FnMut(Fate));
+
+    /// Handles everything due before `end`.
+    fn run_until(&mut self, end: Instant, report: &mut impl FnMut(Fate));
+
+    /// Changes the configuration of the discipline. The link asks it again at the time already
+    /// planned.
+    fn reconfigure(&mut self, now: Instant, config: AnyConfig, report: &mut impl FnMut(Fate));
+
+    /// The discipline.
+    fn qdisc_mut(&mut self) -> &mut AnyQdisc<Arrival>;
+}
+
+/// The link of `goodqueue replay`.
+struct Replayed {
+    qdisc: AnyQdisc<Arrival>,
+    link: SerialLink,
+}
+
+impl RecordedLink for Replayed {
+    fn arrive(&mut self, arrival: Arrival, report: &mut impl FnMut(Fate)) {
+        self.link.arrive(&mut self.qdisc, arrival, report);
+    }
+
+    fn run_until(&mut self, end: Instant, report: &mut impl FnMut(Fate)) {
+        self.link.run_until(&mut self.qdisc, end, report);
+    }
+
+    fn reconfigure(&mut self, now: Instant, config: AnyConfig, report: &mut impl FnMut(Fate)) {
+        self.link.reconfigure(&mut self.qdisc, now, config, report);
+    }
+
+    fn qdisc_mut(&mut self) -> &mut AnyQdisc<Arrival> {
+        &mut self.qdisc
     }
 }
 
@@ -217,5 +283,25 @@ const fn as_recorded(fate: Fate) -> RecordedFate {
     match fate {
         Fate::Sent { at, seq, tos, .. } => (at, seq, Some(tos)),
         Fate::Dropped { at, seq, .. } => (at, seq, None),
+    }
+}
+
+/// Brings the variables up to date that the kernel's log shows after each periodic update, and
+/// returns them: for [`Recording::compare`].
+pub fn variables<P: Packet + Flow>(qdisc: &mut AnyQdisc<P>, now: Instant) -> Option<(u64, u64)> {
+    match qdisc.chosen_mut() {
+        Chosen::Pie(pie) => {
+            pie.update(now);
+            Some(pie.raw())
+        }
+        Chosen::DualPi2(dualpi2) => {
+            dualpi2.update(now);
+            Some(dualpi2.raw())
+        }
+        Chosen::Red(red) => {
+            red.update(now);
+            red.raw()
+        }
+        _ => None,
     }
 }

@@ -3,9 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use goodqueue::registry::Chosen;
-use goodqueue::{AnyQdisc, Flow, Instant, Packet};
-use goodqueue_testkit::kernel::Recording;
+use goodqueue_testkit::kernel::{Recording, variables};
 
 #[test]
 fn every_recorded_packet_has_the_fate_that_the_kernel_gave_it() {
@@ -43,23 +41,4 @@ fn compared(path: &Path) -> Result<u64, String> {
     Recording::read(path)?
         .compare(variables)
         .map_err(|difference| format!("{}: {difference}", path.display()))
-}
-
-/// What the kernel's log shows after each periodic update.
-fn variables<P: Packet + Flow>(qdisc: &mut AnyQdisc<P>, now: Instant) -> Option<(u64, u64)> {
-    match qdisc.chosen_mut() {
-        Chosen::Pie(pie) => {
-            pie.update(now);
-            Some(pie.raw())
-        }
-        Chosen::DualPi2(dualpi2) => {
-            dualpi2.update(now);
-            Some(dualpi2.raw())
-        }
-        Chosen::Red(red) => {
-            red.update(now);
-            red.raw()
-        }
-        _ => None,
-    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use clap::Args;
-use goodqueue_live::capacity::Capacity;
+use goodqueue_link::capacity::Capacity;
 use goodqueue_live::orders;
 use goodqueue_live::shape::{Place, Shape, TakeOverOf};
 use goodqueue_live::undo;
@@ -124,9 +124,9 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
     remark_on("--qdisc", &args.line.qdisc, disciplines);
     let mut config = bottleneck::from_scenario(&scenario, &scenario.qdiscs[0], SEED);
     if args.line.rate.is_none() {
-        config.links[0].capacity = Capacity::Unlimited;
+        config.links[0].capacity = Capacity::UNLIMITED;
         if args.line.up.is_none() {
-            config.links[1].capacity = Capacity::Unlimited;
+            config.links[1].capacity = Capacity::UNLIMITED;
         }
     }
     if let Some(qdisc) = args.line.discipline_up(disciplines)? {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::{Arg, Args};
 use goodqueue::{AnyConfig, Disciplines};
 use goodqueue_live::bottleneck::Bottleneck;
-use goodqueue_live::capacity::Capacity;
+use goodqueue_link::capacity::Capacity;
 use goodqueue_live::control::{Control, HttpListener};
 use goodqueue_live::mailbox::mailbox;
 use goodqueue_live::namespace::default_ends;
@@ -188,10 +188,10 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
     if !said {
         let unlimited = |given: &[&Option<String>]| given.iter().all(|option| option.is_none());
         if unlimited(&[&args.line.rate, &args.trace_down]) {
-            bottleneck.links[0].capacity = Capacity::Unlimited;
+            bottleneck.links[0].capacity = Capacity::UNLIMITED;
         }
         if unlimited(&[&args.line.up, &args.trace_up, &args.line.rate]) {
-            bottleneck.links[1].capacity = Capacity::Unlimited;
+            bottleneck.links[1].capacity = Capacity::UNLIMITED;
         }
     }
     let of_links = [("--loss-down", &args.loss_down), ("--loss-up", &args.loss_up)];

@@ -1,5 +1,8 @@
 use goodqueue::fifo::PfifoConfig;
-use goodqueue::{Configure, Rate, Settings, config::Link as LinkDefaults};
+use goodqueue::{Configure, Qdisc as _, Rate, Settings, config::Link as LinkDefaults};
+
+use goodqueue_link::capacity::Opportunities;
+use std::sync::Arc;
 
 use super::*;
 use crate::buffer::Pool;
@@ -28,9 +31,13 @@ fn pfifo(limit: u32) -> AnyConfig {
 }
 
 fn link(capacity: Capacity, qdisc: AnyConfig, delay: Duration) -> Link {
+    link_with(capacity, qdisc, Delay::from_base(delay))
+}
+
+fn link_with(capacity: Capacity, qdisc: AnyConfig, delay: Delay) -> Link {
     Link::new(
         Direction::Down,
-        &LinkConfig { capacity, qdisc, path: None, delay: Delay::from_base(delay), framing: 0, seed: 0 },
+        &LinkConfig { capacity, qdisc, path: None, delay, framing: 0, salt: 0, seed: 0 },
     )
 }
 
@@ -102,13 +109,18 @@ fn a_blocked_link_holds_its_packets_until_the_schedule_lets_them_go() {
 #[test]
 fn an_opportunity_carries_several_small_packets_and_a_large_one_needs_several() {
     let mut diary = FateLog::default();
-    let mut link = link(Capacity::Trace(vec![1, 2, 3]), pfifo(100), Duration::ZERO);
+    let mut link = link(
+        Capacity::Trace(Arc::new(Opportunities::new(vec![1, 2, 3]).unwrap())),
+        pfifo(100),
+        Duration::ZERO,
+    );
     // Each packet has 129 bytes with the header of Mahimahi's device: eleven fit, and the twelfth
     // ends in the next opportunity.
     for seq in 0..12 {
         arrive(&mut link, 500_000, seq, &mut diary);
     }
-    assert_eq!(link.next_event(), Some(Instant::from_nanos(MS)));
+    // An arrival at the opportunity itself may still use it.
+    assert_eq!(link.next_event(), Some(Instant::from_nanos(MS + 1)));
     let mut came = Vec::new();
     for at in [MS, MS + 1, 2 * MS + 1] {
         let mut count = 0;
@@ -124,8 +136,8 @@ fn an_opportunity_carries_several_small_packets_and_a_large_one_needs_several() 
 #[test]
 fn packets_of_one_port_may_have_a_longer_delay() {
     let mut diary = FateLog::default();
-    let mut link = link(Capacity::Unlimited, pfifo(10), Duration::from_millis(1));
-    link.delay.by_port = vec![(7, Duration::from_millis(9))];
+    let delay = Delay { base: Duration::from_millis(1), by_port: vec![(7, Duration::from_millis(9))] };
+    let mut link = link_with(Capacity::UNLIMITED, pfifo(10), delay);
     let now = Instant::ZERO;
     let pool = Pool::new(1 << 20);
     let udp = [
@@ -155,6 +167,7 @@ fn losses_on_the_path_are_distinguished_from_drops_of_the_queue() {
             path: Some(AnyConfig::Netem(netem)),
             delay: Delay::default(),
             framing: 0,
+            salt: 0,
             seed: 0,
         },
     );
@@ -187,6 +200,7 @@ fn a_path_with_a_delay_of_its_own_gives_packets_back_in_time() {
             path: Some(AnyConfig::Netem(netem)),
             delay: Delay::from_base(Duration::from_millis(1)),
             framing: 0,
+            salt: 0,
             seed: 0,
         },
     );

@@ -79,12 +79,12 @@ impl Link {
 mod tests {
     use super::*;
     use crate::FlowId;
-    use crate::capacity::Capacity;
     use crate::link::LinkConfig;
     use crate::monitor::LinkMonitor;
     use crate::packet::{Ends, Packet, Payload};
     use goodqueue::random::{Source, Xoshiro256PlusPlus};
     use goodqueue::{AnyConfig, AnyQdisc, Ecn, Rate, Settings};
+    use goodqueue_link::capacity::Capacity;
 
     /// A packet takes 121.12 us at 100 Mbit/s, and a PAUSE frame 5.12 us.
     const PACKET: u64 = 121_120;

@@ -9,7 +9,7 @@ use super::sink::{Node, RadioStats, Sink};
 use crate::monitor::{LinkMonitor, LinkOutcome};
 use crate::observer::{Fate, Note};
 use crate::packet::Packet;
-use crate::work::Progress;
+use goodqueue_link::work::Progress;
 
 /// A channel with its measurements.
 #[derive(Clone, Debug)]

@@ -19,7 +19,8 @@ impl Work {
     }
 
     /// Returns the work of this number of units.
-    pub(crate) const fn of_units(units: u64) -> Self {
+    #[must_use]
+    pub const fn of_units(units: u64) -> Self {
         Self(units as u128)
     }
 
@@ -50,11 +51,15 @@ impl Work {
         (whole.0 > 0).then(|| self.0 as f64 / whole.0 as f64)
     }
 
-    pub(crate) const fn plus(self, other: Self) -> Self {
+    /// Returns the sum, or the most work that can be named.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    pub(crate) const fn minus(self, other: Self) -> Self {
+    /// Returns the difference, or no work.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 }
@@ -62,9 +67,9 @@ impl Work {
 /// The state of a link's work at some instant, in addition to the bytes whose transmission it has
 /// begun.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Progress {
+pub struct Progress {
     /// Part of those bytes that is still to be sent.
-    pub(crate) unsent: Work,
+    pub unsent: Work,
     /// Work that the link could have sent since the start of the run.
-    pub(crate) capacity: Work,
+    pub capacity: Work,
 }

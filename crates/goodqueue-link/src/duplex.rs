@@ -1,0 +1,60 @@
+//! Both directions of a line.
+
+use goodqueue::config::ConfigError;
+use goodqueue::{Direction, Flow, Instant, Packet};
+
+use crate::builder::LinkBuilder;
+use crate::event::Event;
+use crate::link::Link;
+
+/// Two links in opposite directions.
+#[derive(Debug)]
+pub struct Duplex<P: Packet + Flow> {
+    /// From the server to the client.
+    pub down: Link<P>,
+    /// From the client to the server.
+    pub up: Link<P>,
+}
+
+impl<P: Packet + Flow> Duplex<P> {
+    /// Returns a line with these links.
+    #[must_use]
+    pub const fn new(down: Link<P>, up: Link<P>) -> Self {
+        Self { down, up }
+    }
+
+    /// Returns a line whose directions are alike, except that they draw different random numbers.
+    ///
+    /// # Errors
+    /// As [`LinkBuilder::build`].
+    pub fn symmetric(builder: &LinkBuilder) -> Result<Self, ConfigError> {
+        Ok(Self::new(builder.build()?, builder.clone().with_other_seed().build()?))
+    }
+
+    /// Offers a packet to the queue of a direction.
+    pub fn send(&mut self, direction: Direction, now: Instant, packet: P) {
+        self.link_mut(direction).send(now, packet);
+    }
+
+    /// Returns the next event of either direction until `now`, in order of time in each direction.
+    pub fn poll(&mut self, now: Instant) -> Option<(Direction, Event<P>)> {
+        Direction::BOTH
+            .into_iter()
+            .find_map(|direction| self.link_mut(direction).poll(now).map(|event| (direction, event)))
+    }
+
+    /// Returns the time at which [`Self::poll`] has something to do next, as
+    /// [`Link::next_event`].
+    #[must_use]
+    pub fn next_event(&self) -> Option<Instant> {
+        [&self.down, &self.up].into_iter().filter_map(Link::next_event).min()
+    }
+
+    /// Returns the link of a direction.
+    pub const fn link_mut(&mut self, direction: Direction) -> &mut Link<P> {
+        match direction {
+            Direction::Down => &mut self.down,
+            Direction::Up => &mut self.up,
+        }
+    }
+}

@@ -70,3 +70,5 @@ impl Air {
 
 /// Packets that a path with jitter holds. tc's default of 1000 would limit a fast link.
 const MOST_HELD: u64 = 1_000_000;
+/// The settings of all models of loss begin with this word.
+pub(crate) const LOSS: &str = "loss";

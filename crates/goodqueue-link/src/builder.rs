@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use goodqueue::config::{ConfigError, Value};
 use goodqueue::fifo::PfifoConfig;
 use goodqueue::hash::mix_64;
-use goodqueue::{AnyConfig, Duration, Flow, Instant, Packet, Rate};
+use goodqueue::{AnyConfig, Datagram, Duration, Flow, Instant, Packet, Rate};
 
-use crate::air::Air;
+use crate::air::{Air, LOSS};
 use crate::capacity::{Capacity, Opportunities};
 use crate::line::{Line, LineConfig};
 use crate::link::Link;
@@ -171,7 +171,14 @@ impl LinkBuilder {
     }
 }
 
-/// The settings of all models of loss begin with this word.
-pub(crate) const LOSS: &str = "loss";
+/// A builder belongs to no type of packets; [`Link::builder`] has to name one.
+impl Link<Datagram<()>> {
+    /// Returns the builder of a link.
+    #[must_use]
+    pub fn builder() -> LinkBuilder {
+        LinkBuilder::new()
+    }
+}
+
 /// Packets of the default queue: Linux's `txqueuelen`.
 const DEFAULT_LIMIT: u32 = 1000;

@@ -3,8 +3,7 @@
 use goodqueue::config::ConfigError;
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Flow, Instant, Packet, Rate};
 
-use crate::air::Air;
-use crate::builder::{LOSS, LinkBuilder};
+use crate::air::{Air, LOSS};
 use crate::capacity::Capacity;
 use crate::event::Event;
 use crate::line::Line;
@@ -165,14 +164,5 @@ impl<P: Packet + Flow> Link<P> {
     /// discipline continue.
     pub fn restart_stats(&mut self) {
         self.log.restart();
-    }
-}
-
-/// A builder belongs to no type of packets; `Link::builder()` needs one to name.
-impl Link<goodqueue::Datagram<()>> {
-    /// Returns the builder of a link.
-    #[must_use]
-    pub fn builder() -> LinkBuilder {
-        LinkBuilder::new()
     }
 }

@@ -1,12 +1,13 @@
 //! Quantiles of durations in bounded memory.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use goodqueue::Duration;
 
 /// Counts durations in buckets whose width is at most 1/128 of their value, so a quantile is at
 /// most 0.8 % too high. The counts take at most 59 kB. Minimum, maximum and mean are exact.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Quantiles {
     counts: Vec<u64>,
     count: u64,
@@ -101,6 +102,14 @@ impl Quantiles {
     pub fn mean(&self) -> Duration {
         let mean = self.sum.checked_div(u128::from(self.count));
         mean.and_then(|mean| u64::try_from(mean).ok()).map_or(Duration::MAX, Duration::from_nanos)
+    }
+}
+
+/// Shows quantiles instead of the counts.
+impl fmt::Debug for Quantiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [min, median, high, max] = [self.min(), self.p50(), self.p99(), self.max()];
+        write!(f, "{} values, min {min}, median {median}, p99 {high}, max {max}", self.count)
     }
 }
 

@@ -35,7 +35,7 @@ DIST = $(TARGET)/dist
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Crates that only serve the tests of the others, and the one that maturin packages.
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
-FUZZ_TARGETS = operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
+FUZZ_TARGETS = operations link_operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
 .PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv msrv-check counts counts-check models build format lint docs unit no-std demo-check install clean toolchain help
 
@@ -213,7 +213,7 @@ msrv: toolchain
 	$(CARGO) +$(MSRV) check --workspace --locked --quiet --target-dir $(TARGET)/msrv
 
 # As `make test` runs it: the crates that programs depend on, if rustup can install that compiler.
-MSRV_CRATES = goodqueue goodqueue-tcp goodqueue-tcp-historic goodqueue-tc goodqueue-sim
+MSRV_CRATES = goodqueue goodqueue-link goodqueue-tcp goodqueue-tcp-historic goodqueue-tc goodqueue-sim
 msrv-check: toolchain
 	@if rustup run $(MSRV) cargo --version >/dev/null 2>&1 || \
 	  rustup toolchain install $(MSRV) --profile minimal >/dev/null 2>&1; then \

@@ -11,6 +11,7 @@ mod choices;
 mod claims;
 #[cfg(target_os = "linux")]
 mod control_line;
+mod link_operations;
 #[cfg(target_os = "linux")]
 mod live_packets;
 pub mod mutation;
@@ -31,6 +32,7 @@ pub use capture::capture;
 pub use claims::claims;
 #[cfg(target_os = "linux")]
 pub use control_line::control_line;
+pub use link_operations::link_operations;
 #[cfg(target_os = "linux")]
 pub use live_packets::live_packets;
 pub use netem_table::netem_table;
@@ -68,6 +70,7 @@ macro_rules! targets {
 
 targets! {
     operations: STORY,
+    link_operations: STORY,
     tc_line: FILE,
     scenario: FILE,
     trace: FILE,

@@ -89,7 +89,7 @@ pub struct Line<P: Packet + Flow, D = Duration> {
     counted: Stats,
     /// How much earlier than planned an arrival makes the line ask, see [`Line::with_timer_slack`].
     slack: Duration,
-    /// Time of the latest arrival, event or change: time never runs backwards.
+    /// Time of the latest event or call, apart from [`Line::catch_up`]: time never runs backwards.
     last: Instant,
 }
 
@@ -156,6 +156,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
     /// Processes everything that is due before `now`, and returns the next packet that has reached
     /// the other side, with the time of its arrival there.
     pub fn poll(&mut self, now: Instant, watch: &mut impl Watch<P>) -> Option<(Instant, P)> {
+        let now = self.advance(now);
         self.run_until(now, watch);
         self.flight.take(now)
     }
@@ -224,7 +225,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
     }
 
     /// Returns the time of a call, which is never before an earlier one.
-    fn advance(&mut self, now: Instant) -> Instant {
+    pub(crate) fn advance(&mut self, now: Instant) -> Instant {
         self.last = self.latest(now);
         self.last
     }

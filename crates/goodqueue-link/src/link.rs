@@ -70,6 +70,7 @@ impl<P: Packet + Flow> Link<P> {
 
     /// Returns the next event until `now`, in order of time; `None` if there is none left.
     pub fn poll(&mut self, now: Instant) -> Option<Event<P>> {
+        let now = self.line.advance(now);
         self.line.catch_up(now, &mut self.log);
         let next = self.line.next_arrival();
         if self.log.gone.front().is_some_and(|gone| next.is_none_or(|next| gone.at() <= next)) {

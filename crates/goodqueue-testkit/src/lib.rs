@@ -4,6 +4,7 @@
 pub mod check;
 pub mod edge;
 pub mod kernel;
+pub mod link;
 pub mod operation;
 pub mod reference;
 pub mod s3;

@@ -269,6 +269,7 @@ format: toolchain
 
 lint: toolchain
 	$(CARGO) clippy --workspace --all-targets --features goodqueue-cli/object-store --quiet -- --deny warnings
+	$(CARGO) clippy --package goodqueue-link --package goodqueue-quic --all-targets --all-features --quiet -- --deny warnings
 	$(CARGO) clippy --package goodqueue-cli --no-default-features --quiet -- --deny warnings
 
 docs: toolchain
@@ -276,6 +277,8 @@ docs: toolchain
 
 unit: toolchain
 	$(CARGO) test --workspace --quiet
+	$(CARGO) test --package goodqueue-link --features std,tc --quiet
+	$(CARGO) test --package goodqueue-quic --features noq --quiet
 	$(CARGO) test --package goodqueue-scenario --features object-store --lib --quiet objects
 	$(CARGO) test --package goodqueue-cli --features object-store --test object_store --quiet
 	$(CARGO) test --package goodqueue-cli --no-default-features --test without_papers --quiet

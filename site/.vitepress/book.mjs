@@ -18,6 +18,7 @@ export const book = [
       { text: "Metrics", link: "/metrics" },
       { text: "Results", link: "/results" },
       { text: "Live", link: "/live" },
+      { text: "Test a transport", link: "/transports" },
       { text: "Continuous integration", link: "/ci" },
       { text: "Install", link: "/install" },
       { text: "Python", link: "/python" },

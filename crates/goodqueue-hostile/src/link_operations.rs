@@ -2,8 +2,8 @@
 
 use goodqueue_testkit::link::{any_link, link_and_model};
 
-/// Applies operations to a link with its model, or to a link with any discipline and path. The first
-/// byte selects.
+/// Applies operations to a link with its model, or to a link with any discipline and path. The
+/// first byte selects.
 ///
 /// # Panics
 /// If the link differs from the model, or a rule does not hold.

@@ -16,15 +16,20 @@ impl<P> Flight<P> {
         Self { lines: Vec::new() }
     }
 
-    /// Adds a packet that has left at `from`.
+    /// Adds a packet that has left at `from`. It may have left before a packet that was added
+    /// earlier: one that takes for ever, for example.
     pub(crate) fn add(&mut self, from: Instant, delay: Duration, packet: P) {
-        if let Some(line) = self.lines.iter_mut().find(|line| line.0 == delay) {
-            line.1.push_back((from + delay, packet));
+        let due = from + delay;
+        let fits = |line: &&mut (Duration, VecDeque<(Instant, P)>)| {
+            line.0 == delay && line.1.back().is_none_or(|last| last.0 <= due)
+        };
+        if let Some(line) = self.lines.iter_mut().find(fits) {
+            line.1.push_back((due, packet));
             return;
         }
         // Delays that changed leave empty queues.
         self.lines.retain(|line| !line.1.is_empty());
-        self.lines.push((delay, VecDeque::from([(from + delay, packet)])));
+        self.lines.push((delay, VecDeque::from([(due, packet)])));
     }
 
     /// Returns the time of the next arrival.

@@ -9,7 +9,8 @@ use crate::quantiles::Quantiles;
 use crate::tagged::Queued;
 use crate::watch::Watch;
 
-/// Measurements of a link since its start, or since [`Link::restart_stats`](crate::Link::restart_stats).
+/// Measurements of a link since its start, or since
+/// [`Link::restart_stats`](crate::Link::restart_stats).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Statistics<'a> {

@@ -7,8 +7,8 @@
 //! | certificates | Handshake | [`CERTIFICATES`] or its parameters | EncryptedExtensions, Certificate, CertificateVerify |
 //! | finished | Handshake | [`FINISHED`] | Finished, of both sides |
 //!
-//! A message is a kind of one byte, a length of three bytes and that number of bytes. Hello of the client and
-//! certificates begin with the transport parameters behind their length in two bytes.
+//! A message is a kind of one byte, a length of three bytes and that number of bytes. Hello of the
+//! client and certificates begin with the transport parameters behind their length in two bytes.
 
 use std::fmt;
 
@@ -70,8 +70,8 @@ impl Handshake {
         Self { is_client, step, parameters, received: Vec::new(), peer: None, is_done: false }
     }
 
-    /// Appends the next message, if it is this side's turn. Returns true if the keys of the next sort of
-    /// packets are ready.
+    /// Appends the next message, if it is this side's turn. Returns true if the keys of the next
+    /// sort of packets are ready.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> bool {
         let step = std::mem::replace(&mut self.step, Step::Waits);
         match step {
@@ -164,8 +164,8 @@ fn parameters(body: &[u8]) -> Result<Vec<u8>, Unexpected> {
 mod tests {
     use super::*;
 
-    /// Passes what `from` writes to `to`, one byte at a time; returns the bytes and the times at which keys
-    /// were ready.
+    /// Passes what `from` writes to `to`, one byte at a time; returns the bytes and the times at
+    /// which keys were ready.
     fn pass(from: &mut Handshake, to: &mut Handshake) -> (usize, usize) {
         let mut bytes = Vec::new();
         let mut keys = 0;

@@ -57,7 +57,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
         watch.reconfigured(now, Change::Capacity);
         self.capacity = capacity;
         if let Capacity::Trace(all) = &self.capacity {
-            self.opportunity = all.first_not_before(now);
+            self.opportunity = all.first_not_before(self.open_from(now));
         } else if let Some((packet, _)) = self.unfinished.take() {
             // A packet that waited for another opportunity of a trace has been sent by now.
             self.hand_over(now, packet, watch);
@@ -121,12 +121,10 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
         }
         self.ask_at = Some(match &self.capacity {
             Capacity::Trace(all) => {
-                self.opportunity = self.opportunity.max(all.first_not_before(self.closed_until));
+                self.opportunity = self.opportunity.max(all.first_not_before(self.open_from(now)));
                 all.time_of(self.opportunity)
             }
-            // A packet that would take for ever does not block the next ones.
-            _ if self.busy_until == Instant::MAX => now,
-            _ => self.busy_until.max(now),
+            _ => self.open_from(now),
         });
     }
 

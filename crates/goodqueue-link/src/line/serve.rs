@@ -12,13 +12,20 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
         match &self.capacity {
             Capacity::Trace(all) => {
                 if self.ask_at.is_none() && !self.qdisc.is_empty() {
-                    self.opportunity = self.opportunity.max(all.first_not_before(now.max(self.closed_until)));
+                    self.opportunity = self.opportunity.max(all.first_not_before(self.open_from(now)));
                     self.ask_at = Some(all.time_of(self.opportunity));
                 }
             }
             _ if self.busy_until <= now => self.send_all_possible(now, watch),
             _ => {}
         }
+    }
+
+    /// Returns the first instant from `now` on at which no gap is open and no packet of an earlier
+    /// rate is in transmission. A packet that would take for ever does not block the next ones.
+    pub(super) fn open_from(&self, now: Instant) -> Instant {
+        let free = if self.busy_until == Instant::MAX { now } else { self.busy_until.max(now) };
+        free.max(self.closed_until)
     }
 
     pub(super) fn run_step(&mut self, due: Instant, watch: &mut impl Watch<P>) {
@@ -104,7 +111,8 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
         self.ask_at = None;
         if let (true, Capacity::Trace(all)) = (more, &self.capacity) {
             // A discipline that holds its packets back is asked at the first opportunity at which
-            // it can have changed its mind. Asking at each would take for ever if that is in a year.
+            // it can have changed its mind. Asking at each would take for ever if that is in a
+            // year.
             let held = budget == OPPORTUNITY_BYTES && self.unfinished.is_none();
             let earliest = if held { self.qdisc.next_event(now) } else { None };
             let earliest = earliest.unwrap_or(Instant::ZERO).max(self.closed_until);
@@ -131,7 +139,12 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
         if let Some((at, before)) = self.on_wire.replace((end, packet)) {
             // This happens if an opportunity carries several packets or the line has no limit: the
             // previous packet enters the path at once.
-            self.enter_path(at, before, watch);
+            if at == Instant::MAX {
+                // It takes for ever, and a change of the rate let the next packet begin.
+                self.propagate(at, before);
+            } else {
+                self.enter_path(at, before, watch);
+            }
         }
     }
 

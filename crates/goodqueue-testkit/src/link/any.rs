@@ -8,9 +8,9 @@ use goodqueue_link::{Event, Link, LinkBuilder};
 
 use super::{Choices, Packet, flow};
 
-/// Makes operations with extreme times, sizes and rates on a link with any discipline. Every packet must
-/// have at most one fate, times must not decrease, and a link that has nothing to do must not ask to be
-/// polled.
+/// Makes operations with extreme times, sizes and rates on a link with any discipline. Every packet
+/// must have at most one fate, times must not decrease, and a link that has nothing to do must not
+/// ask to be polled.
 ///
 /// # Errors
 /// The first rule that is broken.
@@ -88,7 +88,7 @@ const RATES: &[&str] = &["unlimited", "1bit", "9kbit", "20mbit", "400gbit"];
 const FAULTS: &[&str] = &[
     "",
     "delay 25ms",
-    "delay 1h loss 10%",
+    "delay 3600s loss 10%",
     "loss gemodel 1% 10%",
     "delay 10ms 9ms",
     "delay 10ms reorder 50% duplicate 5%",

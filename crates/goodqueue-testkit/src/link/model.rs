@@ -1,5 +1,5 @@
-//! A link with a FIFO, as a definition: a packet begins to be sent when it is the first, the one before is
-//! out, no gap is open and the rate is not 0.
+//! A link with a FIFO, as a definition: a packet begins to be sent when it is the first, the one
+//! before is out, no gap is open and the rate is not 0.
 
 use std::collections::VecDeque;
 

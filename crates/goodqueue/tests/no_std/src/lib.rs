@@ -1,5 +1,5 @@
-//! Links `goodqueue` without the standard library. If any of it used `std`, this would define a
-//! second panic handler and not build.
+//! Links `goodqueue` and `goodqueue-link` without the standard library. If any of them used `std`,
+//! this would define a second panic handler and not build.
 
 #![no_std]
 
@@ -8,7 +8,8 @@ use core::panic::PanicInfo;
 
 use goodqueue::config::{Configure, Link, Settings};
 use goodqueue::codel::{Codel, CodelConfig};
-use goodqueue::{DropReason, Ecn, Instant, Packet, Qdisc};
+use goodqueue::{Datagram, DropReason, Ecn, FlowKey, Instant, Packet, Qdisc};
+use goodqueue_link::{Link, Units};
 
 struct Frame(u32);
 
@@ -32,6 +33,16 @@ pub extern "C" fn goodqueue_once(now: u64) -> u32 {
     let mut drops = |_: Frame, _: DropReason| ();
     queue.enqueue(Instant::from_nanos(now), Frame(1514), &mut drops);
     queue.dequeue(Instant::from_nanos(now), &mut drops).map_or(0, |frame| frame.len())
+}
+
+/// Sends one packet over a link.
+#[unsafe(no_mangle)]
+pub extern "C" fn goodqueue_link_once(now: u64) -> u32 {
+    let Ok(mut link) = Link::builder().rate(20.mbit()).delay(25.ms()).build() else { return 0 };
+    let address = ([192, 0, 2, 1], 443).into();
+    link.send(Instant::from_nanos(now), Datagram::new(FlowKey::new(address, address, FlowKey::UDP), 1514, ()));
+    let arrived = link.next_event().and_then(|next| link.poll(next)?.arrived());
+    arrived.map_or(0, |packet| packet.bytes)
 }
 
 struct NoMemory;

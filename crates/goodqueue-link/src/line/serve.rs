@@ -9,15 +9,13 @@ use crate::watch::{Delays, Numbered, Watch};
 impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
     /// Begins to send after an arrival, if the line is free.
     pub(super) fn begin(&mut self, now: Instant, watch: &mut impl Watch<P>) {
-        match &self.capacity {
-            Capacity::Trace(all) => {
-                if self.ask_at.is_none() && !self.qdisc.is_empty() {
-                    self.opportunity = self.opportunity.max(all.first_not_before(self.open_from(now)));
-                    self.ask_at = Some(all.time_of(self.opportunity));
-                }
+        if let Capacity::Trace(all) = &self.capacity {
+            if self.ask_at.is_none() && !self.qdisc.is_empty() {
+                self.opportunity = self.opportunity.max(all.first_not_before(self.open_from(now)));
+                self.ask_at = Some(all.time_of(self.opportunity));
             }
-            _ if self.busy_until <= now => self.send_all_possible(now, watch),
-            _ => {}
+        } else if self.busy_until <= now {
+            self.send_all_possible(now, watch);
         }
     }
 

@@ -6,7 +6,7 @@ use goodqueue::{Datagram, Duration, Ecn, Instant, Rate};
 use goodqueue_link::capacity::{Capacity, Opportunities};
 use goodqueue_link::{Event, Link, LinkBuilder};
 
-use super::{Choices, Packet, flow};
+use super::choices::{Choices, Packet, flow};
 
 /// Makes operations with extreme times, sizes and rates on a link with any discipline. Every packet
 /// must have at most one fate, times must not decrease, and a link that has nothing to do must not

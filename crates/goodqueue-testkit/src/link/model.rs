@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use goodqueue::{Duration, Instant, Rate};
 
-use super::Fate;
+use super::choices::Fate;
 
 /// A link without an event queue. It looks at everything on each call.
 pub(super) struct Model {

@@ -162,8 +162,10 @@ mod tests {
             let mut counted = Quantiles::default();
             values.iter().for_each(|value| counted.add(Duration::from_nanos(*value)));
             values.sort_unstable();
-            let rank = (share * values.len() as f64).ceil() as usize;
-            let exact = values[rank.clamp(1, values.len()) - 1];
+            // The first value that at least this share of all values does not exceed.
+            let enough = |rank: &usize| (rank + 1) as f64 >= share * values.len() as f64;
+            let rank = (0..values.len()).find(enough).unwrap_or(values.len() - 1);
+            let exact = values[rank];
             let found = counted.quantile(share).as_nanos();
             prop_assert!(found >= exact && found - exact <= exact / 128, "{found} for {exact}");
         }

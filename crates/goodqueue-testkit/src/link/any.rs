@@ -23,7 +23,7 @@ pub fn any_link(bytes: &[u8]) -> Result<(), String> {
     let mut fates = BTreeMap::new();
     let mut number = 0;
     while !choices.bytes.is_empty() {
-        now = now + Duration::from_nanos(choices.extreme() >> choices.of(&[10, 20, 30, 40]));
+        now += Duration::from_nanos(choices.extreme() >> choices.of(&[10, 20, 30, 40]));
         match choices.byte() % 10 {
             0..=4 => {
                 let bytes = u32::try_from(choices.extreme()).unwrap_or(1514);

@@ -24,11 +24,11 @@ pub fn link_and_model(bytes: &[u8]) -> Result<(), String> {
     // The time of the latest call: an earlier one counts as equal to it.
     let mut latest = now;
     while !choices.bytes.is_empty() {
-        now = now + choices.number().us();
+        now += choices.number().us();
         match choices.byte() % 8 {
             0..=3 => {
                 let bytes = u32::try_from(choices.number() * 8).unwrap_or(u32::MAX);
-                let told = if choices.byte() % 16 == 0 { now - 1.s() } else { now };
+                let told = if choices.byte().is_multiple_of(16) { now - 1.s() } else { now };
                 link.send(told, packet(number, bytes));
                 latest = latest.max(told);
                 model.send(latest, number, bytes);

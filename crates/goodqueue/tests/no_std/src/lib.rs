@@ -9,7 +9,7 @@ use core::panic::PanicInfo;
 use goodqueue::config::{Configure, Link, Settings};
 use goodqueue::codel::{Codel, CodelConfig};
 use goodqueue::{Datagram, DropReason, Ecn, FlowKey, Instant, Packet, Qdisc};
-use goodqueue_link::{Link, Units};
+use goodqueue_link::Units;
 
 struct Frame(u32);
 
@@ -38,7 +38,7 @@ pub extern "C" fn goodqueue_once(now: u64) -> u32 {
 /// Sends one packet over a link.
 #[unsafe(no_mangle)]
 pub extern "C" fn goodqueue_link_once(now: u64) -> u32 {
-    let Ok(mut link) = Link::builder().rate(20.mbit()).delay(25.ms()).build() else { return 0 };
+    let Ok(mut link) = goodqueue_link::Link::builder().rate(20.mbit()).delay(25.ms()).build() else { return 0 };
     let address = ([192, 0, 2, 1], 443).into();
     link.send(Instant::from_nanos(now), Datagram::new(FlowKey::new(address, address, FlowKey::UDP), 1514, ()));
     let arrived = link.next_event().and_then(|next| link.poll(next)?.arrived());

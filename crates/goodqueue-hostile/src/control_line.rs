@@ -1,8 +1,8 @@
 //! Lines of the control socket.
 
 use goodqueue::{AnyConfig, Disciplines, Duration, Instant, Qdisc, Rate};
+use goodqueue_link::capacity::Capacity;
 use goodqueue_live::buffer::Pool;
-use goodqueue_live::capacity::Capacity;
 use goodqueue_live::link::{Delay, Link, LinkConfig};
 use goodqueue_live::observer::{Direction, Observer};
 use goodqueue_live::orders::{Change, Order};
@@ -68,6 +68,7 @@ impl Running {
             path: None,
             delay: Delay::from_base(Duration::from_millis(1)),
             framing: 14,
+            salt: 0,
             seed: 1,
         };
         Self { link: Link::new(direction, &link), now: Instant::ZERO, arrived: 0 }

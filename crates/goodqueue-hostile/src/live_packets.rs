@@ -1,8 +1,8 @@
 //! Packets of a TUN device or an interface, through a live link.
 
 use goodqueue::{AnyConfig, DropReason, Duration, Ecn, Instant, Packet, Rate};
+use goodqueue_link::capacity::{Capacity, Opportunities};
 use goodqueue_live::buffer::Pool;
-use goodqueue_live::capacity::Capacity;
 use goodqueue_live::flows::Flows;
 use goodqueue_live::gso::{Offload, SegmentedPacket, Train};
 use goodqueue_live::link::{Delay, Link, LinkConfig};
@@ -37,13 +37,15 @@ pub fn live_packets(bytes: &[u8]) {
             capacity: match switches >> 1 & 3 {
                 0 => Capacity::Constant(Rate::from_bps(1_000_000)),
                 1 => Capacity::Constant(Rate::from_bps(1_000_000_000)),
-                2 => Capacity::Trace(vec![1, 5, 5, 9]),
-                _ => Capacity::Unlimited,
+                2 => Opportunities::new(vec![1, 5, 5, 9])
+                    .map_or(Capacity::UNLIMITED, |all| Capacity::Trace(all.into())),
+                _ => Capacity::UNLIMITED,
             },
             qdisc: edge::default_config(&kind),
             path: (switches & 8 != 0).then(lossy),
             delay: Delay::from_base(Duration::from_millis(1)),
             framing: 14,
+            salt: 0,
             seed: 1,
         },
     );

@@ -66,13 +66,7 @@ fn count(text: &mut String, title: &str, rows: &[&ClaimResult]) {
         })
         .count();
     // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "| {title} | {} | {} | {} | {scatter} |",
-        run.len(),
-        within(RULE),
-        within(NEAR)
-    );
+    let _ = writeln!(text, "| {title} | {} | {} | {} | {scatter} |", run.len(), within(RULE), within(NEAR));
 }
 
 /// The largest distance of a row's values from the published ones, as a share of these. A bound or a
@@ -93,7 +87,9 @@ fn reasons(text: &mut String, results: &[ClaimResult]) {
     for result in far {
         let note = match result.verdict {
             _ if !result.note.is_empty() => &result.note,
-            Verdict::Reproduced | Verdict::Consistent => "The published run lies within the scatter of single runs here.",
+            Verdict::Reproduced | Verdict::Consistent => {
+                "The published run lies within the scatter of single runs here."
+            }
             _ => "No reason is known.",
         };
         *of.entry(note).or_default() += 1;
@@ -120,7 +116,8 @@ fn rows(text: &mut String, title: &str, results: &[&ClaimResult]) {
         let here: Vec<f64> = result.checks.iter().flat_map(|check| check.values.first().copied()).collect();
         let real: Vec<f64> = result.checks.iter().flat_map(of_kernel).collect();
         let far = farthest(result);
-        let far = if far.is_finite() { format!("{:.0} %", 100.0 * far) } else { "starves only there".to_owned() };
+        let far =
+            if far.is_finite() { format!("{:.0} %", 100.0 * far) } else { "starves only there".to_owned() };
         let _ = writeln!(
             text,
             "| `{beginning}` | {} | {} | {} | {far} |",

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use clap::{Arg, Args};
 use goodqueue::{AnyConfig, Disciplines};
-use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_link::capacity::Capacity;
+use goodqueue_live::bottleneck::Bottleneck;
 use goodqueue_live::control::{Control, HttpListener};
 use goodqueue_live::mailbox::mailbox;
 use goodqueue_live::namespace::default_ends;

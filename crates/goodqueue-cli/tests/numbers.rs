@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use goodqueue_papers::reproduce::agreement::Agreements;
-use goodqueue_papers::reproduce::score::Verdicts;
+use goodqueue_papers::reproduce::score::{Score, Verdicts};
 use goodqueue_papers::reproduce::{self, ClaimResult, scores, verdicts};
 use goodqueue_papers::validate;
 use serde_json::Value;
@@ -87,26 +87,36 @@ fn claims(text: &mut String) {
          | paper | claims with the verdict of that system | values that agree with it | undecided by one of the two | claims without such a value |\n\
          |---|---|---|---|---|\n",
     );
-    let mut counted = Verdicts::default();
-    let mut others = Verdicts::default();
-    let results = claim_results();
-    for score in scores(&results) {
-        if score.agreements.with_reference() > 0 {
-            agreement_row(text, &linked(&score.paper), score.agreements);
-        }
+    // The published tests and the RFC have no system of their own, so they are apart.
+    let (papers, other_sources): (Vec<Score>, Vec<Score>) =
+        scores(&claim_results()).into_iter().partition(|score| score.agreements.with_reference() > 0);
+    let mut agreements = Agreements::default();
+    for score in &papers {
+        agreements = agreements.plus(score.agreements);
+        agreement_row(text, &linked(&score.paper), score.agreements);
     }
-    agreement_row(text, "all", Agreements::from_results(&results));
+    agreement_row(text, "all papers", agreements);
     text.push_str(
         "\nThe second table answers whether what the papers state holds here as worded.\n\n\
          | paper | claims reproduced | consistent | undecided | not reproduced | not run | other checks that hold |\n\
          |---|---|---|---|---|---|---|\n",
     );
-    for score in scores(&results) {
+    let mut counted = Verdicts::default();
+    let mut others = Verdicts::default();
+    for score in &papers {
         counted = sum(counted, score.counted);
         others = sum(others, score.others);
         score_row(text, &linked(&score.paper), score.counted, score.others);
     }
-    score_row(text, "all", counted, others);
+    score_row(text, "all papers", counted, others);
+    text.push_str(
+        "\nThe same for published L4S tests, whose rows are single runs, and for the scenarios of RFC 7928.\n\n\
+         | source | claims reproduced | consistent | undecided | not reproduced | not run | other checks that hold |\n\
+         |---|---|---|---|---|---|---|\n",
+    );
+    for score in &other_sources {
+        score_row(text, &linked(&score.paper), score.counted, score.others);
+    }
 }
 
 fn linked(paper: &str) -> String {

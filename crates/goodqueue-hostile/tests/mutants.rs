@@ -37,6 +37,7 @@ macro_rules! kinds {
 
 kinds! {
     operations,
+    link_operations,
     tc_line,
     scenario,
     trace,

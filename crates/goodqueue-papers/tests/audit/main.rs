@@ -86,7 +86,7 @@ fn audit() -> String {
     for (word, value, meaning) in WORDS {
         let _ = writeln!(text, "| `{word}` | {value} | {meaning} |");
     }
-    let all: Vec<(Paper, Vec<ClaimResult>)> = papers()
+    let mut all: Vec<(Paper, Vec<ClaimResult>)> = papers()
         .expect("the built-in papers are valid")
         .into_iter()
         .map(|paper| {
@@ -95,15 +95,18 @@ fn audit() -> String {
         })
         .filter(|(_, results)| results.iter().any(|result| result.kind.counts()))
         .collect();
+    // Published tests without a system of their own come last, and are no part of the sums.
+    all.sort_by_key(|(paper, _)| systems(paper).is_empty());
+    let own = all.iter().take_while(|(paper, _)| !systems(paper).is_empty()).count();
     text.push_str("\n## As the system that the paper ran\n\n");
     text.push_str("| paper | its system | claims with the same verdict | values within 10 %, or within the interval | claims that one of them does not decide | claims without reference |\n|---|---|---|---|---|---|\n");
     let mut sum = Agreements::default();
-    for (paper, results) in &all {
+    for (paper, results) in &all[..own] {
         let of = Agreements::from_results(results);
         sum = sum.plus(of);
         row_of_agreements(&mut text, &linked(paper), &systems(paper), of);
     }
-    row_of_agreements(&mut text, "all", "", sum);
+    row_of_agreements(&mut text, "all papers", "", sum);
     text.push_str(
         "\nA system is judged by the same measures, checks and rules as goodqueue. Its values are in the paper's folder:\n\
          [`gbw/linux-3.14.1.json`](gbw/linux-3.14.1.json) and [`nj/ns-2.35.json`](nj/ns-2.35.json) have every run with its seed;\n\
@@ -112,17 +115,28 @@ fn audit() -> String {
          of the checks only, or if one is consistent with the paper and the other is not.\n",
     );
     text.push_str("\n## What the claims come to\n\n| |");
-    for (paper, _) in &all {
+    for (paper, _) in &all[..own] {
         let _ = write!(text, " {} |", linked(paper));
     }
-    text.push_str(" all |\n|---|");
+    text.push_str(" all papers |");
+    for (paper, _) in &all[own..] {
+        let _ = write!(text, " {} |", linked(paper));
+    }
+    text.push_str("\n|---|");
     text.push_str(&"---|".repeat(all.len() + 1));
     text.push('\n');
     for class in Class::ALL {
         let counts: Vec<usize> =
             all.iter().map(|(_, results)| page::of_class(results, class).count()).collect();
-        let cells: String = counts.iter().map(|count| format!(" {count} |")).collect();
-        let _ = writeln!(text, "| {} |{cells} {} |", class.words(), counts.iter().sum::<usize>());
+        let cells = |counts: &[usize]| counts.iter().map(|count| format!(" {count} |")).collect::<String>();
+        let sum: usize = counts[..own].iter().sum();
+        let _ = writeln!(
+            text,
+            "| {} |{} {sum} |{}",
+            class.words(),
+            cells(&counts[..own]),
+            cells(&counts[own..])
+        );
     }
     text
 }

@@ -10,7 +10,7 @@ mod heap;
 use goodqueue::Instant;
 
 use few::Few;
-use heap::Heap;
+use heap::{Heap, NONE};
 
 /// Scheduled events in the order in which they are due. An event is a number (`what`) of at most 24
 /// bits, whose meaning the caller defines.
@@ -27,10 +27,6 @@ pub struct EventQueue {
 
 /// Bits of an entry that belong to the caller.
 const WHAT_BITS: u32 = 24;
-
-/// Stands for the entry of an empty collection. It is behind every entry, because no queue lives for
-/// 2^40 insertions.
-const NONE: u128 = u128::MAX;
 
 impl EventQueue {
     /// Largest value of `what`.

@@ -1,7 +1,6 @@
 //! A few entries in order, or many in a heap.
 
-use super::NONE;
-use super::heap::Heap;
+use super::heap::{Heap, NONE};
 
 /// Entries of which there are usually few: then they are a sorted list, which is faster than a heap.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! Real QUIC implementations without encryption, for simulations.
 //!
-//! [`quinn`] and [`noq`] configure endpoints of quinn-proto and noq-proto that exchange transport
+//! `quinn` and `noq` configure endpoints of quinn-proto and noq-proto that exchange transport
 //! parameters in a handshake of the usual flights, and whose packets carry a checksum of 16 bytes
 //! instead of encryption. Every packet has the size that it has with TLS 1.3 and AES-GCM, for the
 //! certificates of [`handshake`]. Loss recovery, congestion control, pacing, MTU discovery and ECN

@@ -130,13 +130,8 @@ fn audit() -> String {
             all.iter().map(|(_, results)| page::of_class(results, class).count()).collect();
         let cells = |counts: &[usize]| counts.iter().map(|count| format!(" {count} |")).collect::<String>();
         let sum: usize = counts[..own].iter().sum();
-        let _ = writeln!(
-            text,
-            "| {} |{} {sum} |{}",
-            class.words(),
-            cells(&counts[..own]),
-            cells(&counts[own..])
-        );
+        let _ =
+            writeln!(text, "| {} |{} {sum} |{}", class.words(), cells(&counts[..own]), cells(&counts[own..]));
     }
     text
 }

@@ -28,7 +28,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `tc` | links and disciplines as text, with errors that underline the word; needs the standard library |
-//! | `std` | [`seed`]: seeds from environment variables |
+//! | `std` | the module `seed`: seeds from environment variables |
 //!
 //! Without features the crate is `no_std` with `alloc`, and depends on `goodqueue` alone.
 

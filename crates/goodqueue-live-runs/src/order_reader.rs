@@ -38,7 +38,8 @@ impl OrderReader {
         self.asker.ask(Order::Metrics)
     }
 
-    /// Makes all changes of a configuration file, or none of them. Returns the remarks on its lines.
+    /// Makes all changes of a configuration file, or none of them. Returns the remarks on its
+    /// lines.
     ///
     /// # Errors
     /// The file cannot be read, a line is invalid, or the bottleneck does not answer.

@@ -1,8 +1,8 @@
 //! Two experiments that the developers of "media over QUIC" described in words, as tests.
 //!
 //! 1. moq-dev/moq, pull request 2432: a source of 10 Mbit/s, a line of 5 Mbit/s with a round-trip
-//!    time of 100 ms, and a queue of 500 ms. A good congestion control delivers nearly 5 Mbit/s with
-//!    a round-trip time near 100 ms; CUBIC is expected near 500 ms.
+//!    time of 100 ms, and a queue of 500 ms. A good congestion control delivers nearly 5 Mbit/s
+//!    with a round-trip time near 100 ms; CUBIC is expected near 500 ms.
 //! 2. moq-dev/moq, pull request 3820: the same with `fq_codel`, once marking and once dropping.
 //!    Does marking keep a shorter queue at the same goodput?
 

@@ -2,8 +2,8 @@
 //! work and with twice as much. The difference contains neither start-up nor warm-up.
 //!
 //! * `instructions pairs KIND N`: N times one enqueue and one dequeue at 100 queued packets.
-//! * `instructions simulation NAME N`: one of [`LOADS`] for N steps; prints the number of bottleneck
-//!   packets.
+//! * `instructions simulation NAME N`: one of [`LOADS`] for N steps; prints the number of
+//!   bottleneck packets.
 //! * `instructions loads`: prints the names of these loads.
 //! * `instructions kinds`: prints the names of all disciplines.
 

@@ -1,8 +1,8 @@
 //! The event queue: two collections that share one total order, by time and then by insertion.
 //!
 //! One holds the events of packets. Its size is the number of links and delay lines, however many
-//! flows there are. The other one holds timers, of which there may be several per flow. Because they
-//! are separate, a packet's events do not sift through the timers of ten thousand flows.
+//! flows there are. The other one holds timers, of which there may be several per flow. Because
+//! they are separate, a packet's events do not sift through the timers of ten thousand flows.
 
 mod few;
 mod heap;

@@ -69,8 +69,8 @@ fn count(text: &mut String, title: &str, rows: &[&ClaimResult]) {
     let _ = writeln!(text, "| {title} | {} | {} | {} | {scatter} |", run.len(), within(RULE), within(NEAR));
 }
 
-/// The largest distance of a row's values from the published ones, as a share of these. A bound or a
-/// zero has the distance 0 if it holds here, and infinity otherwise.
+/// The largest distance of a row's values from the published ones, as a share of these. A bound or
+/// a zero has the distance 0 if it holds here, and infinity otherwise.
 fn farthest(result: &ClaimResult) -> f64 {
     let distances = result.checks.iter().map(|check| match (check.expected, check.values.as_slice()) {
         (Some(expected), [value]) if expected != 0.0 => (value - expected).abs() / expected.abs(),

@@ -2,7 +2,8 @@
 
 use super::heap::{Heap, NONE};
 
-/// Entries of which there are usually few: then they are a sorted list, which is faster than a heap.
+/// Entries of which there are usually few: then they are a sorted list, which is faster than a
+/// heap.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Few {
     /// The smallest entry is the last one, where it is cheap to remove.

@@ -1,7 +1,7 @@
 //! A 4-ary implicit heap of entries.
 
-/// Stands for the entry of an empty collection. It is behind every entry, because no queue lives for
-/// 2^40 insertions.
+/// Stands for the entry of an empty collection. It is behind every entry, because no queue lives
+/// for 2^40 insertions.
 pub(super) const NONE: u128 = u128::MAX;
 
 /// Entries of which the smallest is at hand, however many there are.

@@ -62,15 +62,17 @@
 //! ```
 
 mod change;
+mod class;
 mod config;
+mod tree;
 
-use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::Ordering;
 
-use config::{CEIL, DIRECT_PACKETS, Index, LEVELS, RATE, Terms};
+use class::{Class, Mode, PRIOS};
+use config::{CEIL, DIRECT_PACKETS, Index, LEVELS, RATE};
 pub use config::{HtbClass, HtbConfig};
+use tree::Tree;
 
 use crate::config::{Build, Configure as _};
 use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
@@ -87,15 +89,9 @@ use crate::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct Htb<P, Q: Qdisc<P>> {
     config: HtbConfig<Q::Config>,
-    /// In the order of their numbers: `Index` counts here.
-    classes: Vec<Class>,
+    tree: Tree,
     /// The discipline of each class that is a leaf.
     leaves: Vec<Option<Leaf<P, Q>>>,
-    rows: Vec<[Turn; PRIOS]>,
-    /// Classes by the time at which their mode changes; equal times in the order in which they
-    /// came.
-    waiting: Vec<BTreeSet<(u64, u64, Index)>>,
-    waits: u64,
     direct: Fifo<P>,
     now: Instant,
     salt: u32,
@@ -104,106 +100,8 @@ pub struct Htb<P, Q: Qdisc<P>> {
     bytes: u64,
     /// Packets of no class, and the counters of deleted leaves.
     beside: Stats,
-    /// Number of times that a class reached its ceiling.
-    overlimits: u64,
     /// Packets of no class.
     direct_packets: u64,
-}
-
-/// Classes served in turn.
-#[derive(Clone, Default, Debug)]
-struct Turn {
-    classes: BTreeSet<Index>,
-    /// Returns the flow whose turn it is.
-    at: Option<Index>,
-    /// Whose turn it was when it left.
-    left: Option<Index>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Mode {
-    CanSend,
-    MayBorrow,
-    CannotSend,
-}
-
-#[derive(Clone, Debug)]
-struct Class {
-    terms: Terms,
-    parent: Option<Index>,
-    level: usize,
-    tokens: i64,
-    ctokens: i64,
-    filled_at: u64,
-    mode: Mode,
-    /// Bit `p` is set: active at priority `p`.
-    active: u8,
-    /// Where it stands in `waiting`.
-    wait: Option<(u64, u64)>,
-    /// Packets sent with its own tokens, by whomever, and packets of classes below it, or its own,
-    /// sent with those of a class above.
-    lended: u64,
-    borrowed: u64,
-    deficit: [i64; LEVELS],
-    feed: [Turn; PRIOS],
-}
-
-impl Turn {
-    /// The turn passes to the next class; past the last one there is none until the next look.
-    fn pass(&mut self) {
-        if let Some(at) = self.at {
-            self.at = self.classes.range(at + 1..).next().copied();
-        }
-    }
-}
-
-impl Class {
-    fn new(terms: Terms, parent: Option<Index>, now: u64) -> Self {
-        Self {
-            terms,
-            parent,
-            level: 0,
-            tokens: terms.depth,
-            ctokens: terms.cdepth,
-            filled_at: now,
-            mode: Mode::CanSend,
-            active: 0,
-            wait: None,
-            lended: 0,
-            borrowed: 0,
-            deficit: [0; LEVELS],
-            feed: core::array::from_fn(|_| Turn::default()),
-        }
-    }
-
-    fn elapsed(&self, now: u64) -> i64 {
-        i64::try_from(now.saturating_sub(self.filled_at)).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)
-    }
-
-    /// Its mode once `elapsed` has gone by, and how long until that changes.
-    fn mode_after(&self, elapsed: i64) -> (Mode, i64) {
-        // Without the hysteresis that Linux has as an option (`htb_hysteresis`, off by default).
-        let ctokens = self.ctokens.saturating_add(elapsed);
-        if ctokens < 0 {
-            return (Mode::CannotSend, ctokens.saturating_neg());
-        }
-        let tokens = self.tokens.saturating_add(elapsed);
-        if tokens >= 0 { (Mode::CanSend, elapsed) } else { (Mode::MayBorrow, tokens.saturating_neg()) }
-    }
-}
-
-fn empty_rows() -> Vec<[Turn; PRIOS]> {
-    (0..LEVELS).map(|_| core::array::from_fn(|_| Turn::default())).collect()
-}
-
-/// A bucket after `elapsed` and a packet that costs `cost`.
-fn charged(tokens: i64, elapsed: i64, depth: i64, cost: i64) -> i64 {
-    // Linux `htb_accnt_tokens()` limits a debt to one nanosecond less than the longest wait.
-    tokens.saturating_add(elapsed).min(depth).saturating_sub(cost).max(1 - LONGEST_WAIT)
-}
-
-fn prios(mask: u8) -> impl Iterator<Item = usize> {
-    (0..PRIOS).filter(move |prio| mask & (1 << prio) != 0)
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
@@ -211,11 +109,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
     #[must_use]
     pub fn new(config: HtbConfig<Q::Config>, salt: u32, random: Source) -> Self {
         let mut htb = Self {
-            classes: Vec::new(),
+            tree: Tree::with_idle(Vec::new()),
             leaves: Vec::new(),
-            rows: empty_rows(),
-            waiting: (0..LEVELS).map(|_| BTreeSet::new()).collect(),
-            waits: 0,
             direct: Fifo::default(),
             now: Instant::ZERO,
             salt,
@@ -223,11 +118,10 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
             len: 0,
             bytes: 0,
             beside: Stats::default(),
-            overlimits: 0,
             direct_packets: 0,
             config,
         };
-        htb.classes = htb.fresh_classes();
+        htb.tree = Tree::with_idle(htb.fresh_classes());
         for class in &htb.config.classes {
             let inner = class.leaf.clone();
             htb.leaves.push(inner.map(|inner| Leaf::new(inner, class.minor, salt, &mut htb.random)));
@@ -237,25 +131,12 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
 
     /// The classes of the configuration with full buckets, none of them active.
     fn fresh_classes(&self) -> Vec<Class> {
-        let now = self.clock();
+        let now = self.now.as_nanos();
         let class = |class: &HtbClass<Q::Config>| Class {
             level: self.config.level(class.minor),
             ..Class::new(class.terms, self.config.index(class.parent), now)
         };
         self.config.classes.iter().map(class).collect()
-    }
-
-    /// The time as the buckets count it.
-    fn clock(&self) -> u64 {
-        self.now.as_nanos()
-    }
-
-    fn class(&self, index: Index) -> Option<&Class> {
-        self.classes.get(index as usize)
-    }
-
-    fn class_mut(&mut self, index: Index) -> Option<&mut Class> {
-        self.classes.get_mut(index as usize)
     }
 
     fn leaf_mut(&mut self, index: Index) -> Option<&mut Leaf<P, Q>> {
@@ -276,276 +157,11 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         }
     }
 
-    /// Puts `index`, whose mode is new, into the rows or the feeds of its ancestors at its active
-    /// priorities.
-    fn join(&mut self, index: Index) {
-        let mut index = index;
-        let Some(mut mask) = self.class(index).map(|class| class.active) else { return };
-        loop {
-            let Some(class) = self.class(index) else { return };
-            let mode = class.mode;
-            let level = class.level;
-            let parent = class.parent;
-            match (mode, parent) {
-                _ if mask == 0 => return,
-                (Mode::MayBorrow, Some(above)) => {
-                    let Some(lender) = self.class_mut(above) else { return };
-                    for prio in prios(mask) {
-                        let Some(feed) = lender.feed.get_mut(prio) else { continue };
-                        if !feed.classes.is_empty() {
-                            // The classes above know of this feed already.
-                            mask &= !(1 << prio);
-                        }
-                        feed.classes.insert(index);
-                    }
-                    lender.active |= mask;
-                    index = above;
-                }
-                (Mode::CanSend, _) => {
-                    for prio in prios(mask) {
-                        if let Some(row) = self.rows.get_mut(level).and_then(|row| row.get_mut(prio)) {
-                            row.classes.insert(index);
-                        }
-                    }
-                    return;
-                }
-                _ => return,
-            }
-        }
-    }
-
-    /// Takes `index`, whose mode is still the old one, out of rows and feeds.
-    fn part(&mut self, index: Index) {
-        let mut index = index;
-        let Some(mut mask) = self.class(index).map(|class| class.active) else { return };
-        loop {
-            let Some(class) = self.class(index) else { return };
-            let mode = class.mode;
-            let level = class.level;
-            let parent = class.parent;
-            match (mode, parent) {
-                _ if mask == 0 => return,
-                (Mode::MayBorrow, Some(above)) => {
-                    let Some(lender) = self.class_mut(above) else { return };
-                    let mut emptied = 0;
-                    for prio in prios(mask) {
-                        let Some(feed) = lender.feed.get_mut(prio) else { continue };
-                        if feed.at == Some(index) {
-                            // Linux forgets the class but remembers its number, so that the turn
-                            // resumes behind it.
-                            (feed.at, feed.left) = (None, Some(index));
-                        }
-                        feed.classes.remove(&index);
-                        if feed.classes.is_empty() {
-                            emptied |= 1 << prio;
-                        }
-                    }
-                    mask = emptied;
-                    lender.active &= !mask;
-                    index = above;
-                }
-                (Mode::CanSend, _) => {
-                    for prio in prios(mask) {
-                        let Some(row) = self.rows.get_mut(level).and_then(|row| row.get_mut(prio)) else {
-                            continue;
-                        };
-                        if row.at == Some(index) {
-                            row.pass();
-                        }
-                        row.classes.remove(&index);
-                    }
-                    return;
-                }
-                _ => return,
-            }
-        }
-    }
-
-    fn activate(&mut self, index: Index) {
-        if let Some(class) = self.class_mut(index).filter(|class| class.active == 0) {
-            class.active = 1 << class.terms.prio;
-            self.join(index);
-        }
-    }
-
-    fn deactivate(&mut self, index: Index) {
-        if self.class(index).is_some_and(|class| class.active != 0) {
-            self.part(index);
-            if let Some(class) = self.class_mut(index) {
-                class.active = 0;
-            }
-        }
-    }
-
-    /// True if class `index` has tokens, or may borrow from a class that has some.
-    fn may_send(&self, index: Index) -> bool {
-        let mut next = Some(index);
-        while let Some(class) = next.and_then(|above| self.class(above)) {
-            match class.mode {
-                Mode::CanSend => return true,
-                Mode::MayBorrow => next = class.parent,
-                Mode::CannotSend => return false,
-            }
-        }
-        false
-    }
-
-    /// Gives class `index` the mode that it has after `elapsed`. Returns how long that mode lasts.
-    fn change_mode(&mut self, index: Index, elapsed: i64) -> i64 {
-        let Some(class) = self.class(index) else { return 0 };
-        let old = class.mode;
-        let active = class.active != 0;
-        let (new, lasts) = class.mode_after(elapsed);
-        if new == old {
-            return lasts;
-        }
-        self.overlimits = self.overlimits.wrapping_add(u64::from(new == Mode::CannotSend));
-        if active && old != Mode::CannotSend {
-            self.part(index);
-        }
-        if let Some(changed) = self.class_mut(index) {
-            changed.mode = new;
-        }
-        if active && new != Mode::CannotSend {
-            self.join(index);
-        }
-        lasts
-    }
-
-    fn wait(&mut self, index: Index, span: i64) {
-        // At least a nanosecond ahead, as in Linux `htb_add_to_wait_tree()`.
-        let due = self.clock().saturating_add(span.max(1).unsigned_abs());
-        self.waits = self.waits.wrapping_add(1);
-        let place = (due, self.waits);
-        let Some(class) = self.class_mut(index) else { return };
-        class.wait = Some(place);
-        let level = class.level;
-        if let Some(waiting) = self.waiting.get_mut(level) {
-            waiting.insert((place.0, place.1, index));
-        }
-    }
-
-    fn wait_no_more(&mut self, index: Index) {
-        let Some(class) = self.class_mut(index) else { return };
-        let level = class.level;
-        if let Some((due, number)) = class.wait.take()
-            && let Some(waiting) = self.waiting.get_mut(level)
-        {
-            waiting.remove(&(due, number, index));
-        }
-    }
-
-    /// Changes of mode that are due at `level`: at most one for each class, since each lasts.
-    fn change_due_modes(&mut self, level: usize) {
-        let now = self.clock();
-        let bound = self.classes.len();
-        for _ in 0..bound {
-            let first = self.waiting.get(level).and_then(|waiting| waiting.first().copied());
-            let Some((_, _, index)) = first.filter(|first| first.0 <= now) else { return };
-            self.wait_no_more(index);
-            let Some(elapsed) = self.class(index).map(|class| class.elapsed(now)) else { return };
-            let lasts = self.change_mode(index, elapsed);
-            if self.class(index).is_some_and(|class| class.mode != Mode::CanSend) {
-                self.wait(index, lasts);
-            }
-        }
-    }
-
-    /// Books a packet of `bytes` that `leaf` sent, borrowing from `level`: every class on the way
-    /// up pays at its ceiling, those from `level` on at their rate.
-    fn charge(&mut self, leaf: Index, level: usize, bytes: u32) {
-        let now = self.clock();
-        let mut next = Some(leaf);
-        while let Some(index) = next {
-            let Some(class) = self.class_mut(index) else { return };
-            let terms = class.terms;
-            let elapsed = class.elapsed(now);
-            match class.level.cmp(&level) {
-                Ordering::Less => class.borrowed = class.borrowed.wrapping_add(1),
-                Ordering::Equal => class.lended = class.lended.wrapping_add(1),
-                Ordering::Greater => {}
-            }
-            class.tokens = if class.level >= level {
-                charged(class.tokens, elapsed, terms.depth, terms.rate.nanos(bytes))
-            } else {
-                // The depth is no bound here (Linux `htb_charge_class()`).
-                class.tokens.saturating_add(elapsed)
-            };
-            class.ctokens = charged(class.ctokens, elapsed, terms.cdepth, terms.ceil.nanos(bytes));
-            class.filled_at = now;
-            let old = class.mode;
-            next = class.parent;
-            // The tokens are those of now, so no time has elapsed.
-            let lasts = self.change_mode(index, 0);
-            let Some(new) = self.class(index).map(|changed| changed.mode) else { return };
-            if old != new {
-                if old != Mode::CanSend {
-                    self.wait_no_more(index);
-                }
-                if new != Mode::CanSend {
-                    self.wait(index, lasts);
-                }
-            }
-        }
-    }
-
-    /// The row or feed below which a search is.
-    fn turn(&mut self, place: Place, prio: usize) -> Option<&mut Turn> {
-        match place {
-            Place::Row(level) => self.rows.get_mut(level)?.get_mut(prio),
-            Place::Feed(index) => self.class_mut(index)?.feed.get_mut(prio),
-        }
-    }
-
-    /// The leaf whose turn it is, down from the row of `level`.
-    fn leaf_in_turn(&mut self, level: usize, prio: usize) -> Option<Index> {
-        let mut path = [Place::Row(level); LEVELS + 1];
-        let mut depth = 0;
-        // Each step goes down, or up at the end of a feed: no feed is looked at more than twice.
-        for _ in 0..4 * LEVELS + 4 {
-            let place = *path.get(depth)?;
-            let turn = self.turn(place, prio)?;
-            if turn.at.is_none()
-                && let Some(left) = turn.left
-            {
-                turn.at = turn.classes.range(left..).next().copied();
-            }
-            turn.left = None;
-            let Some(at) = turn.at else {
-                // At the end: from the first one again, and the turn passes one level up.
-                turn.at = Some(*turn.classes.first()?);
-                if depth > 0 {
-                    depth -= 1;
-                    let above = *path.get(depth)?;
-                    self.turn(above, prio)?.pass();
-                }
-                continue;
-            };
-            if self.class(at)?.level == 0 {
-                return Some(at);
-            }
-            depth += 1;
-            *path.get_mut(depth)? = Place::Feed(at);
-        }
-        None
-    }
-
-    /// The turn at `level` passes on from leaf `index`.
-    fn pass_turn(&mut self, index: Index, level: usize, prio: usize) {
-        let place = match self.class(index).and_then(|class| class.parent) {
-            Some(parent) if level > 0 => Place::Feed(parent),
-            _ => Place::Row(0),
-        };
-        if let Some(turn) = self.turn(place, prio) {
-            turn.pass();
-        }
-    }
-
     fn dequeue_from(&mut self, level: usize, prio: usize, drops: &mut impl Drops<P>) -> Option<P> {
-        let mut start = self.leaf_in_turn(level, prio)?;
+        let mut start = self.tree.leaf_in_turn(level, prio)?;
         let mut index = start;
         // Once round at most; leaves that turn out empty shorten the round.
-        for _ in 0..=self.classes.len() {
+        for _ in 0..=self.tree.classes.len() {
             let now = self.now;
             let leaf = self.leaf_mut(index)?;
             let before = leaf.load();
@@ -554,23 +170,23 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
             let empty = self.leaf_mut(index)?.is_empty();
             if let Some(packet) = packet {
                 let bytes = packet.len();
-                let class = self.class_mut(index)?;
+                let class = self.tree.class_mut(index)?;
                 let quantum = i64::from(class.terms.quantum);
                 let deficit = class.deficit.get_mut(level)?;
                 *deficit = deficit.saturating_sub(i64::from(bytes));
                 if *deficit < 0 {
                     *deficit = deficit.saturating_add(quantum);
-                    self.pass_turn(index, level, prio);
+                    self.tree.pass_turn(index, level, prio);
                 }
                 if empty {
-                    self.deactivate(index);
+                    self.tree.deactivate(index);
                 }
-                self.charge(index, level, bytes);
+                self.tree.charge(index, level, bytes, now.as_nanos());
                 return Some(packet);
             }
             if empty {
-                self.deactivate(index);
-                let next = self.leaf_in_turn(level, prio)?;
+                self.tree.deactivate(index);
+                let next = self.tree.leaf_in_turn(level, prio)?;
                 if index == start {
                     start = next;
                 }
@@ -578,8 +194,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
                 continue;
             }
             // It has packets, but not now.
-            self.pass_turn(index, level, prio);
-            index = self.leaf_in_turn(level, prio)?;
+            self.tree.pass_turn(index, level, prio);
+            index = self.tree.leaf_in_turn(level, prio)?;
             if index == start {
                 return None;
             }
@@ -595,17 +211,6 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         self.bytes = self.bytes.saturating_add(after.bytes).saturating_sub(before.bytes);
     }
 
-    /// Forgets which classes are active or wait, and fills the buckets. The counters stay.
-    fn forget(&mut self) {
-        let fresh = self.fresh_classes();
-        let before = core::mem::replace(&mut self.classes, fresh);
-        for (class, counted) in self.classes.iter_mut().zip(before) {
-            (class.lended, class.borrowed) = (counted.lended, counted.borrowed);
-        }
-        self.rows = empty_rows();
-        self.waiting = (0..LEVELS).map(|_| BTreeSet::new()).collect();
-    }
-
     fn drop_direct(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
         let queued = if why == DropReason::Purged { self.direct.pop_front() } else { self.direct.pop_back() };
         let Some(packet) = queued.map(|queued| queued.packet) else { return false };
@@ -615,12 +220,6 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         drops.dropped(packet, why);
         true
     }
-}
-
-#[derive(Clone, Copy)]
-enum Place {
-    Row(usize),
-    Feed(Index),
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Build<P, Source> for Htb<P, Q> {
@@ -656,7 +255,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
         let queued = !leaf.is_empty();
         self.settle(index, before);
         if queued {
-            self.activate(index);
+            self.tree.activate(index);
         }
     }
 
@@ -673,10 +272,9 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
             return None;
         }
         for level in 0..LEVELS {
-            self.change_due_modes(level);
+            self.tree.change_due_modes(level, self.now.as_nanos());
             for prio in 0..PRIOS {
-                let turn = self.rows.get(level).and_then(|row| row.get(prio));
-                if turn.is_none_or(|turn| turn.classes.is_empty()) {
+                if !self.tree.has_turn(level, prio) {
                     continue;
                 }
                 if let Some(packet) = self.dequeue_from(level, prio, drops) {
@@ -692,12 +290,12 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
             return None;
         }
         let now = self.now.max(now);
-        let change = self.waiting.iter().filter_map(|waiting| waiting.first()).map(|first| first.0).min();
-        let change = change.map(|due| Instant::from_nanos(due).max(now + Duration::from_nanos(1)));
+        let change =
+            self.tree.next_change().map(|due| Instant::from_nanos(due).max(now + Duration::from_nanos(1)));
         // A class without tokens does not dequeue from its leaf. The leaf's own events therefore
         // matter only after `change`.
         let leaves = (0..).zip(&self.leaves).filter_map(|(index, leaf)| Some((index, leaf.as_ref()?)));
-        let asked = leaves.filter(|(index, leaf)| !leaf.is_empty() && self.may_send(*index));
+        let asked = leaves.filter(|(index, leaf)| !leaf.is_empty() && self.tree.may_send(*index));
         asked.fold(change, |first, (_, leaf)| nesting::earlier(first, leaf.next_event(now)))
     }
 
@@ -736,7 +334,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
             leaf.purge(clock, drops);
         }
         (self.len, self.bytes) = (0, 0);
-        self.forget();
+        let fresh = self.fresh_classes();
+        self.tree.restart(fresh);
     }
 }
 
@@ -759,7 +358,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Htb<P, Q> {
             evidence.rule(DIRECT, SOURCE, &[]);
         }
         let about = &question.about;
-        if let Some(state) = index.and_then(|index| self.classes.get(index)) {
+        if let Some(state) = index.and_then(|index| self.tree.classes.get(index)) {
             let elapsed = state.elapsed(about.now.as_nanos());
             let seconds = |tokens: i64| Quantity::Difference(tokens.saturating_add(elapsed) as f64 / 1e9);
             evidence.fact("tokens", seconds(state.tokens), "time at its rate that it has saved, or owes");
@@ -784,9 +383,9 @@ const SOURCE: &str = "tc-htb(8), LINK SHARING ALGORITHM";
 
 impl<P: Packet + Flow, Q: Inner<P>> Observe for Htb<P, Q> {
     fn observe(&self, now: Instant, seen: &mut Observation) {
-        seen.overlimits = self.overlimits;
+        seen.overlimits = self.tree.overlimits;
         seen.number(DIRECT_PACKETS, self.direct_packets);
-        for ((config, class), leaf) in self.config.classes.iter().zip(&self.classes).zip(&self.leaves) {
+        for ((config, class), leaf) in self.config.classes.iter().zip(&self.tree.classes).zip(&self.leaves) {
             let gauges = vec![
                 ("lended", Gauge::Number(class.lended)),
                 ("borrowed", Gauge::Number(class.borrowed)),
@@ -802,11 +401,6 @@ impl<P: Packet + Flow, Q: Inner<P>> Observe for Htb<P, Q> {
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Htb<P, Q> {}
-
-/// Linux `TC_HTB_NUMPRIO`.
-const PRIOS: usize = 8;
-/// Nanoseconds beyond which debts are forgotten.
-const LONGEST_WAIT: i64 = 60_000_000_000;
 
 rules! {
     /// Rules of HTB.

@@ -1,10 +1,10 @@
 //! Changes of the classes of `htb` while packets are queued: as in Linux, what stays keeps its
 //! buckets, its turn and its packets.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::{Class, Htb, HtbConfig, Index, Mode, Turn};
+use super::class::{Class, Mode};
+use super::{Htb, HtbConfig, Index};
 use crate::leaf::Leaf;
 use crate::nesting::Inner;
 use crate::packet::{Flow, Packet};
@@ -12,7 +12,7 @@ use crate::qdisc::{DropReason, Drops};
 
 impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
     pub(super) fn change(&mut self, config: HtbConfig<Q::Config>, drops: &mut impl Drops<P>) {
-        for position in 0..self.classes.len() {
+        for position in 0..self.tree.classes.len() {
             let Ok(index) = Index::try_from(position) else { break };
             let Some(old) = self.config.classes.get(position) else { break };
             let new = config.position(old.minor).and_then(|at| config.classes.get(at));
@@ -23,13 +23,13 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
                 self.close(index, drops);
             }
             if gone || is_inner != was_inner {
-                self.deactivate(index);
-                self.wait_no_more(index);
+                self.tree.deactivate(index);
+                self.tree.wait_no_more(index);
             }
         }
         let old = core::mem::replace(&mut self.config, config);
         self.renumber(&old);
-        for position in 0..self.classes.len() {
+        for position in 0..self.tree.classes.len() {
             if let Ok(index) = Index::try_from(position) {
                 self.change_leaf(index, drops);
             }
@@ -53,23 +53,10 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         let places: Vec<Option<Index>> =
             old.classes.iter().map(|class| self.config.index(class.minor)).collect();
         let place = |index: Index| places.get(index as usize).copied().flatten();
-        let turns = self.rows.iter_mut().flatten();
-        let feeds = self.classes.iter_mut().flat_map(|class| &mut class.feed);
-        for turn in turns.chain(feeds) {
-            *turn = Turn {
-                classes: turn.classes.iter().copied().filter_map(place).collect(),
-                at: turn.at.and_then(place),
-                left: turn.left.and_then(place),
-            };
-        }
-        for waiting in &mut self.waiting {
-            let moved = |&(due, number, index): &(u64, u64, Index)| Some((due, number, place(index)?));
-            *waiting = waiting.iter().filter_map(moved).collect::<BTreeSet<_>>();
-        }
         let fresh = self.fresh_classes();
-        let mut before = core::mem::replace(&mut self.classes, fresh);
+        let mut before = self.tree.renumber(fresh, place);
         let mut leaves = core::mem::take(&mut self.leaves);
-        for (class, config) in self.classes.iter_mut().zip(&self.config.classes) {
+        for (class, config) in self.tree.classes.iter_mut().zip(&self.config.classes) {
             let from = old.position(config.minor);
             self.leaves.push(from.and_then(|from| leaves.get_mut(from)?.take()));
             if let Some(known) = from.and_then(|from| before.get_mut(from)) {
@@ -92,7 +79,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
         let emptied = leaf.is_empty();
         self.settle(index, before);
         if emptied {
-            self.deactivate(index);
+            self.tree.deactivate(index);
         }
     }
 }

@@ -38,7 +38,7 @@ fn a_change_and_a_purge_leave_what_was_lent_and_borrowed() {
         htb.dequeue(now, &mut |_, _| ());
     }
     let counted = |htb: &Htb<Datagram, AnyQdisc<Datagram>>| -> Vec<(u64, u64)> {
-        htb.classes.iter().map(|class| (class.lended, class.borrowed)).collect()
+        htb.tree.classes.iter().map(|class| (class.lended, class.borrowed)).collect()
     };
     let before = counted(&htb);
     assert!(before[0].0 > 0 && before[1].1 > 0, "{before:?}");

@@ -1,0 +1,21 @@
+//! The disciplines against slow models written from the documents: the same decision about every
+//! packet, given the same random draws.
+
+mod harness;
+
+mod blue;
+mod choke;
+mod cobalt;
+mod codel;
+mod docsis;
+mod drr;
+mod dualpi2;
+mod fq;
+mod fq_codel;
+mod htb;
+mod pie;
+mod red;
+mod sfb;
+mod sfq;
+mod sfq_codel;
+mod tbf;

@@ -77,7 +77,7 @@ def compare(
     * `set`: Set a key of the scenario, as in `{"tcp.ecn": True}`. `goodqueue explain scenario` lists all
       keys.
     """
-    # These are the arguments, as long as there is no other variable.
+    # locals() is the arguments here, because this function has no variables yet.
     given = locals()
     options = {name: given[name] for name, _, _ in _goodqueue.options()}
     changed = _arguments.scenario(scenario).with_options(**options)

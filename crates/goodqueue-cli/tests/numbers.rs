@@ -88,8 +88,10 @@ fn claims(text: &mut String) {
          |---|---|---|---|---|\n",
     );
     // The published tests and the RFC have no system of their own, so they are apart.
-    let (papers, other_sources): (Vec<Score>, Vec<Score>) =
-        scores(&claim_results()).into_iter().partition(|score| score.agreements.with_reference() > 0);
+    let has_system = |score: &&Score| score.agreements.with_reference() > 0;
+    let scores = scores(&claim_results());
+    let papers: Vec<&Score> = scores.iter().filter(has_system).collect();
+    let other_sources = scores.iter().filter(|score| !has_system(score));
     let mut agreements = Agreements::default();
     for score in &papers {
         agreements = agreements.plus(score.agreements);
@@ -114,7 +116,7 @@ fn claims(text: &mut String) {
          | source | claims reproduced | consistent | undecided | not reproduced | not run | other checks that hold |\n\
          |---|---|---|---|---|---|---|\n",
     );
-    for score in &other_sources {
+    for score in other_sources {
         score_row(text, &linked(&score.paper), score.counted, score.others);
     }
 }

@@ -1,4 +1,5 @@
-//! A class of `htb`: its buckets, what they allow it, and whose turn it is among those that borrow from it.
+//! A class of `htb`: its buckets, what they allow it, and whose turn it is among those that
+//! borrow from it.
 
 use alloc::collections::BTreeSet;
 

@@ -1,6 +1,8 @@
-//! The tree of classes of `htb`: which of them may send now, with whose tokens, and whose turn it is.
+//! The tree of classes of `htb`: which of them may send now, with whose tokens, and whose turn it
+//! is.
 //!
-//! The tree knows no packets and no disciplines. It hears which leaves have packets and what they sent.
+//! The tree knows no packets and no disciplines. It hears which leaves have packets and what they
+//! sent.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -47,8 +49,8 @@ impl Tree {
         self.waiting = no_waiting();
     }
 
-    /// Moves each class to the place that `place` says, if it has one, and returns the classes as they were. The
-    /// classes now are `fresh`.
+    /// Moves each class to the place that `place` says, if it has one, and returns the classes as
+    /// they were. The classes now are `fresh`.
     pub(super) fn renumber(
         &mut self,
         fresh: Vec<Class>,

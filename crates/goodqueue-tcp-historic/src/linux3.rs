@@ -279,7 +279,6 @@ impl Stack for Linux3 {
         if core.controls_all {
             if core.feedback {
                 turn.news.newly_lost = newly_lost;
-                core.note_lost(newly_lost);
                 core.tell(now, segment, &turn.news);
             }
             return;
@@ -311,7 +310,7 @@ impl Stack for Linux3 {
         let alone = core.phase != Phase::Recovery || !first;
         self.undoing.timeout_in_doubt = core.config.undoes() && alone;
         self.undoing.new_data_first = false;
-        core.lose_all(Instant::MAX);
+        core.lose_all(now, Instant::MAX);
     }
 
     #[cold]

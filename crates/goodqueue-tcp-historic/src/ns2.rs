@@ -168,7 +168,7 @@ impl Stack for Ns2 {
     fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, _first: bool) {
         core.halve(now, Signal::Timeout);
         *self = Self { timed_out: core.config.sack, next: core.scoreboard.first(), ..Self::default() };
-        core.lose_all(Instant::MAX);
+        core.lose_all(now, Instant::MAX);
     }
 
     /// Returns the next segment, if the agent may send one now.

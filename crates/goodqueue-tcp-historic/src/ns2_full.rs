@@ -163,7 +163,7 @@ impl Stack for Ns2Full {
         self.recovers = false;
         self.timed = None;
         self.forced = true;
-        core.lose_all(Instant::MAX);
+        core.lose_all(now, Instant::MAX);
     }
 
     fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {

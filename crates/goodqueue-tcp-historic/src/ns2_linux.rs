@@ -179,7 +179,7 @@ impl Stack for Ns2Linux {
         self.timed = None;
         self.timer_set = now;
         self.is_asked_anew = true;
-        core.lose_all(Instant::MAX);
+        core.lose_all(now, Instant::MAX);
     }
 
     fn transmit_unanswered(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {

@@ -18,9 +18,11 @@ pub mod cubic_linux;
 pub mod dctcp;
 pub mod fixed;
 pub mod ledbat;
+mod max_filter;
 pub mod new_reno;
 pub mod nice;
 pub mod own;
+mod own_limit;
 pub mod parameter;
 pub mod prague;
 pub mod reno;
@@ -312,7 +314,29 @@ pub struct RateSample {
     pub total: u64,
     /// Bytes taken for lost in all.
     pub lost: u64,
+    /// Bytes that were in the network when the newest of them was sent, itself included.
+    pub tx_in_flight: u64,
+    /// Bytes taken for lost since then.
+    pub lost_since: u64,
     /// The application had too little to send.
+    pub app_limited: bool,
+}
+
+/// A segment that is taken for lost, for a controller that [controls all](About::controls_all).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LostSegment {
+    /// When it was found lost.
+    pub now: Instant,
+    /// Number of the segment among all that were ever sent. A loss at the next number belongs to
+    /// the same gap.
+    pub position: u64,
+    /// Sequence numbers that it takes.
+    pub bytes: u64,
+    /// Bytes that were in the network when it was last sent, itself included.
+    pub tx_in_flight: u64,
+    /// Bytes taken for lost since then, itself included.
+    pub lost: u64,
+    /// The application had too little to send then.
     pub app_limited: bool,
 }
 
@@ -341,6 +365,12 @@ pub trait CongestionControl {
     fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
         let _ = event;
         None
+    }
+
+    /// A segment is taken for lost. The call comes before the [`on_feedback`](Self::on_feedback) of
+    /// the ACK that shows it; a timer may show it too.
+    fn on_lost(&mut self, lost: &LostSegment) {
+        let _ = lost;
     }
 
     /// An ACK arrived, in recovery or not. The call comes before [`on_ack`](Self::on_ack), at the

@@ -366,11 +366,14 @@ impl Core {
         }
     }
 
-    /// `bytes` more are taken for lost: delivery rate samples report them.
+    /// Notifies the rate estimator and the controller of segments newly taken for lost.
     #[inline]
-    pub fn note_lost(&mut self, bytes: u64) {
-        if let Some(rates) = &mut self.rates {
-            rates.on_lost(bytes);
+    pub fn settle_losses(&mut self, now: Instant) {
+        let Some(rates) = &mut self.rates else { return };
+        for record in self.scoreboard.drain_lost() {
+            if let Some(lost) = rates.on_lost(now, record) {
+                self.controller.on_lost(&lost);
+            }
         }
     }
 
@@ -390,8 +393,9 @@ impl Core {
             self.cwr_due = false;
             flags = flags.and_if(self.ecn, Flags::CWR);
         }
+        self.settle_losses(now);
         if let Some(rates) = &mut self.rates {
-            rates.on_sent(now, self.scoreboard.is_empty());
+            rates.on_sent(now, self.scoreboard.pipe() + len, self.scoreboard.is_empty());
         }
         // A segment that begins a burst stands apart: Linux does not join it with the one before.
         let apart = core::mem::take(&mut self.burst.begins) || self.burst.left == 0;
@@ -416,8 +420,10 @@ impl Core {
     /// Prepares the segment at `position` to be sent again. The scoreboard is updated afterwards.
     #[inline]
     pub fn begin_retransmission(&mut self, now: Instant, position: u64) {
+        self.settle_losses(now);
         if let Some(rates) = &mut self.rates {
-            rates.on_resent(now, position);
+            let len = self.scoreboard.record(position).map_or(0, |record| u64::from(record.len));
+            rates.on_resent(now, position, self.scoreboard.pipe() + len);
         }
         if self.buffer.of_bursts.is_some() {
             self.cut_burst(position);
@@ -535,15 +541,12 @@ impl Core {
 
     /// Everything that is out and not SACKed is lost with the timeout, except segments sent after
     /// `recent`.
-    pub fn lose_all(&mut self, recent: Instant) {
-        let pipe = self.scoreboard.pipe();
+    pub fn lose_all(&mut self, now: Instant, recent: Instant) {
         self.scoreboard.time_out(recent, self.config.forget_on_timeout);
         self.tail.probed = None;
         self.phase = Phase::Loss;
-        let lost = self.rates.as_mut().map_or(0, |rates| {
-            rates.on_lost(pipe.saturating_sub(self.scoreboard.pipe()));
-            rates.lost()
-        });
+        self.settle_losses(now);
+        let lost = self.rates.as_ref().map_or(0, |rates| rates.lost());
         self.controller.on_timeout(lost);
         // The loss window (RFC 5681 §3.1, equation 4).
         self.cwnd = self.mss;

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::congestion::own::Own;
 use crate::congestion::parameter::Value;
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Controller, Feedback, Needs, Pacing, Window,
+    About, Ack, Congestion, CongestionControl, Controller, Feedback, LostSegment, Needs, Pacing, Window,
 };
 use crate::mechanism::Mechanism;
 
@@ -114,6 +114,13 @@ macro_rules! controllers {
                 match self {
                     $(Self::$name(controller) => controller.pacing(),)+
                     Self::Own(controller) => controller.pacing(),
+                }
+            }
+
+            fn on_lost(&mut self, lost: &LostSegment) {
+                match self {
+                    $(Self::$name(controller) => controller.on_lost(lost),)+
+                    Self::Own(controller) => controller.on_lost(lost),
                 }
             }
 

@@ -10,7 +10,6 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
-use alloc::vec::Vec;
 
 use goodqueue::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use crate::segment::MAX_SACK_BLOCKS;
 
 mod forward;
 mod frto;
+mod log;
 mod pieces;
 mod places;
 mod refused;
@@ -29,6 +29,8 @@ mod tests;
 mod timed;
 mod timeout;
 
+use log::Log;
+pub use log::LostRecord;
 pub use slot::Record;
 use slot::{AMBIGUOUS, APART, LOST, RESENT, SACKED, Slot, low};
 
@@ -141,7 +143,7 @@ pub struct Scoreboard {
     high_sacked: u64,
     known: [MarkedBlock; MAX_SACK_BLOCKS],
     /// Positions that the ACK at hand delivered, if somebody asked for them.
-    log: Option<Vec<u64>>,
+    log: Option<Log>,
     /// Arrivals of the ACK at hand. A retransmission sent after `recent` cannot have arrived, and
     /// one sent after `stamped` cannot be acknowledged.
     arrivals: Arrivals,
@@ -218,23 +220,6 @@ impl Scoreboard {
         let places = [&mut self.first, &mut self.next, &mut self.edge, &mut self.resend];
         let marks = [&mut self.high_sacked, &mut self.undecided, &mut self.doubted];
         places.into_iter().chain(marks).for_each(|place| *place = 1);
-    }
-
-    /// From now on the positions that an ACK delivers are kept.
-    pub fn keep_log(&mut self) {
-        self.log = Some(Vec::new());
-        self.watched = true;
-    }
-
-    /// The positions delivered since the last call.
-    pub fn drain_log(&mut self) -> impl Iterator<Item = u64> {
-        self.log.as_mut().into_iter().flat_map(|log| log.drain(..))
-    }
-
-    fn note_delivered(&mut self, position: u64) {
-        if let Some(log) = &mut self.log {
-            log.push(position);
-        }
     }
 
     /// Returns the deliveries of the ACK.

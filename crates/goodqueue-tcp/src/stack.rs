@@ -206,7 +206,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         if first {
             core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
         }
-        core.lose_all(Instant::MAX);
+        core.lose_all(now, Instant::MAX);
     }
 
     /// The host's own queue took the last segment and dropped it. `dropped`: its payload in bytes.

@@ -2,7 +2,6 @@
 //! the bottleneck's rate as estimated, with about two bandwidth-delay products in flight at most.
 
 mod aggregation;
-mod max_filter;
 mod params;
 mod policer;
 
@@ -10,6 +9,8 @@ use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{Duration, Instant};
 
 use crate::clock::ticks_between;
+use crate::congestion::max_filter::MaxFilter;
+use crate::congestion::own_limit::OwnLimit;
 use crate::congestion::parameter::Value;
 use crate::congestion::whole::whole;
 use crate::congestion::{
@@ -18,10 +19,11 @@ use crate::congestion::{
 };
 
 use aggregation::Aggregation;
-use max_filter::MaxFilter;
 use params::{PHASES, Params};
 use policer::{Policer, PolicerSample};
 
+/// The bandwidth is the maximum of this number of rounds (draft-00 §4.1.1.3).
+const BANDWIDTH_ROUNDS: u64 = 10;
 /// Startup ends when the bandwidth grew by less than a quarter in each of three rounds.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
@@ -78,9 +80,8 @@ pub struct Bbr {
     /// Since when `PROBE_RTT` has had its small window, and whether a round has begun since then.
     probe_since: Option<Instant>,
     probe_round_over: bool,
-    /// Samples of segments that are sent while between these numbers of bytes have been delivered
-    /// say nothing of the bandwidth: the window was that of `PROBE_RTT`.
-    limited: Option<(u64, u64)>,
+    /// Samples of the small window of `PROBE_RTT` say nothing of the bandwidth.
+    limited: OwnLimit,
     cwnd: u64,
     before: u64,
     /// What the last ACK found the sender recovering from, and what it is recovering from now.
@@ -116,7 +117,7 @@ impl Default for Bbr {
             gain: params.startup_gain,
             probe_since: None,
             probe_round_over: false,
-            limited: None,
+            limited: OwnLimit::default(),
             cwnd: 0,
             before: 0,
             recovered_from: Recovery::None,
@@ -186,8 +187,7 @@ impl Bbr {
             self.round += 1;
             self.conserves = false;
         }
-        let in_small_window = |(first, last)| (first..=last).contains(&sample.prior_delivered);
-        let app_limited = sample.app_limited || self.limited.is_some_and(in_small_window);
+        let app_limited = sample.app_limited || self.limited.covers(sample.prior_delivered);
         self.look_for_policer(&PolicerSample {
             delivered_at: self.delivered_at,
             delivered: sample.total,
@@ -198,7 +198,7 @@ impl Bbr {
         });
         let rate = sample.delivered as f64 / (micros(sample.interval) as f64 * 1e-6);
         if !app_limited || rate >= self.most_bandwidth() {
-            self.bandwidth.take(self.round, rate);
+            self.bandwidth.take(self.round, rate, BANDWIDTH_ROUNDS);
         }
         if feedback.delivered > 0 {
             let bandwidth = self.used_bandwidth();
@@ -297,11 +297,7 @@ impl Bbr {
     /// Keeps the small window for 200 ms and a round, which begins when the window is small.
     fn probe_rtt(&mut self, feedback: &Feedback, begins_round: bool) {
         let now = feedback.now;
-        let first = match self.limited {
-            Some((first, last)) if self.delivered <= last => first,
-            _ => self.delivered,
-        };
-        self.limited = Some((first, self.delivered + feedback.pipe.max(1)));
+        self.limited.extend(self.delivered, feedback.pipe);
         let Some(since) = self.probe_since else {
             if feedback.pipe <= MIN_WINDOW * u64::from(self.mss) {
                 self.probe_since = Some(now);

@@ -8,7 +8,9 @@ use core::fmt::{self, Debug};
 use goodqueue::{Duration, Instant};
 
 use crate::congestion::parameter::Value;
-use crate::congestion::{About, Ack, Congestion, CongestionControl, Controller, Feedback, Pacing, Window};
+use crate::congestion::{
+    About, Ack, Congestion, CongestionControl, Controller, Feedback, LostSegment, Pacing, Window,
+};
 
 /// A controller of another crate. Each call goes through a virtual table.
 ///
@@ -101,6 +103,10 @@ impl CongestionControl for Own {
 
     fn on_loss_after_mark(&mut self, event: &Congestion) -> Option<u64> {
         self.0.on_loss_after_mark(event)
+    }
+
+    fn on_lost(&mut self, lost: &LostSegment) {
+        self.0.on_lost(lost);
     }
 
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {

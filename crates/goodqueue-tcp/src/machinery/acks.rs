@@ -151,12 +151,16 @@ impl Core {
     pub fn tell(&mut self, now: Instant, segment: &Segment, news: &AckChanges) {
         let stamps = self.config.timestamps && segment.ts_ecr != 0;
         let min_rtt = self.rtt.min_rtt();
-        let rate = self.rates.as_mut().and_then(|rates| {
-            for position in self.scoreboard.drain_log() {
+        if let Some(rates) = &mut self.rates {
+            for position in self.scoreboard.drain_delivered() {
                 rates.on_delivered(position);
             }
+            rates.deliver(now, news.delivered);
+        }
+        self.settle_losses(now);
+        let rate = self.rates.as_mut().and_then(|rates| {
             rates.forget_below(self.scoreboard.first());
-            rates.sample(now, news.delivered)
+            rates.sample(now)
         });
         let feedback = Feedback {
             now,

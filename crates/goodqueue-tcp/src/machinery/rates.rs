@@ -6,7 +6,8 @@ use alloc::collections::VecDeque;
 
 use goodqueue::Instant;
 
-use crate::congestion::RateSample;
+use crate::congestion::{LostSegment, RateSample};
+use crate::scoreboard::LostRecord;
 
 /// The state at the sending of a segment.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,10 @@ struct Snapshot {
     delivered_at: Instant,
     first_sent: Instant,
     sent: Instant,
+    /// Bytes in the network, with the segment.
+    in_flight: u64,
+    /// Bytes taken for lost in all.
+    lost: u64,
     app_limited: bool,
 }
 
@@ -34,23 +39,26 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    fn snapshot(&self, now: Instant) -> Snapshot {
+    fn snapshot(&self, now: Instant, in_flight: u64) -> Snapshot {
         Snapshot {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
             sent: now,
+            in_flight,
+            lost: self.lost,
             app_limited: self.app_limited_until > self.delivered,
         }
     }
 
-    /// A segment is sent for the first time; `idle`: none was out.
-    pub(crate) fn on_sent(&mut self, now: Instant, idle: bool) {
+    /// A segment is sent for the first time. `in_flight` bytes are in the network with it; `idle`:
+    /// none was out.
+    pub(crate) fn on_sent(&mut self, now: Instant, in_flight: u64, idle: bool) {
         if idle {
             self.first_sent = now;
             self.delivered_at = now;
         }
-        let snapshot = self.snapshot(now);
+        let snapshot = self.snapshot(now, in_flight);
         self.snapshots.push_back(snapshot);
     }
 
@@ -59,19 +67,23 @@ impl Rates {
         self.snapshots.pop_back();
     }
 
-    /// The segment at `position` is sent again.
-    pub(crate) fn on_resent(&mut self, now: Instant, position: u64) {
-        let snapshot = self.snapshot(now);
+    /// The segment at `position` is sent again, and `in_flight` bytes are in the network with it.
+    pub(crate) fn on_resent(&mut self, now: Instant, position: u64, in_flight: u64) {
+        let snapshot = self.snapshot(now, in_flight);
         let slot = usize::try_from(position.wrapping_sub(self.first)).ok();
         if let Some(old) = slot.and_then(|slot| self.snapshots.get_mut(slot)) {
             *old = snapshot;
         }
     }
 
+    fn snapshot_at(&self, position: u64) -> Option<Snapshot> {
+        let slot = usize::try_from(position.wrapping_sub(self.first)).ok()?;
+        self.snapshots.get(slot).copied()
+    }
+
     /// The segment at `position` was delivered.
     pub(crate) fn on_delivered(&mut self, position: u64) {
-        let slot = usize::try_from(position.wrapping_sub(self.first)).ok();
-        let Some(&snapshot) = slot.and_then(|slot| self.snapshots.get(slot)) else { return };
+        let Some(snapshot) = self.snapshot_at(position) else { return };
         if self.newest.is_none_or(|newest| snapshot.delivered >= newest.delivered) {
             self.newest = Some(snapshot);
         }
@@ -84,9 +96,26 @@ impl Rates {
         }
     }
 
-    /// `bytes` more are taken for lost.
-    pub(crate) fn on_lost(&mut self, bytes: u64) {
-        self.lost += bytes;
+    /// A transmission is taken for lost. Returns what a controller may know of it.
+    pub(crate) fn on_lost(&mut self, now: Instant, record: LostRecord) -> Option<LostSegment> {
+        self.lost += record.bytes;
+        let snapshot = self.snapshot_at(record.position)?;
+        Some(LostSegment {
+            now,
+            position: record.position,
+            bytes: record.bytes,
+            tx_in_flight: snapshot.in_flight,
+            lost: self.lost - snapshot.lost,
+            app_limited: snapshot.app_limited,
+        })
+    }
+
+    /// An ACK delivered `bytes`.
+    pub(crate) fn deliver(&mut self, now: Instant, bytes: u64) {
+        if bytes > 0 {
+            self.delivered += bytes;
+            self.delivered_at = now;
+        }
     }
 
     /// Bytes taken for lost in all.
@@ -94,12 +123,8 @@ impl Rates {
         self.lost
     }
 
-    /// The sample of an ACK that delivered `bytes`.
-    pub(crate) fn sample(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
-        if bytes > 0 {
-            self.delivered += bytes;
-            self.delivered_at = now;
-        }
+    /// The sample of the ACK whose bytes were [delivered](Self::deliver).
+    pub(crate) fn sample(&mut self, now: Instant) -> Option<RateSample> {
         let newest = self.newest.take()?;
         self.first_sent = newest.sent;
         let interval = newest.sent.since(newest.first_sent).max(now.since(newest.delivered_at));
@@ -109,6 +134,8 @@ impl Rates {
             prior_delivered: newest.delivered,
             total: self.delivered,
             lost: self.lost,
+            tx_in_flight: newest.in_flight,
+            lost_since: self.lost - newest.lost,
             app_limited: newest.app_limited,
         })
     }

@@ -41,8 +41,10 @@ impl Scoreboard {
         let record = self.at_mut(position);
         if record.marks & (SACKED | LOST) == 0 {
             record.marks |= LOST;
-            self.lost += u64::from(record.len);
+            let bytes = u64::from(record.len);
+            self.lost += bytes;
             self.resend = self.resend.min(position);
+            self.note_lost(position, bytes);
         }
     }
 

@@ -31,12 +31,16 @@ impl Scoreboard {
         for position in self.first..self.next {
             let kept = if keeps_front && position == self.first { RESENT } else { 0 };
             let record = self.at_mut(position);
+            let was_out = record.is_out();
             record.marks &= SACKED | AMBIGUOUS | APART | kept;
             if !record.is(SACKED) {
                 record.marks |= LOST;
                 let record = *record;
                 self.lost += record.len();
                 self.resent += if record.is(RESENT) { record.len() } else { 0 };
+                if was_out && !record.is_out() {
+                    self.note_lost(position, record.len());
+                }
             }
         }
         self.undecided = self.first;

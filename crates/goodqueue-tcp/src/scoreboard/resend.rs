@@ -25,6 +25,9 @@ impl Scoreboard {
         if front.marks & (LOST | SACKED) == 0 {
             self.at_mut(self.first).marks |= LOST;
             self.lost += front.len();
+            if front.is_out() {
+                self.note_lost(self.first, front.len());
+            }
         }
     }
 

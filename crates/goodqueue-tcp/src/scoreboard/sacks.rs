@@ -100,6 +100,7 @@ impl Scoreboard {
             } else if !record.is(LOST) {
                 self.at_mut(self.edge).marks |= LOST;
                 self.lost += len;
+                self.note_lost(self.edge, len);
             }
             self.edge += 1;
         }

@@ -41,6 +41,11 @@ impl Slot {
         self.marks & mark != 0
     }
 
+    /// One transmission of it is in the network.
+    pub(super) fn is_out(&self) -> bool {
+        !self.is(SACKED) && (!self.is(LOST) || self.is(RESENT))
+    }
+
     #[inline]
     pub(super) fn len(&self) -> u64 {
         u64::from(self.len)

@@ -40,6 +40,7 @@ impl Scoreboard {
                         self.lost += record.len();
                         found.lost += record.len();
                         self.resend = self.resend.min(position);
+                        self.note_lost(position, record.len());
                     }
                     Some(later) => found.next = found.next.max(Some(later)),
                     None => break,
@@ -91,6 +92,7 @@ impl Scoreboard {
             self.lost += len;
         }
         self.resend = self.resend.min(position);
+        self.note_lost(position, len);
     }
 
     /// When the oldest segment was last sent.

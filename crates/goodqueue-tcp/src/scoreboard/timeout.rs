@@ -25,6 +25,7 @@ impl Scoreboard {
         for position in self.first..self.next {
             let record = self.at_mut(position);
             let len = record.len();
+            let was_out = record.is_out();
             if record.is(SACKED) && !reneged {
                 self.sacked += len;
             } else if record.sent > recent && position != first {
@@ -35,6 +36,9 @@ impl Scoreboard {
             } else {
                 record.marks = (record.marks & (AMBIGUOUS | APART)) | LOST;
                 self.lost += len;
+                if was_out {
+                    self.note_lost(position, len);
+                }
             }
         }
         self.undecided = self.first;

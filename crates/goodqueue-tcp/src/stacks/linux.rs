@@ -160,7 +160,6 @@ impl Stack for Linux {
         self.renew_timer(core, &turn, found.next.is_some(), set_timer);
         if core.feedback && !feedback_first {
             turn.news.newly_lost = found.lost;
-            core.note_lost(found.lost);
             core.tell(now, segment, &turn.news);
         }
         if !core.controls_all {
@@ -187,7 +186,7 @@ impl Stack for Linux {
         let alone = matches!(core.phase, Phase::Open | Phase::Reduction) || !first;
         self.undoing.timeout_in_doubt = core.config.undoes() && alone;
         self.undoing.new_data_first = false;
-        core.lose_all(now - self.rtt);
+        core.lose_all(now, now - self.rtt);
         if core.config.whole_segments {
             core.cwnd += core.scoreboard.pipe();
         }
@@ -429,7 +428,7 @@ impl Linux {
         }
         let lost_before = core.scoreboard.lost();
         let found = self.mark_late(core, now);
-        core.note_lost(found.lost);
+        core.settle_losses(now);
         if let Some(wait) = found.next {
             core.set_timer(now, wait + TIMER_SLACK);
             core.purpose = TimerPurpose::Reordering;

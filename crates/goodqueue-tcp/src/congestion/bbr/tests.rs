@@ -6,7 +6,7 @@ const BANDWIDTH: f64 = 1.25e6;
 #[test]
 fn what_is_in_flight_counts_as_it_will_be_when_the_next_burst_leaves() {
     let mut bbr = Bbr { mode: Mode::ProbeBandwidth, gain: 1.0, ..Bbr::default() };
-    bbr.bandwidth.take(1, BANDWIDTH);
+    bbr.bandwidth.take(1, BANDWIDTH, BANDWIDTH_ROUNDS);
     bbr.pace = BANDWIDTH;
     let feedback = feedback(Duration::from_millis(4));
     assert_eq!(bbr.at_departure(20_000, &feedback), 15_000);
@@ -63,6 +63,8 @@ fn ack(millis: u64, pipe: u64, delivered: u64, sent_after: u64) -> Feedback {
         prior_delivered: sent_after * 1460,
         total: delivered * 1460,
         lost: 0,
+        tx_in_flight: (pipe + 1) * 1460,
+        lost_since: 0,
         app_limited: false,
     };
     Feedback {

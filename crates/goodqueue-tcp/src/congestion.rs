@@ -12,6 +12,7 @@ use core::fmt::Debug;
 use goodqueue::{Duration, Instant};
 
 pub mod bbr;
+pub mod bbr3;
 pub mod compound;
 pub mod cubic;
 pub mod cubic_linux;

@@ -101,6 +101,7 @@ pub use catalogue::Catalogue;
 pub use config::{Config, DelayedAck};
 pub use congestion::CongestionControl;
 pub use congestion::bbr::Bbr;
+pub use congestion::bbr3::Bbr3;
 pub use congestion::compound::Compound;
 pub use congestion::cubic::Cubic;
 pub use congestion::cubic_linux::CubicLinux;

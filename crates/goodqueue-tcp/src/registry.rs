@@ -210,6 +210,7 @@ controllers! {
     Nice = crate::congestion::nice::Nice;
     Compound = crate::congestion::compound::Compound;
     Bbr = crate::congestion::bbr::Bbr;
+    Bbr3 = crate::congestion::bbr3::Bbr3;
     Fixed = crate::congestion::fixed::Fixed;
 }
 

@@ -1,0 +1,104 @@
+//! Aggregation, tiny paths, policers, and losses that were none.
+
+use alloc::boxed::Box;
+
+use goodqueue::Instant;
+
+use super::path::{DEEP, Fate, MSS, Path, Policer, mbit, ms};
+use crate::congestion::bbr3::probe_bw::Phase;
+use crate::congestion::bbr3::{INFINITE, State};
+
+#[test]
+fn bunched_acks_let_the_window_be_larger_so_that_the_path_stays_full() {
+    let mut path = Path::bulk(mbit(20.0), DEEP);
+    path.bunch = ms(30);
+    path.until(|path| path.state() == State::ProbeBw(Phase::Cruise));
+    path.run(ms(1000));
+    let bbr = path.bbr();
+    assert!(bbr.model.extra_acked() > 30_000, "{}", bbr.model.extra_acked());
+    assert!(bbr.cwnd > 2 * bbr.bdp());
+    let link = path.rate * 1448.0 / 1500.0;
+    let goodput = path.goodput(ms(4000));
+    assert!(goodput > 0.93 * link, "{goodput} of {link}");
+}
+
+#[test]
+fn a_path_that_holds_less_than_a_segment_gets_a_window_of_four() {
+    // 0.2 Mbit/s and 40 ms hold 1000 bytes.
+    let mut path = Path::bulk(mbit(0.2), DEEP);
+    path.until(|path| matches!(path.state(), State::ProbeBw(_)));
+    path.run(ms(4000));
+    assert!(path.bbr().cwnd >= 4 * MSS);
+    let link = path.rate * 1448.0 / 1500.0;
+    let goodput = path.goodput(ms(10_000));
+    assert!(goodput > 0.9 * link, "{goodput} of {link}");
+}
+
+#[test]
+fn a_policer_is_obeyed_without_lasting_losses() {
+    let mut path = Path::bulk(mbit(100.0), DEEP);
+    path.run(ms(1000));
+    let depth = 100_000.0;
+    path.policer = Some(Policer { rate: mbit(10.0), depth, tokens: depth, at: path.now });
+    path.until(|path| path.bbr().losses.bw_shortterm.is_finite());
+    assert!(path.bbr().losses.inflight_shortterm < INFINITE);
+    path.run(ms(10_000));
+    path.dropped = 0;
+    let sent = path.acknowledged();
+    let goodput = path.goodput(ms(10_000));
+    let rate = mbit(10.0) * 1448.0 / 1500.0;
+    assert!(goodput > 0.6 * rate, "{goodput} of {rate}");
+    let segments = (path.acknowledged() - sent) / MSS;
+    assert!(path.dropped * 10 < segments, "{} of {segments} dropped", path.dropped);
+}
+
+/// Holds 30 segments back for `late` ms as soon as the flow looks for bandwidth, and returns the
+/// bounds before and after.
+fn reordered(late: u64) -> (Path, State) {
+    let mut path = Path::bulk(mbit(20.0), DEEP);
+    path.until(|path| path.state() == State::ProbeBw(Phase::Up));
+    let mut left = 30;
+    path.fate = Box::new(move |_| {
+        if left == 0 {
+            return Fate::Deliver;
+        }
+        left -= 1;
+        Fate::Late(ms(late))
+    });
+    let before = path.state();
+    (path, before)
+}
+
+#[test]
+fn a_fast_recovery_without_a_loss_is_undone() {
+    let (mut path, before) = reordered(60);
+    path.until(|path| path.bbr().in_recovery);
+    assert!(path.bbr().undo.state == Some(before) || path.state() == before);
+    path.until(|path| !path.bbr().in_recovery);
+    path.until(|path| path.state() == before);
+    assert_eq!(path.bbr().losses.inflight_longterm, INFINITE, "as before the episode");
+    assert!(path.bbr().losses.bw_shortterm.is_infinite());
+}
+
+#[test]
+fn a_timeout_without_a_loss_is_undone() {
+    let mut path = Path::bulk(mbit(20.0), DEEP);
+    path.until(|path| path.state() == State::ProbeBw(Phase::Cruise));
+    let window = path.bbr().cwnd;
+    // Everything of the next second comes half a second late.
+    let start = path.now;
+    let mut left = 100;
+    path.fate = Box::new(move |_| {
+        if left == 0 {
+            return Fate::Deliver;
+        }
+        left -= 1;
+        Fate::Late(ms(500))
+    });
+    path.until(|path| path.bbr().in_recovery);
+    path.until(|path| !path.bbr().in_recovery);
+    path.fate = Box::new(|_| Fate::Deliver);
+    path.run(ms(1000));
+    assert!(path.bbr().cwnd * 10 >= window * 8, "{} of {window}", path.bbr().cwnd);
+    assert!(path.now > start && path.now < Instant::ZERO + ms(60_000));
+}

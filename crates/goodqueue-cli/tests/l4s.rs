@@ -1,7 +1,7 @@
 //! The page of the book about CUBIC and Prague in a bursty environment, and its measurements.
 //!
-//! The recording of an LTE line is not part of this project: it is the file of that name in the folder `traces` of
-//! Mahimahi. Without it the values measured before stay.
+//! The recording of an LTE line is not part of this project: it is the file of that name in the
+//! folder `traces` of Mahimahi. Without it the values measured before stay.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

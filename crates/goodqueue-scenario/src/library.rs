@@ -56,7 +56,9 @@ scenarios![
 /// There is neither, or the file cannot be read.
 pub fn load(name: &str) -> Result<Document, Diagnostic> {
     let path = Path::new(name);
-    if path.exists() {
+    // A folder is no scenario, so results in a folder `l4s` do not hide the scenario of this name.
+    let is_folder_of_same_name = path.is_dir() && SCENARIOS.iter().any(|entry| entry.name == name);
+    if path.exists() && !is_folder_of_same_name {
         return Document::load(path);
     }
     load_builtin(name)

@@ -121,3 +121,11 @@ fn words(line: &str) -> Vec<&str> {
     }
     words
 }
+
+#[test]
+fn a_folder_does_not_hide_the_scenario_of_its_name() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("voip")).expect("a folder");
+    let output = goodqueue(folder.path(), &["compare", "voip", "--time", "12s", "--qdisc", "codel"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -101,6 +101,9 @@ impl QueueAndPath {
     fn enqueue(&mut self, now: Instant, wire: Wire) {
         self.qdisc.enqueue(now, wire, &mut |_: Wire, _: DropReason| ());
         self.ask_at = Some(self.free_at.max(now));
+        // A host asks its queue with every packet that it puts there, so the first of a burst has
+        // left before the last one comes.
+        self.serve(now);
     }
 
     /// Takes from the queue what the link can take now.

@@ -166,8 +166,8 @@ macro_rules! disciplines {
             #[inline]
             fn len(&self) -> usize {
                 match &self.chosen {
-                    $(Chosen::$name(qdisc) => Qdisc::<P>::len(qdisc),)+
-                    Chosen::Own(qdisc) => Qdisc::<P>::len(qdisc),
+                    $(Chosen::$name(qdisc) => len(qdisc),)+
+                    Chosen::Own(qdisc) => len(qdisc),
                 }
             }
 
@@ -417,6 +417,12 @@ fn enqueue<P, Q: Qdisc<P>>(qdisc: &mut Q, now: Instant, packet: P, drops: &mut i
 #[inline(never)]
 fn dequeue<P, Q: Qdisc<P>>(qdisc: &mut Q, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
     qdisc.dequeue(now, drops)
+}
+
+/// See [`enqueue`].
+#[inline(never)]
+fn len<P, Q: Qdisc<P>>(qdisc: &Q) -> usize {
+    qdisc.len()
 }
 
 disciplines! {

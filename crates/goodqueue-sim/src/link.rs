@@ -84,10 +84,19 @@ enum Server {
 
 /// The result of serving a link.
 pub(crate) struct Served {
-    /// A packet, and the time at which its last bit is on the wire.
-    pub(crate) sent: Option<(Instant, Packet)>,
+    /// A packet that the link sends.
+    pub(crate) sent: Option<Packet>,
+    /// Time at which the packet's last bit is on the wire.
+    pub(crate) end: Instant,
     /// Time at which to call [`Link::serve`] again, unless that call was requested before.
     pub(crate) call_at: Option<Instant>,
+}
+
+impl Served {
+    /// No packet is sent.
+    const fn nothing(call_at: Option<Instant>) -> Self {
+        Self { sent: None, end: Instant::ZERO, call_at }
+    }
 }
 
 impl Link {
@@ -243,31 +252,34 @@ impl Link {
     pub(crate) fn serve(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Served {
         if self.ask_at != Some(now) {
             // A change of rate has made this call superfluous.
-            return Served { sent: None, call_at: None };
+            return Served::nothing(None);
         }
         self.ask_at = None;
         match &mut self.server {
-            Server::Rate { wire, .. } => {
-                if wire.rate().as_bps() == 0 {
-                    return Served { sent: None, call_at: None };
-                }
-                let Some(packet) = self.take(now, dropped) else {
-                    self.free_at = None;
-                    // An event that is already due must not stop time.
-                    let later = now + Duration::from_nanos(1);
-                    self.ask_at = self.qdisc.next_event(now).map(|event| event.max(later));
-                    return Served { sent: None, call_at: self.ask_at };
-                };
-                let end = self.end_of(now, packet.len);
-                self.free_at = Some(end);
-                self.monitor.sent(packet.len);
-                if !self.is_idle() {
-                    self.ask_at = Some(end);
-                }
-                Served { sent: Some((end, packet)), call_at: self.ask_at }
-            }
+            Server::Rate { wire, .. } if wire.rate().as_bps() == 0 => Served::nothing(None),
+            Server::Rate { .. } => self.send_next(now, dropped),
             Server::Trace { .. } => self.use_opportunity(now, dropped),
         }
+    }
+
+    /// Begins to send the next packet at the link's rate.
+    #[inline]
+    fn send_next(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Served {
+        let sent = self.take(now, dropped);
+        let Some(packet) = &sent else {
+            self.free_at = None;
+            // An event that is already due must not stop time.
+            let later = now + Duration::from_nanos(1);
+            self.ask_at = self.qdisc.next_event(now).map(|event| event.max(later));
+            return Served::nothing(self.ask_at);
+        };
+        let end = self.end_of(now, packet.len);
+        self.free_at = Some(end);
+        self.monitor.sent(packet.len);
+        if !self.is_idle() {
+            self.ask_at = Some(end);
+        }
+        Served { sent, end, call_at: self.ask_at }
     }
 
     /// Returns the end of a packet whose transmission begins now.
@@ -304,13 +316,15 @@ impl Link {
     ///
     /// An opportunity carries 1504 bytes. A packet may need several opportunities, and several
     /// packets may share one. Unused bytes are lost. Each call returns at most one packet; the next
-    /// call uses the rest of the opportunity.
+    /// call uses the rest of the opportunity. Kept out of [`Self::serve`], whose stack would be
+    /// larger for every link.
+    #[inline(never)]
     fn use_opportunity(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Served {
         let (mut in_transit_before, mut budget) = match &mut self.server {
             Server::Trace { left, in_transit, .. } => {
                 (in_transit.take(), left.take().unwrap_or(OPPORTUNITY_BYTES))
             }
-            Server::Rate { .. } => return Served { sent: None, call_at: None },
+            Server::Rate { .. } => return Served::nothing(None),
         };
         loop {
             let carried = in_transit_before.take().or_else(|| {
@@ -320,7 +334,7 @@ impl Link {
             });
             let is_idle = self.is_idle();
             let Server::Trace { opportunities, next, left, in_transit } = &mut self.server else {
-                return Served { sent: None, call_at: None };
+                return Served::nothing(None);
             };
             let Some((packet, bytes)) = carried else {
                 // The rest of this opportunity is lost, as are those that pass before the next
@@ -330,7 +344,7 @@ impl Link {
                 // A discipline that holds packets back (a shaper, a delay) is asked at every
                 // opportunity.
                 self.ask_at = (!is_idle).then(|| opportunities.time_of(*next));
-                return Served { sent: None, call_at: self.ask_at };
+                return Served::nothing(self.ask_at);
             };
             if bytes > budget {
                 let rest = Some((packet, bytes - budget));
@@ -341,7 +355,7 @@ impl Link {
                 if when > now {
                     *in_transit = rest;
                     self.ask_at = Some(when);
-                    return Served { sent: None, call_at: self.ask_at };
+                    return Served::nothing(self.ask_at);
                 }
                 in_transit_before = rest;
                 continue;
@@ -355,7 +369,7 @@ impl Link {
                 *next += 1;
                 Some(opportunities.time_of(*next))
             };
-            return Served { sent: Some((now, packet)), call_at: self.ask_at };
+            return Served { sent: Some(packet), end: now, call_at: self.ask_at };
         }
     }
 
@@ -375,6 +389,11 @@ impl Link {
         if self.ring.is_none() {
             return dequeue(&mut self.qdisc, &mut self.monitor, &mut self.notes, now, dropped);
         }
+        self.take_from_ring(now, dropped)
+    }
+
+    #[inline(never)]
+    fn take_from_ring(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Option<Packet> {
         self.fill_ring(now, true, dropped);
         let packet = self.ring.as_mut()?.pop();
         self.fill_ring(now, false, dropped);
@@ -483,7 +502,9 @@ fn dequeue(
     };
     monitor.length_is(qdisc.len());
     monitor.backlog_is(now, || qdisc.backlog());
-    let packet = sent?;
-    monitor.dequeued(now.since(packet.queued_at));
-    Some(packet)
+    // By reference: each move of a packet is a copy of 88 bytes.
+    if let Some(packet) = &sent {
+        monitor.dequeued(now.since(packet.queued_at));
+    }
+    sent
 }

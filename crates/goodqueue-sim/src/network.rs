@@ -288,7 +288,7 @@ impl Network {
             && let Some(line) = self.access_of[flow.index()][direction.index()]
         {
             let begin = self.lines[line.index()].begin(now, packet.len);
-            self.travel(begin, line, packet);
+            self.travel(begin, line, &packet);
             return;
         }
         if direction == Direction::Up && self.wifi.is_some() {
@@ -399,7 +399,7 @@ impl Network {
         }
         for (direction, packet) in arrived {
             match direction {
-                Direction::Down => self.travel(now, line, packet),
+                Direction::Down => self.travel(now, line, &packet),
                 Direction::Up => {
                     self.left_client(now, packet.flow, packet.len);
                     self.enter(now, self.entry[direction.index()], packet);
@@ -452,10 +452,10 @@ impl Network {
     /// which the next link becomes free then comes first if it departed before that transmission
     /// began.
     #[inline]
-    fn travel(&mut self, from: Instant, id: LineId, packet: Packet) {
+    fn travel(&mut self, from: Instant, id: LineId, packet: &Packet) {
         let line = &mut self.lines[id.index()];
         let arrival = line.arrival(from);
-        line.packets.push_back((arrival, packet));
+        line.packets.push_back((arrival, *packet));
         if line.packets.len() == 1 || line.host.is_some() {
             self.events.push(arrival, Event::Arrive(id).encode());
         }
@@ -490,11 +490,11 @@ impl Network {
         let Self { links, flows, losses, conservation, host_queues, .. } = self;
         let mut drops = DropCounts { flows, losses, conservation };
         let direction = link.direction();
-        let progress = links[link.index()].serve(now, &mut |lost: &Packet| {
+        let served = links[link.index()].serve(now, &mut |lost: &Packet| {
             host_queues.left(lost.flow, link);
             drops.count(now, direction, lost);
         });
-        if let Some((end, packet)) = progress.sent {
+        if let Some(packet) = &served.sent {
             self.host_queues.left(packet.flow, link);
             // A server that attaches at a later hop takes its packets behind that hop's up link.
             let is_last = self.joins.get(packet.flow.index()).is_some_and(|join| join.reverse() == link);
@@ -502,9 +502,9 @@ impl Network {
                 self.line_of[if self.line_of.len() == 1 { 0 } else { packet.flow.index() }]
                     [link.direction().index()]
             });
-            self.travel(end, line, packet);
+            self.travel(served.end, line, packet);
         }
-        if let Some(when) = progress.call_at {
+        if let Some(when) = served.call_at {
             self.events.push(when, Event::Serve(link).encode());
         }
         if self.flow_control.is_some() {
@@ -531,12 +531,17 @@ impl Network {
         }
     }
 
-    /// Takes the first packet from a delay line. If the line ends at a host, returns the packet and
-    /// the direction in which it travelled.
+    /// Takes the first packet from a delay line. If the line ends at a host, `at_host` gets the
+    /// packet and the direction in which it travelled.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Instant, id: LineId) -> Option<(Packet, Direction)> {
+    pub(crate) fn arrive(
+        &mut self,
+        now: Instant,
+        id: LineId,
+        at_host: impl FnOnce(&mut Self, &Packet, Direction),
+    ) {
         let line = &mut self.lines[id.index()];
-        let (_, packet) = line.packets.pop_front()?;
+        let Some((_, packet)) = line.packets.pop_front() else { return };
         // Behind a host's link every packet has an event already: see `travel`.
         if line.host.is_none()
             && let Some(&(next, _)) = line.packets.front()
@@ -549,16 +554,10 @@ impl Network {
                 let fates = &mut self.flows[packet.flow.index()].fates[direction.index()];
                 // A copy made by `netem duplicate` was not sent by the flow, so it has no fate.
                 fates.arrived += u64::from(!packet.ends.is_copy());
-                Some((packet, direction))
+                at_host(self, &packet, direction);
             }
-            End::Link(link) => {
-                self.enter(now, link, packet);
-                None
-            }
-            End::Wifi(direction) => {
-                self.enter_wifi(now, direction, packet);
-                None
-            }
+            End::Link(link) => self.enter(now, link, packet),
+            End::Wifi(direction) => self.enter_wifi(now, direction, packet),
         }
     }
 

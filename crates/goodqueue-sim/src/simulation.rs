@@ -217,9 +217,9 @@ impl<'a> Simulation<'a> {
                     if sources.len() > Ahead::FLOWS {
                         fetch_ahead(network, sources, line);
                     }
-                    if let Some((packet, direction)) = network.arrive(now, line) {
-                        sources[packet.flow.index()].on_packet(now, &packet, direction, network);
-                    }
+                    network.arrive(now, line, |network, packet, direction| {
+                        sources[packet.flow.index()].on_packet(now, packet, direction, network);
+                    });
                 }
                 Event::Wake(flow) => {
                     if network.wakes(now, flow) {

@@ -120,7 +120,8 @@ mod tests {
 
     /// Serves the link, and returns the end of the packet that it sends.
     fn served(link: &mut Link, now: u64) -> Option<Instant> {
-        link.serve(at(now), &mut |_| ()).sent.map(|(end, _)| end)
+        let served = link.serve(at(now), &mut |_| ());
+        served.sent.map(|_| served.end)
     }
 
     #[test]

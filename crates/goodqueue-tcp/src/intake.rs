@@ -345,6 +345,12 @@ impl Intake {
         self.echo = marked;
     }
 
+    /// True if a segment is to be sent, or the timer has run out.
+    #[inline]
+    pub fn is_answer_due(&self, now: Instant) -> bool {
+        self.ack_due || self.is_early || self.timer.is_some_and(|due| now >= due)
+    }
+
     /// Stops the timer if it has run out. Returns true if a SYN/ACK or a delayed ACK is due by it.
     #[inline]
     pub fn has_timed_out(&mut self, now: Instant) -> bool {

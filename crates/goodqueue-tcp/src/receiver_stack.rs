@@ -122,6 +122,7 @@ pub trait ReceiverStack: Clone + Debug + Send + Sync + 'static {
     }
 
     /// Returns the next segment to send, if there is one, after running the timer if it is due.
+    /// Called only while [`Intake::is_answer_due`].
     #[inline(always)]
     fn poll_transmit(&mut self, intake: &mut Intake, now: Instant) -> Option<Segment> {
         intake.ack_due |= intake.has_timed_out(now);

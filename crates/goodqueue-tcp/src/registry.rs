@@ -66,6 +66,18 @@ macro_rules! controllers {
             }
         }
 
+        impl AnyCongestionControl {
+            /// Gives the controller the feedback that `make` returns. Each controller has a call of
+            /// `make` of its own, so that one that reads three of its values computes three.
+            #[inline]
+            pub(crate) fn take_feedback(&mut self, make: impl Fn() -> Feedback, window: &mut Window) {
+                match self {
+                    $(Self::$name(controller) => controller.on_feedback(&make(), window),)+
+                    Self::Own(controller) => controller.on_feedback(&make(), window),
+                }
+            }
+        }
+
         impl CongestionControl for AnyCongestionControl {
             #[inline]
             fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
@@ -110,6 +122,7 @@ macro_rules! controllers {
                 }
             }
 
+            #[inline]
             fn pacing(&self) -> Pacing {
                 match self {
                     $(Self::$name(controller) => controller.pacing(),)+

@@ -95,6 +95,7 @@ pub struct CubicLinux {
 }
 
 impl CubicLinux {
+    #[inline(always)]
     fn hystart(&mut self, feedback: &Feedback, delay: Duration, window: &mut Window) {
         let now = feedback.now;
         if feedback.una > self.round_end {
@@ -272,6 +273,7 @@ impl CongestionControl for CubicLinux {
         }
     }
 
+    #[inline]
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         let Some(delay) = feedback.rtt else { return };
         if self.epoch.is_some_and(|epoch| ticks(feedback.now) - epoch < DELAY_MIN_PAUSE) {

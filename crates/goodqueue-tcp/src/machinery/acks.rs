@@ -162,7 +162,8 @@ impl Core {
             rates.forget_below(self.scoreboard.first());
             rates.sample(now)
         });
-        let feedback = Feedback {
+        let marked = if news.echo { self.marked_bytes(news) } else { 0 };
+        let feedback = || Feedback {
             now,
             una: self.snd_una,
             next: self.snd_nxt,
@@ -179,7 +180,7 @@ impl Core {
             stamps: stamps.then_some((segment.ts_val, segment.ts_ecr)),
             clock_start_ms: self.config.stack.clock_start_ms,
             ecn_echo: news.echo,
-            marked: if news.echo { self.marked_bytes(news) } else { 0 },
+            marked,
             accurate: self.accurate.is_some(),
             in_recovery: matches!(self.phase, Phase::Recovery | Phase::Loss),
             own_slow_start: self.config.hystart == HyStart::Own,
@@ -187,7 +188,7 @@ impl Core {
             mss: narrow(self.mss),
         };
         let mut window = Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
-        self.controller.on_feedback(&feedback, &mut window);
+        self.controller.take_feedback(feedback, &mut window);
         self.cwnd = window.cwnd.max(self.mss);
         self.ssthresh = window.ssthresh;
         self.pacer.rate = self.controller.pacing().rate;

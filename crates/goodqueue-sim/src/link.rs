@@ -483,7 +483,7 @@ impl Link {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn dequeue(
     qdisc: &mut AnyQdisc<Packet>,
     monitor: &mut LinkMonitor,

@@ -451,7 +451,7 @@ impl Network {
     /// packet has an event of its own, as in ns-2: a packet that arrives at the very instant at
     /// which the next link becomes free then comes first if it departed before that transmission
     /// began.
-    #[inline]
+    #[inline(always)]
     fn travel(&mut self, from: Instant, id: LineId, packet: &Packet) {
         let line = &mut self.lines[id.index()];
         let arrival = line.arrival(from);

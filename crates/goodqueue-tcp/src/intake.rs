@@ -366,6 +366,7 @@ impl Intake {
     }
 
     /// An ACK, or SYN/ACK, of what is here.
+    #[inline(always)]
     pub fn acknowledgement(&mut self, now: Instant) -> Segment {
         self.ack_due = false;
         self.unacknowledged = 0;

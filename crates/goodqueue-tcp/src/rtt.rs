@@ -115,7 +115,7 @@ impl RttEstimator {
     }
 
     /// The same; `una` and `next` are SND.UNA and SND.NXT, which mark round trips.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, rtt: Duration, una: u64, next: u64) {
         self.min_rtt = self.min_rtt.min(rtt);
         let tick = self.config.tick.as_nanos();
@@ -216,6 +216,7 @@ impl RttEstimator {
         self.rto = self.base.saturating_mul(back_off).min(self.config.max_rto);
     }
 
+    #[inline]
     fn take_peak(&mut self, r: u64, una: u64, next: u64) {
         let floor = self.config.min_rto.as_nanos();
         let Rule::PeakDeviation(deviation) = &mut self.rule else { return };

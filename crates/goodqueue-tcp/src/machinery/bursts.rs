@@ -29,7 +29,7 @@ const RECENT: Duration = Duration::from_millis(1);
 impl Core {
     /// Decides how many segments follow each other now, with `room` bytes of the congestion window
     /// and `usable` of the receiver's open.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin_burst(&mut self, now: Instant, room: u64, usable: u64) -> Burst {
         let Some(buffer) = &mut self.buffer.of_bursts else { return Burst::Begins };
         let Some((end, is_last)) = buffer.front() else { return Burst::Begins };

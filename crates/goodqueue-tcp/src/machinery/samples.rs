@@ -21,6 +21,7 @@ pub struct ProcessedAck {
 
 impl Core {
     /// Takes an ACK into the scoreboard, the window and the RTT, with all samples that it gives.
+    #[inline(always)]
     pub fn take_ack(&mut self, now: Instant, segment: &Segment) -> ProcessedAck {
         let ack = segment.ack;
         let stamped = self.config.timestamps && segment.ts_ecr != 0;

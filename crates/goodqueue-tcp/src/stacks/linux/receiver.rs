@@ -339,6 +339,7 @@ impl LinuxReceiver {
     }
 
     /// Sets the timer of a delayed ACK, unless an earlier one is set.
+    #[inline(always)]
     fn wait_for_more(&mut self, intake: &mut Intake, now: Instant) {
         let config = &intake.config;
         let patience = if config.adaptive_acks {

@@ -16,6 +16,7 @@ pub mod ahead;
 pub mod backlog;
 pub mod collisions;
 pub mod config;
+mod delays;
 pub mod driver;
 pub mod events;
 mod id;

@@ -6,13 +6,14 @@ use goodqueue::{DropReason, Duration, Instant, Stats};
 use hdrhistogram::Histogram;
 
 use crate::backlog::{BacklogWatch, Spike};
+use crate::delays::{DelayCounts, Digits};
 use crate::pause::PauseOutcome;
 use goodqueue_link::work::{Progress, Work};
 
 /// The measurements of one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkMonitor {
-    sojourn: Histogram<u64>,
+    sojourn: DelayCounts,
     sojourn_sum: u128,
     drops: [u64; DropReason::ALL.len()],
     /// Bytes whose transmission the link has begun since the start of the run.
@@ -86,26 +87,12 @@ pub struct LinkOutcome {
     pub pauses: Option<PauseOutcome>,
 }
 
-/// Bounds of a histogram of delays in nanoseconds.
-const LOWEST_DELAY: u64 = 1_000;
-const HIGHEST_DELAY: u64 = 3_600_000_000_000;
-
-/// Returns a histogram with three significant digits from 1 µs to 1 h: an error of at most 0.1 % in
-/// about 200 KiB.
-pub(crate) fn delay_histogram() -> Histogram<u64> {
-    // The bounds are constants that the crate accepts. `new`, which grows as needed, is the
-    // fallback.
-    Histogram::new_with_bounds(LOWEST_DELAY, HIGHEST_DELAY, 3)
-        .or_else(|_| Histogram::new(3))
-        .unwrap_or_else(|_| unreachable!("3 is a valid number of figures"))
-}
-
 impl LinkMonitor {
     /// Starts a measurement, with a `backlog` watch if bytes are to be measured.
     pub(crate) fn new(backlog: Option<BacklogWatch>) -> Self {
         Self {
             backlog: backlog.map(Box::new),
-            sojourn: delay_histogram(),
+            sojourn: DelayCounts::with_digits(Digits::Three),
             sojourn_sum: 0,
             drops: [0; DropReason::ALL.len()],
             sent_bytes: 0,
@@ -123,9 +110,7 @@ impl LinkMonitor {
 
     /// Measures sojourn times with one significant digit instead of three, in some KiB.
     pub(crate) fn coarsen(&mut self) {
-        if let Ok(coarse) = Histogram::new_with_bounds(LOWEST_DELAY, HIGHEST_DELAY, 1) {
-            self.sojourn = coarse;
-        }
+        self.sojourn = DelayCounts::with_digits(Digits::One);
     }
 
     /// Discards everything measured before `now`, at the end of the warm-up. `link` is the link's
@@ -136,8 +121,7 @@ impl LinkMonitor {
             watch.restart(now);
         }
         *self = Self {
-            // Not `reset`, after which the maximum of packets that never waited is not 0.
-            sojourn: Histogram::new_from(&self.sojourn),
+            sojourn: self.sojourn.emptied(),
             length: self.length,
             length_max: self.length,
             last: now,
@@ -194,7 +178,7 @@ impl LinkMonitor {
     #[inline]
     pub(crate) fn dequeued(&mut self, sojourn: Duration) {
         let nanos = sojourn.as_nanos();
-        self.sojourn.saturating_record(nanos);
+        self.sojourn.record(nanos);
         self.sojourn_sum += u128::from(nanos);
         self.bin.packets += 1;
         self.bin.sojourn_sum = self.bin.sojourn_sum.saturating_add(nanos);
@@ -230,7 +214,8 @@ impl LinkMonitor {
         self.advance(end);
         let sent = self.work_sent(link).minus(self.sent_before);
         let span = end.since(self.begin).as_nanos().max(1);
-        let samples = self.sojourn.len();
+        let sojourn = self.sojourn.to_histogram();
+        let samples = sojourn.len();
         let watched = self.backlog.map(|watch| watch.finish(self.begin, end));
         let (backlog_mean, spikes) =
             watched.map_or_else(Default::default, |(mean, spikes)| (Some(mean), spikes));
@@ -238,7 +223,7 @@ impl LinkMonitor {
             stats: seen.stats.since(before),
             seen,
             sojourn_mean: (samples > 0).then(|| self.sojourn_sum as f64 / samples as f64 / 1e9),
-            sojourn: self.sojourn,
+            sojourn,
             drops: self.drops,
             sent,
             capacity: link.capacity.minus(self.capacity_before),

@@ -60,6 +60,8 @@ pub(crate) struct Link {
     entered: Count,
     /// Reason of the last drop that an arrival caused.
     last_drop: Option<DropReason>,
+    /// Packets dropped since they were last collected.
+    pub(crate) lost: Vec<Packet>,
     pub(crate) monitor: LinkMonitor,
     /// Events noted since they were last collected; `None` without an observer.
     pub(crate) notes: Option<Box<Notes>>,
@@ -130,6 +132,7 @@ impl Link {
             paused: None,
             entered: Count::default(),
             last_drop: None,
+            lost: Vec::new(),
             monitor,
             notes: None,
         }
@@ -160,12 +163,7 @@ impl Link {
     /// Offers a packet. Returns the time at which to call [`Self::serve`], unless that call was
     /// requested before.
     #[inline]
-    pub(crate) fn enqueue(
-        &mut self,
-        now: Instant,
-        mut packet: Packet,
-        dropped: &mut impl FnMut(&Packet),
-    ) -> Option<Instant> {
+    pub(crate) fn enqueue(&mut self, now: Instant, mut packet: Packet) -> Option<Instant> {
         if let Some(free_at) = self.free_at
             && self.ask_at.is_none()
             // A packet that arrives exactly at the end of a transmission departed before that
@@ -185,12 +183,13 @@ impl Link {
             self.entered.add(packet.len);
         }
         let monitor = &mut self.monitor;
+        let losses = &mut self.lost;
         let last_drop = &mut self.last_drop;
         monitor.advance(now);
         let mut drops = |lost: Packet, why| {
             *last_drop = Some(why);
             monitor.dropped(why);
-            dropped(&lost);
+            losses.push(lost);
         };
         match &mut self.notes {
             None => self.qdisc.enqueue(now, packet, &mut drops),
@@ -199,7 +198,7 @@ impl Link {
         monitor.length_is(self.qdisc.len());
         monitor.backlog_is(now, || self.qdisc.backlog());
         if self.ring.is_some() {
-            self.fill_ring(now, self.has_sent(now), dropped);
+            self.fill_ring(now, self.has_sent(now));
         }
         // A link that waits for a shaper or a delay is free, so the packet that arrived may be sent
         // now.
@@ -249,7 +248,7 @@ impl Link {
 
     /// Takes from the queue what the link can carry at `now`.
     #[inline]
-    pub(crate) fn serve(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Served {
+    pub(crate) fn serve(&mut self, now: Instant) -> Served {
         if self.ask_at != Some(now) {
             // A change of rate has made this call superfluous.
             return Served::nothing(None);
@@ -257,15 +256,15 @@ impl Link {
         self.ask_at = None;
         match &mut self.server {
             Server::Rate { wire, .. } if wire.rate().as_bps() == 0 => Served::nothing(None),
-            Server::Rate { .. } => self.send_next(now, dropped),
-            Server::Trace { .. } => self.use_opportunity(now, dropped),
+            Server::Rate { .. } => self.send_next(now),
+            Server::Trace { .. } => self.use_opportunity(now),
         }
     }
 
     /// Begins to send the next packet at the link's rate.
     #[inline]
-    fn send_next(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Served {
-        let sent = self.take(now, dropped);
+    fn send_next(&mut self, now: Instant) -> Served {
+        let sent = self.take(now);
         let Some(packet) = &sent else {
             self.free_at = None;
             // An event that is already due must not stop time.
@@ -319,7 +318,7 @@ impl Link {
     /// call uses the rest of the opportunity. Kept out of [`Self::serve`], whose stack would be
     /// larger for every link.
     #[inline(never)]
-    fn use_opportunity(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Served {
+    fn use_opportunity(&mut self, now: Instant) -> Served {
         let (mut in_transit_before, mut budget) = match &mut self.server {
             Server::Trace { left, in_transit, .. } => {
                 (in_transit.take(), left.take().unwrap_or(OPPORTUNITY_BYTES))
@@ -328,7 +327,7 @@ impl Link {
         };
         loop {
             let carried = in_transit_before.take().or_else(|| {
-                let packet = self.take(now, dropped)?;
+                let packet = self.take(now)?;
                 let bytes = packet.len.saturating_sub(self.framing).saturating_add(TUN_HEADER);
                 Some((packet, bytes))
             });
@@ -384,37 +383,62 @@ impl Link {
     }
 
     /// Returns the next packet to send. With a ring it comes from the ring, which is then refilled.
-    #[inline]
-    fn take(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Option<Packet> {
+    #[inline(always)]
+    fn take(&mut self, now: Instant) -> Option<Packet> {
         if self.ring.is_none() {
-            return dequeue(&mut self.qdisc, &mut self.monitor, &mut self.notes, now, dropped);
+            return self.dequeue(now);
         }
-        self.take_from_ring(now, dropped)
+        self.take_from_ring(now)
     }
 
     #[inline(never)]
-    fn take_from_ring(&mut self, now: Instant, dropped: &mut impl FnMut(&Packet)) -> Option<Packet> {
-        self.fill_ring(now, true, dropped);
+    fn take_from_ring(&mut self, now: Instant) -> Option<Packet> {
+        self.fill_ring(now, true);
         let packet = self.ring.as_mut()?.pop();
-        self.fill_ring(now, false, dropped);
+        self.fill_ring(now, false);
         packet
     }
 
     /// Moves packets from the discipline into the device's ring while the ring has room.
-    fn fill_ring(&mut self, now: Instant, has_sent: bool, dropped: &mut impl FnMut(&Packet)) {
-        let Some(ring) = &mut self.ring else { return };
+    fn fill_ring(&mut self, now: Instant, has_sent: bool) {
+        let Some(mut ring) = self.ring.take() else { return };
         if has_sent {
             ring.complete(now);
         }
+        let mut holds_back = true;
         while ring.has_room() {
-            let Some(packet) = dequeue(&mut self.qdisc, &mut self.monitor, &mut self.notes, now, dropped)
-            else {
-                ring.holds_back(false);
-                return;
-            };
-            ring.push(packet);
+            match self.dequeue(now) {
+                Some(packet) => ring.push(packet),
+                None => {
+                    holds_back = false;
+                    break;
+                }
+            }
         }
-        ring.holds_back(!self.monitor.is_empty());
+        ring.holds_back(holds_back && !self.monitor.is_empty());
+        self.ring = Some(ring);
+    }
+
+    /// Takes the next packet from the discipline, and measures it.
+    #[inline(always)]
+    fn dequeue(&mut self, now: Instant) -> Option<Packet> {
+        let Self { qdisc, monitor, notes, lost: losses, .. } = self;
+        monitor.advance(now);
+        let mut drops = |lost: Packet, why: DropReason| {
+            monitor.dropped(why);
+            losses.push(lost);
+        };
+        let sent = match notes {
+            None => qdisc.dequeue(now, &mut drops),
+            Some(notes) => notes.dequeue(qdisc, now, &mut drops),
+        };
+        monitor.length_is(qdisc.len());
+        monitor.backlog_is(now, || qdisc.backlog());
+        // By reference: each move of a packet is a copy of 88 bytes.
+        if let Some(packet) = &sent {
+            monitor.dequeued(now.since(packet.queued_at));
+        }
+        sent
     }
 
     /// Returns true if no packet waits in the discipline or in the device.
@@ -449,23 +473,19 @@ impl Link {
 
     /// Gives the discipline another configuration while packets are queued. Returns the time at
     /// which to call [`Self::serve`], unless that call was requested before.
-    pub(crate) fn reconfigure(
-        &mut self,
-        now: Instant,
-        config: AnyConfig,
-        dropped: &mut impl FnMut(&Packet),
-    ) -> Option<Instant> {
+    pub(crate) fn reconfigure(&mut self, now: Instant, config: AnyConfig) -> Option<Instant> {
         let monitor = &mut self.monitor;
         let notes = &mut self.notes;
         let last_drop = &mut self.last_drop;
         monitor.advance(now);
+        let losses = &mut self.lost;
         self.qdisc.reconfigure(now, config, &mut |lost: Packet, why| {
             *last_drop = Some(why);
             monitor.dropped(why);
             if let Some(notes) = notes {
                 notes.add(Note::Ended(lost, Fate::Dropped(why)));
             }
-            dropped(&lost);
+            losses.push(lost);
         });
         monitor.length_is(self.qdisc.len());
         monitor.backlog_is(now, || self.qdisc.backlog());
@@ -481,30 +501,4 @@ impl Link {
     pub(crate) fn qdisc(&self) -> &AnyQdisc<Packet> {
         &self.qdisc
     }
-}
-
-#[inline(always)]
-fn dequeue(
-    qdisc: &mut AnyQdisc<Packet>,
-    monitor: &mut LinkMonitor,
-    notes: &mut Option<Box<Notes>>,
-    now: Instant,
-    dropped: &mut impl FnMut(&Packet),
-) -> Option<Packet> {
-    monitor.advance(now);
-    let mut drops = |lost: Packet, why: DropReason| {
-        monitor.dropped(why);
-        dropped(&lost);
-    };
-    let sent = match notes {
-        None => qdisc.dequeue(now, &mut drops),
-        Some(notes) => notes.dequeue(qdisc, now, &mut drops),
-    };
-    monitor.length_is(qdisc.len());
-    monitor.backlog_is(now, || qdisc.backlog());
-    // By reference: each move of a packet is a copy of 88 bytes.
-    if let Some(packet) = &sent {
-        monitor.dequeued(now.since(packet.queued_at));
-    }
-    sent
 }

@@ -387,12 +387,7 @@ impl Network {
         let (arrived, dropped) = wifi.hop.take();
         for lost in dropped {
             let direction = if lost.ends.is_up() { Direction::Up } else { Direction::Down };
-            let mut drops = DropCounts {
-                flows: &mut self.flows,
-                losses: &mut self.losses,
-                conservation: &mut self.conservation,
-            };
-            drops.count(now, direction, &lost);
+            self.count_drop(now, direction, &lost);
             if direction == Direction::Up {
                 self.left_client(now, lost.flow, lost.len);
             }
@@ -417,24 +412,20 @@ impl Network {
     /// Offers a packet to a link's queue.
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant, link: LinkId, packet: Packet) {
-        let Self { links, flows, losses, collisions, conservation, host_queues, .. } = self;
-        let mut drops = DropCounts { flows, losses, conservation };
-        let direction = link.direction();
-        let queue = &mut links[link.index()];
-        if collisions.watches(packet.flow) {
-            collisions.look(link, &packet, queue.qdisc());
+        let queue = &mut self.links[link.index()];
+        if self.collisions.watches(packet.flow) {
+            self.collisions.look(link, &packet, queue.qdisc());
         }
-        host_queues.entered(packet.flow, link);
-        // The discipline can drop this packet or others. Each drop is counted where it happens,
-        // because the packet is gone afterwards.
-        let call_at = queue.enqueue(now, packet, &mut |lost: &Packet| {
-            host_queues.left(lost.flow, link);
-            drops.count(now, direction, lost);
-        });
+        self.host_queues.entered(packet.flow, link);
+        let call_at = queue.enqueue(now, packet);
+        let serves_now = queue.serves_at(now);
+        if !queue.lost.is_empty() {
+            self.count_lost(now, link);
+        }
         if let Some(when) = call_at {
             // An idle link sends the packet at this instant. No other event of the instant can
             // change that, so the event heap is not asked.
-            if queue.serves_at(now) {
+            if serves_now {
                 self.serve(now, link);
             } else {
                 self.events.push(when, Event::Serve(link).encode());
@@ -487,13 +478,11 @@ impl Network {
 
     #[inline]
     pub(crate) fn serve(&mut self, now: Instant, link: LinkId) {
-        let Self { links, flows, losses, conservation, host_queues, .. } = self;
-        let mut drops = DropCounts { flows, losses, conservation };
-        let direction = link.direction();
-        let served = links[link.index()].serve(now, &mut |lost: &Packet| {
-            host_queues.left(lost.flow, link);
-            drops.count(now, direction, lost);
-        });
+        let queue = &mut self.links[link.index()];
+        let served = queue.serve(now);
+        if !queue.lost.is_empty() {
+            self.count_lost(now, link);
+        }
         if let Some(packet) = &served.sent {
             self.host_queues.left(packet.flow, link);
             // A server that attaches at a later hop takes its packets behind that hop's up link.
@@ -512,14 +501,31 @@ impl Network {
         }
     }
 
+    /// Counts the packets that the queue of `link` has dropped.
+    #[cold]
+    fn count_lost(&mut self, now: Instant, link: LinkId) {
+        let mut lost = std::mem::take(&mut self.links[link.index()].lost);
+        for packet in lost.drain(..) {
+            self.host_queues.left(packet.flow, link);
+            self.count_drop(now, link.direction(), &packet);
+        }
+        // The list keeps its memory.
+        self.links[link.index()].lost = lost;
+    }
+
+    /// Counts a packet that was dropped on its way in `direction`.
+    fn count_drop(&mut self, now: Instant, direction: Direction, lost: &Packet) {
+        self.conservation.dropped(lost.len);
+        if !lost.ends.is_copy() {
+            self.flows[lost.flow.index()].fates[direction.index()].dropped += 1;
+            self.losses.dropped(now, direction, lost.flow);
+        }
+    }
+
     /// Gives the discipline of a link another configuration.
     pub(crate) fn reconfigure(&mut self, now: Instant, link: LinkId, config: AnyConfig) {
-        let Self { links, flows, losses, conservation, .. } = self;
-        let mut drops = DropCounts { flows, losses, conservation };
-        let direction = link.direction();
-        let call_at = links[link.index()].reconfigure(now, config, &mut |lost: &Packet| {
-            drops.count(now, direction, lost);
-        });
+        let call_at = self.links[link.index()].reconfigure(now, config);
+        self.count_lost(now, link);
         if let Some(when) = call_at {
             self.schedule(when, Event::Serve(link));
         }
@@ -655,23 +661,5 @@ impl Network {
         let left = self.in_flight();
         sent.packets + copied == arrived.packets + dropped.packets + left.packets
             && sent.bytes + bytes_copied == arrived.bytes + dropped.bytes + left.bytes
-    }
-}
-
-/// The counters of dropped packets, borrowed apart from the links that drop them.
-struct DropCounts<'n> {
-    flows: &'n mut [FlowPath],
-    losses: &'n mut Losses,
-    conservation: &'n mut Conservation,
-}
-
-impl DropCounts<'_> {
-    /// Counts a packet that was dropped on its way in `direction`.
-    fn count(&mut self, now: Instant, direction: Direction, lost: &Packet) {
-        self.conservation.dropped(lost.len);
-        if !lost.ends.is_copy() {
-            self.flows[lost.flow.index()].fates[direction.index()].dropped += 1;
-            self.losses.dropped(now, direction, lost.flow);
-        }
     }
 }

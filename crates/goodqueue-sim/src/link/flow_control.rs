@@ -115,12 +115,12 @@ mod tests {
             ends: Ends::default(),
             payload,
         };
-        link.enqueue(at(now), packet, &mut |_| ())
+        link.enqueue(at(now), packet)
     }
 
     /// Serves the link, and returns the end of the packet that it sends.
     fn served(link: &mut Link, now: u64) -> Option<Instant> {
-        let served = link.serve(at(now), &mut |_| ());
+        let served = link.serve(at(now));
         served.sent.map(|_| served.end)
     }
 

@@ -347,8 +347,12 @@ impl LinuxReceiver {
         } else {
             config.delayed_ack.timeout
         };
-        let due = config.timers.expiry(now, patience);
-        self.delayed_until = intake.timer.map_or(due, |earlier| earlier.min(due));
+        let least = config.timers.least_expiry(now, patience);
+        let surely_earlier = intake.timer.filter(|due| *due <= least);
+        self.delayed_until = surely_earlier.unwrap_or_else(|| {
+            let due = config.timers.expiry(now, patience);
+            intake.timer.map_or(due, |earlier| earlier.min(due))
+        });
         intake.timer = Some(self.delayed_until);
     }
 

@@ -397,7 +397,7 @@ impl Network {
                 Direction::Down => self.travel(now, line, &packet),
                 Direction::Up => {
                     self.left_client(now, packet.flow, packet.len);
-                    self.enter(now, self.entry[direction.index()], packet);
+                    self.enter_next(now, self.entry[direction.index()], packet);
                 }
             }
         }
@@ -409,9 +409,10 @@ impl Network {
         packet.len.saturating_sub(self.framing)
     }
 
-    /// Offers a packet to a link's queue.
-    #[inline]
-    pub(crate) fn enter(&mut self, now: Instant, link: LinkId, packet: Packet) {
+    /// Offers a packet to a link's queue. Inlined where hosts send; packets from another hop go
+    /// through [`Self::enter_next`].
+    #[inline(always)]
+    fn enter(&mut self, now: Instant, link: LinkId, packet: Packet) {
         let queue = &mut self.links[link.index()];
         if self.collisions.watches(packet.flow) {
             self.collisions.look(link, &packet, queue.qdisc());
@@ -426,7 +427,7 @@ impl Network {
             // An idle link sends the packet at this instant. No other event of the instant can
             // change that, so the event heap is not asked.
             if serves_now {
-                self.serve(now, link);
+                self.serve_idle(now, link);
             } else {
                 self.events.push(when, Event::Serve(link).encode());
             }
@@ -434,6 +435,12 @@ impl Network {
         if self.flow_control.is_some() {
             self.control_flow(now, link);
         }
+    }
+
+    /// Offers a packet to the queue of a later hop.
+    #[inline(never)]
+    fn enter_next(&mut self, now: Instant, link: LinkId, packet: Packet) {
+        self.enter(now, link, packet);
     }
 
     /// Puts a packet on a delay line from `from` on.
@@ -476,7 +483,14 @@ impl Network {
         current
     }
 
-    #[inline]
+    /// Serves a link that was idle.
+    #[inline(never)]
+    fn serve_idle(&mut self, now: Instant, link: LinkId) {
+        self.serve(now, link);
+    }
+
+    /// Lets a link take its next packet. Inlined into the loop over events.
+    #[inline(always)]
     pub(crate) fn serve(&mut self, now: Instant, link: LinkId) {
         let queue = &mut self.links[link.index()];
         let served = queue.serve(now);
@@ -562,7 +576,7 @@ impl Network {
                 fates.arrived += u64::from(!packet.ends.is_copy());
                 at_host(self, &packet, direction);
             }
-            End::Link(link) => self.enter(now, link, packet),
+            End::Link(link) => self.enter_next(now, link, packet),
             End::Wifi(direction) => self.enter_wifi(now, direction, packet),
         }
     }

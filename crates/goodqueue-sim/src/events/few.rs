@@ -6,73 +6,79 @@ use super::heap::{Heap, NONE};
 /// heap.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Few {
-    /// The smallest entry is the last one, where it is cheap to remove.
-    sorted: Vec<u128>,
-    /// All entries once there were more than [`MOST`].
-    many: Option<Heap>,
+    /// The first `listed` entries are in use. The smallest one is the last of them, where it
+    /// is cheap to remove.
+    sorted: [u128; MOST],
+    /// Number of entries in the list; [`IN_HEAP`] once there were more than [`MOST`].
+    listed: usize,
+    /// All entries then.
+    many: Heap,
 }
 
 /// With more entries than this a list takes as many instructions as a heap. A path with one
 /// bottleneck and flows of one round-trip time has four: two links and two delay lines.
 const MOST: usize = 16;
+/// Stands for the length of a list that became a heap. It is no index of the list, so the bounds
+/// check of each access is also the question whether there is a list.
+const IN_HEAP: usize = MOST + 1;
 
 impl Few {
     #[inline]
     pub(super) fn push(&mut self, entry: u128) {
-        if self.many.is_some() || self.sorted.len() == MOST {
+        let Some(sorted) = self.sorted.get_mut(..=self.listed) else {
             self.push_many(entry);
             return;
-        }
-        self.sorted.push(entry);
-        let sorted = &mut self.sorted[..];
-        let mut at = sorted.len() - 1;
+        };
+        let mut at = self.listed;
         while at > 0 && sorted[at - 1] < entry {
             sorted[at] = sorted[at - 1];
             at -= 1;
         }
         sorted[at] = entry;
+        self.listed += 1;
     }
 
     /// Adds an entry to the heap, which the list becomes for the rest of the run.
     #[inline(never)]
     fn push_many(&mut self, entry: u128) {
-        let sorted = &mut self.sorted;
-        let many = self.many.get_or_insert_with(|| {
-            sorted.reverse();
-            Heap::from_sorted(std::mem::take(sorted))
-        });
-        many.push(entry);
+        if self.listed == MOST {
+            self.sorted.reverse();
+            self.many = Heap::from_sorted(self.sorted.to_vec());
+            self.listed = IN_HEAP;
+        }
+        self.many.push(entry);
     }
 
     /// Returns the smallest entry, or [`NONE`].
     #[inline]
     pub(super) fn first(&mut self) -> u128 {
-        match &mut self.many {
-            None => self.sorted.last().copied().unwrap_or(NONE),
-            Some(many) => many.first(),
+        match self.sorted.get(self.listed.wrapping_sub(1)) {
+            Some(least) => *least,
+            None if self.listed == IN_HEAP => self.many.first(),
+            None => NONE,
         }
     }
 
     /// Removes the smallest entry, which [`Self::first`] just returned.
     #[inline]
-    pub(super) fn take_first(&mut self) {
-        match &mut self.many {
-            None => {
-                self.sorted.pop();
-            }
-            Some(many) => many.take_first(),
+    pub(super) const fn take_first(&mut self) {
+        if self.listed == IN_HEAP {
+            self.many.take_first();
+        } else {
+            self.listed -= 1;
         }
     }
 
     /// Returns the smallest entry, or [`NONE`].
     pub(super) fn peek(&self) -> u128 {
-        match &self.many {
-            None => self.sorted.last().copied().unwrap_or(NONE),
-            Some(many) => many.peek(),
+        match self.sorted.get(self.listed.wrapping_sub(1)) {
+            Some(least) => *least,
+            None if self.listed == IN_HEAP => self.many.peek(),
+            None => NONE,
         }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.sorted.len() + self.many.as_ref().map_or(0, Heap::len)
+        if self.listed == IN_HEAP { self.many.len() } else { self.listed }
     }
 }

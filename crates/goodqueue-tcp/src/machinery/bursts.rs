@@ -53,11 +53,18 @@ impl Core {
         }
         // Two bursts at least are to be out.
         let half = (self.cwnd / 2).max(self.mss);
-        let segments = narrow(open.min(half) / self.mss).clamp(1, most);
-        self.burst.left = segments.min(narrow(left.div_ceil(self.mss)).max(1));
+        let segments = self.whole_segments(open.min(half), most).max(1);
+        // The last segment of the piece may be a short one.
+        self.burst.left = self.whole_segments(left + self.mss - 1, segments).max(1);
         self.burst.of_several = self.burst.left > 1;
         self.burst.begins = true;
         Burst::Begins
+    }
+
+    /// The number of full segments in `bytes`, at most `most`. Needs no division for the most.
+    #[inline]
+    fn whole_segments(&self, bytes: u64, most: u32) -> u32 {
+        if bytes >= u64::from(most) * self.mss { most } else { narrow(bytes / self.mss) }
     }
 
     /// Whether the segment that was just sent, of which the burst has one less to go now, is to be
@@ -85,7 +92,7 @@ impl Core {
     /// The application may write more, if the send buffer has room with `pipe` bytes in the
     /// network.
     fn make_room(&mut self, flight: Flight, pipe: u64) {
-        let window = (pipe < self.cwnd).then_some(self.cwnd / self.mss);
+        let window = || (pipe < self.cwnd).then(|| self.cwnd / self.mss);
         if let Some(buffer) = &mut self.buffer.of_bursts {
             buffer.make_room(flight, window);
         }

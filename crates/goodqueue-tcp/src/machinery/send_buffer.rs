@@ -126,11 +126,11 @@ impl SendBuffer {
     /// The application sleeps no more if a third is free. `window`: segments of the congestion
     /// window, if that has room; the buffer is made to fit it.
     #[inline]
-    pub(crate) fn make_room(&mut self, flight: Flight, window: Option<u64>) {
+    pub(crate) fn make_room(&mut self, flight: Flight, window: impl FnOnce() -> Option<u64>) {
         if !self.sleeps {
             return;
         }
-        if let Some(segments) = window {
+        if let Some(segments) = window() {
             let wanted = (WINDOWS * RESERVED).saturating_mul(segments.max(LEAST_SEGMENTS));
             self.limit = self.limit.max(wanted.min(MOST));
         }
@@ -256,9 +256,9 @@ mod tests {
     fn the_application_wakes_when_a_third_is_free_and_the_buffer_grows_only_where_the_window_has_room() {
         let mut buffer = SendBuffer { written: 1 + 32 * MSS, sleeps: true, ..SendBuffer::new(1, 1280) };
         send(&mut buffer, 0..32);
-        buffer.make_room(flight(11, 32), None);
+        buffer.make_room(flight(11, 32), || None);
         assert!(buffer.sleeps, "44,488 of 46,080 bytes are taken");
-        buffer.make_room(flight(12, 32), Some(22));
+        buffer.make_room(flight(12, 32), || Some(22));
         assert!(!buffer.sleeps);
         assert_eq!(buffer.limit, 101_376, "as recorded with a window of 22");
     }

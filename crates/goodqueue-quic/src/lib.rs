@@ -14,9 +14,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod clock;
 pub mod handshake;
 #[cfg(feature = "noq")]
 pub mod noq;
 #[cfg(feature = "quinn")]
 pub mod quinn;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod session;
 mod tag;

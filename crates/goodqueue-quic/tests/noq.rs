@@ -6,78 +6,40 @@
 //! 2. moq-dev/moq, pull request 3820: the same with `fq_codel`, once marking and once dropping.
 //!    Does marking keep a shorter queue at the same goodput?
 
+mod adaptor;
+
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Instant as StdInstant;
 
 use bytes::BytesMut;
-use goodqueue::{Datagram, Duration, Ecn, FlowKey, Instant};
+use goodqueue::{Datagram, FlowKey, Instant};
 use goodqueue_link::quantiles::Quantiles;
-use goodqueue_link::{Duplex, Lab, LinkBuilder, Peer, Units};
+use goodqueue_link::{Duplex, Lab, LinkBuilder, Units};
+use goodqueue_quic::clock::Clock;
 use goodqueue_quic::noq::{client_config, endpoint_config, server_config};
+use noq_proto as stack;
 use noq_proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, PathId, StreamId,
-    TransportConfig,
+    Connection, DatagramEvent, Dir, EcnCodepoint, Endpoint, PathId, StreamId, Transmit, TransportConfig,
 };
 
-/// The program behind an endpoint.
-trait Program {
-    fn run(&mut self, now: StdInstant, connection: &mut Connection);
+use adaptor::{Program, Quic};
+
+/// Gives a datagram to an endpoint.
+fn handle(
+    endpoint: &mut Endpoint,
+    now: StdInstant,
+    remote: SocketAddr,
+    ecn: Option<EcnCodepoint>,
+    bytes: BytesMut,
+) -> Option<DatagramEvent> {
+    endpoint.handle(now, remote.into(), ecn, bytes, &mut Vec::new())
 }
 
-/// A QUIC endpoint with one connection, and the program that uses it.
-struct Quic<A> {
-    endpoint: Endpoint,
-    connection: Option<(ConnectionHandle, Connection)>,
-    flow: FlowKey,
-    remote: std::net::SocketAddr,
-    start: StdInstant,
-    app: A,
+/// Takes a datagram from a connection.
+fn transmit(connection: &mut Connection, now: StdInstant, bytes: &mut Vec<u8>) -> Option<Transmit> {
+    connection.poll_transmit(now, NonZeroUsize::MIN, bytes)
 }
-
-impl<A: Program> Peer<Datagram<BytesMut>> for Quic<A> {
-    fn receive(&mut self, now: Instant, packet: Datagram<BytesMut>) {
-        let now = self.start + now.since(Instant::ZERO).into();
-        let ecn = EcnCodepoint::from_bits(packet.ecn.bits());
-        let event = self.endpoint.handle(now, self.remote.into(), ecn, packet.content, &mut Vec::new());
-        match (event, &mut self.connection) {
-            (Some(DatagramEvent::NewConnection(incoming)), connection) => {
-                *connection = self.endpoint.accept(incoming, now, &mut Vec::new(), None).ok();
-            }
-            (Some(DatagramEvent::ConnectionEvent(_, event)), Some((_, connection))) => {
-                connection.handle_event(event);
-            }
-            _ => {}
-        }
-    }
-
-    fn transmit(&mut self, now: Instant) -> Option<Datagram<BytesMut>> {
-        let now = self.start + now.since(Instant::ZERO).into();
-        let (handle, connection) = self.connection.as_mut()?;
-        if connection.poll_timeout().is_some_and(|timer| timer <= now) {
-            connection.handle_timeout(now);
-        }
-        while let Some(event) = connection.poll_endpoint_events() {
-            self.endpoint
-                .handle_event(*handle, event)
-                .into_iter()
-                .for_each(|event| connection.handle_event(event));
-        }
-        self.app.run(now, connection);
-        let mut bytes = Vec::new();
-        let sent = connection.poll_transmit(now, NonZeroUsize::MIN, &mut bytes)?;
-        let ecn = sent.ecn.map_or(Ecn::NotEct, |ecn| Ecn::from_bits(ecn as u8));
-        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX - HEADERS) + HEADERS;
-        Some(Datagram { ecn, ..Datagram::new(self.flow, length, BytesMut::from(&*bytes)) })
-    }
-
-    fn next_timeout(&mut self) -> Option<Instant> {
-        let timer = self.connection.as_mut()?.1.poll_timeout()?;
-        Some(Instant::ZERO + Duration::from(timer.saturating_duration_since(self.start)))
-    }
-}
-
-/// Ethernet, IPv4 and UDP.
-const HEADERS: u32 = 14 + 20 + 8;
 
 /// A camera: every 10 ms it writes its data and drops what the connection does not take.
 struct Camera {
@@ -147,8 +109,8 @@ struct Outcome {
 fn watch(line: &str) -> Outcome {
     let builder: LinkBuilder = line.parse().unwrap_or_else(|error| panic!("{error}"));
     let line = Duplex::symmetric(&builder.seed(7)).expect("valid");
-    #[expect(clippy::disallowed_methods, reason = "the stack needs an origin; only differences count")]
-    let start = StdInstant::now();
+    let clock = Clock::new();
+    let start = clock.to_std(Instant::ZERO);
     let mut transport = TransportConfig::default();
     transport.enable_segmentation_offload(false);
     let mut server_config = server_config();
@@ -158,13 +120,13 @@ fn watch(line: &str) -> Outcome {
     let connection = endpoint.connect(start, client_config(1), addresses[0], "server").ok();
     let flow = FlowKey::new(addresses[1], addresses[0], FlowKey::UDP);
     let remote = addresses[0];
-    let viewer = Quic { endpoint, connection, flow, remote, start, app: Viewer::default() };
+    let viewer = Quic { endpoint, connection, flow, remote, clock, app: Viewer::default() };
     let camera = Quic {
         endpoint: Endpoint::new(endpoint_config(2).into(), Some(server_config.into()), true),
         connection: None,
         flow: flow.reversed(),
         remote: addresses[1],
-        start,
+        clock,
         app: Camera { begin: start, frames: 0, stream: None, rtt: Quantiles::default() },
     };
     let mut lab = Lab::new(line, viewer, camera);

@@ -13,7 +13,7 @@ fn the_guide_shows_this_code_and_what_it_measured() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/transports.md");
     let kept = std::fs::read_to_string(&path).expect("the guide");
     let mut fresh = kept.clone();
-    for part in ["adaptor", "download", "test"] {
+    for part in ["adaptor", "calls", "download", "test"] {
         fresh = with_block(&fresh, part, &format!("```rust\n{}```\n", code(part)));
     }
     fresh = with_block(&fresh, "measured", &measured());
@@ -34,7 +34,7 @@ fn with_block(page: &str, name: &str, block: &str) -> String {
 
 /// Returns the code between two anchors of this test.
 fn code(part: &str) -> String {
-    let all = include_str!("main.rs");
+    let all = concat!(include_str!("../adaptor/mod.rs"), include_str!("main.rs"));
     let (_, rest) = all.split_once(&format!("// ANCHOR: {part}\n")).expect("a begin");
     let (code, _) = rest.split_once(&format!("// ANCHOR_END: {part}\n")).expect("an end");
     code.to_owned()

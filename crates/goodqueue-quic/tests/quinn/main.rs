@@ -1,81 +1,49 @@
 //! A download with quinn-proto behind a real queue: the test that the guide "Test your transport
 //! behind a real queue" explains.
 
+#[path = "../adaptor/mod.rs"]
+mod adaptor;
 mod guide;
 
+use std::net::SocketAddr;
 use std::time::Instant as StdInstant;
 
 use bytes::BytesMut;
-use goodqueue::{Datagram, Duration, Ecn, FlowKey, Instant};
+use goodqueue::{Duration, FlowKey, Instant};
 use goodqueue_link::quantiles::Quantiles;
-use goodqueue_link::{Duplex, Lab, LinkBuilder, Peer, Units};
+use goodqueue_link::{Duplex, Lab, LinkBuilder, Units};
+use goodqueue_quic::clock::Clock;
 use goodqueue_quic::quinn::{client_config, endpoint_config, server_config};
+use quinn_proto as stack;
 use quinn_proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamId, TransportConfig,
+    Connection, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamId, Transmit, TransportConfig,
 };
 
-// ANCHOR: adaptor
-/// A QUIC endpoint with one connection, and the program that uses it.
-struct Quic<A> {
-    endpoint: Endpoint,
-    connection: Option<(ConnectionHandle, Connection)>,
-    flow: FlowKey,
-    remote: std::net::SocketAddr,
-    start: StdInstant,
-    app: A,
+use adaptor::{Program, Quic};
+
+// ANCHOR: calls
+/// Gives a datagram to an endpoint.
+fn handle(
+    endpoint: &mut Endpoint,
+    now: StdInstant,
+    remote: SocketAddr,
+    ecn: Option<EcnCodepoint>,
+    bytes: BytesMut,
+) -> Option<DatagramEvent> {
+    endpoint.handle(now, remote, None, ecn, bytes, &mut Vec::new())
 }
 
-impl<A: FnMut(StdInstant, &mut Connection)> Peer<Datagram<BytesMut>> for Quic<A> {
-    fn receive(&mut self, now: Instant, packet: Datagram<BytesMut>) {
-        let now = self.start + now.since(Instant::ZERO).into();
-        let ecn = EcnCodepoint::from_bits(packet.ecn.bits());
-        let event = self.endpoint.handle(now, self.remote, None, ecn, packet.content, &mut Vec::new());
-        match (event, &mut self.connection) {
-            (Some(DatagramEvent::NewConnection(incoming)), connection) => {
-                *connection = self.endpoint.accept(incoming, now, &mut Vec::new(), None).ok();
-            }
-            (Some(DatagramEvent::ConnectionEvent(_, event)), Some((_, connection))) => {
-                connection.handle_event(event);
-            }
-            _ => {}
-        }
-    }
-
-    fn transmit(&mut self, now: Instant) -> Option<Datagram<BytesMut>> {
-        let now = self.start + now.since(Instant::ZERO).into();
-        let (handle, connection) = self.connection.as_mut()?;
-        if connection.poll_timeout().is_some_and(|timer| timer <= now) {
-            connection.handle_timeout(now);
-        }
-        while let Some(event) = connection.poll_endpoint_events() {
-            self.endpoint
-                .handle_event(*handle, event)
-                .into_iter()
-                .for_each(|event| connection.handle_event(event));
-        }
-        (self.app)(now, connection);
-        let mut bytes = Vec::new();
-        let sent = connection.poll_transmit(now, 1, &mut bytes)?;
-        let ecn = sent.ecn.map_or(Ecn::NotEct, |ecn| Ecn::from_bits(ecn as u8));
-        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX - HEADERS) + HEADERS;
-        Some(Datagram { ecn, ..Datagram::new(self.flow, length, BytesMut::from(&*bytes)) })
-    }
-
-    fn next_timeout(&mut self) -> Option<Instant> {
-        let timer = self.connection.as_mut()?.1.poll_timeout()?;
-        Some(Instant::ZERO + Duration::from(timer.saturating_duration_since(self.start)))
-    }
+/// Takes a datagram from a connection.
+fn transmit(connection: &mut Connection, now: StdInstant, bytes: &mut Vec<u8>) -> Option<Transmit> {
+    connection.poll_transmit(now, 1, bytes)
 }
-
-/// Ethernet, IPv4 and UDP.
-const HEADERS: u32 = 14 + 20 + 8;
-// ANCHOR_END: adaptor
+// ANCHOR_END: calls
 
 /// What a download was like.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     took: Duration,
-    /// Round-trip times that the server estimated, once whenever it could send.
+    /// Round-trip times as in [`Writer`].
     rtt: Quantiles,
     marked: u64,
     dropped: u64,
@@ -88,8 +56,8 @@ struct Outcome {
 fn download(line: &str) -> Outcome {
     let builder: LinkBuilder = line.parse().unwrap_or_else(|error| panic!("{error}"));
     let line = Duplex::symmetric(&builder.seed(7)).expect("valid");
-    #[expect(clippy::disallowed_methods, reason = "the stack needs an origin; only differences count")]
-    let start = StdInstant::now();
+    // Both stacks take the time of the system: the clock turns simulated time into it.
+    let clock = Clock::new();
     let mut transport = TransportConfig::default();
     // One packet at a time: a queue counts packets, not bundles of them.
     transport.enable_segmentation_offload(false);
@@ -98,30 +66,15 @@ fn download(line: &str) -> Outcome {
     let addresses = [([192, 0, 2, 1], 443).into(), ([198, 51, 100, 7], 5000).into()];
     let quic = |seed, server_config| Endpoint::new(endpoint_config(seed).into(), server_config, true, None);
     let mut endpoint = quic(1, None);
-    let connection = endpoint.connect(start, client_config(1), addresses[0], "server").ok();
+    let connection =
+        endpoint.connect(clock.to_std(Instant::ZERO), client_config(1), addresses[0], "server").ok();
     let flow = FlowKey::new(addresses[1], addresses[0], FlowKey::UDP);
-    let mut reader = Reader::default();
-    let client = Quic {
-        endpoint,
-        connection,
-        flow,
-        remote: addresses[0],
-        start,
-        app: |now, connection: &mut Connection| reader.read(now, connection),
-    };
-    let mut writer = Writer::default();
-    let mut rtt = Quantiles::default();
-    let server = Quic {
-        endpoint: quic(2, Some(server_config.into())),
-        connection: None,
-        flow: flow.reversed(),
-        remote: addresses[1],
-        start,
-        app: |_, connection: &mut Connection| {
-            writer.write(connection);
-            rtt.add(connection.rtt().into());
-        },
-    };
+    let remote = addresses[0];
+    let client = Quic { endpoint, connection, flow, remote, clock, app: Reader::default() };
+    let endpoint = quic(2, Some(server_config.into()));
+    let flow = flow.reversed();
+    let remote = addresses[1];
+    let server = Quic { endpoint, connection: None, flow, remote, clock, app: Writer::default() };
     let mut lab = Lab::new(line, client, server);
     let is_done = lab.run(Instant::ZERO + 60.s(), |lab| {
         lab.server.connection.as_ref().is_some_and(|(_, server)| server.stats().frame_rx.connection_close > 0)
@@ -133,7 +86,7 @@ fn download(line: &str) -> Outcome {
         marked: queue.marked.packets,
         dropped: queue.dropped().packets,
         lost: lab.server.connection.as_ref().map_or(0, |(_, server)| server.stats().path.lost_packets),
-        rtt,
+        rtt: lab.server.app.rtt,
     }
 }
 // ANCHOR_END: download
@@ -143,9 +96,18 @@ fn download(line: &str) -> Outcome {
 struct Writer {
     stream: Option<StreamId>,
     written: usize,
+    /// Round-trip times that the server estimated, once whenever it could send.
+    rtt: Quantiles,
 }
 
 const BYTES: usize = 10_000_000;
+
+impl Program for Writer {
+    fn run(&mut self, _: StdInstant, connection: &mut Connection) {
+        self.write(connection);
+        self.rtt.add(connection.rtt().into());
+    }
+}
 
 impl Writer {
     fn write(&mut self, connection: &mut Connection) {
@@ -173,8 +135,8 @@ struct Reader {
     count: usize,
 }
 
-impl Reader {
-    fn read(&mut self, now: StdInstant, connection: &mut Connection) {
+impl Program for Reader {
+    fn run(&mut self, now: StdInstant, connection: &mut Connection) {
         if self.stream.is_none() {
             self.stream = connection.streams().accept(Dir::Uni);
         }

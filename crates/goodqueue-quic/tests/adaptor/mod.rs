@@ -1,0 +1,76 @@
+//! The endpoints of both tests on a line. The test that includes this file says which stack it is,
+//! and makes the two calls that differ: noq-proto is a fork of quinn-proto.
+
+use std::net::SocketAddr;
+use std::time::Instant as StdInstant;
+
+use bytes::BytesMut;
+use goodqueue::{Datagram, Ecn, FlowKey, Instant};
+use goodqueue_link::Peer;
+use goodqueue_quic::clock::Clock;
+
+use super::stack::{Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint};
+use super::{handle, transmit};
+
+// ANCHOR: adaptor
+/// The program that uses a connection.
+pub(crate) trait Program {
+    /// Reads and writes as much as it can.
+    fn run(&mut self, now: StdInstant, connection: &mut Connection);
+}
+
+/// A QUIC endpoint with one connection, and the program that uses it.
+pub(crate) struct Quic<A> {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) connection: Option<(ConnectionHandle, Connection)>,
+    pub(crate) flow: FlowKey,
+    pub(crate) remote: SocketAddr,
+    pub(crate) clock: Clock,
+    pub(crate) app: A,
+}
+
+impl<A: Program> Peer<Datagram<BytesMut>> for Quic<A> {
+    fn receive(&mut self, now: Instant, packet: Datagram<BytesMut>) {
+        let now = self.clock.to_std(now);
+        let ecn = EcnCodepoint::from_bits(packet.ecn.bits());
+        let event = handle(&mut self.endpoint, now, self.remote, ecn, packet.content);
+        match (event, &mut self.connection) {
+            (Some(DatagramEvent::NewConnection(incoming)), connection) => {
+                *connection = self.endpoint.accept(incoming, now, &mut Vec::new(), None).ok();
+            }
+            (Some(DatagramEvent::ConnectionEvent(_, event)), Some((_, connection))) => {
+                connection.handle_event(event);
+            }
+            _ => {}
+        }
+    }
+
+    fn transmit(&mut self, now: Instant) -> Option<Datagram<BytesMut>> {
+        let now = self.clock.to_std(now);
+        let (handle, connection) = self.connection.as_mut()?;
+        if connection.poll_timeout().is_some_and(|timer| timer <= now) {
+            connection.handle_timeout(now);
+        }
+        while let Some(event) = connection.poll_endpoint_events() {
+            self.endpoint
+                .handle_event(*handle, event)
+                .into_iter()
+                .for_each(|event| connection.handle_event(event));
+        }
+        self.app.run(now, connection);
+        let mut bytes = Vec::new();
+        let ecn = transmit(connection, now, &mut bytes)?.ecn;
+        let ecn = ecn.map_or(Ecn::NotEct, |ecn| Ecn::from_bits(ecn as u8));
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX - HEADERS) + HEADERS;
+        Some(Datagram { ecn, ..Datagram::new(self.flow, length, BytesMut::from(&*bytes)) })
+    }
+
+    fn next_timeout(&mut self) -> Option<Instant> {
+        let timer = self.connection.as_mut()?.1.poll_timeout()?;
+        Some(self.clock.from_std(timer))
+    }
+}
+
+/// Ethernet, IPv4 and UDP.
+const HEADERS: u32 = 14 + 20 + 8;
+// ANCHOR_END: adaptor

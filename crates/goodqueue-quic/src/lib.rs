@@ -22,4 +22,6 @@ pub mod noq;
 pub mod quinn;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod session;
+#[cfg(feature = "sim")]
+pub mod sim;
 mod tag;

@@ -106,6 +106,15 @@ pub enum Payload {
         /// ECN field.
         ecn: Ecn,
     },
+    /// A datagram with QUIC packets. The source keeps their bytes.
+    Quic {
+        /// Sequence number of the datagram in its flow and direction.
+        number: u64,
+        /// True if the first packet in it belongs to the handshake.
+        is_handshake: bool,
+        /// ECN field.
+        ecn: Ecn,
+    },
 }
 
 impl Payload {
@@ -115,6 +124,7 @@ impl Payload {
         match self {
             Self::Tcp(_) => Transport::Tcp,
             Self::Datagram { .. } => Transport::Datagrams,
+            Self::Quic { .. } => Transport::Quic,
         }
     }
 
@@ -124,6 +134,7 @@ impl Payload {
         match self {
             Self::Tcp(segment) => [segment.seq, segment.ack],
             Self::Datagram { sent_at, number, .. } => [*number, sent_at.as_nanos()],
+            Self::Quic { number, .. } => [*number, 0],
         }
     }
 
@@ -134,6 +145,10 @@ impl Payload {
             Self::Tcp(segment) if segment.len == 0 => format!("ACK of flow {flow}"),
             Self::Tcp(segment) => format!("TCP segment of flow {flow} from sequence number {}", segment.seq),
             Self::Datagram { number, .. } => format!("datagram {number} of flow {flow}"),
+            Self::Quic { number, is_handshake: true, .. } => {
+                format!("QUIC datagram {number} of flow {flow}, of the handshake")
+            }
+            Self::Quic { number, .. } => format!("QUIC datagram {number} of flow {flow}"),
         }
     }
 }
@@ -161,7 +176,7 @@ impl goodqueue::Packet for Packet {
     fn ecn(&self) -> Ecn {
         match &self.payload {
             Payload::Tcp(segment) => segment.ecn,
-            Payload::Datagram { ecn, .. } => *ecn,
+            Payload::Datagram { ecn, .. } | Payload::Quic { ecn, .. } => *ecn,
         }
     }
 
@@ -169,7 +184,7 @@ impl goodqueue::Packet for Packet {
     fn set_ce(&mut self) -> bool {
         let ecn = match &mut self.payload {
             Payload::Tcp(segment) => &mut segment.ecn,
-            Payload::Datagram { ecn, .. } => ecn,
+            Payload::Datagram { ecn, .. } | Payload::Quic { ecn, .. } => ecn,
         };
         if ecn.is_capable() {
             *ecn = Ecn::Ce;
@@ -220,7 +235,7 @@ impl Flow for Packet {
     fn tcp_ack(&self) -> Option<TcpAck> {
         match &self.payload {
             Payload::Tcp(segment) => acknowledgement(segment),
-            Payload::Datagram { .. } => None,
+            Payload::Datagram { .. } | Payload::Quic { .. } => None,
         }
     }
 }

@@ -41,7 +41,7 @@ use goodqueue::{ConfigError, Direction, Duration, Instant};
 
 pub use datagrams::{Datagrams, HEADERS};
 pub use distribution::Distribution;
-pub use own::{KnownSource, Named, OwnFlow, OwnSettings, OwnSource};
+pub use own::{KnownSource, Named, OwnFlow, OwnSettings, OwnSource, OwnTraffic};
 pub use samples::{Earlier, Jitter, LossRuns, OneWay, PATIENCE, Room, RoundTrip, Sample};
 pub use source::{Playback, Segment, Settings, Source, Tally, Transfer};
 pub use web::WebPage;
@@ -94,7 +94,7 @@ macro_rules! sources {
             pub const fn transport(&self) -> Transport {
                 match self {
                     $(Self::$name(_) => <$settings as Settings>::TRANSPORT,)+
-                    Self::Own(_) => Transport::Datagrams,
+                    Self::Own(settings) => settings.transport(),
                 }
             }
 
@@ -138,7 +138,7 @@ macro_rules! sources {
             pub fn congestion_control(&self) -> Option<&'static str> {
                 match self {
                     $(Self::$name(settings) => settings.congestion_control(),)+
-                    Self::Own(_) => None,
+                    Self::Own(settings) => settings.congestion_control(),
                 }
             }
         }

@@ -6,6 +6,8 @@
 pub enum Transport {
     /// TCP: reliable, with congestion control.
     Tcp,
+    /// QUIC: reliable, with congestion control, in UDP.
+    Quic,
     /// Datagrams, which nobody sends again: UDP, and the echo requests of pings.
     Datagrams,
 }
@@ -16,17 +18,17 @@ impl Transport {
     #[must_use]
     pub const fn controls_congestion(self) -> bool {
         match self {
-            Self::Tcp => true,
+            Self::Tcp | Self::Quic => true,
             Self::Datagrams => false,
         }
     }
 
-    /// Returns the number of the protocol in the IP header. Datagrams have that of UDP.
+    /// Returns the number of the protocol in the IP header: that of TCP, or that of UDP.
     #[must_use]
     pub const fn protocol(self) -> u8 {
         match self {
             Self::Tcp => 6,
-            Self::Datagrams => 17,
+            Self::Quic | Self::Datagrams => 17,
         }
     }
 }

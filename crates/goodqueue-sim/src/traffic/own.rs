@@ -11,7 +11,8 @@ use goodqueue::config::Kind;
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Direction, Settings};
 
-use super::source::Source;
+use super::source::{self, Source};
+use crate::transport::Transport;
 
 /// A source of another crate: both end points of a flow, with a name and parameters.
 ///
@@ -49,9 +50,8 @@ use super::source::Source;
 ///
 ///     fn stop(&mut self, _now: Instant) {}
 ///
-///     fn on_packet(&mut self, _now: Instant, packet: &Packet, _: Direction, network: &mut Network) {
-///         self.datagrams.on_packet(packet, network);
-///     }
+/// fn on_packet(&mut self, _now: Instant, packet: &Packet, _: Direction, network: &mut Network) {
+/// self.datagrams.on_packet(packet, network); }
 ///
 ///     fn on_wake(&mut self, _now: Instant, _network: &mut Network) {}
 ///
@@ -141,9 +141,15 @@ impl KnownSource {
     /// A name is no parameter of the source, or a value is out of range or contradicts another one.
     pub fn traffic(self, direction: Direction, settings: Settings) -> Result<OwnSettings, ConfigError> {
         self.0.kind.check(&settings)?;
-        let flow = OwnFlow { number: FlowId::default(), direction, random: Xoshiro256PlusPlus::new(0) };
-        (self.0.new)(flow, &settings)?;
-        Ok(OwnSettings { known: self, direction, settings: Arc::new(settings) })
+        let declared = Declared { known: self, direction, settings };
+        declared.source(FlowId::default(), Xoshiro256PlusPlus::new(0))?;
+        Ok(OwnSettings {
+            kind: self.0.kind.name,
+            transport: Transport::Datagrams,
+            direction,
+            congestion_control: None,
+            maker: Arc::new(declared),
+        })
     }
 }
 
@@ -163,19 +169,49 @@ impl Debug for KnownSource {
     }
 }
 
-/// The settings of a source of another crate.
+/// The settings of a source of another crate with a type of their own, for a kind of traffic whose
+/// keys the scenario knows. [`Named`] is for all other sources: it declares its keys itself.
+pub trait OwnTraffic: source::Settings + Debug + Send + Sync + 'static {
+    /// Returns the source of flow number `flow`. All its randomness comes from `random`.
+    ///
+    /// # Errors
+    /// A value contradicts another one.
+    fn source(&self, flow: FlowId, random: Xoshiro256PlusPlus) -> Result<Box<dyn OwnSource>, ConfigError>;
+}
+
+/// The settings of any source of another crate.
 #[derive(Clone, Debug)]
 pub struct OwnSettings {
-    known: KnownSource,
+    kind: &'static str,
+    transport: Transport,
     direction: Direction,
-    settings: Arc<Settings>,
+    congestion_control: Option<&'static str>,
+    maker: Arc<dyn MakesSource>,
 }
 
 impl OwnSettings {
+    /// Returns the traffic of a flow with these settings.
+    #[must_use]
+    pub fn from_settings<S: OwnTraffic>(settings: S) -> Self {
+        Self {
+            kind: S::KIND,
+            transport: S::TRANSPORT,
+            direction: settings.direction(),
+            congestion_control: settings.congestion_control(),
+            maker: Arc::new(settings),
+        }
+    }
+
     /// Returns the word for such a flow in results.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
-        self.known.0.kind.name
+        self.kind
+    }
+
+    /// Returns the transport protocol of the flow.
+    #[must_use]
+    pub const fn transport(&self) -> Transport {
+        self.transport
     }
 
     /// Returns the direction of the flow's data.
@@ -184,11 +220,42 @@ impl OwnSettings {
         self.direction
     }
 
+    /// Returns the congestion control of the flow, if it has any.
+    #[must_use]
+    pub const fn congestion_control(&self) -> Option<&'static str> {
+        self.congestion_control
+    }
+
     pub(super) fn source(
         &self,
         number: FlowId,
         random: Xoshiro256PlusPlus,
     ) -> Result<Box<dyn OwnSource>, ConfigError> {
+        self.maker.source(number, random)
+    }
+}
+
+/// Settings of any type.
+trait MakesSource: Debug + Send + Sync {
+    fn source(&self, number: FlowId, random: Xoshiro256PlusPlus) -> Result<Box<dyn OwnSource>, ConfigError>;
+}
+
+impl<S: OwnTraffic> MakesSource for S {
+    fn source(&self, number: FlowId, random: Xoshiro256PlusPlus) -> Result<Box<dyn OwnSource>, ConfigError> {
+        OwnTraffic::source(self, number, random)
+    }
+}
+
+/// The settings of a [`KnownSource`].
+#[derive(Debug)]
+struct Declared {
+    known: KnownSource,
+    direction: Direction,
+    settings: Settings,
+}
+
+impl MakesSource for Declared {
+    fn source(&self, number: FlowId, random: Xoshiro256PlusPlus) -> Result<Box<dyn OwnSource>, ConfigError> {
         (self.known.0.new)(OwnFlow { number, direction: self.direction, random }, &self.settings)
     }
 }

@@ -81,6 +81,7 @@ test: format lint docs msrv-check unit own-discipline own-traffic server python 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
 	$(CARGO) bench --quiet --package goodqueue-sim --bench simulator
+	$(CARGO) bench --quiet --package goodqueue-quic --features sim --bench quic
 	@$(MAKE) --no-print-directory bench-python
 	@$(MAKE) --no-print-directory bench-playground
 
@@ -278,7 +279,7 @@ docs: toolchain
 unit: toolchain
 	$(CARGO) test --workspace --quiet
 	$(CARGO) test --package goodqueue-link --features std,tc --quiet
-	$(CARGO) test --package goodqueue-quic --features noq --quiet
+	$(CARGO) test --package goodqueue-quic --all-features --quiet
 	$(CARGO) test --package goodqueue-scenario --features object-store --lib --quiet objects
 	$(CARGO) test --package goodqueue-cli --features object-store --test object_store --quiet
 	$(CARGO) test --package goodqueue-cli --no-default-features --test without_papers --quiet

@@ -19,6 +19,7 @@ export const book = [
       { text: "Results", link: "/results" },
       { text: "Live", link: "/live" },
       { text: "Test a transport", link: "/transports" },
+      { text: "QUIC beside TCP", link: "/quic" },
       { text: "Continuous integration", link: "/ci" },
       { text: "Install", link: "/install" },
       { text: "Python", link: "/python" },

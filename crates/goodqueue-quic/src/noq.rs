@@ -19,7 +19,7 @@ impl HandshakeTokenKey for NullKey {
     }
 
     fn open<'a>(&self, nonce: u128, data: &'a mut [u8]) -> Result<&'a [u8], CryptoError> {
-        let length = tag::open(0, &nonce.to_le_bytes(), data).ok_or(CryptoError)?;
+        let length = self.0.open(0, &nonce.to_le_bytes(), data).ok_or(CryptoError)?;
         data.get(..length).ok_or(CryptoError)
     }
 }

@@ -12,7 +12,7 @@ fn refused(reason: String) -> TransportError {
 
 impl HandshakeTokenKey for NullKey {
     fn aead_from_hkdf(&self, _: &[u8]) -> Box<dyn AeadKey> {
-        Box::new(Self)
+        Box::new(*self)
     }
 }
 
@@ -24,7 +24,7 @@ impl AeadKey for NullKey {
     }
 
     fn open<'a>(&self, data: &'a mut [u8], additional: &[u8]) -> Result<&'a mut [u8], CryptoError> {
-        let length = tag::open(0, additional, data).ok_or(CryptoError)?;
+        let length = self.0.open(0, additional, data).ok_or(CryptoError)?;
         data.get_mut(..length).ok_or(CryptoError)
     }
 }

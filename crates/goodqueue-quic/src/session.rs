@@ -30,7 +30,7 @@ macro_rules! null_session {
         };
 
         use crate::handshake::Handshake;
-        use crate::tag;
+        use crate::tag::{self, Protection};
 
         /// Returns the configuration of an endpoint whose random numbers depend on `seed` alone.
         #[must_use]
@@ -39,7 +39,7 @@ macro_rules! null_session {
             for (index, word) in bytes.chunks_mut(8).enumerate() {
                 word.copy_from_slice(&mix_64(seed ^ mix_64(index as u64)).to_le_bytes());
             }
-            let mut config = EndpointConfig::new(Arc::new(NullKey));
+            let mut config = EndpointConfig::new(Arc::new(NullKey(Protection::Checked)));
             config.rng_seed(Some(bytes));
             let generator = move || Box::new(Identifiers(mix_64(seed))) as Box<dyn ConnectionIdGenerator>;
             config.cid_generator($share(generator));
@@ -50,7 +50,11 @@ macro_rules! null_session {
         /// configurations have different seeds have different identifiers.
         #[must_use]
         pub fn client_config(seed: u64) -> ClientConfig {
-            let mut config = ClientConfig::new(Arc::new(NullCrypto));
+            protected_client_config(seed, Protection::Checked)
+        }
+
+        pub(crate) fn protected_client_config(seed: u64, protection: Protection) -> ClientConfig {
+            let mut config = ClientConfig::new(Arc::new(NullCrypto(protection)));
             let count = AtomicU64::new(0);
             config.initial_dst_cid_provider(Arc::new(move || {
                 Identifiers(mix_64(!seed ^ count.fetch_add(1, Ordering::Relaxed))).generate_cid()
@@ -61,7 +65,11 @@ macro_rules! null_session {
         /// Returns the configuration of a server without encryption.
         #[must_use]
         pub fn server_config() -> ServerConfig {
-            ServerConfig::new(Arc::new(NullCrypto), Arc::new(NullKey))
+            protected_server_config(Protection::Checked)
+        }
+
+        pub(crate) fn protected_server_config(protection: Protection) -> ServerConfig {
+            ServerConfig::new(Arc::new(NullCrypto(protection)), Arc::new(NullKey(protection)))
         }
 
         /// Makes connection identifiers of eight bytes, as the stack does, from a counter.
@@ -85,7 +93,7 @@ macro_rules! null_session {
 
         /// The cryptography of both sides: none.
         #[derive(Debug)]
-        struct NullCrypto;
+        struct NullCrypto(Protection);
 
         impl crypto::ClientConfig for NullCrypto {
             fn start_session(
@@ -94,13 +102,13 @@ macro_rules! null_session {
                 _: &str,
                 parameters: &TransportParameters,
             ) -> Result<Box<dyn Session>, ConnectError> {
-                Ok(Box::new(NullSession::new(Side::Client, parameters)))
+                Ok(Box::new(NullSession::new(Side::Client, parameters, self.0)))
             }
         }
 
         impl crypto::ServerConfig for NullCrypto {
             fn initial_keys(&self, _: u32, _: $identifier) -> Result<Keys, UnsupportedVersion> {
-                Ok(keys())
+                Ok(keys(self.0))
             }
 
             fn retry_tag(&self, _: u32, original: $identifier, packet: &[u8]) -> [u8; 16] {
@@ -108,7 +116,7 @@ macro_rules! null_session {
             }
 
             fn start_session(self: $this, _: u32, parameters: &TransportParameters) -> Box<dyn Session> {
-                Box::new(NullSession::new(Side::Server, parameters))
+                Box::new(NullSession::new(Side::Server, parameters, self.0))
             }
         }
 
@@ -117,19 +125,20 @@ macro_rules! null_session {
         struct NullSession {
             side: Side,
             handshake: Handshake,
+            protection: Protection,
         }
 
         impl NullSession {
-            fn new(side: Side, parameters: &TransportParameters) -> Self {
+            fn new(side: Side, parameters: &TransportParameters, protection: Protection) -> Self {
                 let mut encoded = Vec::new();
                 parameters.write(&mut encoded);
-                Self { side, handshake: Handshake::new(side.is_client(), encoded) }
+                Self { side, handshake: Handshake::new(side.is_client(), encoded), protection }
             }
         }
 
         impl Session for NullSession {
             fn initial_keys(&self, _: $identifier, _: Side) -> Keys {
-                keys()
+                keys(self.protection)
             }
 
             fn handshake_data(&self) -> Option<Box<dyn Any>> {
@@ -163,11 +172,11 @@ macro_rules! null_session {
             }
 
             fn write_handshake(&mut self, bytes: &mut Vec<u8>) -> Option<Keys> {
-                self.handshake.write(bytes).then(keys)
+                self.handshake.write(bytes).then(|| keys(self.protection))
             }
 
             fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
-                Some(keys().packet)
+                Some(keys(self.protection).packet)
             }
 
             fn is_valid_retry(&self, original: $identifier, header: &[u8], payload: &[u8]) -> bool {
@@ -188,12 +197,13 @@ macro_rules! null_session {
 
         /// All keys are alike.
         #[derive(Clone, Copy, Debug)]
-        struct NullKey;
+        struct NullKey(Protection);
 
-        fn keys() -> Keys {
+        fn keys(protection: Protection) -> Keys {
+            let key = || NullKey(protection);
             Keys {
-                header: KeyPair { local: Box::new(NullKey), remote: Box::new(NullKey) },
-                packet: KeyPair { local: Box::new(NullKey), remote: Box::new(NullKey) },
+                header: KeyPair { local: Box::new(key()), remote: Box::new(key()) },
+                packet: KeyPair { local: Box::new(key()), remote: Box::new(key()) },
             }
         }
 
@@ -209,11 +219,11 @@ macro_rules! null_session {
 
         impl PacketKey for NullKey {
             fn encrypt(&self, $(_: $path,)? number: u64, packet: &mut [u8], header: usize) {
-                tag::seal(number, packet, header);
+                self.0.seal(number, packet, header);
             }
 
             fn decrypt(&self, $(_: $path,)? number: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
-                payload.truncate(tag::open(number, header, payload).ok_or(CryptoError)?);
+                payload.truncate(self.0.open(number, header, payload).ok_or(CryptoError)?);
                 Ok(())
             }
 

@@ -161,8 +161,10 @@ fn cubic_fills_a_queue_of_500_ms_and_fq_codel_keeps_the_round_trip_time_near_100
     assert!(deep.rtt.p50() > 300.ms() && deep.rtt.max() > 500.ms(), "{deep:?}");
 
     let managed = watch("5mbit delay 50ms [fq_codel ecn]");
-    // After a mark CUBIC keeps 70 % of its window, which is less than the line holds.
-    assert!(managed.goodput > 4_000_000, "{managed:?}");
+    // A mark comes when the window fills the line, and CUBIC keeps 70 % of it (RFC 9438 §4.6), so
+    // it never gets less than that share of the line. A datagram of 1452 bytes, 1494 on the line,
+    // has at least 1392 bytes of data.
+    assert!(managed.goodput > 5_000_000 * 70 / 100 * 1392 / 1494, "{managed:?}");
     assert!(managed.rtt.p50() < 130.ms(), "{managed:?}");
 }
 

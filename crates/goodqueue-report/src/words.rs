@@ -50,7 +50,8 @@ fn load(run: &Run) -> Option<String> {
     let mut kinds: Vec<(String, usize)> = Vec::new();
     for flow in &run.flows {
         let cc = flow.cc.as_deref().map_or(String::new(), |cc| format!(" {}", clip(cc, 24)));
-        let kind = if flow.kind == FlowKind::Tcp { "TCP".to_owned() } else { clip(flow.kind.name(), 24) };
+        let name = flow.kind.name();
+        let kind = if flow.kind.is_bulk() { name.to_uppercase() } else { clip(name, 24) };
         let name = match flow.kind {
             FlowKind::Ping => format!("{kind}{cc}"),
             _ => format!("{kind}{cc} {}", flow.direction.name()),

@@ -48,6 +48,7 @@ scenarios![
     "modem",
     "dsl",
     "shared-line",
+    "quic-beside-tcp",
 ];
 
 /// The scenario file at this path, or the one of this name that comes with goodqueue.

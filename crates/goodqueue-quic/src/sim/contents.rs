@@ -47,8 +47,14 @@ impl Contents {
         while self.waiting.front().is_some_and(|first| first.number + REORDERING < number) {
             self.waiting.pop_front();
         }
-        let place = self.waiting.binary_search_by_key(&number, |content| content.number).ok()?;
-        let Content { length, bytes, .. } = self.waiting.remove(place)?;
+        let Content { length, bytes, .. } = match self.waiting.front() {
+            // The usual case: nothing was lost or reordered.
+            Some(first) if first.number == number => self.waiting.pop_front()?,
+            _ => {
+                let place = self.waiting.binary_search_by_key(&number, |content| content.number).ok()?;
+                self.waiting.remove(place)?
+            }
+        };
         let mut datagram = BytesMut::zeroed(length);
         let (payload, tag) = bytes.split_at(bytes.len().saturating_sub(TAG));
         datagram[..payload.len()].copy_from_slice(payload);

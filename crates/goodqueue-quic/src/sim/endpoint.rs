@@ -12,7 +12,8 @@ use quinn_proto::{
 };
 
 use crate::clock::Clock;
-use crate::quinn::{client_config, endpoint_config, server_config};
+use crate::quinn::{endpoint_config, protected_client_config, protected_server_config};
+use crate::tag::Protection;
 
 /// An endpoint and its connection, once it has one.
 pub(super) struct Side {
@@ -32,7 +33,7 @@ impl fmt::Debug for Side {
 impl Side {
     /// Returns a server that accepts one connection.
     pub(super) fn server(clock: Clock, seed: u64, transport: TransportConfig) -> Self {
-        let mut config = server_config();
+        let mut config = protected_server_config(Protection::Trusted);
         config.transport_config(transport.into());
         Self::from_server_config(clock, seed, Some(config.into()), CLIENT)
     }
@@ -54,7 +55,7 @@ impl Side {
 
     /// Begins a client's connection.
     pub(super) fn connect(&mut self, now: Instant, seed: u64, transport: TransportConfig) {
-        let mut config = client_config(seed);
+        let mut config = protected_client_config(seed, Protection::Trusted);
         config.transport_config(transport.into());
         // An unspecified address and an unknown version are refused; these are neither.
         self.connection = self.endpoint.connect(self.clock.to_std(now), config, self.remote, "server").ok();
@@ -89,14 +90,16 @@ impl Side {
         self.settle();
     }
 
-    /// Runs the timers that are due.
-    pub(super) fn run_timers(&mut self, now: Instant) {
+    /// Runs the timers that are due. Returns false if there are none.
+    pub(super) fn run_timers(&mut self, now: Instant) -> bool {
         let now = self.clock.to_std(now);
-        let Some((_, connection)) = &mut self.connection else { return };
-        if connection.poll_timeout().is_some_and(|timer| timer <= now) {
+        let Some((_, connection)) = &mut self.connection else { return false };
+        let is_due = connection.poll_timeout().is_some_and(|timer| timer <= now);
+        if is_due {
             connection.handle_timeout(now);
             self.settle();
         }
+        is_due
     }
 
     /// Writes the next datagram into `bytes`, and returns its ECN field.

@@ -26,6 +26,8 @@ pub(super) struct Quic {
     /// Datagrams on their way down and up.
     contents: [Contents; 2],
     buffer: Vec<u8>,
+    /// Directions in which the sending host had no room for a packet.
+    waits_for_room: [bool; 2],
     first_at: Option<Instant>,
     completed_at: Option<Instant>,
     stopped: bool,
@@ -64,6 +66,7 @@ impl Quic {
             server: end(server, answers),
             contents: [Contents::default(), Contents::default()],
             buffer: Vec::new(),
+            waits_for_room: [false; 2],
             first_at: None,
             completed_at: None,
             stopped: false,
@@ -81,9 +84,6 @@ impl Quic {
     /// Lets the program and the connection of the end that sends in `direction` do what they can.
     fn advance(&mut self, now: Instant, direction: Direction, network: &mut Network) {
         let data = self.settings.direction;
-        if self.stopped && direction == data {
-            return;
-        }
         let is_client = direction == Direction::Up;
         let is_acknowledged = self.sender(direction).run(is_client);
         if is_acknowledged && direction == data && self.completed_at.is_none() {
@@ -97,9 +97,13 @@ impl Quic {
 
     fn transmit(&mut self, now: Instant, direction: Direction, network: &mut Network) {
         let mut buffer = std::mem::take(&mut self.buffer);
-        while network.has_room(direction, self.flow)
-            && let Some(ecn) = self.sender(direction).side.transmit(now, &mut buffer)
-        {
+        loop {
+            let has_room = network.has_room(direction, self.flow);
+            self.waits_for_room[direction.index()] = !has_room;
+            if !has_room {
+                break;
+            }
+            let Some(ecn) = self.sender(direction).side.transmit(now, &mut buffer) else { break };
             let bytes = u32::try_from(buffer.len()).unwrap_or(u32::MAX - HEADERS) + HEADERS;
             let number = self.contents[direction.index()].put(&buffer);
             // RFC 9000 §17.2: the highest bit marks the long header of handshakes.
@@ -110,16 +114,19 @@ impl Quic {
         self.buffer = buffer;
     }
 
-    fn ask_to_be_woken(&mut self, now: Instant, network: &mut Network) {
-        for direction in Direction::BOTH {
-            if self.stopped && direction == self.settings.direction {
-                continue;
-            }
-            if let Some(when) = self.sender(direction).side.next_timer() {
-                // A timer that is due has just run. Later, so that time cannot stop.
-                network.wake(self.flow, when.max(now + Duration::from_nanos(1)));
-            }
+    fn ask_to_be_woken(&mut self, now: Instant, direction: Direction, network: &mut Network) {
+        if self.is_silent(direction) {
+            return;
         }
+        if let Some(when) = self.sender(direction).side.next_timer() {
+            // A timer that is due has just run. Later, so that time cannot stop.
+            network.wake(self.flow, when.max(now + Duration::from_nanos(1)));
+        }
+    }
+
+    /// Returns true if the end that sends in `direction` was stopped.
+    fn is_silent(&self, direction: Direction) -> bool {
+        self.stopped && direction == self.settings.direction
     }
 }
 
@@ -154,7 +161,7 @@ impl Source for Quic {
     fn start(&mut self, now: Instant, network: &mut Network) {
         self.client.side.connect(now, self.seed, self.settings.transport());
         self.advance(now, Direction::Up, network);
-        self.ask_to_be_woken(now, network);
+        self.ask_to_be_woken(now, Direction::Up, network);
     }
 
     fn stop(&mut self, _now: Instant) {
@@ -165,8 +172,7 @@ impl Source for Quic {
         let Payload::Quic { number, ecn, .. } = packet.payload else { return };
         let Some(datagram) = self.contents[direction.index()].take(number) else { return };
         let answer = direction.reverse();
-        let is_deaf = self.stopped && answer == self.settings.direction;
-        if is_deaf {
+        if self.is_silent(answer) {
             return;
         }
         let side = &mut self.sender(answer).side;
@@ -174,15 +180,17 @@ impl Source for Quic {
         side.run_timers(now);
         side.receive(now, ecn, datagram);
         self.advance(now, answer, network);
-        self.ask_to_be_woken(now, network);
+        self.ask_to_be_woken(now, answer, network);
     }
 
     fn on_wake(&mut self, now: Instant, network: &mut Network) {
         for direction in Direction::BOTH {
-            self.sender(direction).side.run_timers(now);
-            self.advance(now, direction, network);
+            let is_due = self.sender(direction).side.run_timers(now);
+            if !self.is_silent(direction) && (is_due || self.waits_for_room[direction.index()]) {
+                self.advance(now, direction, network);
+            }
+            self.ask_to_be_woken(now, direction, network);
         }
-        self.ask_to_be_woken(now, network);
     }
 
     fn delivered(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! QUIC flows in the simulator, as stories in simulated time.
 
+mod beside_tcp;
 mod lines;
 
 use goodqueue::{Duration, Instant};

@@ -3,21 +3,21 @@
 use goodqueue_sim::Direction;
 
 use super::labels::FlowLabels;
-use crate::results::{Fairness, FlowKind, FlowResult, GroupFairness};
+use crate::results::{Fairness, FlowResult, GroupFairness};
 use crate::statistics::{float, jain};
 
 pub(super) fn fairness(flows: &[FlowResult]) -> Fairness {
     let goodputs = |direction: Direction| -> Vec<f64> {
-        let of = flows.iter().filter(|flow| flow.kind == FlowKind::Tcp && flow.direction == direction);
+        let of = flows.iter().filter(|flow| flow.kind.is_bulk() && flow.direction == direction);
         of.map(|flow| flow.goodput_bps).collect()
     };
     let down = goodputs(Direction::Down);
     let up = goodputs(Direction::Up);
-    let tcp = || flows.iter().filter(|flow| flow.kind == FlowKind::Tcp && flow.packets_sent > 0);
-    let dropped = float(tcp().map(|flow| flow.packets_dropped).sum());
-    let sent = float(tcp().map(|flow| flow.packets_sent).sum());
+    let bulk = || flows.iter().filter(|flow| flow.kind.is_bulk() && flow.packets_sent > 0);
+    let dropped = float(bulk().map(|flow| flow.packets_dropped).sum());
+    let sent = float(bulk().map(|flow| flow.packets_sent).sum());
     // Share of drops in proportion to share of packets sent (Nichols & Jacobson 2012, Fig. 9).
-    let shares: Vec<f64> = tcp()
+    let shares: Vec<f64> = bulk()
         .map(|flow| (float(flow.packets_dropped) / dropped) / (float(flow.packets_sent) / sent))
         .collect();
     Fairness {
@@ -28,14 +28,14 @@ pub(super) fn fairness(flows: &[FlowResult]) -> Fairness {
     }
 }
 
-/// Of each table with several TCP flows.
+/// Of each table with several flows of TCP or QUIC.
 pub(super) fn group_fairness(tables: &[FlowLabels], flows: &[FlowResult]) -> Vec<GroupFairness> {
     let mut rest = flows;
     let mut groups = Vec::new();
     for (number, table) in tables.iter().enumerate() {
         let (own, others) = rest.split_at((table.count as usize).min(rest.len()));
         rest = others;
-        if own.len() > 1 && own[0].kind == FlowKind::Tcp {
+        if own.len() > 1 && own[0].kind.is_bulk() {
             let goodputs: Vec<f64> = own.iter().map(|flow| flow.goodput_bps).collect();
             groups.push(GroupFairness {
                 group: table.label.clone().unwrap_or_else(|| number.to_string()),

@@ -40,8 +40,12 @@ fn goodput() -> Group {
             .at(&format!("goodput.{name}"))
     };
     let metrics = vec![
-        goodput("down", |run| run.goodput.down, "payload that TCP flows delivered to the clients"),
-        goodput("up", |run| run.goodput.up, "payload that TCP flows delivered to the servers"),
+        goodput(
+            "down",
+            |run| run.goodput.down,
+            "payload that flows of TCP and QUIC delivered to the clients",
+        ),
+        goodput("up", |run| run.goodput.up, "payload that flows of TCP and QUIC delivered to the servers"),
     ];
     Group::new("Goodput", "goodput\nMbit/s\ndown/up", DirectionColumns::One, metrics)
 }
@@ -120,9 +124,14 @@ fn fairness() -> Group {
         Direction::Down => run.fairness.jain_goodput,
         Direction::Up => run.fairness.jain_goodput_up,
     };
-    let metric =
-        Metric::new("goodput", "", High, jain, "fairness of the goodput of TCP flows: 1 if all are equal")
-            .digits(AfterPoint(3), AfterPoint(2))
-            .at("fairness.jain_goodput{_up}");
+    let metric = Metric::new(
+        "goodput",
+        "",
+        High,
+        jain,
+        "fairness of the goodput of TCP and QUIC flows: 1 if all are equal",
+    )
+    .digits(AfterPoint(3), AfterPoint(2))
+    .at("fairness.jain_goodput{_up}");
     Group::new("Jain index", "Jain index\n\ndown/up", DirectionColumns::LoadedOrDown, vec![metric])
 }

@@ -42,7 +42,7 @@ fn of_tcp_flows() -> Vec<Group> {
         "",
         Neither,
         |run, side| run.loss_events(side),
-        "loss events of a TCP flow, mean",
+        "loss events of a flow of TCP or QUIC, mean",
     )
     .at("losses.{}.events_per_flow");
     let packets = Metric::new(

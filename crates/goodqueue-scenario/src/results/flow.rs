@@ -41,9 +41,9 @@ pub struct FlowResult {
     /// Packets in the other direction: acknowledgements, requests, answers to pings.
     #[serde(default)]
     pub reverse: FlowPackets,
-    /// Segments retransmitted.
+    /// Segments retransmitted; of QUIC, packets declared lost, whose data is sent again.
     pub retransmits: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts; 0 for QUIC, whose probe timeouts are not counted.
     pub timeouts: u64,
     /// How queues dropped its data (RFC 7928 §2.3); `null` in live runs, which do not measure it.
     #[serde(default)]
@@ -73,10 +73,14 @@ pub struct FlowResult {
 
 impl FlowResult {
     /// Returns the transport protocol of the flow. Results name the congestion control, which flows
-    /// over TCP alone have.
+    /// of QUIC and over TCP alone have.
     #[must_use]
     pub const fn transport(&self) -> Transport {
-        if self.cc.is_some() { Transport::Tcp } else { Transport::Datagrams }
+        match (&self.kind, &self.cc) {
+            (FlowKind::Quic, _) => Transport::Quic,
+            (_, Some(_)) => Transport::Tcp,
+            (_, None) => Transport::Datagrams,
+        }
     }
 }
 

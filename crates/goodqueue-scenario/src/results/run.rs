@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use goodqueue_sim::{Direction, Transport};
+use goodqueue_sim::Direction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -116,12 +116,12 @@ impl Run {
         exact_summary(&times?).max
     }
 
-    /// Returns the mean number of loss events of the TCP flows in this direction, or `None` without
+    /// Returns the mean number of loss events of the flows of TCP and QUIC in this direction, or `None` without
     /// such flows or in a live run.
     #[must_use]
     pub fn loss_events(&self, direction: Direction) -> Option<f64> {
         let events: Option<Vec<f64>> =
-            self.tcp(direction).map(|flow| flow.losses.map(|losses| float(losses.events))).collect();
+            self.responsive(direction).map(|flow| flow.losses.map(|losses| float(losses.events))).collect();
         exact_summary(&events?).mean
     }
 
@@ -129,7 +129,7 @@ impl Run {
     /// events.
     #[must_use]
     pub fn packets_per_loss_event(&self, direction: Direction) -> Option<f64> {
-        let losses = || self.tcp(direction).filter_map(|flow| flow.losses);
+        let losses = || self.responsive(direction).filter_map(|flow| flow.losses);
         let events: f64 = losses().map(|losses| float(losses.events)).sum();
         let packets: f64 = losses().filter_map(|of| Some(float(of.events) * of.packets_per_event?)).sum();
         (events > 0.0).then(|| packets / events)
@@ -175,10 +175,10 @@ impl Run {
         (all > 0).then(|| float(dropped) / float(all))
     }
 
-    fn tcp(&self, direction: Direction) -> impl Iterator<Item = &FlowResult> {
+    fn responsive(&self, direction: Direction) -> impl Iterator<Item = &FlowResult> {
         self.flows
             .iter()
-            .filter(move |flow| flow.transport() == Transport::Tcp && flow.direction == direction)
+            .filter(move |flow| flow.transport().controls_congestion() && flow.direction == direction)
     }
 }
 

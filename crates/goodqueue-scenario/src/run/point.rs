@@ -176,7 +176,7 @@ fn flow_labels(group: &FlowGroup) -> FlowLabels {
         Traffic::Voip(call) => Some(call.hearing()),
         _ => None,
     };
-    let cc = group.traffic.tcp().map(|tcp| tcp.cc.clone());
+    let cc = group.traffic.congestion_control().map(str::to_owned);
     FlowLabels { count: group.count, label: group.label.clone(), cc, hearing }
 }
 

@@ -10,6 +10,7 @@ mod packet;
 mod packmime;
 mod ping;
 mod poisson;
+mod quic;
 mod tcp;
 mod tcp_onoff;
 mod transfers;
@@ -30,6 +31,7 @@ pub use own::Own;
 pub use packmime::PackMime;
 pub use ping::Ping;
 pub use poisson::Poisson;
+pub use quic::Quic;
 pub use tcp::TcpTransfer;
 pub use tcp_onoff::TcpOnOff;
 pub use transfers::Transfers;
@@ -178,6 +180,15 @@ macro_rules! kinds {
                 }
             }
 
+            /// Returns the congestion control as the scenario names it, if the flow has one.
+            #[must_use]
+            pub fn congestion_control(&self) -> Option<&str> {
+                match self {
+                    $(Self::$name(settings) => settings.congestion_control(),)+
+                    Self::Own(_) => None,
+                }
+            }
+
             /// Configuration of the simulator.
             pub(crate) fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
                 match self {
@@ -214,6 +225,16 @@ kinds! {
     TcpOnOff(TcpOnOff),
     /// A viewer of adaptive video.
     Video(Video),
+    /// A QUIC connection, of a given size or without end.
+    Quic(Quic),
+}
+
+impl FlowKind {
+    /// Returns true for a single connection that takes what the network leaves it.
+    #[must_use]
+    pub const fn is_bulk(&self) -> bool {
+        matches!(self, Self::Tcp | Self::Quic)
+    }
 }
 
 impl Traffic {

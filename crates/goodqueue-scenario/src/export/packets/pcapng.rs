@@ -169,17 +169,23 @@ fn write_headers(packet: &Packet, bytes: u32, to: &mut Vec<u8>) {
             let hosts: u32 = to[12..20].chunks(2).map(word).sum();
             set_checksum(to, IPV4 as usize, IPV4 as usize + 16, pseudo.iter().sum::<u32>() + hosts);
         }
+        Payload::Quic { .. } => udp(total, to),
         Payload::Datagram { sent_at, number, .. } => {
-            // RFC 768, without a checksum. The payload begins with the number and the time of
-            // sending, if they fit.
-            to.extend(total.saturating_sub(20).to_be_bytes());
-            to.extend([0, 0]);
+            udp(total, to);
+            // The payload begins with the number and the time of sending, if they fit.
             if bytes >= IPV4 + 8 + 16 {
                 to.extend(number.to_be_bytes());
                 to.extend(sent_at.as_nanos().to_be_bytes());
             }
         }
     }
+}
+
+/// The UDP header of RFC 768 after the ports, without a checksum. `total` is the length of the IP
+/// packet.
+fn udp(total: u16, to: &mut Vec<u8>) {
+    to.extend(total.saturating_sub(20).to_be_bytes());
+    to.extend([0, 0]);
 }
 
 /// The TCP header after the ports. Options fill the space that the packet's length leaves for them.

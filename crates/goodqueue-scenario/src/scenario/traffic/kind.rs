@@ -32,6 +32,11 @@ pub(crate) trait Kind: Sized {
     fn tcp(&self) -> Option<&Tcp> {
         None
     }
+
+    /// Returns the congestion control as the scenario names it, if the flows have one.
+    fn congestion_control(&self) -> Option<&str> {
+        self.tcp().map(|tcp| tcp.cc.as_str())
+    }
 }
 
 /// The parts of a scenario that the keys of `[[flows]]` refer to.

@@ -17,10 +17,13 @@ pub struct Entry {
 
 /// Takes the files of the `scenarios` folder in. A new one is added in this list.
 macro_rules! scenarios {
-    ($($name:literal),+ $(,)?) => {
+    ($($(#[$needs:meta])? $name:literal),+ $(,)?) => {
         /// Every scenario that comes with goodqueue.
         pub const SCENARIOS: &[Entry] =
-            &[$(Entry { name: $name, text: include_str!(concat!("../scenarios/", $name, ".toml")) }),+];
+            &[$(
+                $(#[$needs])?
+                Entry { name: $name, text: include_str!(concat!("../scenarios/", $name, ".toml")) },
+            )+];
     };
 }
 
@@ -48,6 +51,7 @@ scenarios![
     "modem",
     "dsl",
     "shared-line",
+    #[cfg(feature = "quic")]
     "quic-beside-tcp",
 ];
 

@@ -8,6 +8,7 @@ mod documents;
 mod messages;
 mod packets;
 mod papers;
+mod quic;
 mod results;
 mod tables;
 

@@ -8,10 +8,10 @@ use goodqueue_sim::packet::{Packet, Payload};
 use goodqueue_sim::traffic::{HEADERS, Source, Tally};
 use quinn_proto::{Dir, StreamId};
 
-use super::QuicSettings;
 use super::contents::Contents;
 use super::endpoint::Side;
 use super::program::{News, Reader, Writer};
+use super::settings::QuicSettings;
 use crate::clock::Clock;
 
 /// Both ends of a QUIC flow.

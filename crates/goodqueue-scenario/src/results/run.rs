@@ -116,8 +116,8 @@ impl Run {
         exact_summary(&times?).max
     }
 
-    /// Returns the mean number of loss events of the flows of TCP and QUIC in this direction, or `None` without
-    /// such flows or in a live run.
+    /// Returns the mean number of loss events of the flows of TCP and QUIC in this direction, or
+    /// `None` without such flows or in a live run.
     #[must_use]
     pub fn loss_events(&self, direction: Direction) -> Option<f64> {
         let events: Option<Vec<f64>> =

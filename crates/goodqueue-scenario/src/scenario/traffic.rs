@@ -31,7 +31,7 @@ pub use own::Own;
 pub use packmime::PackMime;
 pub use ping::Ping;
 pub use poisson::Poisson;
-pub use quic::Quic;
+pub use quic::{Quic, QuicControl};
 pub use tcp::TcpTransfer;
 pub use tcp_onoff::TcpOnOff;
 pub use transfers::Transfers;

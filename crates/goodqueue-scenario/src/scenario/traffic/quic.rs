@@ -1,14 +1,16 @@
 //! `kind = "quic"`: a QUIC connection with data in one direction, of a given size or unlimited.
 
 use goodqueue::Direction;
-use goodqueue_quic::sim::{CongestionControl, MIN_MTU, QuicSettings, RECEIVE_WINDOW};
+#[cfg(feature = "quic")]
+use goodqueue_quic::sim::{CongestionControl, MIN_MTU, QuicSettings};
 use goodqueue_sim as sim;
+#[cfg(feature = "quic")]
 use goodqueue_sim::traffic::OwnSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{FlowContext, Kind};
 use super::transfers::REQUEST;
-use crate::scenario::form::{Maybe, Unless};
+use crate::scenario::form::Maybe;
 use crate::scenario::keys::keys;
 use crate::scenario::plain::{Flag, Size, Words, size};
 
@@ -21,11 +23,11 @@ keys! {
         /// Bytes of the request before a fetch; only for "down".
         request: u64 = 300, REQUEST;
         /// Congestion control.
-        cc: CongestionControl = "cubic", CC;
-        /// Send packets as ECT(0), if the path passes quinn's validation of ECN.
+        cc: QuicControl = "cubic", CC;
+        /// Send packets as ECT(0), until quinn's validation of ECN fails.
         ecn: bool = false, Flag;
-        /// Bytes that the receiver accepts before they are read. Default: that of quinn.
-        rwnd: u32 = 1_250_000, Unless(RECEIVE_WINDOW, WINDOW);
+        /// Bytes that the receiver accepts before they are read. Default: 1.25 MB, that of quinn.
+        rwnd: Option<u32> = "10mb", Maybe(WINDOW) => none;
     }
     with {
         /// Largest packet of the path in bytes.
@@ -33,31 +35,79 @@ keys! {
     }
     then {
         let mtu = around.link.mtu;
-        if mtu < MIN_MTU {
-            let message = Diagnostic::new(format!("QUIC does not work over an MTU of {mtu}"));
-            return Err(table.error("kind", message.allowed(format!("`link.mtu` of {MIN_MTU} or more"))));
+        check(mtu).map_err(|message| table.error("kind", message))?;
+    }
+}
+
+/// Congestion control of a QUIC connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QuicControl {
+    /// CUBIC (RFC 8312).
+    Cubic,
+    /// NewReno (RFC 9002).
+    NewReno,
+}
+
+impl QuicControl {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cubic => "cubic",
+            Self::NewReno => "newreno",
         }
     }
 }
 
+const CC: Words<QuicControl> = Words(&[
+    (QuicControl::Cubic.name(), QuicControl::Cubic),
+    (QuicControl::NewReno.name(), QuicControl::NewReno),
+]);
 const TRANSFER: Size = size("a transfer of {} bytes is not possible", 1..=u64::MAX);
 const WINDOW: Size = size("a window of {} bytes is not possible", 10_000..=1 << 30);
-const CC: Words<CongestionControl> = Words(&[
-    (CongestionControl::Cubic.name(), CongestionControl::Cubic),
-    (CongestionControl::NewReno.name(), CongestionControl::NewReno),
-]);
 
 impl Kind for Quic {
     const NAME: &'static str = "quic";
 
+    #[cfg(feature = "quic")]
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
-        let &Self { size, request, cc: congestion_control, ecn, rwnd: receive_window, mtu } = self;
-        let settings =
-            QuicSettings { direction, size, request, congestion_control, ecn, receive_window, mtu };
+        let usual = QuicSettings::new(direction);
+        let &Self { size, request, cc, ecn, rwnd, mtu } = self;
+        let congestion_control = match cc {
+            QuicControl::Cubic => CongestionControl::Cubic,
+            QuicControl::NewReno => CongestionControl::NewReno,
+        };
+        let receive_window = rwnd.unwrap_or(usual.receive_window);
+        let settings = QuicSettings { size, request, congestion_control, ecn, receive_window, mtu, ..usual };
         Ok(OwnSettings::from_settings(settings).into())
+    }
+
+    #[cfg(not(feature = "quic"))]
+    fn to_sim(&self, _direction: Direction) -> Result<sim::Traffic, Diagnostic> {
+        Err(missing())
     }
 
     fn congestion_control(&self) -> Option<&str> {
         Some(self.cc.name())
     }
+}
+
+/// Refuses paths over which QUIC does not work.
+#[cfg(feature = "quic")]
+fn check(mtu: u32) -> Result<(), Diagnostic> {
+    if mtu >= MIN_MTU {
+        return Ok(());
+    }
+    let message = Diagnostic::new(format!("QUIC does not work over an MTU of {mtu}"));
+    Err(message.allowed(format!("`link.mtu` of {MIN_MTU} or more")))
+}
+
+/// Refuses QUIC.
+#[cfg(not(feature = "quic"))]
+fn check(_mtu: u32) -> Result<(), Diagnostic> {
+    Err(missing())
+}
+
+#[cfg(not(feature = "quic"))]
+fn missing() -> Diagnostic {
+    let message = Diagnostic::new("this program was built without QUIC");
+    message.help("use the command `goodqueue` or the Python package, or leave these flows out")
 }

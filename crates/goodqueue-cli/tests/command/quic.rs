@@ -1,0 +1,37 @@
+//! QUIC flows beside TCP, as users see them.
+
+use serde_json::Value;
+
+use crate::{folder, goodqueue, stdout};
+
+#[test]
+fn quic_flows_are_in_results_captures_and_stories() {
+    let folder = folder();
+    let shortened = ["--set", "duration=4s", "--set", "warmup=1s", "--seeds", "1", "--qdisc", "fq_codel"];
+    let wanted = ["--json", "-", "--packets", "a.pcapng", "--quiet"];
+    let args = [&["run", "quic-beside-tcp"][..], &shortened, &wanted].concat();
+    let output = goodqueue(folder.path(), &args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let flow = &results["runs"][0]["flows"][0];
+    assert_eq!([&flow["kind"], &flow["cc"], &flow["label"]], ["quic", "cubic", "QUIC"]);
+    let goodput = |flow: usize| results["runs"][0]["flows"][flow]["goodput_bps"].as_f64().expect("a rate");
+    // fq_codel gives each of two greedy flows half of 20 Mbit/s, of which some is headers.
+    assert!((0..2).all(|flow| goodput(flow) > 7e6 && goodput(flow) < 10e6), "{} {}", goodput(0), goodput(1));
+    assert!(results["runs"][0]["fairness"]["jain_goodput"].as_f64().expect("two flows") > 0.95);
+
+    // Of the IPv4 headers in the capture, those of QUIC have the number of UDP and no empty UDP length.
+    let capture = std::fs::read(folder.path().join("a.pcapng")).expect("written");
+    let headers = capture.windows(28).filter(|bytes| bytes[0] == 0x45 && bytes[6..9] == [0x40, 0, 64]);
+    let udp: Vec<&[u8]> = headers.filter(|bytes| bytes[9] == 17 && bytes[12] == 198).collect();
+    assert!(udp.len() > 1000, "{}", udp.len());
+    for header in udp {
+        let [total, length] = [2, 24].map(|at| u16::from_be_bytes([header[at], header[at + 1]]));
+        assert_eq!(length + 20, total);
+    }
+
+    let explain = ["--set", "link.down=2mbit", "--explain", "drop"];
+    let args = [&["run", "quic-beside-tcp"][..], &shortened, &explain].concat();
+    let told = stdout(&goodqueue(folder.path(), &args));
+    assert!(told.contains("QUIC datagram") || told.contains("TCP segment"), "{told}");
+}

@@ -132,6 +132,7 @@ pub(super) fn read_traffic(
     let mut groups = Vec::new();
     let mut total = 0u32;
     let mut objects = 0u64;
+    let mut quic_flows = 0u32;
     for (index, node) in items.iter().enumerate() {
         let name = format!("`flows.{index}`");
         let table = Reader::of_table(root.document(), node, &name)?;
@@ -141,6 +142,13 @@ pub(super) fn read_traffic(
         if total > MAX_FLOWS {
             let message = Diagnostic::new(format!("the flows are {total} in all"));
             return Err(table.error("count", message.allowed(format!("at most {MAX_FLOWS} in all"))));
+        }
+        if let Traffic::Quic(_) = &group.traffic {
+            quic_flows += group.count;
+            if quic_flows > MAX_QUIC_FLOWS {
+                let message = Diagnostic::new(format!("the QUIC flows of all tables are {quic_flows}"));
+                return Err(table.error("count", message.allowed(format!("at most {MAX_QUIC_FLOWS} in all"))));
+            }
         }
         if let Traffic::Web(web) = &group.traffic {
             objects = objects.saturating_add(web.requests());
@@ -162,6 +170,9 @@ pub(super) fn read_traffic(
 /// Objects in the web pages of all tables. One takes 8 bytes, and a sweep holds the pages of some
 /// dozens of points.
 const MAX_OBJECTS_IN_ALL: u64 = 2_000_000;
+
+/// QUIC flows of all tables. One takes about 60 kB of memory.
+const MAX_QUIC_FLOWS: u32 = 10_000;
 
 /// `count` bulk TCP flows each way and one ping: the Realtime Response Under Load test of Flent,
 /// without its UDP probes.

@@ -397,8 +397,19 @@ fn a_quic_flow_has_the_congestion_controls_of_quinn_and_needs_its_mtu() {
     assert_eq!(simulated.transport(), sim::Transport::Quic);
     assert_eq!((simulated.kind(), simulated.congestion_control()), ("quic", Some("newreno")));
 
-    insta::assert_snapshot!(message(&quic("cc = \"bbr\"")), @"");
-    insta::assert_snapshot!(message(&format!("{}[link]\nmtu = 1000", quic(""))), @"");
+    insta::assert_snapshot!(message(&quic("cc = \"bbr\"")), @r#"
+    load.toml:4:6: `cc`: `bbr` is unknown
+      4 | cc = "bbr"
+        |      ^^^^^
+      allowed: cubic, newreno
+    "#);
+    insta::assert_snapshot!(message(&format!("{}[link]\nmtu = 1000", quic(""))), @r#"
+    load.toml:3:8: `kind`: QUIC does not work over an MTU of 1000
+      3 | kind = "quic"
+        |        ^^^^^^
+      allowed: `link.mtu` of 1228 or more
+    "#);
+    assert!(message(&quic("count = 10001")).contains("allowed: at most 10000 in all"));
 }
 
 #[cfg(not(feature = "quic"))]

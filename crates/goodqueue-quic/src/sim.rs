@@ -5,8 +5,8 @@
 //! * Every datagram passes the network with its size and the 28 bytes of IPv4 and UDP. The network
 //!   carries its number; the flow keeps the bytes until the datagram arrives.
 //! * The maximum size of datagrams is found by quinn's own search (RFC 8899), from 1200 bytes up to
-//!   1452, its default, or to the MTU of the link. A path of the simulator carries every size, so no
-//!   probe is lost for its size.
+//!   1452, its default, or to the MTU of the link. A path of the simulator carries every size, so
+//!   no probe is lost for its size.
 //! * All randomness comes from the flow's stream. quinn computes CUBIC in floating point with the
 //!   cube root of the platform, so runs with it are equal on one platform only.
 //! * Segmentation offload is off: a queue decides about each packet.

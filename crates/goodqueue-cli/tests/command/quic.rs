@@ -20,7 +20,7 @@ fn quic_flows_are_in_results_captures_and_stories() {
     assert!((0..2).all(|flow| goodput(flow) > 7e6 && goodput(flow) < 10e6), "{} {}", goodput(0), goodput(1));
     assert!(results["runs"][0]["fairness"]["jain_goodput"].as_f64().expect("two flows") > 0.95);
 
-    // The headers of IPv4 with the number of UDP: the length of UDP is that of IP without its header.
+    // Headers of IPv4 with the number of UDP: the length of UDP is that of IP without its header.
     let capture = std::fs::read(folder.path().join("a.pcapng")).expect("written");
     let headers = capture.windows(28).filter(|bytes| bytes[0] == 0x45 && bytes[6..9] == [0x40, 0, 64]);
     let udp: Vec<&[u8]> = headers.filter(|bytes| bytes[9] == 17 && bytes[12] == 198).collect();

@@ -40,7 +40,7 @@ impl Question {
         let question = Self {
             kind,
             rates,
-            rtt: kind.rtt,
+            rtt: kind.line.rtt,
             traces: None,
             measured: None,
             device: kind.device().to_owned(),
@@ -143,8 +143,8 @@ impl FlentLine {
     /// towards the home, 1: towards the Internet), in whole kbit/s.
     #[must_use]
     pub fn rate(&self, kind: &LinkKind, direction: usize) -> Option<Rate> {
-        let payload = f64::from(kind.mtu - IP_AND_TCP);
-        let of_line = f64::from(kind.encapsulation.on_line(kind.mtu));
+        let payload = f64::from(kind.line.mtu - IP_AND_TCP);
+        let of_line = f64::from(kind.line.encapsulation.on_line(kind.line.mtu));
         let bps = (*self.goodput_bps.get(direction)?)? * of_line / payload;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of a line")]
         let kbit = (bps / 1e3) as u64;

@@ -1,35 +1,32 @@
-//! The bytes that a packet takes on a line.
+//! How shapers are told the encapsulation of a line.
 
 use goodqueue::Rate;
+use goodqueue_link::access::encapsulation::ETHERNET_HEADER;
+use goodqueue_link::access::{Encapsulation, Framing};
 
-/// How a line carries IP packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Encapsulation {
-    /// Bytes that the line adds to each IP packet.
-    pub overhead: u32,
-    /// Smallest packet on the line in bytes, overhead included.
-    pub mpu: u32,
-    /// How the line divides packets.
-    pub framing: Framing,
-}
-
-/// How a line divides packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Framing {
-    /// It does not.
-    Whole,
-    /// Into ATM cells of 53 bytes that carry 48; the last one is padded.
-    Atm,
-    /// Packet transfer mode of VDSL2: 65 bytes for each 64 (IEEE 802.3, 61.3.3).
-    Ptm,
-}
-
-impl Encapsulation {
-    /// What `tc` counts without being told: the packet with its Ethernet header.
-    pub(crate) const ETHERNET: Self = Self { overhead: ETHERNET, mpu: 0, framing: Framing::Whole };
-
+/// An encapsulation in the words and the numbers of shapers.
+pub(crate) trait Told {
     /// Returns the words for cake, with a space before them.
-    pub(crate) fn cake(&self) -> String {
+    fn cake(&self) -> String;
+
+    /// Returns the bytes that the line adds to a frame with the Ethernet header that Linux counts.
+    fn beyond_ethernet(&self) -> u32;
+
+    /// Returns the words for tbf and htb, which count the Ethernet header as part of the packet.
+    fn shaper(&self) -> String;
+
+    /// Returns the part of `bps` that whole packets can use. `tc`'s shapers do not know PTM, so
+    /// its share is taken off their rate.
+    fn usable(&self, bps: u64) -> u64;
+
+    /// Returns rates for shapers that count the bytes of IP packets only, so that the line has room
+    /// for the same packets as at `rates`: as many full packets of `mtu` bytes as fit beside an
+    /// acknowledgement for every second packet of the other direction.
+    fn rates_of_ip(&self, rates: [Rate; 2], mtu: u32) -> [Rate; 2];
+}
+
+impl Told for Encapsulation {
+    fn cake(&self) -> String {
         if *self == Self::ETHERNET {
             return String::new();
         }
@@ -42,13 +39,11 @@ impl Encapsulation {
         format!(" overhead {}{mpu}{framing}", self.overhead)
     }
 
-    /// Returns the bytes that the line adds to a frame with the Ethernet header that Linux counts.
-    pub(crate) const fn beyond_ethernet(&self) -> u32 {
-        self.overhead.saturating_sub(ETHERNET)
+    fn beyond_ethernet(&self) -> u32 {
+        self.overhead.saturating_sub(ETHERNET_HEADER)
     }
 
-    /// Returns the words for tbf and htb, which count the Ethernet header as part of the packet.
-    pub(crate) fn shaper(&self) -> String {
+    fn shaper(&self) -> String {
         let mut words = String::new();
         if self.beyond_ethernet() > 0 {
             words += &format!(" overhead {}", self.beyond_ethernet());
@@ -62,19 +57,14 @@ impl Encapsulation {
         words
     }
 
-    /// Returns the part of `bps` that whole packets can use. `tc`'s shapers do not know PTM, so
-    /// its share is taken off their rate.
-    pub(crate) const fn usable(&self, bps: u64) -> u64 {
+    fn usable(&self, bps: u64) -> u64 {
         match self.framing {
             Framing::Ptm => bps / 65 * 64 + bps % 65 * 64 / 65,
             Framing::Whole | Framing::Atm => bps,
         }
     }
 
-    /// Returns rates for shapers that count the bytes of IP packets only, so that the line has room
-    /// for the same packets as at `rates`: as many full packets of `mtu` bytes as fit beside an
-    /// acknowledgement for every second packet of the other direction.
-    pub(crate) fn rates_of_ip(&self, rates: [Rate; 2], mtu: u32) -> [Rate; 2] {
+    fn rates_of_ip(&self, rates: [Rate; 2], mtu: u32) -> [Rate; 2] {
         let [full, small] = [mtu, ACKNOWLEDGEMENT].map(|bytes| u64::from(self.on_line(bytes)));
         [0, 1].map(|side| {
             let [line, other] = [rates[side], rates[1 - side]].map(|rate| rate.as_bps());
@@ -84,20 +74,8 @@ impl Encapsulation {
             Rate::from_bps(counted / 1000 * 1000)
         })
     }
-
-    /// Returns the bytes on the line of an IP packet of `bytes`.
-    pub(crate) fn on_line(&self, bytes: u32) -> u32 {
-        let whole = (bytes + self.overhead).max(self.mpu);
-        match self.framing {
-            Framing::Whole => whole,
-            Framing::Atm => whole.div_ceil(48) * 53,
-            Framing::Ptm => whole + whole.div_ceil(64),
-        }
-    }
 }
 
-/// Header of Ethernet, which `tc` counts and the overhead of a line includes.
-const ETHERNET: u32 = 14;
 /// Headers of IPv4 and of TCP with timestamps.
 const ACKNOWLEDGEMENT: u32 = 52;
 
@@ -106,9 +84,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_acknowledgement_takes_two_cells_and_a_full_packet_33() {
+    fn cake_counts_from_the_ip_packet_and_other_shapers_from_the_ethernet_header() {
         let adsl = Encapsulation { overhead: 40, mpu: 0, framing: Framing::Atm };
-        assert_eq!([adsl.on_line(52), adsl.on_line(1492)], [2 * 53, 32 * 53]);
         assert_eq!(adsl.cake(), " overhead 40 atm");
         assert_eq!(adsl.shaper(), " overhead 26 linklayer atm");
     }
@@ -128,9 +105,8 @@ mod tests {
     }
 
     #[test]
-    fn ptm_takes_a_byte_of_65() {
+    fn ptm_leaves_64_bytes_of_65() {
         let vdsl = Encapsulation { overhead: 34, mpu: 0, framing: Framing::Ptm };
         assert_eq!(vdsl.usable(65_000_000), 64_000_000);
-        assert_eq!(vdsl.on_line(30), 65);
     }
 }

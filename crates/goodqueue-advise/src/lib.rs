@@ -42,7 +42,7 @@ mod words;
 pub use advice::{Advice, Measured, Spread, Tried};
 pub use advice::{First, Observe};
 pub use asking::{FlentLine, read_flent};
-pub use kind::{Buffer, LinkKind};
+pub use kind::LinkKind;
 pub use kinds::{ALIASES, KINDS, kind};
 pub use page::{CSS, JS, html};
 pub use question::{Effort, Measurement, Question, Traces};

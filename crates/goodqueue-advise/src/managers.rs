@@ -1,8 +1,9 @@
 //! The disciplines with shapers that routers have. A new one is added to [`managers`].
 
 use goodqueue::{Duration, Rate};
+use goodqueue_link::access::{Encapsulation, Framing};
 
-use crate::encapsulation::{Encapsulation, Framing};
+use crate::encapsulation::Told as _;
 use crate::question::Question;
 use crate::setting::{Manager, Side};
 
@@ -82,7 +83,7 @@ impl Manager for Cake {
     }
 
     fn line(&self, side: Side, rate: Rate, accounted: Option<&Encapsulation>) -> String {
-        let line = accounted.map(Encapsulation::cake).unwrap_or_default();
+        let line = accounted.map(|line| line.cake()).unwrap_or_default();
         format!("cake bandwidth {rate} {}{line}", self.words(side))
     }
 
@@ -196,7 +197,7 @@ impl FqCodel {
     /// Returns the shaper's line without the discipline inside.
     fn shaper(rate: Rate, accounted: Option<&Encapsulation>) -> String {
         let usable = accounted.map_or(rate, |line| usable(rate, line));
-        let line = accounted.map(Encapsulation::shaper).unwrap_or_default();
+        let line = accounted.map(|line| line.shaper()).unwrap_or_default();
         // A millisecond at the rate, so that a kernel with a coarse timer keeps up, and at least
         // two packets.
         let burst = (usable.as_bps() / 8 / 1000).max(2 * LARGEST);

@@ -37,7 +37,7 @@ impl Router {
 impl<'q> Model<'q> {
     /// Returns the model of a line with the buffers of its kind.
     pub(crate) fn new(question: &'q Question) -> Self {
-        let buffers = (question.kind.buffers)(question.rates);
+        let buffers = question.rates.map(|rate| question.kind.line.buffer.bytes(rate));
         Self { question, buffers, slower: 1000, span: Span::promised(question) }
     }
 

@@ -5,13 +5,16 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use goodqueue::{Duration, Rate};
+use goodqueue_link::access::{Drops, Variation};
 use goodqueue_scenario::scenario::Document;
 use goodqueue_sim::wifi::contention::AccessCategory;
 use goodqueue_sim::wifi::phy::{MAX_AMPDU_BYTES, Modulation, SIFS, SLOT, Width, mpdu_bytes, subframe_bytes};
+use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units::show_rate;
 
 use crate::advice::{Advice, InMix};
+use crate::encapsulation::Told as _;
 use crate::kind::Bottleneck;
 use crate::model::{Mix, Model, Router, port_rate};
 use crate::question::Question;
@@ -53,7 +56,7 @@ impl Place for Modem {
         format!(
             "[link]\ndown = '{port}'\nup = '{port}'\nrtt = '{}ns'\nmtu = {}\n\n[[hops]]\nname = 'modem'\nside = 'server'\n{}",
             question.rtt.as_nanos(),
-            question.kind.mtu,
+            question.kind.line.mtu,
             line(model, seed)
         )
     }
@@ -87,7 +90,7 @@ impl Place for Modem {
 fn line(model: &Model<'_>, seed: u64) -> String {
     let question = model.question;
     let mut text = String::new();
-    let fifo = |side: usize| question.kind.buffer.line(model.buffers[side]);
+    let fifo = |side: usize| buffer_line(question.kind.line.buffer.drops, model.buffers[side]);
     // Writing to a string cannot fail.
     if let Some(traces) = &question.traces {
         let path = |path: &Path| toml_text(&path.display().to_string());
@@ -99,11 +102,11 @@ fn line(model: &Model<'_>, seed: u64) -> String {
             fifo(0),
             fifo(1)
         );
-    } else if question.kind.varies() {
+    } else if question.kind.line.varies() {
         let seconds = model.span.total();
         let rate = |side: usize| {
             let mean = question.rates[side].as_bps();
-            question.kind.variation.rate(mean, seconds, seed * 2 + side as u64)
+            schedule(question.kind.line.variation, mean, seconds, seed * 2 + side as u64)
         };
         let _ = writeln!(
             text,
@@ -115,8 +118,8 @@ fn line(model: &Model<'_>, seed: u64) -> String {
         );
     } else {
         let line = |side: usize| {
-            let encapsulation = &question.kind.encapsulation;
-            let real = question.kind.modelled(question.rates[side]);
+            let encapsulation = &question.kind.line.encapsulation;
+            let real = question.kind.line.modelled(question.rates[side]);
             let rate = Rate::from_bps(encapsulation.usable(real.as_bps() * model.slower / 1000));
             format!(
                 "tbf rate {}bit burst 1600 limit {}{}",
@@ -128,6 +131,19 @@ fn line(model: &Model<'_>, seed: u64) -> String {
         let _ = writeln!(text, "qdisc = {{ down = '{}', up = '{}' }}", line(0), line(1));
     }
     text
+}
+
+/// Returns the queue of a modem or a head end in tc's grammar.
+fn buffer_line(drops: Drops, bytes: u64) -> String {
+    // The least buffer is two packets, and the largest far below the range of a limit.
+    drops.qdisc(bytes).map_or_else(|_| format!("bfifo limit {bytes}"), |qdisc| tc::to_tc(&qdisc))
+}
+
+/// Returns the rate of a link as a value in a scenario file: that of this run, for `duration_s`.
+fn schedule(variation: Variation, mean_bps: u64, duration_s: f64, seed: u64) -> String {
+    let rates = variation.rates(mean_bps, duration_s, seed);
+    let steps: String = rates.iter().map(|(at, bps)| format!("[\"{at:.1}s\", \"{bps}bit\"], ")).collect();
+    format!("{{ schedule = [{steps}] }}")
 }
 
 /// Returns text as a value in a scenario file.
@@ -176,7 +192,7 @@ impl Place for AccessPoint {
              driver_up = {DEVICE_DRIVER}\nwidth = {}\nshort_gi = {short_gi}\n\
              stations = [{{ mcs = {}, mcs_up = {} }}, {{ mcs = {}, mcs_up = {} }}]\n",
             question.rtt.as_nanos(),
-            question.kind.mtu,
+            question.kind.line.mtu,
             self.mac,
             width.mhz(),
             mcs[0],
@@ -316,7 +332,7 @@ impl Model<'_> {
         let warmup = self.span.warmup_s;
         let mut text = format!(
             "name = 'advise'\ntitle = '{}, {} down, {} up: {}'\nduration = '{seconds:.1}s'\nwarmup = '{warmup:.1}s'\nseed = {seed}\nqdiscs = [\n",
-            question.kind.title, question.rates[0], question.rates[1], mix.name
+            question.kind.line.title, question.rates[0], question.rates[1], mix.name
         );
         for router in routers {
             let [down, up] = &router.lines;

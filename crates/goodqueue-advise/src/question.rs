@@ -60,7 +60,7 @@ pub struct Effort {
 impl Question {
     /// True if the rate of the line changes while it is in use.
     pub(crate) fn varies(&self) -> bool {
-        self.kind.varies() || self.traces.is_some()
+        self.kind.line.varies() || self.traces.is_some()
     }
 
     /// Returns the base round-trip time in seconds.

@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 
 use goodqueue::Rate;
+use goodqueue_link::access::Encapsulation;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::encapsulation::Encapsulation;
 use crate::question::Question;
 
 /// A discipline with a shaper.
@@ -74,7 +74,7 @@ impl Setup<'_> {
     /// Returns the rates of the shapers in whole kbit/s.
     pub(crate) fn rates(&self, question: &Question) -> [Rate; 2] {
         let share = |side: usize| {
-            let bps = question.kind.modelled(question.rates[side]).as_bps() * self.shares[side] / 1000;
+            let bps = question.kind.line.modelled(question.rates[side]).as_bps() * self.shares[side] / 1000;
             Rate::from_bps(bps / 1000 * 1000)
         };
         [share(0), share(1)]

@@ -239,7 +239,7 @@ pub(crate) fn answer(model: &Model<'_>, best: &Setup<'_>, checked: Verified, tri
     let routers = [Router::unmanaged(), Router { label: best.manager.name(), lines: best.lines(question) }];
     let mut advice = Advice {
         line: words::line(question),
-        sources: question.kind.source.to_owned(),
+        sources: question.kind.source(),
         rate_bps: question.rates.map(|rate| rate.as_bps()),
         rtt_s: question.rtt_s(),
         buffer_bytes: model.buffers,

@@ -13,7 +13,7 @@ use crate::question::Question;
 /// Returns the first output: that the search begins.
 #[must_use]
 pub fn heading(question: &Question) -> String {
-    format!("searching the best setting of a router for {} ...", question.kind.title)
+    format!("searching the best setting of a router for {} ...", question.kind.line.title)
 }
 
 /// Returns the first answer in one sentence.
@@ -31,7 +31,7 @@ pub fn first_words(first: &First) -> String {
 /// Returns the line in words.
 pub(crate) fn line(question: &Question) -> String {
     let [down, up] = question.rates.map(units::show_rate);
-    let kind = if question.traces.is_some() { "a recorded line" } else { question.kind.title };
+    let kind = if question.traces.is_some() { "a recorded line" } else { question.kind.line.title };
     format!("{down} down, {up} up, {kind}, base RTT {}", units::show_time(question.rtt))
 }
 

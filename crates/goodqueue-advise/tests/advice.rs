@@ -145,7 +145,7 @@ fn bad_questions_are_refused_with_what_is_allowed() {
     let question = asked("100mbit/100mbit", "fibre").with_measurement(endless).unwrap();
     let refused = advise(&question, 0, &NoWatch).unwrap_err().to_string();
     assert!(refused.contains("no buffer of this line"), "{refused}");
-    assert_eq!(kind("dsl", goodqueue::Rate::from_bps(30_000_000)).unwrap().name, "vdsl");
+    assert_eq!(kind("dsl", goodqueue::Rate::from_bps(30_000_000)).unwrap().line.name, "vdsl");
 }
 
 #[test]

@@ -16,13 +16,13 @@ fn the_playground_offers_the_lines_of_the_advice() {
     {
         let kind = kind(name, goodqueue::Rate::from_bps(rates[0])).unwrap();
         let [down, up] = [0, 1].map(|side| steps(kind, rates[side], seconds, side as u64 + 1, every));
-        let [_, buffer] = (kind.buffers)(rates.map(goodqueue::Rate::from_bps));
+        let buffer = kind.line.buffer.bytes(goodqueue::Rate::from_bps(rates[1]));
         writeln!(
             text,
             "\nexport const {} = {{\n  rtt: \"{}ms\",\n  // Packets in the buffer to the Internet.\n  buffer: {},\n  \
              down: \"{down}\",\n  up: \"{up}\",\n}};",
             name.to_uppercase(),
-            kind.rtt.as_nanos() / 1_000_000,
+            kind.line.rtt.as_nanos() / 1_000_000,
             buffer / 1514,
         )
         .unwrap();
@@ -38,7 +38,7 @@ fn the_playground_offers_the_lines_of_the_advice() {
 /// Returns the rates of a run as the playground writes them, such as `10mbit,5mbit@0.5s`. Of each
 /// `every` rates it takes the first.
 fn steps(kind: &LinkKind, mean_bps: u64, seconds: f64, seed: u64, every: usize) -> String {
-    let rates = kind.variation.rates(mean_bps, seconds, seed);
+    let rates = kind.line.variation.rates(mean_bps, seconds, seed);
     let words = rates.iter().step_by(every).map(|(at, bps)| {
         let rate = format!("{}kbit", bps / 100_000 * 100);
         if *at == 0.0 { rate } else { format!("{rate}@{at:.1}s") }

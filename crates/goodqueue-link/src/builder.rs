@@ -1,5 +1,6 @@
 //! The configuration of a link.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -8,6 +9,7 @@ use goodqueue::fifo::PfifoConfig;
 use goodqueue::hash::mix_64;
 use goodqueue::{AnyConfig, Datagram, Duration, Flow, Instant, Packet, Rate};
 
+use crate::access::{Drops, Preset, Variation};
 use crate::air::{Air, LOSS};
 use crate::capacity::{Capacity, Opportunities};
 use crate::line::{Line, LineConfig};
@@ -20,7 +22,9 @@ use crate::link::Link;
 #[derive(Clone, Debug)]
 pub struct LinkBuilder {
     capacity: Capacity,
-    qdisc: Option<AnyConfig>,
+    /// How the rate changes around its mean. The seed decides, and may follow later.
+    variation: Variation,
+    qdisc: Queue,
     air: Air,
     framing: u32,
     seed: u64,
@@ -28,7 +32,14 @@ pub struct LinkBuilder {
 
 impl Default for LinkBuilder {
     fn default() -> Self {
-        Self { capacity: Capacity::UNLIMITED, qdisc: None, air: Air::default(), framing: 0, seed: 0 }
+        Self {
+            capacity: Capacity::UNLIMITED,
+            variation: Variation::Steady,
+            qdisc: Queue::Default,
+            air: Air::default(),
+            framing: 0,
+            seed: 0,
+        }
     }
 }
 
@@ -62,14 +73,42 @@ impl LinkBuilder {
     /// Sets the capacity.
     #[must_use]
     pub fn capacity(self, capacity: Capacity) -> Self {
-        Self { capacity, ..self }
+        Self { capacity, variation: Variation::Steady, ..self }
+    }
+
+    /// Sets rate, delay and buffer of one direction of an access line, such as
+    /// [`VDSL`](crate::access::presets::VDSL), from the `rate` that people give.
+    ///
+    /// The delay is half of the round-trip time. The queue is the buffer of the modem; set another
+    /// discipline for a modem that has one. Packets count with their Ethernet header: full packets
+    /// take their time on the line, with its encapsulation, and small packets of ADSL less than
+    /// their cells do. The rate of a line that varies follows from the seed, and stays what it is
+    /// after ten minutes.
+    ///
+    /// ```
+    /// use goodqueue::Datagram;
+    /// use goodqueue_link::{Duplex, LinkBuilder, Units, access::presets::CABLE};
+    ///
+    /// let [down, up] = [40.mbit(), 10.mbit()].map(|rate| LinkBuilder::new().preset(&CABLE, rate));
+    /// let line: Duplex<Datagram<Vec<u8>>> = Duplex::new(down.seed(1).build()?, up.seed(2).build()?);
+    /// # Ok::<(), goodqueue::config::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn preset(self, preset: &Preset, rate: Rate) -> Self {
+        Self {
+            capacity: Capacity::Constant(preset.of_frames(rate)),
+            variation: preset.variation,
+            qdisc: Queue::Buffer(preset.buffer.drops, preset.buffer.bytes(rate)),
+            ..self
+        }
+        .delay(Duration::from_nanos(preset.rtt.as_nanos() / 2))
     }
 
     /// Sets the queue discipline. A shaper such as `cake` or `tbf`, with or without children, may
     /// have a lower rate than the link.
     #[must_use]
     pub fn qdisc(self, qdisc: impl Into<AnyConfig>) -> Self {
-        Self { qdisc: Some(qdisc.into()), ..self }
+        Self { qdisc: Queue::Chosen(Box::new(qdisc.into())), ..self }
     }
 
     /// Sets the propagation delay, one way.
@@ -143,9 +182,23 @@ impl LinkBuilder {
         self.capacity.rate_at(Instant::ZERO).map(|now| now.0)
     }
 
+    /// Sets delay and faults. Without a delay of its own, `air` keeps that of this builder.
     #[cfg(feature = "tc")]
-    pub(crate) fn air(self, air: Air) -> Self {
+    pub(crate) fn air(self, mut air: Air, has_delay: bool) -> Self {
+        if !has_delay {
+            air.delay = self.air.delay;
+        }
         Self { air, ..self }
+    }
+
+    /// Returns the capacity with the rates that the seed gives.
+    fn capacity_of_seed(&self) -> Capacity {
+        match &self.capacity {
+            Capacity::Constant(mean) if self.variation != Variation::Steady => {
+                Capacity::Schedule(self.variation.schedule(*mean, VARIES_FOR_S, self.seed))
+            }
+            capacity => capacity.clone(),
+        }
     }
 
     /// Returns the link.
@@ -154,11 +207,12 @@ impl LinkBuilder {
     /// A probability, delay or limit is out of its range; the message names the range.
     pub fn build<P: Packet + Flow>(&self) -> Result<Link<P>, ConfigError> {
         let qdisc = match &self.qdisc {
-            Some(qdisc) => qdisc.clone(),
-            None => PfifoConfig::new(DEFAULT_LIMIT)?.into(),
+            Queue::Default => PfifoConfig::new(DEFAULT_LIMIT)?.into(),
+            Queue::Buffer(drops, bytes) => drops.qdisc(*bytes)?,
+            Queue::Chosen(qdisc) => (**qdisc).clone(),
         };
         let config = LineConfig {
-            capacity: self.capacity.clone(),
+            capacity: self.capacity_of_seed(),
             qdisc,
             path: self.air.netem()?,
             delay: self.air.common_delay(),
@@ -179,6 +233,20 @@ impl Link<Datagram<()>> {
         LinkBuilder::new()
     }
 }
+
+/// The queue of a link.
+#[derive(Clone, Debug)]
+enum Queue {
+    /// None was chosen.
+    Default,
+    /// The buffer of a preset, with its bytes.
+    Buffer(Drops, u64),
+    /// A discipline.
+    Chosen(Box<AnyConfig>),
+}
+
+/// Time for which the rate of a line varies, in seconds. A step of 100 ms needs 16 bytes.
+const VARIES_FOR_S: f64 = 600.0;
 
 /// Packets of the default queue: Linux's `txqueuelen`.
 const DEFAULT_LIMIT: u32 = 1000;

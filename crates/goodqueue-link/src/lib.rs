@@ -38,6 +38,7 @@
 
 extern crate alloc;
 
+pub mod access;
 mod air;
 pub mod builder;
 pub mod capacity;

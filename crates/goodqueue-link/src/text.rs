@@ -8,45 +8,139 @@ use std::borrow::ToOwned;
 use std::vec::Vec;
 
 use goodqueue::config::Link as LinkDefaults;
-use goodqueue::{AnyConfig, Rate};
+use goodqueue::{AnyConfig, Flow, Packet, Rate};
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 
+use crate::access::{Preset, presets};
 use crate::air::Air;
 use crate::builder::LinkBuilder;
+use crate::duplex::Duplex;
 
-/// Reads `RATE [FAULTS] [[DISCIPLINE]]`, such as `20mbit delay 25ms loss 0.1% [fq_codel ecn]`.
+/// Reads `RATE [preset NAME] [FAULTS] [[DISCIPLINE]]`, such as
+/// `20mbit delay 25ms loss 0.1% [fq_codel ecn]` or `40mbit preset cable [codel]`.
 ///
 /// | part | form |
 /// |---|---|
 /// | rate | a rate with its unit, or `unlimited` |
+/// | preset | `preset` and the name of a kind of line, see [`LinkBuilder::preset`] |
 /// | faults | `delay`, `loss`, `reorder`, `duplicate`, ... as `netem` has them in tc; `jitter TIME` alone |
-/// | discipline | a line in tc's grammar, in brackets; `pfifo limit 1000` without |
+/// | discipline | a line in tc's grammar, in brackets; `pfifo limit 1000` or the buffer of the preset without |
 ///
 /// A delay alone is the same for all packets. A time behind it is a jitter, as in tc.
 impl FromStr for LinkBuilder {
     type Err = Diagnostic;
 
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
-        read(text).map_err(|error| error.in_argument("link", text))
+        let read = || match read(text)? {
+            Ways { down, up: None } => Ok(down),
+            Ways { up: Some(_), .. } => Err(Diagnostic::new("a link has one direction, and so one rate")
+                .at(first_word(text))
+                .help("make both directions with `Duplex::from_text`")),
+        };
+        read().map_err(|error| error.in_argument("link", text))
     }
 }
 
-fn read(text: &str) -> Result<LinkBuilder, Diagnostic> {
+impl<P: Packet + Flow> Duplex<P> {
+    /// Reads a line in both directions: as a link, except that the rate may be two, as in
+    /// `40mbit/10mbit preset dsl [fq_codel]`. The first one is that from the server to the client.
+    /// Both directions have the faults and the discipline.
+    ///
+    /// # Errors
+    /// The text is wrong, or a value is out of its range; the message says where.
+    pub fn from_text(text: &str, seed: u64) -> Result<Self, Diagnostic> {
+        let line = || {
+            let Ways { down, up } = read(text)?;
+            let build = |builder: &LinkBuilder| {
+                builder.build().map_err(|error| Diagnostic::new(std::format!("{error}")))
+            };
+            let up = up.unwrap_or_else(|| down.clone());
+            Ok(Self::new(build(&down.seed(seed))?, build(&up.seed(seed).with_other_seed())?))
+        };
+        line().map_err(|error: Diagnostic| error.in_argument("line", text))
+    }
+}
+
+/// A value for one direction or for both.
+struct Ways<T> {
+    down: T,
+    up: Option<T>,
+}
+
+/// Reads the link of one direction, or those of both.
+fn read(text: &str) -> Result<Ways<LinkBuilder>, Diagnostic> {
     let outside = text.find('[').unwrap_or(text.len());
     let words = words_of(text.get(..outside).unwrap_or_default());
-    let Some((first, faults)) = words.split_first() else {
+    let Some((first, rest)) = words.split_first() else {
         return Err(Diagnostic::new("a link needs a rate").at(0..text.len()).help(EXAMPLE));
     };
-    let rate = match text.get(first.clone()) {
-        Some("unlimited") => Rate::MAX,
-        word => units::rate(word.unwrap_or_default()).map_err(|error| error.at(first.clone()))?,
+    let Ways { down, up } = rates(text, first)?;
+    let mut builder = LinkBuilder::new();
+    let mut opposite = LinkBuilder::new();
+    let faults = match rest.split_first() {
+        Some((word, rest)) if text.get(word.clone()) == Some(PRESET) => {
+            let preset = preset(text, word, rest.first(), down)?;
+            if down == Rate::MAX {
+                return Err(Diagnostic::new("an access line is not unlimited")
+                    .at(first.clone())
+                    .help("give the rate of its contract or its modem, such as `40mbit preset cable`"));
+            }
+            builder = builder.preset(preset, down);
+            opposite = opposite.preset(preset, up.unwrap_or(down));
+            rest.get(1..).unwrap_or_default()
+        }
+        _ => {
+            builder = builder.rate(down);
+            opposite = opposite.rate(up.unwrap_or(down));
+            rest
+        }
     };
-    let mut builder = LinkBuilder::new().rate(rate).air(air(text, faults)?);
-    if let Some(discipline) = text.get(outside..).filter(|rest| !rest.is_empty()) {
-        builder = builder.qdisc(qdisc(discipline, rate).map_err(|error| error.shifted(outside))?);
+    let has_delay = faults.iter().any(|word| text.get(word.clone()) == Some("delay"));
+    let air = air(text, faults)?;
+    let finish = |builder: LinkBuilder| -> Result<LinkBuilder, Diagnostic> {
+        let rate = builder.rate_now().unwrap_or(Rate::MAX);
+        let builder = builder.air(air.clone(), has_delay);
+        match text.get(outside..).filter(|rest| !rest.is_empty()) {
+            Some(line) => {
+                qdisc(line, rate).map(|qdisc| builder.qdisc(qdisc)).map_err(|error| error.shifted(outside))
+            }
+            None => Ok(builder),
+        }
+    };
+    Ok(Ways { down: finish(builder)?, up: up.map(|_| finish(opposite)).transpose()? })
+}
+
+/// Reads the rate, or the rates of both directions.
+fn rates(text: &str, word: &Range<usize>) -> Result<Ways<Rate>, Diagnostic> {
+    let read = |range: Range<usize>| match text.get(range.clone()) {
+        Some("unlimited") => Ok(Rate::MAX),
+        part => units::rate(part.unwrap_or_default()).map_err(|error| error.at(range)),
+    };
+    match text.get(word.clone()).and_then(|word| word.find('/')) {
+        None => Ok(Ways { down: read(word.clone())?, up: None }),
+        Some(at) => {
+            let middle = word.start + at;
+            Ok(Ways { down: read(word.start..middle)?, up: Some(read(middle + 1..word.end)?) })
+        }
     }
-    Ok(builder)
+}
+
+/// Returns the preset that the word at `place` names.
+fn preset(
+    text: &str,
+    keyword: &Range<usize>,
+    place: Option<&Range<usize>>,
+    down: Rate,
+) -> Result<&'static Preset, Diagnostic> {
+    let names: Vec<&str> = presets::names().collect();
+    let Some(place) = place else {
+        return Err(Diagnostic::new("`preset` needs a name").at(keyword.clone()).allowed(names.join(", ")));
+    };
+    let name = text.get(place.clone()).unwrap_or_default();
+    presets::named(name, down).ok_or_else(|| {
+        Diagnostic::new(std::format!("there is no preset `{name}`")).at(place.clone()).one_of(name, &names)
+    })
 }
 
 /// Reads a discipline in brackets.
@@ -100,6 +194,10 @@ fn place_of(places: &[(usize, Range<usize>)], span: &Range<usize>) -> Range<usiz
     word.map_or(0..0, |(_, place)| place.clone())
 }
 
+fn first_word(text: &str) -> Range<usize> {
+    words_of(text).into_iter().next().unwrap_or_default()
+}
+
 fn words_of(text: &str) -> Vec<Range<usize>> {
     let mut words = Vec::new();
     let mut start = None;
@@ -127,6 +225,7 @@ impl LinkBuilder {
     }
 }
 
+const PRESET: &str = "preset";
 const EXAMPLE: &str = "write `20mbit delay 25ms loss 0.1% [fq_codel ecn]`, for example";
 
 #[cfg(test)]
@@ -161,6 +260,41 @@ mod tests {
     }
 
     #[test]
+    fn a_preset_has_a_buffer_and_a_delay_that_other_words_replace() {
+        let built = |builder: LinkBuilder| std::format!("{:?}", builder.build::<Datagram<u32>>().unwrap());
+        let cable = || LinkBuilder::new().preset(&presets::CABLE, 40.mbit());
+        let read = |text: &str| built(text.parse().unwrap());
+        assert_eq!(read("40mbit preset docsis"), built(cable()));
+        assert_eq!(link("40mbit preset cable").qdisc().kind().name, "bfifo");
+        assert_eq!(link("40mbit preset starlink").qdisc().kind().name, "pfifo_head_drop");
+        let managed = cable().delay(3.ms()).loss(0.01).qdisc_line("codel").unwrap();
+        assert_eq!(read("40mbit preset cable delay 3ms loss 1% [codel]"), built(managed));
+        assert_eq!(read("40mbit preset cable loss 1%"), built(cable().loss(0.01)), "keeps the delay");
+    }
+
+    #[test]
+    fn a_line_has_a_rate_for_each_direction() {
+        let line: Duplex<Datagram<u32>> = Duplex::from_text("50mbit/10mbit preset dsl [codel]", 1).unwrap();
+        let rate =
+            |link: &crate::Link<Datagram<u32>>| link.capacity().rate_at(goodqueue::Instant::ZERO).unwrap().0;
+        // VDSL both ways, because 50 Mbit/s are too fast for ADSL.
+        assert_eq!(rate(&line.down), presets::VDSL.of_frames(50.mbit()));
+        assert_eq!(rate(&line.up), presets::VDSL.of_frames(10.mbit()));
+        let error = "50mbit/10mbit".parse::<LinkBuilder>().unwrap_err().to_string();
+        assert!(error.contains("Duplex::from_text"), "{error}");
+    }
+
+    #[test]
+    fn the_rate_of_a_line_that_varies_follows_from_the_seed() {
+        let capacity = |seed| {
+            let builder: LinkBuilder = "12mbit preset lte".parse().unwrap();
+            builder.seed(seed).build::<Datagram<u32>>().unwrap().capacity().clone()
+        };
+        assert_eq!(capacity(1), capacity(1));
+        assert_ne!(capacity(1), capacity(2));
+    }
+
+    #[test]
     fn errors_underline_the_word() {
         for (text, underlined, said) in [
             ("", "", "a link needs a rate"),
@@ -169,6 +303,10 @@ mod tests {
             ("20mbit delay 5ms loss 200%", "200%", "200%"),
             ("20mbit delay 5ms [fq_codle]", "fq_codle", "did you mean `fq_codel`?"),
             ("20mbit [codel target 5xs]", "5xs", "5xs"),
+            ("20mbit preset", "preset", "starlink"),
+            ("20mbit preset cabel", "cabel", "did you mean `cable`?"),
+            ("unlimited preset cable", "unlimited", "not unlimited"),
+            ("20mbit/5mbi", "5mbi", "5mbi"),
             ("20mbit [codel", "[codel", "ends without `]`"),
             ("20mbit jitter", "jitter", "needs a time"),
             ("20mbit jitter 5ms delay 1q", "1q", "1q"),

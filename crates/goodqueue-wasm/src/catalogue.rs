@@ -69,7 +69,7 @@ impl Catalogue {
                 .map(|about| Named { name: about.name, summary: about.summary })
                 .collect(),
             scenarios: library::SCENARIOS.iter().filter_map(scenario).collect(),
-            links: KINDS.iter().map(|kind| Line { name: kind.name, title: kind.title }).collect(),
+            links: KINDS.iter().map(|kind| Line { name: kind.line.name, title: kind.line.title }).collect(),
             drop_reasons: log::reasons(),
         }
     }

@@ -2,6 +2,7 @@
 
 use goodqueue::Rate;
 
+use crate::encapsulation::Told as _;
 use crate::question::Question;
 use crate::setting::{Form, Notation, Setting, Setup, Side};
 
@@ -15,7 +16,7 @@ fn is_for_internet(question: &Question) -> bool {
 /// Internet.
 fn limited(question: &Question, setup: &Setup<'_>) -> Option<[Rate; 2]> {
     let kind = question.kind;
-    is_for_internet(question).then(|| kind.accounted.rates_of_ip(setup.rates(question), kind.mtu))
+    is_for_internet(question).then(|| kind.accounted.rates_of_ip(setup.rates(question), kind.line.mtu))
 }
 
 /// Says what limiters of dummynet cannot express.

@@ -177,7 +177,7 @@ fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
         (Some(link), _) => link.as_str(),
         (None, Some(_)) => RECORDED,
         (None, None) => {
-            let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+            let names: Vec<&str> = KINDS.iter().map(|kind| kind.line.name).collect();
             return Err(Diagnostic::new("which kind of line is it? Overhead and buffers depend on it")
                 .allowed(format!("--link dsl, {}", names.join(", ")))
                 .help("for example: goodqueue advise 40mbit/10mbit --link dsl"));

@@ -447,21 +447,21 @@ fn links() -> (Vec<Value>, Vec<String>) {
         .iter()
         .map(|kind| {
             let value = json!({
-                "name": kind.name,
-                "title": kind.title,
-                "rtt": kind.rtt.to_string(),
-                "mtu": kind.mtu,
-                "overhead": kind.encapsulation.overhead,
-                "mpu": kind.encapsulation.mpu,
-                "source": kind.source,
+                "name": kind.line.name,
+                "title": kind.line.title,
+                "rtt": kind.line.rtt.to_string(),
+                "mtu": kind.line.mtu,
+                "overhead": kind.line.encapsulation.overhead,
+                "mpu": kind.line.encapsulation.mpu,
+                "source": kind.source(),
             });
             let text = format!(
                 "{}: {}\n    base RTT {}, packets up to {} bytes\n    {}\n",
-                kind.name,
-                kind.title,
-                show_time(kind.rtt),
-                kind.mtu,
-                kind.source
+                kind.line.name,
+                kind.line.title,
+                show_time(kind.line.rtt),
+                kind.line.mtu,
+                kind.source()
             );
             (value, text)
         })

@@ -93,7 +93,7 @@ impl Values {
     fn names(self, extensions: &Extensions) -> Result<Vec<String>, Diagnostic> {
         let disciplines = extensions.disciplines();
         let scenarios = || SCENARIOS.iter().map(|scenario| scenario.name.to_owned());
-        let links = || KINDS.iter().map(|kind| kind.name.to_owned());
+        let links = || KINDS.iter().map(|kind| kind.line.name.to_owned());
         Ok(match self {
             Self::Qdiscs => qdiscs(disciplines),
             Self::Scenarios => std::iter::once(FILES.to_owned()).chain(scenarios()).collect(),

@@ -28,7 +28,8 @@
 //! | feature | adds |
 //! |---|---|
 //! | `tc` | links and disciplines as text, with errors that underline the word; needs the standard library |
-//! | `std` | the module `seed`: seeds from environment variables |
+//! | `std` | seeds from environment variables (`seed`), captures for Wireshark (`capture`) |
+//! | `recordings` | `Link::record`, which writes recordings for `goodqueue replay`; includes `tc` and `std` |
 //!
 //! Without features the crate is `no_std` with `alloc`, and depends on `goodqueue` alone.
 
@@ -42,14 +43,20 @@ pub mod access;
 mod air;
 pub mod builder;
 pub mod capacity;
+#[cfg(feature = "std")]
+pub mod capture;
 pub mod duplex;
 pub mod event;
 mod flight;
 pub mod lab;
 pub mod line;
 pub mod link;
+pub mod observe;
 pub mod path;
+pub mod pcapng;
 pub mod quantiles;
+#[cfg(feature = "recordings")]
+mod record;
 #[cfg(feature = "std")]
 pub mod seed;
 pub mod shared;

@@ -200,6 +200,18 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
         &mut self.qdisc
     }
 
+    /// Returns the salt of the discipline's hashes of flows.
+    #[must_use]
+    pub const fn salt(&self) -> u32 {
+        self.salt
+    }
+
+    /// Returns the seed of the discipline's and the path's random numbers.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Returns the counters of the discipline and of its predecessors.
     #[must_use]
     pub fn stats(&self) -> Stats {

@@ -1,5 +1,8 @@
 //! A link for opaque packets.
 
+use alloc::boxed::Box;
+use alloc::string::String;
+
 use goodqueue::config::ConfigError;
 use goodqueue::{AnyConfig, AnyQdisc, Duration, Flow, Instant, Packet, Rate};
 
@@ -7,6 +10,7 @@ use crate::air::{Air, LOSS};
 use crate::capacity::Capacity;
 use crate::event::Event;
 use crate::line::Line;
+use crate::observe::{Observed, Observer};
 use crate::statistics::{Log, Statistics};
 use crate::tagged::{Arrival, Queued, Tagged};
 
@@ -56,6 +60,11 @@ pub struct Link<P: Packet + Flow> {
 }
 
 impl<P: Packet + Flow> Link<P> {
+    #[cfg(feature = "recordings")]
+    pub(crate) const fn line(&self) -> &Line<Queued<P>> {
+        &self.line
+    }
+
     pub(crate) fn with_line(line: Line<Queued<P>>, air: Air) -> Self {
         Self { line, log: Log::new(), air, arrivals: 0 }
     }
@@ -141,6 +150,17 @@ impl<P: Packet + Flow> Link<P> {
     /// refuses them.
     pub fn set_qdisc(&mut self, now: Instant, qdisc: impl Into<AnyConfig>) {
         self.line.reconfigure(now, qdisc.into(), &mut self.log);
+    }
+
+    /// Reports every packet to `observer` from now on, instead of an earlier observer.
+    pub fn observe(&mut self, observer: impl Observer<P> + Send + Sync + 'static) {
+        self.log.observed = Observed::with_observer(Box::new(observer));
+    }
+
+    /// Ends the observation. Returns why its result is incomplete, such as a full disk; `None` if
+    /// it is complete or nobody observed.
+    pub fn stop_observing(&mut self) -> Option<String> {
+        self.log.observed.end()
     }
 
     /// Returns the discipline: its length, backlog, configuration and counters.

@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 use goodqueue::{Count, DropReason, Duration, Instant, Packet, Stats};
 
 use crate::event::Event;
+use crate::observe::Observed;
 use crate::quantiles::Quantiles;
 use crate::tagged::Queued;
 use crate::watch::Watch;
@@ -49,6 +50,7 @@ pub(crate) struct Log<P> {
     longest: usize,
     length: usize,
     dropped: [u64; DropReason::ALL.len()],
+    pub(crate) observed: Observed<P>,
 }
 
 impl<P> Log<P> {
@@ -62,6 +64,7 @@ impl<P> Log<P> {
             longest: 0,
             length: 0,
             dropped: [0; DropReason::ALL.len()],
+            observed: Observed::nobody(),
         }
     }
 
@@ -75,8 +78,9 @@ impl<P> Log<P> {
     /// Forgets the measurements. Fates that were not collected stay.
     pub(crate) fn restart(&mut self) {
         let gone = core::mem::take(&mut self.gone);
+        let observed = core::mem::replace(&mut self.observed, Observed::nobody());
         let length = self.length;
-        *self = Self { gone, length, longest: length, ..Self::new() };
+        *self = Self { gone, length, longest: length, observed, ..Self::new() };
     }
 
     pub(crate) const fn statistics(&self, queue: Stats) -> Statistics<'_> {
@@ -93,13 +97,19 @@ impl<P> Log<P> {
 }
 
 impl<P: Packet> Watch<Queued<P>> for Log<P> {
+    fn arrived(&mut self, at: Instant, packet: &Queued<P>) {
+        self.observed.tell(at, |observer| observer.arrived(at, packet));
+    }
+
     fn sent(&mut self, at: Instant, packet: &Queued<P>) {
+        self.observed.tell(at, |observer| observer.sent(at, packet));
         let waited: Duration = at.since(packet.tag.at);
         self.sojourn.add(waited);
         self.sent.add(packet.len());
     }
 
     fn dropped(&mut self, at: Instant, packet: Queued<P>, why: DropReason) {
+        self.observed.tell(at, |observer| observer.dropped(at, &packet, why));
         if let Some(count) = self.dropped.get_mut(why.index()) {
             *count += 1;
         }
@@ -107,6 +117,7 @@ impl<P: Packet> Watch<Queued<P>> for Log<P> {
     }
 
     fn lost(&mut self, at: Instant, packet: Queued<P>, why: DropReason) {
+        self.observed.tell(at, |observer| observer.lost(at, &packet, why));
         self.lost.add(packet.len());
         self.keep(Event::Lost { at, packet: packet.packet, why });
     }

@@ -26,6 +26,9 @@
 //! rows of 2 bytes are draws of 16 bits. In recordings of `dualpi2`, `P` rows have the base
 //! probability (scale 2^32 - 1) and the queue delay in nanoseconds.
 //!
+//! A simulated queue has its random numbers as `qdisc_seed`, with `qdisc_stream` and
+//! `qdisc_hash_key`, or with `qdisc_salt`.
+//!
 //! A recording may share its arrivals with others ([`short`]).
 //!
 //! A file is read row by row and never held whole.

@@ -58,6 +58,24 @@ impl FlowKey {
         Self { source, destination, protocol }
     }
 
+    /// Address and port of the sender.
+    #[must_use]
+    pub const fn source(&self) -> SocketAddr {
+        self.source
+    }
+
+    /// Address and port of the receiver.
+    #[must_use]
+    pub const fn destination(&self) -> SocketAddr {
+        self.destination
+    }
+
+    /// Protocol number of the IP header.
+    #[must_use]
+    pub const fn protocol(&self) -> u8 {
+        self.protocol
+    }
+
     /// Returns the key of the opposite direction.
     #[must_use]
     pub const fn reversed(self) -> Self {

@@ -7,19 +7,14 @@
 //! longer here than in the queue: the simulator has no options that only a SYN carries, but
 //! Wireshark needs them.
 
-use std::io;
+use std::io::{self, Write as _};
 
 use goodqueue::{Direction, Ecn, Instant};
+use goodqueue_link::pcapng::{self, APPLICATION, COMMENT, DROPS, EGRESS, INGRESS, POINTS, SHOT};
 use goodqueue_sim::observer::{Fate, Visit};
 use goodqueue_sim::packet::{Packet, Payload};
 use goodqueue_tcp::segment::{HEADER, TIMESTAMPS};
 use goodqueue_tcp::{Flags, Segment};
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption,
-};
-use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
-use pcap_file::pcapng::{PcapNgWriter, RawBlock};
-use pcap_file::{DataLink, Endianness, PcapError};
 
 use super::writer::PacketWriter;
 use crate::files::StreamedFile;
@@ -28,45 +23,33 @@ use crate::run::RunSpec;
 /// A capture with every packet when it arrives at a queue, and again when it leaves or is dropped.
 /// Time 0 of the run is the Unix epoch.
 pub(super) struct Capture {
-    writer: PcapNgWriter<StreamedFile>,
+    file: StreamedFile,
+    block: Vec<u8>,
     framing: u32,
     headers: Vec<u8>,
 }
 
 impl Capture {
-    pub(super) fn begin(file: StreamedFile, run: &RunSpec) -> io::Result<Self> {
+    pub(super) fn begin(mut file: StreamedFile, run: &RunSpec) -> io::Result<Self> {
         let about = format!("{}, seed {}", run.labels.qdisc, run.config.seed);
-        let section = SectionHeaderBlock {
-            endianness: Endianness::Little,
-            major_version: 1,
-            minor_version: 0,
-            section_length: -1,
-            options: vec![
-                SectionHeaderOption::Comment(about.into()),
-                SectionHeaderOption::UserApplication(concat!("goodqueue ", env!("CARGO_PKG_VERSION")).into()),
-            ],
-        };
-        let mut writer = PcapNgWriter::with_section_header(file, section).map_err(in_io)?;
+        let program = concat!("goodqueue ", env!("CARGO_PKG_VERSION"));
+        let mut block = Vec::new();
+        pcapng::section(&mut block, &[(COMMENT, about.as_bytes()), (APPLICATION, program.as_bytes())]);
         for direction in Direction::BOTH {
             for point in POINTS {
-                let options = vec![
-                    InterfaceDescriptionOption::IfName(format!("{} {point}", direction.name()).into()),
-                    // Nanoseconds.
-                    InterfaceDescriptionOption::IfTsResol(9),
-                ];
-                let block = InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: 0, options };
-                writer.write_pcapng_block(block).map_err(in_io)?;
+                pcapng::interface(&mut block, pcapng::RAW_IP, &format!("{} {point}", direction.name()));
             }
         }
-        Ok(Self { writer, framing: run.config.framing, headers: Vec::new() })
+        file.write_all(&block)?;
+        Ok(Self { file, block, framing: run.config.framing, headers: Vec::new() })
     }
 
     fn write(
         &mut self,
         at: Instant,
         visit: &Visit,
-        point: usize,
-        options: &[(u16, &[u8])],
+        point: u32,
+        options: &[pcapng::Opt<'_>],
     ) -> io::Result<()> {
         let syn =
             matches!(&visit.packet.payload, Payload::Tcp(segment) if segment.flags.contains(Flags::SYN));
@@ -74,10 +57,10 @@ impl Capture {
         // In Linux, the length of a SYN includes its options.
         let bytes = if syn && bytes <= HEADER + TIMESTAMPS { bytes + SYN_OPTIONS } else { bytes };
         write_headers(&visit.packet, bytes, &mut self.headers);
-        let interface = u32::try_from(visit.direction.index() * POINTS.len() + point).unwrap_or(u32::MAX);
-        let block = enhanced_packet(interface, at, bytes, &self.headers, options);
-        self.writer.write_raw_block(&block).map_err(in_io)?;
-        Ok(())
+        let before = u32::try_from(visit.direction.index() * POINTS.len()).unwrap_or(u32::MAX);
+        self.block.clear();
+        pcapng::packet(&mut self.block, before + point, at, bytes, &self.headers, options);
+        self.file.write_all(&self.block)
     }
 }
 
@@ -95,53 +78,14 @@ impl PacketWriter for Capture {
             Fate::Sent => self.write(at, visit, EGRESS, &[]),
             Fate::Dropped(why) => {
                 let comment = format!("dropped by the queue discipline: {}", why.name());
-                self.write(at, visit, DROPS, &[(COMMENT, comment.as_bytes()), (VERDICT, &DROPPED)])
+                self.write(at, visit, DROPS, &[(COMMENT, comment.as_bytes()), SHOT])
             }
             Fate::Queued => Ok(()),
         }
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
-        self.writer.into_inner().finish()
-    }
-}
-
-/// An enhanced packet block with the headers of a packet. It is written by hand because the library
-/// does not know the option for verdicts.
-fn enhanced_packet(
-    interface: u32,
-    at: Instant,
-    bytes: u32,
-    headers: &[u8],
-    options: &[(u16, &[u8])],
-) -> RawBlock<'static> {
-    let nanos = at.as_nanos().to_be_bytes();
-    let captured = u32::try_from(headers.len()).unwrap_or(u32::MAX);
-    let mut body = Vec::with_capacity(128 + headers.len());
-    body.extend(interface.to_le_bytes());
-    // The upper half of the timestamp first, each half little-endian.
-    body.extend(nanos[..4].iter().rev());
-    body.extend(nanos[4..].iter().rev());
-    body.extend(captured.to_le_bytes());
-    body.extend(bytes.max(captured).to_le_bytes());
-    body.extend(headers);
-    let end = (!options.is_empty()).then_some((END_OF_OPTIONS, &[][..]));
-    for (code, value) in options.iter().copied().chain(end) {
-        body.resize(body.len().next_multiple_of(4), 0);
-        body.extend(code.to_le_bytes());
-        body.extend(u16::try_from(value.len()).unwrap_or(0).to_le_bytes());
-        body.extend(value);
-    }
-    body.resize(body.len().next_multiple_of(4), 0);
-    // Type and length before the body, the length again after it.
-    let total = u32::try_from(body.len() + 12).unwrap_or(u32::MAX);
-    RawBlock { type_: ENHANCED_PACKET, initial_len: total, body: body.into(), trailer_len: total }
-}
-
-fn in_io(error: PcapError) -> io::Error {
-    match error {
-        PcapError::IoError(error) => error,
-        other => io::Error::other(other),
+        self.file.finish()
     }
 }
 
@@ -258,11 +202,6 @@ fn word(two: &[u8]) -> u32 {
     u32::from(u16::from_be_bytes([two[0], two.get(1).copied().unwrap_or(0)]))
 }
 
-const POINTS: [&str; 3] = ["ingress", "egress", "drops"];
-const INGRESS: usize = 0;
-const EGRESS: usize = 1;
-const DROPS: usize = 2;
-
 const IPV4: u32 = 20;
 /// Bytes of the two options that only a SYN carries, with padding.
 const SYN_OPTIONS: u32 = 8;
@@ -276,12 +215,3 @@ const CLIENTS: u32 = u32::from_be_bytes([198, 18, 0, 0]);
 const SERVERS: u32 = u32::from_be_bytes([198, 19, 0, 0]);
 /// Ports on both sides are above those of services.
 const PORTS: u32 = 60_000;
-
-// draft-ietf-opsawg-pcapng §3.5, §4.3.
-const ENHANCED_PACKET: u32 = 6;
-const END_OF_OPTIONS: u16 = 0;
-const COMMENT: u16 = 1;
-/// `epb_verdict` (draft-ietf-opsawg-pcapng §4.3.1): of Linux's traffic control (1), `TC_ACT_SHOT`
-/// little-endian as the file is.
-const VERDICT: u16 = 7;
-const DROPPED: [u8; 9] = [1, 2, 0, 0, 0, 0, 0, 0, 0];

@@ -19,6 +19,7 @@ export const book = [
       { text: "Results", link: "/results" },
       { text: "Live", link: "/live" },
       { text: "Test a transport", link: "/transports" },
+      { text: "Is your CoDel the kernel's?", link: "/judge" },
       { text: "QUIC beside TCP", link: "/quic" },
       { text: "Continuous integration", link: "/ci" },
       { text: "Install", link: "/install" },

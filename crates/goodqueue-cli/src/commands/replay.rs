@@ -3,6 +3,7 @@
 
 pub(super) mod beside;
 pub(super) mod compare;
+mod decisions;
 mod explain;
 mod input;
 
@@ -25,14 +26,17 @@ use crate::output::{self, Outputs};
 /// decisions. Without --compare, the fate of every packet is printed as JSON lines: ["X", t_ns,
 /// seq, bytes, tos] when it leaves, ["D", t_ns, seq, reason] when it is dropped. With --compare,
 /// our fates are compared with the recorded ones. With several --qdisc, a table compares the
-/// disciplines. With --explain, the story of one packet is told.
+/// disciplines. With --explain, the story of one packet is told. --export and --decisions judge a
+/// queue in a program of your own by the kernel's decisions.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   goodqueue replay codel_default.jsonl.gz
   goodqueue replay *.jsonl.gz --compare
   goodqueue replay codel_default.jsonl.gz --qdisc 'pie target 15ms' --rate 5mbit
   goodqueue replay codel_default.jsonl.gz --qdisc codel --qdisc fq_codel --qdisc pie
-  goodqueue replay codel_default.jsonl.gz --explain drop")]
+  goodqueue replay codel_default.jsonl.gz --explain drop
+  goodqueue replay codel_default.jsonl.gz --export arrivals.csv
+  goodqueue replay codel_default.jsonl.gz --decisions mine.csv")]
 pub(crate) struct ReplayArgs {
     /// Recordings as JSON lines, plain or compressed with gzip.
     #[arg(required = true, value_name = "FILE")]
@@ -47,6 +51,14 @@ pub(crate) struct ReplayArgs {
     /// Compare with the recorded fates. The exit code is 1 if they differ.
     #[arg(long, help_heading = "Results")]
     compare: bool,
+    /// Write the arrivals to a file, or to standard output (-), as comma-separated values for a queue
+    /// in another program: time in ns, number of the packet, flow, bytes, TOS byte.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["qdisc", "compare", "explain", "tc_stats", "decisions", "json"], help_heading = "Another queue")]
+    export: Option<PathBuf>,
+    /// Compare the decisions of that queue with the recorded ones. Each line of the file is a time in
+    /// ns, the number of a packet, and `sent`, `marked` or `dropped`. The exit code is 1 if they differ.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["qdisc", "rate", "compare", "explain", "tc_stats"], help_heading = "Another queue")]
+    decisions: Option<PathBuf>,
     /// Tell the story of one packet: what it found, what happened to it, and the rule that decided.
     /// The packet's number, or `drop` or `mark` for the first packet with this fate.
     #[arg(long, value_name = "PACKET", conflicts_with_all = ["compare", "tc_stats"], help_heading = "Results")]
@@ -62,12 +74,20 @@ pub(crate) struct ReplayArgs {
 
 pub(crate) fn main(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
     let mut outputs = Outputs::default();
-    for (argument, target) in [("--json", &args.json), ("--tc-stats", &args.tc_stats)] {
+    for (argument, target) in
+        [("--json", &args.json), ("--tc-stats", &args.tc_stats), ("--export", &args.export)]
+    {
         if let Some(target) = target {
             outputs.add(argument, target)?;
         }
     }
     remark_on("--qdisc", &args.qdisc, disciplines);
+    if let Some(target) = &args.export {
+        return export(target, args, disciplines);
+    }
+    if let Some(decisions) = &args.decisions {
+        return judge(decisions, args, disciplines);
+    }
     match (&args.explain, args.qdisc.as_slice()) {
         (Some(packet), _) => explain(packet, args, disciplines),
         (None, [_, second, ..]) if args.compare => {
@@ -90,6 +110,46 @@ fn explain(packet: &str, args: &ReplayArgs, disciplines: &Disciplines) -> Outcom
     };
     let input = Input::read(file, args.qdisc.first().map(String::as_str), args.rate.as_deref(), disciplines)?;
     story::print(&explain::story(&input, packet)?, args.json.as_ref())
+}
+
+/// Returns the recording that is given alone.
+fn only<'a>(args: &'a ReplayArgs, argument: &str) -> Result<&'a PathBuf, Diagnostic> {
+    match args.files.as_slice() {
+        [file] => Ok(file),
+        files => Err(Diagnostic::new(format!("one recording is needed, and {} are given", files.len()))
+            .help("repeat the command for each recording")
+            .in_argument(argument, "")),
+    }
+}
+
+/// Writes the arrivals for a queue in another program.
+fn export(target: &Path, args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
+    let input = Input::read(only(args, "--export")?, None, args.rate.as_deref(), disciplines)?;
+    let text = input.arrivals_csv();
+    match output::Target::from_argument(target) {
+        output::Target::Stdout => output::print(&text)?,
+        output::Target::File(path) => {
+            output::write_file("--export", &path, text.as_bytes())?;
+            let packets = text.lines().count() - 1;
+            let rate = input.rate.as_bps();
+            output::print(&format!("{packets} packets; a link of {rate} bit/s; {}\n", input.qdisc()))?;
+        }
+    }
+    Ok(Ending::Done)
+}
+
+/// Compares the decisions of a queue in another program with the recorded ones.
+fn judge(decisions: &Path, args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
+    let input = Input::read(only(args, "--decisions")?, None, None, disciplines)?;
+    let comparison = input.judge(&input.decisions(decisions)?)?;
+    let is_equal = comparison.equal;
+    if let Some(json) = &args.json {
+        output::write_json("--json", json, &comparison)?;
+    }
+    if !takes_stdout(args) {
+        output::print(&compare::verdict(&comparison))?;
+    }
+    Ok(if is_equal { Ending::Done } else { Ending::CheckFailed })
 }
 
 /// Compares several disciplines on the same arrivals.

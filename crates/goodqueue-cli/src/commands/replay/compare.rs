@@ -31,6 +31,9 @@ pub(crate) struct Comparison {
     first_difference: Option<String>,
     /// Every packet with another fate, in the order of time.
     differences: Vec<Difference>,
+    /// Whose fates are compared with the recorded ones, for people.
+    #[serde(skip)]
+    whose: &'static str,
 }
 
 /// A packet whose fate differs.
@@ -66,6 +69,28 @@ struct Queued {
 impl Input {
     /// Compares the recorded fates with those here. Also returns the final statistics.
     pub(super) fn compare(&self) -> Result<(Comparison, Vec<Value>), Diagnostic> {
+        let recorded = self.recorded()?;
+        let mut ours = Vec::new();
+        let end = self.end();
+        let left = self.replay(|fate| {
+            // An event at exactly the end may belong to either side of it.
+            if fate.at() < end || fate.at() == end && ours.len() < recorded.len() {
+                ours.push(row_of(&fate));
+            }
+        });
+        Ok((self.compared(&recorded, &ours, "here"), left.statistics()))
+    }
+
+    /// Compares the recorded fates with those that another queue decided.
+    pub(super) fn judge(&self, theirs: &[Row]) -> Result<Comparison, Diagnostic> {
+        let recorded = self.recorded()?;
+        let end = self.end();
+        let before_end: Vec<Row> = theirs.iter().filter(|row| time(row) <= end).cloned().collect();
+        Ok(self.compared(&recorded, &before_end, "yours"))
+    }
+
+    /// Returns the recorded fates.
+    fn recorded(&self) -> Result<Vec<&Row>, Diagnostic> {
         let is_fate = |row: &&Row| matches!(row, Row::Exit { .. } | Row::Drop { .. });
         let recorded: Vec<&Row> = self.rows.iter().filter(is_fate).collect();
         if recorded.is_empty() {
@@ -73,31 +98,30 @@ impl Input {
                 Diagnostic::new("the recording contains no fates to compare with").in_file(&self.name)
             );
         }
-        let mut ours = Vec::new();
-        // A recording with an explicit end lacks the fates of packets that were queued then.
+        Ok(recorded)
+    }
+
+    /// Returns the end of a recording that lacks the fates of packets that were queued then.
+    fn end(&self) -> Instant {
         let stated = self.header.other.get("t_end_ns").and_then(Value::as_u64).map(Instant::from_nanos);
         let ended = self.rows.iter().find_map(|row| if let Row::End { t } = row { Some(*t) } else { None });
-        let end = stated.into_iter().chain(ended).min().unwrap_or(Instant::MAX);
-        let left = self.replay(|fate| {
-            // An event at exactly the end may belong to either side of it.
-            if fate.at() < end || fate.at() == end && ours.len() < recorded.len() {
-                ours.push(row_of(&fate));
-            }
-        });
+        stated.into_iter().chain(ended).min().unwrap_or(Instant::MAX)
+    }
+
+    fn compared(&self, recorded: &[&Row], ours: &[Row], whose: &'static str) -> Comparison {
         let first_difference = (0..recorded.len().max(ours.len())).find_map(|index| {
             let theirs = recorded.get(index).map(|row| in_words(row));
             let ours = ours.get(index).map(in_words);
             (theirs != ours).then(|| {
                 let [theirs, ours] = [theirs, ours].map(|fate| fate.unwrap_or_else(|| "nothing".to_owned()));
-                format!("recorded: {theirs}; here: {ours}")
+                format!("recorded: {theirs}; {whose}: {ours}")
             })
         });
         let packets = self.rows.iter().filter(|row| matches!(row, Row::Arrival { .. })).count() as u64;
         let equal = first_difference.is_none();
-        let differences = if equal { Vec::new() } else { self.differences(&recorded, &ours) };
+        let differences = if equal { Vec::new() } else { self.differences(recorded, ours) };
         let file = self.name.clone();
-        let qdisc = self.qdisc();
-        Ok((Comparison { file, qdisc, packets, equal, first_difference, differences }, left.statistics()))
+        Comparison { file, qdisc: self.qdisc(), packets, equal, first_difference, differences, whose }
     }
 
     /// Returns every packet whose fates differ.
@@ -299,7 +323,7 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
     let mut text = String::new();
     let width = comparisons.iter().map(|comparison| comparison.file.len()).max().unwrap_or(0);
     // Writing to a string cannot fail.
-    for Comparison { file, qdisc, packets, equal, first_difference, differences } in comparisons {
+    for Comparison { file, qdisc, packets, equal, first_difference, differences, whose } in comparisons {
         let verdict = if *equal { "equal" } else { "DIFFERS" };
         let file = printable::line(file);
         let _ = writeln!(text, "{file:width$}  {packets:>7} packets  {verdict:7}  {qdisc}");
@@ -318,7 +342,7 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
             if count > LISTED { format!("; the first {LISTED} (--json lists all)") } else { String::new() };
         let _ = writeln!(text, "  {fates}{more}:");
         for difference in differences.iter().take(LISTED) {
-            difference.write(&mut text);
+            difference.write(whose, &mut text);
         }
     }
     let equal = comparisons.iter().filter(|comparison| comparison.equal).count();
@@ -326,8 +350,31 @@ pub(super) fn table(comparisons: &[Comparison]) -> String {
     text
 }
 
+/// Returns the verdict about another queue as text. Only the first difference is one of its code;
+/// later ones follow from it.
+pub(super) fn verdict(comparison: &Comparison) -> String {
+    let Comparison { qdisc, packets, differences, first_difference, whose, .. } = comparison;
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = match (first_difference, differences.first()) {
+        (None, _) => writeln!(text, "equal: all {packets} packets have the recorded fates of {qdisc}"),
+        (Some(first), None) => writeln!(text, "DIFFERS in the order only: {first}"),
+        (Some(_), Some(first)) => {
+            let count = differences.len();
+            let _ = writeln!(
+                text,
+                "DIFFERS: {count} of {packets} packets have other fates than in {qdisc}; the first:"
+            );
+            first.write(whose, &mut text);
+            writeln!(text)
+        }
+    };
+    text
+}
+
 impl Difference {
-    fn write(&self, text: &mut String) {
+    /// Writes the difference; `whose` are the fates that are not the recorded ones.
+    fn write(&self, whose: &str, text: &mut String) {
         let Self { packet, recorded, here, before, recorded_state, here_state, state, .. } = self;
         let queued = |side: &Queued| {
             let packets = if side.queued_packets == 1 { "packet" } else { "packets" };
@@ -340,7 +387,7 @@ impl Difference {
             let _ = writeln!(text, "    before    {}", printable::line(operation));
         }
         let _ = writeln!(text, "    recorded  {recorded}  (queued: {})", queued(recorded_state));
-        let _ = writeln!(text, "    here      {here}  (queued: {})", queued(here_state));
+        let _ = writeln!(text, "    {whose:8}  {here}  (queued: {})", queued(here_state));
         if !values.is_empty() {
             let _ = writeln!(text, "    state     {}", values.join(", "));
         }

@@ -11,6 +11,8 @@
 
 pub mod diagnostic;
 pub mod input;
+#[cfg(feature = "recordings")]
+pub mod judge;
 mod line;
 pub mod printable;
 #[cfg(feature = "recordings")]

@@ -13,6 +13,9 @@ GOODQUEUE = $(TARGET)/release/goodqueue
 OWN = examples/own-discipline
 OWN_TRAFFIC = examples/own-traffic
 
+# Transports behind a link, outside the workspace: smoltcp needs Rust 1.91.
+TRANSPORTS = examples/transports
+
 # A front end of its own, outside the workspace.
 SERVER = examples/server
 
@@ -37,7 +40,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations link_operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv msrv-check counts counts-check models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server transports own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv msrv-check counts counts-check models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
@@ -76,7 +79,7 @@ demo: announce
 quick: toolchain
 	@.ci/quick $(CRATES)
 
-test: format lint docs msrv-check unit own-discipline own-traffic server python playground-check site-check no-std package demo-check counts-check supply-chain
+test: format lint docs msrv-check unit own-discipline own-traffic server transports python playground-check site-check no-std package demo-check counts-check supply-chain
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
@@ -265,6 +268,7 @@ format: toolchain
 	$(CARGO) fmt --manifest-path $(OWN)/Cargo.toml --check
 	$(CARGO) fmt --manifest-path $(OWN_TRAFFIC)/Cargo.toml --check
 	$(CARGO) fmt --manifest-path $(SERVER)/Cargo.toml --check
+	$(CARGO) fmt --manifest-path $(TRANSPORTS)/Cargo.toml --check
 	$(CARGO) fmt --manifest-path playground/bindgen/Cargo.toml --check
 	@LC_ALL=C awk -f .ci/comment-width.awk $$(find crates examples fuzz python -name '*.rs' -not -path '*/target/*')
 
@@ -278,6 +282,9 @@ docs: toolchain
 
 unit: toolchain
 	$(CARGO) test --workspace --quiet
+	$(CARGO) test --package goodqueue-link --features recordings --quiet
+	$(CARGO) test --package goodqueue-tc --features recordings --test judge --quiet
+	$(CARGO) test --package goodqueue-quic --features noq --quiet
 	$(CARGO) test --package goodqueue-link --features std,tc --quiet
 	$(CARGO) test --package goodqueue-quic --all-features --quiet
 	$(CARGO) test --package goodqueue-scenario --features object-store --lib --quiet objects
@@ -306,6 +313,16 @@ server: toolchain
 	cp Cargo.lock $(SERVER)/Cargo.lock
 	$(CARGO) clippy --manifest-path $(SERVER)/Cargo.toml --target-dir $(TARGET) --all-targets --quiet -- --deny warnings
 	$(CARGO) test --manifest-path $(SERVER)/Cargo.toml --target-dir $(TARGET) --quiet
+
+# Adaptors of other transports, outside the workspace. An older compiler cannot build them.
+transports: toolchain
+	@if [ -z "$$CI" ] && printf '%s\n1.91.0\n' "$$(rustc -V | cut -d ' ' -f 2)" | sort -V | head -n 1 | grep -qv 1.91.0; then \
+	  echo "transports: SKIPPED: they need Rust 1.91"; \
+	else \
+	  cp Cargo.lock $(TRANSPORTS)/Cargo.lock && \
+	  $(CARGO) clippy --manifest-path $(TRANSPORTS)/Cargo.toml --target-dir $(TARGET) --all-targets --quiet -- --deny warnings && \
+	  $(CARGO) test --manifest-path $(TRANSPORTS)/Cargo.toml --target-dir $(TARGET) --quiet; \
+	fi
 
 # Every published crate as a package: complete metadata, and all files that it embeds. Building each package would
 # compile every dependency once more, so only the lists of files are checked here; `make package-build` builds them.

@@ -1,0 +1,53 @@
+//! A line in real time between a client and a server that only have sockets.
+
+use std::io;
+use std::net::SocketAddr;
+
+use goodqueue::{Datagram, Direction, Duration, FlowKey, Instant};
+use goodqueue_link::Duplex;
+use tokio::net::UdpSocket;
+use tokio::time::Instant as Now;
+
+/// Carries datagrams between the clients of `outside` and `server`, until a socket fails.
+///
+/// # Errors
+/// That of the socket.
+pub async fn relay(
+    outside: UdpSocket,
+    server: SocketAddr,
+    mut line: Duplex<Datagram<Vec<u8>>>,
+) -> io::Result<()> {
+    let inside = UdpSocket::bind("127.0.0.1:0").await?;
+    let start = Now::now();
+    let now = || Instant::ZERO + Duration::from(start.elapsed());
+    let mut client = outside.local_addr()?;
+    let mut up = vec![0; 65_535];
+    let mut down = up.clone();
+    loop {
+        while let Some((direction, event)) = line.poll(now()) {
+            match (direction, event.arrived()) {
+                (Direction::Up, Some(packet)) => inside.send_to(&packet.content, server).await?,
+                (Direction::Down, Some(packet)) => outside.send_to(&packet.content, client).await?,
+                (_, None) => 0,
+            };
+        }
+        let next = line.next_event().map_or(Duration::from_secs(3600), |at| at.since(Instant::ZERO));
+        let (direction, bytes) = tokio::select! {
+            received = outside.recv_from(&mut up) => {
+                let (length, from) = received?;
+                client = from;
+                (Direction::Up, up.get(..length))
+            }
+            received = inside.recv_from(&mut down) => (Direction::Down, down.get(..received?.0)),
+            () = tokio::time::sleep_until(start + next.into()) => continue,
+        };
+        let content = bytes.unwrap_or_default().to_vec();
+        let length = u32::try_from(content.len()).unwrap_or(u32::MAX) + HEADERS;
+        let key = FlowKey::new(client, server, FlowKey::UDP);
+        let key = if direction == Direction::Up { key } else { key.reversed() };
+        line.send(direction, now(), Datagram::new(key, length, content));
+    }
+}
+
+/// Ethernet, IPv4 and UDP.
+const HEADERS: u32 = 14 + 20 + 8;

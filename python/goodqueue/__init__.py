@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from ._api import compare, run, sweep
-from ._goodqueue import Error, Interval, Packet, Qdisc, Scenario, Seen, __version__
+from ._goodqueue import Error, Event, Interval, Link, Packet, Qdisc, Scenario, Seen, __version__
 from ._results import Results
 from ._units import Rate, Time, gbit, kbit, mbit, ms, us
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Error",
+    "Event",
     "Interval",
+    "Link",
     "Packet",
     "Problem",
     "Qdisc",

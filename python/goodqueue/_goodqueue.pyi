@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, final
 
 from ._arguments import QdiscLike
 from ._units import RateLike, TimeLike
@@ -117,6 +117,62 @@ class Packet:
     def dscp(self) -> int: ...
     @property
     def content(self) -> Any: ...
+
+@final
+class Event:
+    """The fate of a packet on a link."""
+
+    @property
+    def fate(self) -> Literal["arrived", "dropped", "lost"]:
+        """`"dropped"` by the discipline, `"lost"` on the path behind it."""
+
+    @property
+    def time(self) -> float:
+        """Time of the event in seconds."""
+
+    @property
+    def packet(self) -> Packet: ...
+    @property
+    def reason(self) -> str | None:
+        """Why the packet was dropped or lost."""
+
+@final
+class Link:
+    """One direction of a bottleneck, for the tests of a transport.
+
+    `text` is a rate, a path and a discipline, such as `"20mbit delay 25ms loss 0.1% [fq_codel ecn]"`, or a
+    line of a kind, such as `"40mbit preset cable"`. Time is in seconds, starts at 0, and passes only by the
+    arguments of the methods. A time before that of an earlier call counts as equal to it. Equal seeds give
+    equal events.
+    """
+
+    def __init__(self, text: str, seed: int = 1) -> None: ...
+    def send(self, time: float, packet: Packet) -> None:
+        """Offers a packet to the queue at `time`."""
+
+    def poll(self, time: float) -> Event | None:
+        """Returns the next event until `time`, in order of time, or `None` if there is none left."""
+
+    def next_event(self) -> float | None:
+        """Returns the time at which `poll` has something to do next, or `None`."""
+
+    def set_rate(self, time: float, rate: RateLike) -> None:
+        """Changes the rate at `time`. The packet in transmission keeps the old rate."""
+
+    def gap(self, time: float, until: float) -> None:
+        """Sends nothing from `time` to `until`, as a radio during a hand-over."""
+
+    def record(self, path: str | os.PathLike[str]) -> None:
+        """Writes every packet of the queue from now on to a file for `gq.replay`."""
+
+    def stop_recording(self) -> None:
+        """Ends the recording. An incomplete one is an error."""
+
+    def statistics(self) -> dict[str, float]:
+        """Returns packets by fate, the longest queue, and quantiles of the time in the queue in seconds.
+
+        Without a packet a quantile is infinite, so that an upper bound fails.
+        """
 
 @final
 class Qdisc:

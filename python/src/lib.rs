@@ -4,11 +4,13 @@
 //! are in the Python half, `python/goodqueue`.
 
 mod aqm;
+mod clock;
 mod command;
 mod described;
 mod errors;
 mod frame;
 mod lines;
+mod link;
 mod options;
 mod problem;
 mod qdisc;
@@ -29,6 +31,8 @@ fn _goodqueue(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::Results>()?;
     module.add_class::<qdisc::Qdisc>()?;
     module.add_class::<qdisc::Packet>()?;
+    module.add_class::<link::Link>()?;
+    module.add_class::<link::Event>()?;
     module.add_class::<frame::Table>()?;
     module.add_class::<aqm::Seen>()?;
     module.add_class::<lines::AqmLines>()?;

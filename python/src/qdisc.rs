@@ -2,13 +2,13 @@
 
 use goodqueue::config::Link;
 use goodqueue::random::{Random as _, Source};
-use goodqueue::{AnyQdisc, Datagram, Disciplines, DropReason, Ecn, FlowKey, Instant, Qdisc as _};
+use goodqueue::{AnyQdisc, Datagram, Disciplines, DropReason, Ecn, FlowKey, Qdisc as _};
 use goodqueue_scenario::scenario::Quantity;
 use goodqueue_tc as tc;
 use goodqueue_tc::units;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::clock::{Clock, seconds};
 use crate::errors::{Error, guarded, raised, warn_of};
 use crate::quantity;
 
@@ -57,12 +57,18 @@ impl Packet {
     }
 }
 
+impl Packet {
+    pub(crate) fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+}
+
 /// A discipline in `tc`'s grammar. Time is in seconds and passes only by the arguments of the
 /// methods. Threads may share it: each call is made as a whole, under Python's lock.
 #[pyclass(module = "goodqueue")]
 pub(crate) struct Qdisc {
     queue: AnyQdisc<Datagram<Py<Packet>>>,
-    now: Instant,
+    clock: Clock,
     dropped: Vec<(Py<Packet>, DropReason)>,
 }
 
@@ -79,7 +85,7 @@ impl Qdisc {
             let config = tc::parse(line, &link).map_err(|error| raised(&error.in_argument("line", line)))?;
             let mut random = Source::seeded(seed);
             let salt = salt(&mut random);
-            Ok(Self { queue: AnyQdisc::new(config, salt, random), now: Instant::ZERO, dropped: Vec::new() })
+            Ok(Self { queue: AnyQdisc::new(config, salt, random), clock: Clock::START, dropped: Vec::new() })
         })?;
         let remarks = tc::remarks(&Disciplines::new(), line).into_iter();
         warn_of(py, &remarks.map(|remark| remark.in_argument("line", line)).collect::<Vec<_>>())?;
@@ -88,13 +94,8 @@ impl Qdisc {
 
     /// A packet arrives at `time`. Dropped packets are in `take_drops`.
     fn enqueue(&mut self, py: Python<'_>, time: f64, packet: Py<Packet>) -> PyResult<()> {
-        let now = self.advance(time)?;
-        let datagram = {
-            let about = packet.try_borrow(py)?;
-            let mut datagram = Datagram::new(key(about.flow), about.bytes, packet.clone_ref(py));
-            (datagram.ecn, datagram.dscp) = (about.ecn, about.dscp);
-            datagram
-        };
+        let now = self.clock.advance(time)?;
+        let datagram = datagram(py, packet)?;
         let dropped = &mut self.dropped;
         let mut lost = |datagram: Datagram<Py<Packet>>, why| dropped.push((datagram.content, why));
         guarded(|| {
@@ -105,7 +106,7 @@ impl Qdisc {
 
     /// Returns the packet to send at `time`, or `None` if no packet may leave.
     fn dequeue(&mut self, py: Python<'_>, time: f64) -> PyResult<Option<Py<Packet>>> {
-        let now = self.advance(time)?;
+        let now = self.clock.advance(time)?;
         let dropped = &mut self.dropped;
         let mut lost = |datagram: Datagram<Py<Packet>>, why| dropped.push((datagram.content, why));
         let datagram = guarded(|| Ok(self.queue.dequeue(now, &mut lost)))?;
@@ -124,7 +125,7 @@ impl Qdisc {
 
     /// The time in seconds at which a shaper wants to be asked again, or `None`.
     fn next_event(&self) -> Option<f64> {
-        self.queue.next_event(self.now).map(|at| seconds(at.as_nanos()))
+        self.queue.next_event(self.clock.now()).map(seconds)
     }
 
     /// Bytes in the queue.
@@ -142,31 +143,20 @@ impl Qdisc {
     }
 }
 
-impl Qdisc {
-    /// Moves the clock to `time`, which may not go backwards.
-    fn advance(&mut self, time: f64) -> PyResult<Instant> {
-        let nanos = time * 1e9;
-        if !(nanos.is_finite() && (0.0..MOST_NANOS).contains(&nanos)) {
-            return Err(PyValueError::new_err(format!(
-                "a time of {time} s is not possible\n  allowed: 0 to 1e9 s"
-            )));
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
-        let now = Instant::from_nanos(nanos.round() as u64);
-        if now < self.now {
-            let before = seconds(self.now.as_nanos());
-            return Err(PyValueError::new_err(format!(
-                "time goes backwards, from {before} s to {time} s\n  help: pass times in order"
-            )));
-        }
-        self.now = now;
-        Ok(now)
-    }
-}
-
 /// Returns the name of a value of the ECN field.
 pub(crate) fn ecn_name(ecn: Ecn) -> &'static str {
     ECN.into_iter().find(|(_, value)| *value == ecn).map_or("not_ect", |(name, _)| name)
+}
+
+/// Returns what a queue knows of a packet, with the packet.
+pub(crate) fn datagram(py: Python<'_>, packet: Py<Packet>) -> PyResult<Datagram<Py<Packet>>> {
+    let about = packet.try_borrow(py)?;
+    let datagram = Datagram {
+        ecn: about.ecn,
+        dscp: about.dscp,
+        ..Datagram::new(key(about.flow), about.bytes, packet.clone_ref(py))
+    };
+    Ok(datagram)
 }
 
 /// Returns the addresses of a flow: each flow has a client and a port of its own.
@@ -181,16 +171,8 @@ fn salt(random: &mut Source) -> u32 {
     random.next_u32()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times of a lesson or a test")]
-fn seconds(nanos: u64) -> f64 {
-    nanos as f64 / 1e9
-}
-
 const ECN: [(&str, Ecn); 4] =
     [("not_ect", Ecn::NotEct), ("ect1", Ecn::Ect1), ("ect0", Ecn::Ect0), ("ce", Ecn::Ce)];
 
 /// Largest Differentiated Services code point.
 const MOST_DSCP: u8 = 63;
-
-/// Largest time: 30 years, as text in the message above.
-const MOST_NANOS: f64 = 1e18;

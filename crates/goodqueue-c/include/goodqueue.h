@@ -67,8 +67,8 @@ struct GqPacket {
    */
   uint64_t id;
   /**
-   * Length in bytes as the link counts it. The kernel counts the Ethernet header: 1514 for a full
-   * packet.
+   * Length in bytes as the link counts it. The kernel counts the Ethernet header: 1514 for a
+   * full packet.
    */
   uint32_t bytes;
   /**
@@ -174,8 +174,8 @@ void gq_link_free(struct GqLink *link);
 void gq_link_send(struct GqLink *link, uint64_t now_ns, struct GqPacket packet);
 
 /**
- * Writes the next event until `now_ns` to `event`, in order of time. Returns false if there is none
- * left.
+ * Writes the next event until `now_ns` to `event`, in order of time. Returns false if there is
+ * none left.
  *
  * # Safety
  * `link` is null or a link, and `event` is null or an event.
@@ -327,8 +327,8 @@ void gq_link_free(struct GqLink *link);
 void gq_link_send(struct GqLink *link, uint64_t now_ns, struct GqPacket packet);
 
 /**
- * Writes the next event until `now_ns` to `event`, in order of time. Returns false if there is none
- * left.
+ * Writes the next event until `now_ns` to `event`, in order of time. Returns false if there is
+ * none left.
  *
  * # Safety
  * `link` is null or a link, and `event` is null or an event.

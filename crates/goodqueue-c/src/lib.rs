@@ -1,8 +1,8 @@
 //! The links and queue disciplines of goodqueue for C and C++.
 //!
 //! The functions here are those of the header `include/goodqueue.h`, which is written from this
-//! file. An object is made by a function `..._new`, belongs to the caller, and ends with the function
-//! `..._free`. No object has a clock or may be used by two threads at a time.
+//! file. A function `..._new` makes an object, which belongs to the caller and ends with the
+//! function `..._free`. No object has a clock or may be used by two threads at a time.
 //!
 //! Times are nanoseconds since the beginning of the test, in one order: a time before that of an
 //! earlier call counts as equal to it. [`GQ_NEVER`] is no time.
@@ -13,10 +13,9 @@ mod link;
 mod packet;
 mod queue;
 mod text;
+mod time;
 
 pub use link::*;
 pub use packet::*;
 pub use queue::*;
-
-/// No time: nothing happens until the next call that changes something.
-pub const GQ_NEVER: u64 = u64::MAX;
+pub use time::*;

@@ -9,7 +9,8 @@ use goodqueue::{Duration, Instant, Rate};
 use goodqueue_link::{Event, Link, LinkBuilder};
 
 use crate::packet::GqPacket;
-use crate::{GQ_NEVER, text};
+use crate::text;
+use crate::time::GQ_NEVER;
 
 /// One direction of a bottleneck: a queue discipline, a rate, and a path with delay and faults.
 pub struct GqLink(Link<GqPacket>);
@@ -109,8 +110,8 @@ pub unsafe extern "C" fn gq_link_send(link: *mut GqLink, now_ns: u64, packet: Gq
     }
 }
 
-/// Writes the next event until `now_ns` to `event`, in order of time. Returns false if there is none
-/// left.
+/// Writes the next event until `now_ns` to `event`, in order of time. Returns false if there is
+/// none left.
 ///
 /// # Safety
 /// `link` is null or a link, and `event` is null or an event.

@@ -18,8 +18,8 @@ pub const GQ_CE: u8 = 3;
 pub struct GqPacket {
     /// Any number or pointer of the caller.
     pub id: u64,
-    /// Length in bytes as the link counts it. The kernel counts the Ethernet header: 1514 for a full
-    /// packet.
+    /// Length in bytes as the link counts it. The kernel counts the Ethernet header: 1514 for a
+    /// full packet.
     pub bytes: u32,
     /// Number of the flow. Disciplines that separate flows hash it.
     pub flow: u32,

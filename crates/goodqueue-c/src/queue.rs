@@ -10,7 +10,8 @@ use goodqueue::{AnyQdisc, DropReason, Instant, Qdisc as _, Rate};
 use goodqueue_link::tagged::Tagged;
 
 use crate::packet::GqPacket;
-use crate::{GQ_NEVER, text};
+use crate::text;
+use crate::time::GQ_NEVER;
 
 /// A queue discipline. The caller is the link.
 pub struct GqQueue {

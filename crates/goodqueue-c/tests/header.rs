@@ -19,7 +19,7 @@ fn the_header_declares_what_the_library_has() {
         documentation: true,
         ..Config::default()
     };
-    let sources = ["lib.rs", "packet.rs", "link.rs", "queue.rs"].map(|name| folder.join("src").join(name));
+    let sources = ["time.rs", "packet.rs", "link.rs", "queue.rs"].map(|name| folder.join("src").join(name));
     let builder = sources
         .iter()
         .fold(cbindgen::Builder::new().with_config(config), |builder, source| builder.with_src(source));

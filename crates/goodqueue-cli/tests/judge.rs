@@ -42,7 +42,8 @@ fn the_decisions_of_the_kernel_are_equal_and_a_missing_mark_is_a_difference() {
     let folder = folder.path();
     // `replay` without options decides as the kernel did.
     let replayed = replay(folder, "codel_ecn", &[]);
-    let header: serde_json::Value = serde_json::from_str(stdout(&replayed).lines().next().expect("a header")).expect("JSON");
+    let header: serde_json::Value =
+        serde_json::from_str(stdout(&replayed).lines().next().expect("a header")).expect("JSON");
     let origin = header["t_start_ns"].as_u64().expect("a time");
     let lines: Vec<String> = stdout(&replayed)
         .lines()
@@ -104,7 +105,8 @@ fn decisions(folder: &Path, source: &Path) -> Vec<u8> {
         .expect("a compiler");
     assert!(compiled.status.success(), "{}", stderr(&compiled));
     let arrivals = File::open(folder.join("arrivals.csv")).expect("exported");
-    let output = Command::new(program).arg("10000000").stdin(Stdio::from(arrivals)).output().expect("it starts");
+    let output =
+        Command::new(program).arg("10000000").stdin(Stdio::from(arrivals)).output().expect("it starts");
     assert!(output.status.success());
     output.stdout
 }

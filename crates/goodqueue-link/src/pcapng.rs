@@ -51,8 +51,8 @@ pub fn interface(to: &mut Vec<u8>, link_type: u16, name: &str) {
     });
 }
 
-/// Appends a packet (§4.3) of `length` bytes, of which `captured` is the beginning. The clock of the
-/// file begins in 1970, and so does a virtual one at [`Instant::ZERO`].
+/// Appends a packet (§4.3) of `length` bytes, of which `captured` is the beginning. The clock of
+/// the file begins in 1970, and so does a virtual one at [`Instant::ZERO`].
 pub fn packet(
     to: &mut Vec<u8>,
     interface: u32,

@@ -50,8 +50,8 @@ pub trait Judged {
     /// A packet arrives. Adds the numbers ([`Arrival::seq`]) of packets that are dropped.
     fn enqueue(&mut self, now: Instant, packet: &Arrival, dropped: &mut Vec<u64>);
 
-    /// Returns the packet that leaves now; `None` if the queue is empty. Adds the numbers of packets
-    /// that are dropped before it.
+    /// Returns the packet that leaves now; `None` if the queue is empty. Adds the numbers of
+    /// packets that are dropped before it.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<u64>) -> Option<Sent>;
 }
 

@@ -114,7 +114,8 @@ fn call(line: &str) -> Outcome {
                     delays.add(at.since(sent));
                     media_bytes += u64::from(MEDIA);
                 }
-                // The download sends another packet a round trip after each that arrived or was lost.
+                // The download sends another packet a round trip after each that arrived or was
+                // lost.
                 Event::Arrived { packet, .. }
                 | Event::Dropped { packet, .. }
                 | Event::Lost { packet, .. } => {

@@ -1,4 +1,5 @@
-//! A short transfer in real time. Nothing is asserted about its duration, which the machine decides.
+//! A short transfer in real time. Nothing is asserted about its duration, which the machine
+//! decides.
 
 use goodqueue_link::Duplex;
 use tokio::net::UdpSocket;

@@ -51,12 +51,13 @@ pub(crate) struct ReplayArgs {
     /// Compare with the recorded fates. The exit code is 1 if they differ.
     #[arg(long, help_heading = "Results")]
     compare: bool,
-    /// Write the arrivals to a file, or to standard output (-), as comma-separated values for a queue
-    /// in another program: time in ns, number of the packet, flow, bytes, TOS byte.
+    /// Write the arrivals to a file, or to standard output (-), as comma-separated values for a
+    /// queue in another program: time in ns, number of the packet, flow, bytes, TOS byte.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["qdisc", "compare", "explain", "tc_stats", "decisions", "json"], help_heading = "Another queue")]
     export: Option<PathBuf>,
-    /// Compare the decisions of that queue with the recorded ones. Each line of the file is a time in
-    /// ns, the number of a packet, and `sent`, `marked` or `dropped`. The exit code is 1 if they differ.
+    /// Compare the decisions of that queue with the recorded ones. Each line of the file is a time
+    /// in ns, the number of a packet, and `sent`, `marked` or `dropped`. The exit code is 1 if they
+    /// differ.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["qdisc", "rate", "compare", "explain", "tc_stats"], help_heading = "Another queue")]
     decisions: Option<PathBuf>,
     /// Tell the story of one packet: what it found, what happened to it, and the rule that decided.
@@ -139,9 +140,10 @@ fn export(target: &Path, args: &ReplayArgs, disciplines: &Disciplines) -> Outcom
 }
 
 /// Compares the decisions of a queue in another program with the recorded ones.
-fn judge(decisions: &Path, args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
+fn judge(path: &Path, args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
+    let text = decisions::read(path)?;
     let input = Input::read(only(args, "--decisions")?, None, None, disciplines)?;
-    let comparison = input.judge(&input.decisions(decisions)?)?;
+    let comparison = input.judge(&input.decisions(&path.display().to_string(), &text)?)?;
     let is_equal = comparison.equal;
     if let Some(json) = &args.json {
         output::write_json("--json", json, &comparison)?;

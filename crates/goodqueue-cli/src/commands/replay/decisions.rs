@@ -7,6 +7,7 @@ use std::path::Path;
 
 use goodqueue::{Ecn, Instant};
 use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tc::input;
 use goodqueue_tc::recording::Row;
 use goodqueue_tc::replay::Arrival;
 
@@ -24,24 +25,21 @@ impl Input {
         text
     }
 
-    /// Reads decisions about these arrivals, and returns them as rows of a recording.
-    pub(super) fn decisions(&self, path: &Path) -> Result<Vec<Row>, Diagnostic> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            Diagnostic::new(format!("the decisions cannot be read: {error}")).in_file(&name)
-        })?;
+    /// Returns the decisions in `text` about these arrivals as rows of a recording. The text is that
+    /// of the file `name`.
+    pub(super) fn decisions(&self, name: &str, text: &str) -> Result<Vec<Row>, Diagnostic> {
         let arrivals: BTreeMap<u64, Arrival> =
             self.packets().into_iter().map(|packet| (packet.seq, packet)).collect();
         let mut lines = text.lines().zip(1..);
         if lines.next().map(|(line, _)| line.trim_end()) != Some(DECISIONS) {
             return Err(Diagnostic::new("the first line is not the heading")
                 .allowed(DECISIONS)
-                .in_line(&name, 1));
+                .in_line(name, 1));
         }
         lines
             .filter(|(line, _)| !line.trim().is_empty())
             .map(|(line, number)| {
-                self.decision(line.trim_end(), &arrivals).map_err(|error| error.in_line(&name, number))
+                self.decision(line.trim_end(), &arrivals).map_err(|error| error.in_line(name, number))
             })
             .collect()
     }
@@ -70,6 +68,15 @@ impl Input {
     }
 }
 
+/// Reads a file of decisions.
+pub(super) fn read(path: &Path) -> Result<String, Diagnostic> {
+    input::text(path, MOST_BYTES).map_err(|error| {
+        Diagnostic::new(format!("the decisions cannot be read: {error}")).in_file(&path.display().to_string())
+    })
+}
+
+/// Five million decisions.
+const MOST_BYTES: u64 = 128 << 20;
 const ARRIVALS: &str = "t_ns,packet,flow,bytes,tos";
 const DECISIONS: &str = "t_ns,packet,fate";
 const LINE: &str = "such as 10862363,2,sent; fates are sent, marked and dropped";

@@ -25,8 +25,8 @@ impl Input {
         text
     }
 
-    /// Returns the decisions in `text` about these arrivals as rows of a recording. The text is that
-    /// of the file `name`.
+    /// Returns the decisions in `text` about these arrivals as rows of a recording. The text is
+    /// that of the file `name`.
     pub(super) fn decisions(&self, name: &str, text: &str) -> Result<Vec<Row>, Diagnostic> {
         let arrivals: BTreeMap<u64, Arrival> =
             self.packets().into_iter().map(|packet| (packet.seq, packet)).collect();

@@ -284,8 +284,6 @@ unit: toolchain
 	$(CARGO) test --workspace --quiet
 	$(CARGO) test --package goodqueue-link --features recordings --quiet
 	$(CARGO) test --package goodqueue-tc --features recordings --test judge --quiet
-	$(CARGO) test --package goodqueue-quic --features noq --quiet
-	$(CARGO) test --package goodqueue-link --features std,tc --quiet
 	$(CARGO) test --package goodqueue-quic --all-features --quiet
 	$(CARGO) test --package goodqueue-scenario --features object-store --lib --quiet objects
 	$(CARGO) test --package goodqueue-cli --features object-store --test object_store --quiet

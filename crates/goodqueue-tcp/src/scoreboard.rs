@@ -222,6 +222,35 @@ impl Scoreboard {
         places.into_iter().chain(marks).for_each(|place| *place = 1);
     }
 
+    /// From now on the positions that an ACK delivers, and those that are taken for lost, are kept.
+    pub fn keep_log(&mut self) {
+        self.log = Some(Log::default());
+        self.watched = true;
+    }
+
+    /// The positions delivered since the last call.
+    pub fn drain_delivered(&mut self) -> impl Iterator<Item = u64> {
+        self.log.as_mut().into_iter().flat_map(|log| log.delivered.drain(..))
+    }
+
+    /// What was taken for lost since the last call.
+    pub fn drain_lost(&mut self) -> impl Iterator<Item = LostRecord> {
+        self.log.as_mut().into_iter().flat_map(|log| log.lost.drain(..))
+    }
+
+    fn note_delivered(&mut self, position: u64) {
+        if let Some(log) = &mut self.log {
+            log.delivered.push(position);
+        }
+    }
+
+    /// The transmission at `position`, which was in the network, is taken for lost.
+    fn note_lost(&mut self, position: u64, bytes: u64) {
+        if let Some(log) = &mut self.log {
+            log.lost.push(LostRecord { position, bytes });
+        }
+    }
+
     /// Returns the deliveries of the ACK.
     #[inline]
     pub fn arrivals(&self) -> &Arrivals {

@@ -2,8 +2,8 @@
 
 use goodqueue::Instant;
 
-use super::probe_rtt::ProbeRtt;
-use super::seconds;
+use super::least_rtt::ProbeRtt;
+use super::units::seconds;
 use crate::congestion::Feedback;
 use crate::congestion::max_filter::MaxFilter;
 use crate::congestion::whole::whole;

@@ -3,8 +3,11 @@
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{Duration, Instant};
 
+use super::cycle::{AckPhase, Phase};
+use super::machine::Bbr3;
 use super::model::Sample;
-use super::{Bbr3, INFINITE, State};
+use super::state::State;
+use super::units::INFINITE;
 use crate::congestion::Feedback;
 
 /// A probe follows after 2 to 3 s, or after about as many rounds as Reno needs to fill the pipe,
@@ -14,76 +17,6 @@ const RANDOM_WAIT: Duration = Duration::from_secs(1);
 const MOST_RENO_ROUNDS: u64 = 63;
 /// Rounds after which the growth of the long-term bound no longer doubles (§5.3.3.9).
 const MOST_UP_ROUNDS: u32 = 30;
-
-/// A phase of the cycle.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Phase {
-    /// Drains the queue, and leaves room for others.
-    Down,
-    /// Sends what the path delivers.
-    Cruise,
-    /// Fills the pipe for one round.
-    Refill,
-    /// Sends faster, to see whether the path delivers more.
-    Up,
-}
-
-/// What ACKs tell of the last probe.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum AckPhase {
-    /// Nothing.
-    Init,
-    Refilling,
-    ProbeStarting,
-    ProbeFeedback,
-    /// The probe is over, but ACKs still tell of it.
-    ProbeStopping,
-}
-
-/// The state of the cycle.
-#[derive(Clone, Debug)]
-pub(super) struct Cycle {
-    ack_phase: AckPhase,
-    /// ACKs tell of what was sent to probe.
-    pub(super) is_probe_sample: bool,
-    up_acked: u64,
-    up_acked_per_inc: u64,
-    up_rounds: u32,
-    rounds_since_up: u64,
-    wait: Duration,
-    pub(super) began_at: Instant,
-    /// The last probe lost too much.
-    pub(super) was_too_high: bool,
-    /// The last probe stopped early, because the one before lost too much.
-    was_precautionary: bool,
-}
-
-impl Default for Cycle {
-    fn default() -> Self {
-        Self {
-            ack_phase: AckPhase::Init,
-            is_probe_sample: false,
-            up_acked: 0,
-            up_acked_per_inc: INFINITE,
-            up_rounds: 0,
-            rounds_since_up: 0,
-            wait: Duration::ZERO,
-            began_at: Instant::ZERO,
-            was_too_high: false,
-            was_precautionary: false,
-        }
-    }
-}
-
-impl Cycle {
-    pub(super) fn begin_round(&mut self) {
-        self.rounds_since_up += 1;
-    }
-
-    pub(super) fn stop_probe(&mut self) {
-        self.ack_phase = AckPhase::ProbeStopping;
-    }
-}
 
 impl Bbr3 {
     pub(super) fn start_down(&mut self, now: Instant) {

@@ -5,7 +5,8 @@ use alloc::collections::BTreeMap;
 
 use goodqueue::{Duration, Instant};
 
-use super::super::{Bbr3, State};
+use crate::congestion::bbr3::Bbr3;
+use crate::congestion::bbr3::state::State;
 use crate::registry::AnyCongestionControl;
 use crate::segment::{Flags, Segment};
 use crate::{Catalogue, Receiver, Sender};

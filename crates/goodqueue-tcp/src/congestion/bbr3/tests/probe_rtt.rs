@@ -1,7 +1,7 @@
 //! The search for the least RTT.
 
 use super::path::{DEEP, MSS, Path, mbit, ms};
-use crate::congestion::bbr3::State;
+use crate::congestion::bbr3::state::State;
 
 #[test]
 fn a_flow_that_keeps_a_queue_measures_the_least_rtt_every_five_seconds() {

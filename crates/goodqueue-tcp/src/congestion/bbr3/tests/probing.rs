@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 use goodqueue::Instant;
 
 use super::path::{DEEP, Fate, MSS, Path, mbit, ms};
-use crate::congestion::bbr3::probe_bw::Phase;
-use crate::congestion::bbr3::{INFINITE, State};
+use crate::congestion::bbr3::cycle::Phase;
+use crate::congestion::bbr3::state::State;
+use crate::congestion::bbr3::units::INFINITE;
 
 const DOWN: State = State::ProbeBw(Phase::Down);
 const CRUISE: State = State::ProbeBw(Phase::Cruise);

@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 
 use super::path::{DEEP, Fate, MSS, Path, mbit, ms};
-use crate::congestion::bbr3::State;
-use crate::congestion::bbr3::probe_bw::Phase;
+use crate::congestion::bbr3::cycle::Phase;
+use crate::congestion::bbr3::state::State;
 
 #[test]
 fn a_plateau_of_the_bandwidth_ends_startup() {

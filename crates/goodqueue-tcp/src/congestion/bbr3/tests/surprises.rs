@@ -5,8 +5,9 @@ use alloc::boxed::Box;
 use goodqueue::Instant;
 
 use super::path::{DEEP, Fate, MSS, Path, Policer, mbit, ms};
-use crate::congestion::bbr3::probe_bw::Phase;
-use crate::congestion::bbr3::{INFINITE, State};
+use crate::congestion::bbr3::cycle::Phase;
+use crate::congestion::bbr3::state::State;
+use crate::congestion::bbr3::units::INFINITE;
 
 #[test]
 fn bunched_acks_let_the_window_be_larger_so_that_the_path_stays_full() {

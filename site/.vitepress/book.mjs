@@ -38,7 +38,7 @@ export const book = [
       { text: "Measured numbers", link: "/numbers" },
       { text: "Promised and measured", link: "/promised" },
       { text: "From Linux 6.1 to 7.3", link: "/linux-7.3" },
-      { text: "L4S over WiFi", link: "/l4s" },
+      { text: "L4S over WiFi and LTE", link: "/l4s" },
       { text: "L4S tests, row by row", link: "/l4s-tests" },
       { text: "Deviations", link: "/deviations" },
       { text: "Limitations", link: "/limitations" },

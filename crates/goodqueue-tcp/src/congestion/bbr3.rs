@@ -9,6 +9,10 @@
 //! The draft leaves some things to the sender. Here a connection has SACK. The random waits come
 //! from the nanosecond at which a cycle begins. A window that the pause of an application would end
 //! in `ProbeRTT` ends with the next ACK. Marks change nothing, as in the draft.
+//!
+//! The state before a loss episode is saved once per episode, and not again after each reset of the
+//! signals. A cautious probe ends when what was in flight before an ACK leaves no room for another
+//! segment below the bound. Both places give the reason.
 
 mod bounds;
 mod cycle;

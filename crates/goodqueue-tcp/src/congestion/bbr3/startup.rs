@@ -9,7 +9,7 @@ use super::state::State;
 
 /// Gaps of losses within a round that end `Startup` (`BBRStartupFullLossCnt`, §5.3.1.3).
 const FULL_LOSS_COUNT: u32 = 6;
-/// `Drain` ends after so many rounds at the latest (§5.3.2).
+/// Most rounds that `Drain` lasts (§5.3.2).
 const DRAIN_ROUNDS: u64 = 3;
 
 impl Bbr3 {

@@ -142,6 +142,11 @@ impl Path {
         self.sender.pipe()
     }
 
+    /// Retransmission timeouts so far.
+    pub(super) fn timeouts(&self) -> u64 {
+        self.sender.stats().timeouts
+    }
+
     pub(super) fn acknowledged(&self) -> u64 {
         self.sender.acknowledged()
     }

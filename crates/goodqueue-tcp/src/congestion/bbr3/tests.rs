@@ -1,4 +1,4 @@
-//! The example test cases of draft-ietf-ccwg-bbr, in its order, and some more.
+//! Most of the example test cases of draft-ietf-ccwg-bbr, and some more.
 
 mod path;
 mod probe_rtt;

@@ -59,7 +59,7 @@ fn a_plateau_of_the_bandwidth_ends_the_probe() {
 }
 
 #[test]
-fn losses_end_the_probe_of_an_application_that_has_little_to_send() {
+fn losses_end_the_probe_and_set_the_bound() {
     let mut path = Path::bulk(mbit(10.0), DEEP);
     reach(&mut path, UP);
     // The first rounds of the probe lose one segment in ten.

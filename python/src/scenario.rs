@@ -143,7 +143,7 @@ impl Scenario {
 
     /// Returns the resolved scenario as JSON.
     fn to_json(&self) -> PyResult<String> {
-        Ok(self.session()?.to_json().to_string())
+        Ok(self.session()?.record().as_json().to_string())
     }
 }
 

@@ -2,7 +2,7 @@
 //! answer.
 
 use goodqueue::Duration;
-use goodqueue_scenario::results::{Results, Run};
+use goodqueue_scenario::results::{Results, Run, ScenarioRecord};
 use goodqueue_scenario::run::series::default_step;
 use goodqueue_scenario::scenario::Names;
 use goodqueue_scenario::summary::results;
@@ -58,8 +58,8 @@ pub(crate) fn verified(
     let simulated = simulator.each(cells, [0.5, 1.0], |cell| cell.simulate(simulator))?;
     let Some(cells) = simulated else { return Ok(None) };
     let all = model.scenario(&VERIFIED[0], &routers, SEARCH_SEED + 1)?;
-    let scenario = Sweep::new(&all, &Names::default())?.point(0)?.1.to_json();
-    Ok(Some(found(cells, question.kind.instead, scenario)))
+    let scenario = Sweep::new(&all, &Names::default())?.point(0)?.1;
+    Ok(Some(found(cells, question.kind.instead, ScenarioRecord::from(&scenario))))
 }
 
 /// Returns the routers that are compared: today, with the advice, and with the advice without the
@@ -76,7 +76,7 @@ fn routers(best: &Setup<'_>, question: &Question) -> Vec<Router> {
 }
 
 /// Sorts the runs of all cells.
-fn found(cells: Vec<Cell<'_>>, equipment: Option<Equipment>, scenario: serde_json::Value) -> Verified {
+fn found(cells: Vec<Cell<'_>>, equipment: Option<Equipment>, scenario: ScenarioRecord) -> Verified {
     let mut mixes: Vec<MixRuns> =
         VERIFIED.iter().map(|mix| MixRuns { mix, runs: Default::default(), instead: Vec::new() }).collect();
     let mut without = Vec::new();

@@ -32,6 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use goodqueue::Duration;
+use goodqueue_scenario::results::ScenarioRecord;
 use goodqueue_scenario::run::{ExtraMeasurements, PointRuns, RunSpec, Runs, no_run};
 use goodqueue_scenario::scenario::Scenario;
 use goodqueue_scenario::session::{Session, Watch};
@@ -64,7 +65,7 @@ pub struct Plan<'p> {
     scenarios: Vec<(usize, PointRuns, ExtraMeasurements)>,
     /// Which of the runs belong to a cell, and the scenario as resolved (the first, if the
     /// experiment varies it).
-    cells: BTreeMap<Cell, (Value, Vec<usize>)>,
+    cells: BTreeMap<Cell, (ScenarioRecord, Vec<usize>)>,
     /// Simulated time of all runs in seconds.
     simulated_s: f64,
 }
@@ -103,7 +104,7 @@ impl<'p> Plan<'p> {
     fn add(&mut self, experiment: &Experiment, scenario: Scenario) -> Result<(), Diagnostic> {
         let kept = experiment.series_step()?;
         let step = if experiment.spikes.is_empty() { kept } else { Some(SPIKE_STEP) };
-        let resolved = scenario.to_json();
+        let resolved = ScenarioRecord::from(&scenario);
         let details = ExtraMeasurements {
             groups: scenario.flows.iter().map(|group| group.count).collect(),
             spikes: experiment.spikes.clone(),

@@ -51,11 +51,11 @@ pub use options::Options;
 ///
 /// ```
 /// use goodqueue_report::{Options, html};
-/// use goodqueue_scenario::results::Results;
+/// use goodqueue_scenario::results::{Results, ScenarioRecord};
 ///
 /// let results = Results {
 ///     goodqueue: "0.1.0".into(),
-///     scenario: serde_json::json!({"name": "empty"}),
+///     scenario: ScenarioRecord::from_json(serde_json::json!({"name": "empty"})),
 ///     ..Results::default()
 /// };
 /// assert!(html(&results, &Options::default()).starts_with("<!doctype html>"));

@@ -141,8 +141,7 @@ fn paragraph(class: &str, text: Option<String>) -> String {
 
 /// Returns the first of these keys of the scenario that holds text.
 fn text_of(results: &Results, keys: &[&str]) -> Option<String> {
-    let text = |key: &&str| results.scenario.get(key)?.as_str().map(str::trim).filter(|t| !t.is_empty());
-    keys.iter().find_map(text).map(str::to_owned)
+    keys.iter().find_map(|key| results.scenario.text(key)).map(str::to_owned)
 }
 
 const VALUES_OF_SEEDS: &str = "Each value is a mean over seeds, ± half its 95 % confidence interval (Student's t). A median is shown if it differs from the mean by more than 20 %.";

@@ -16,7 +16,8 @@ use std::fmt::Write as _;
 
 use comfy_table::{Cell, Table};
 use goodqueue_scenario::metrics::{self, Column, Group, catalogue};
-use goodqueue_scenario::results::{Grade, Results, Run};
+use goodqueue_scenario::results::{Grade, RateRecord, Results, Run, ScenarioRecord};
+use goodqueue_scenario::scenario::Direction;
 use goodqueue_scenario::{elsewhere, shared};
 use goodqueue_tc::{brief, printable};
 
@@ -184,12 +185,9 @@ pub fn differences(simulated: &[Run], live: &[Run]) -> String {
 }
 
 /// True if a link has a rate of 0 from some instant on for ever.
-fn ends_blocked(scenario: &serde_json::Value) -> bool {
-    let links = std::iter::once(&scenario["link"]).chain(scenario["hops"].as_array().into_iter().flatten());
-    links.flat_map(|link| [&link["down"], &link["up"]]).any(|end| {
-        let last = end["schedule"].as_array().and_then(|steps| steps.last());
-        last.is_some_and(|step| step[1].as_str() == Some("0bit"))
-    })
+fn ends_blocked(scenario: &ScenarioRecord) -> bool {
+    let rates = scenario.links().flat_map(|link| Direction::BOTH.map(|direction| link.rate(direction)));
+    rates.flatten().any(|rate| rate == RateRecord::Schedule { ends_blocked: true })
 }
 
 fn plain(value: &serde_json::Value) -> String {

@@ -3,7 +3,7 @@
 //! The tests need Chromium or Chrome in `PATH`. Without it they say that they are skipped.
 
 use goodqueue_report::{Options, html};
-use goodqueue_scenario::results::{PerDirection, Probes, Results, Summary};
+use goodqueue_scenario::results::{PerDirection, Probes, Results, ScenarioRecord, Summary};
 
 mod browser;
 #[path = "../examples/synthetic_report/invented.rs"]
@@ -74,8 +74,9 @@ const MEASURE: &str = "<script>addEventListener(\"load\", () => {
 #[test]
 fn the_scenario_opens_in_the_playground() {
     let mut results = invented::results(1, &[10.0]);
-    results.scenario =
+    let scenario =
         serde_json::json!({"name": "rrul", "link": {"down": "10mbit"}, "qdiscs": [{"label": "pfifo"}]});
+    results.scenario = ScenarioRecord::from_json(scenario);
     let options = Options::default().playground("https://example.org/playground/");
     let Some(dom) = dom(&results, &options, "") else { return };
     let (_, link) = dom.split_once("id=\"playground\" href=\"").expect("a link");
@@ -89,7 +90,8 @@ fn the_scenario_opens_in_the_playground() {
 #[test]
 fn a_scenario_that_reads_a_file_does_not_open_in_the_playground() {
     let mut results = invented::results(1, &[10.0]);
-    results.scenario = serde_json::json!({"link": {"down": {"trace": "lte.up"}}});
+    let scenario = serde_json::json!({"link": {"down": {"trace": "lte.up"}}});
+    results.scenario = ScenarioRecord::from_json(scenario);
     let options = Options::default().playground("https://example.org/playground/");
     let Some(dom) = dom(&results, &options, "") else { return };
     assert!(!dom.contains("https://example.org/playground/#"));
@@ -116,7 +118,8 @@ fn hostile_names_run_nothing() {
     let hostile =
         format!("\"'><img src=x onerror=\"throw 1\"><script>throw 1</script></script>{}", "x".repeat(10_000));
     let mut results = invented::results(2, &[10.0]);
-    results.scenario = serde_json::json!({"name": hostile, "question": hostile});
+    let scenario = serde_json::json!({"name": hostile, "question": hostile});
+    results.scenario = ScenarioRecord::from_json(scenario);
     for run in &mut results.runs {
         run.qdisc += &hostile;
         run.qdisc_resolved += &hostile;

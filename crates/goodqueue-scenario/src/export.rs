@@ -163,7 +163,9 @@ pub(crate) mod tests {
     use goodqueue_sim::Direction;
 
     use super::*;
-    use crate::results::{FlowKind, FlowResult, FlowSeries, PerDirection, QueueSeries, Run, Series};
+    use crate::results::{
+        FlowKind, FlowResult, FlowSeries, PerDirection, QueueSeries, Run, ScenarioRecord, Series,
+    };
 
     /// Two steps of a run with a download, an upload and a ping.
     pub(crate) fn run(qdisc: &str, seed: u64) -> Run {
@@ -206,7 +208,7 @@ pub(crate) mod tests {
     pub(crate) fn results(runs: Vec<Run>) -> Results {
         Results {
             goodqueue: "0.1.0".to_owned(),
-            scenario: serde_json::json!({"name": "test", "duration": "200ms"}),
+            scenario: ScenarioRecord::from_json(serde_json::json!({"name": "test", "duration": "200ms"})),
             runs,
             ..Results::default()
         }

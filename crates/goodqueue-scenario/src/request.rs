@@ -88,12 +88,13 @@ mod tests {
         )
         .unwrap();
         let session = Session::new(&request.document(&Extensions::new()).unwrap()).unwrap();
-        let scenario = session.to_json();
+        let scenario = session.record();
+        let scenario = scenario.as_json();
         assert_eq!((&scenario["link"]["down"], &scenario["seeds"]), (&"4mbit".into(), &3.into()));
         assert_eq!(scenario["duration"], "1s");
         let named = Request::from_json(r#"{"builtin": "rrul-10-1", "flows": null}"#).unwrap();
         let named = named.document(&Extensions::new()).unwrap();
-        assert_eq!(Session::new(&named).unwrap().to_json()["name"], "rrul-10-1");
+        assert_eq!(Session::new(&named).unwrap().record().name(), Some("rrul-10-1"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod flow;
 mod link;
 mod probes;
 mod run;
+mod scenario;
 mod series;
 mod summary;
 pub mod time_series;
@@ -23,6 +24,7 @@ pub use flow::{FlowLosses, FlowPackets, FlowResult, GroupResult, Transfers};
 pub use link::{HopResult, LinkResult, MeanMax, Packets, PauseResult, PerDirection, SpikeResult};
 pub use probes::{LossPattern, Probes, VideoResult, VoipResult, WebProbe};
 pub use run::{Bottleneck, Engine, Fairness, GroupFairness, Run, SharedQueue};
+pub use scenario::{FlowsRecord, LinkRecord, RateRecord, ScenarioRecord};
 pub use series::{FlowSeries, Quantiles, QueueSeries, Series};
 pub use summary::{Aggregate, Band, Difference, FlowMeans, MeanSeries, QueueMeans};
 pub use wifi::{RadioResult, StationResult, WifiQueueResult, WifiResult};
@@ -34,7 +36,7 @@ pub struct Results {
     /// Version of goodqueue that ran them.
     pub goodqueue: String,
     /// The scenario as resolved, with every default filled in.
-    pub scenario: serde_json::Value,
+    pub scenario: ScenarioRecord,
     /// One entry per discipline, sweep point and seed, in that order.
     pub runs: Vec<Run>,
     /// Mean and confidence interval of every metric over the seeds, for each discipline and sweep

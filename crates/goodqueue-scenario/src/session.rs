@@ -34,7 +34,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::claim;
 use crate::export::packets;
-use crate::results::{Results, Run};
+use crate::results::{Results, Run, ScenarioRecord};
 use crate::run::series::Steps;
 use crate::run::{RunSpec, Runs, ScenarioRuns, no_run};
 use crate::scenario::{Document, Scenario};
@@ -259,8 +259,8 @@ impl Session<ScenarioRuns<'_>> {
 
     /// Returns the scenario as results contain it.
     #[must_use]
-    pub fn to_json(&self) -> serde_json::Value {
-        self.runs.to_json()
+    pub fn record(&self) -> ScenarioRecord {
+        self.runs.record()
     }
 
     /// Has the results contain the statistics of the queues as `tc` prints them. They take more
@@ -302,7 +302,7 @@ impl Session<ScenarioRuns<'_>> {
     /// Returns the results of runs of this scenario, with the means over seeds.
     #[must_use]
     pub fn results(&self, runs: Vec<Run>) -> Results {
-        summary::results(self.to_json(), runs)
+        summary::results(self.record(), runs)
     }
 }
 

@@ -6,16 +6,14 @@ pub mod series;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use self::pairs::Group;
 use crate::estimate::{Estimate, median_apart};
 use crate::metrics;
-use crate::results::{Aggregate, Results, Run};
+use crate::results::{Aggregate, Results, Run, ScenarioRecord};
 
 /// Returns the results of the runs of a scenario, with the means over their seeds.
 #[must_use]
-pub fn results(scenario: Value, runs: Vec<Run>) -> Results {
+pub fn results(scenario: ScenarioRecord, runs: Vec<Run>) -> Results {
     let summary = over_seeds(&runs);
     Results { goodqueue: env!("CARGO_PKG_VERSION").to_owned(), scenario, runs, summary }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use goodqueue_scenario::export::{Contents, Format};
-use goodqueue_scenario::results::Run;
+use goodqueue_scenario::results::{Run, ScenarioRecord};
 use goodqueue_scenario::run::series::Steps;
 use goodqueue_scenario::run::{RunSpec, Runs as _, ScenarioRuns};
 use goodqueue_scenario::scenario::{Document, Names};
@@ -199,7 +199,7 @@ fn an_export_holds_the_rows_of_one_run_and_not_those_of_all() {
     let sweep = Sweep::new(&document, &Names::default()).expect("good");
     let runs = ScenarioRuns::new(sweep, Some(goodqueue::Duration::from_millis(10))).expect("good");
     let run = Session::from_runs(runs).threads(1).run(&NoWatch).expect("runs").runs().remove(0);
-    let results = results(serde_json::Value::Null, vec![run; 30]);
+    let results = results(ScenarioRecord::default(), vec![run; 30]);
     for name in ["x.series.csv", "x.series.parquet", "x.flent.gz"] {
         if name.ends_with("parquet") && !cfg!(feature = "parquet") {
             continue;

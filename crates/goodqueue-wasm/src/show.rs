@@ -2,6 +2,7 @@
 
 use goodqueue::Instant;
 use goodqueue_scenario::request::Request;
+use goodqueue_scenario::results::ScenarioRecord;
 use goodqueue_scenario::run::Runs as _;
 use goodqueue_scenario::scenario::{Overrides, QdiscChoice};
 use goodqueue_scenario::session::Session;
@@ -32,7 +33,7 @@ pub struct Show {
 #[derive(Serialize)]
 struct About<'s> {
     /// The resolved scenario.
-    scenario: serde_json::Value,
+    scenario: ScenarioRecord,
     /// Simulated time in nanoseconds.
     duration: u64,
     columns: Vec<ColumnInfo<'s>>,
@@ -218,7 +219,7 @@ fn about(
     let labels = run.labels.flows.iter().flat_map(|table| (0..table.count).map(move |_| table));
     let scenario = session.scenario();
     let about = About {
-        scenario: session.to_json(),
+        scenario: session.record(),
         duration: run.config.duration.as_nanos(),
         columns: columns
             .iter()

@@ -86,7 +86,7 @@ pub(crate) fn main(args: &CompareArgs, extensions: &Extensions) -> Outcome {
     let prints = !args.how.takes_stdout();
     if prints {
         // Something to read while the runs are made.
-        output::print(&format!("{}\n", terminal::headline(&prepared.session.to_json(), "simulated")))?;
+        output::print(&format!("{}\n", terminal::headline(&prepared.session.record(), "simulated")))?;
     }
     let (results, ending) = simulate(&prepared, &args.how)?;
     if ending == Ending::Interrupted {

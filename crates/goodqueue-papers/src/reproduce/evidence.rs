@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use goodqueue_scenario::measure;
+use goodqueue_scenario::results::ScenarioRecord;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 use serde_json::Value;
@@ -26,7 +27,7 @@ pub struct Evidence<'m> {
 /// The runs of a cell.
 struct Runs {
     /// The scenario as resolved.
-    scenario: Value,
+    scenario: ScenarioRecord,
     runs: Vec<Rc<Tree>>,
     /// Samples by path, sorted.
     samples: RefCell<BTreeMap<String, Rc<Vec<Sample>>>>,
@@ -64,7 +65,7 @@ impl<'m> Evidence<'m> {
     }
 
     /// Adds the runs of a cell.
-    pub(super) fn add(&mut self, cell: Cell, scenario: Value, runs: Vec<Rc<Tree>>) {
+    pub(super) fn add(&mut self, cell: Cell, scenario: ScenarioRecord, runs: Vec<Rc<Tree>>) {
         let samples = RefCell::default();
         let steps = RefCell::default();
         self.cells.insert(cell, Runs { scenario, runs, samples, steps });
@@ -274,7 +275,7 @@ impl Values for Evidence<'_> {
 impl Runs {
     /// Seeds of each load. The runs of a load are next to each other, in the order of the seeds.
     fn seeds(&self) -> usize {
-        let seeds = self.scenario.get("seeds").and_then(Value::as_u64);
+        let seeds = self.scenario.seeds();
         seeds.and_then(|seeds| usize::try_from(seeds).ok()).unwrap_or(self.runs.len())
     }
 
@@ -347,11 +348,7 @@ impl Runs {
 
     /// A setting of the scenario as a number: text is a rate or a time.
     fn setup(&self, path: &str) -> Option<f64> {
-        let part = |value: &'_ Value, part: &str| match value {
-            Value::Array(items) => items.get(part.parse::<usize>().ok()?).cloned(),
-            other => other.get(part).cloned(),
-        };
-        match &path.split('.').try_fold(self.scenario.clone(), |value, name| part(&value, name))? {
+        match self.scenario.at(path)? {
             Value::String(text) => {
                 let time = units::time(text).ok().map(|time| float(time.as_nanos()) / 1e9);
                 time.or_else(|| units::rate(text).ok().map(|rate| float(rate.as_bps())))
@@ -510,7 +507,11 @@ mod tests {
         };
         let mut evidence = Evidence::new(measures);
         let scenario = json!({"link": {"down": "2mbit", "rtt": "162ms"}, "flows": [1, 2]});
-        evidence.add(cell(), scenario, vec![Rc::new(Tree::new(&run(1))), Rc::new(Tree::new(&run(2)))]);
+        evidence.add(
+            cell(),
+            ScenarioRecord::from_json(scenario),
+            vec![Rc::new(Tree::new(&run(1))), Rc::new(Tree::new(&run(2)))],
+        );
         evidence
     }
 
@@ -566,7 +567,7 @@ mod tests {
         let mut evidence = Evidence::new(&measures);
         // Two loads with rates of 10 and 20, two seeds each.
         let runs = [10, 11, 20, 21].map(|rate| Rc::new(Tree::new(&json!({ "rate": rate }))));
-        evidence.add(cell(), json!({ "seeds": 2 }), runs.to_vec());
+        evidence.add(cell(), ScenarioRecord::from_json(json!({ "seeds": 2 })), runs.to_vec());
         let measured = evidence.measure(&Expression::parse("mean(rate)[codel@x]").unwrap()).unwrap();
         let (low, high) = measured.interval.unwrap();
         let half = Estimate::from_values(&[15.0, 16.0]).unwrap().ci95.unwrap();

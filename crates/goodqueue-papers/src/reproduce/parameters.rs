@@ -2,23 +2,23 @@
 
 use goodqueue::config::Settings;
 use goodqueue::{Link, config};
+use goodqueue_scenario::results::{RateRecord, ScenarioRecord};
+use goodqueue_scenario::scenario::Direction;
 use goodqueue_tc::units;
-use serde_json::Value;
 
 /// The parameter `name` of the discipline labelled `label`, in front of the bottleneck's link down,
 /// or up if the name begins with `up.`: times in seconds, rates in bit/s, a flag as 1 or 0. Of a
 /// discipline in a shaper it is that of the inner one, if that has such a parameter. A parameter
 /// that the scenario leaves out has its default. `None` if there is no such discipline or
 /// parameter, or if it is not a number.
-pub(super) fn parameter(scenario: &Value, label: &str, name: &str) -> Option<f64> {
+pub(super) fn parameter(scenario: &ScenarioRecord, label: &str, name: &str) -> Option<f64> {
     let (direction, name) = match name.strip_prefix("up.") {
-        Some(name) => ("up", name),
-        None => ("down", name),
+        Some(name) => (Direction::Up, name),
+        None => (Direction::Down, name),
     };
-    let qdiscs = scenario.get("qdiscs")?.as_array()?;
-    let labelled = |qdisc: &&Value| qdisc.get("label").and_then(Value::as_str) == Some(label);
-    let text = qdiscs.iter().find(labelled)?.get(direction)?.as_str()?;
-    let rate = units::rate(scenario.get("link")?.get(direction)?.as_str()?).ok()?;
+    let text = scenario.qdisc(label, direction)?;
+    let RateRecord::Constant(rate) = scenario.link().rate(direction)? else { return None };
+    let rate = units::rate(rate).ok()?;
     innermost(&goodqueue_tc::parse(text, &Link { rate, ..Link::default() }).ok()?.to_settings(), name)
 }
 
@@ -50,10 +50,10 @@ mod tests {
 
     #[test]
     fn a_parameter_that_the_line_leaves_out_has_its_default() {
-        let scenario = serde_json::json!({
+        let scenario = ScenarioRecord::from_json(serde_json::json!({
             "link": {"down": "2mbit"},
             "qdiscs": [{"label": "CoDel", "down": "codel target 7ms", "up": "pfifo"}, {"label": "FIFO", "down": "pfifo limit 99"}],
-        });
+        }));
         assert_eq!(parameter(&scenario, "CoDel", "target"), Some(0.007));
         assert_eq!(parameter(&scenario, "CoDel", "interval"), Some(0.1));
         assert_eq!(parameter(&scenario, "FIFO", "limit"), Some(99.0));
@@ -64,10 +64,10 @@ mod tests {
     #[test]
     fn each_direction_has_its_own_and_a_shaper_s_inner_discipline_comes_first() {
         let inside = |limit: u64| format!("tbf rate 1mbit burst 1600 [pfifo limit {limit}]");
-        let scenario = serde_json::json!({
+        let scenario = ScenarioRecord::from_json(serde_json::json!({
             "link": {"down": "10mbit", "up": "1mbit"},
             "qdiscs": [{"label": "FIFO", "down": inside(127), "up": inside(99)}],
-        });
+        }));
         assert_eq!(parameter(&scenario, "FIFO", "limit"), Some(127.0));
         assert_eq!(parameter(&scenario, "FIFO", "up.limit"), Some(99.0));
         assert_eq!(parameter(&scenario, "FIFO", "up.rate"), Some(1e6), "the shaper's");

@@ -11,6 +11,7 @@ mod file;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use goodqueue_scenario::results::ScenarioRecord;
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
@@ -116,7 +117,8 @@ impl Real {
         let mut evidence = Evidence::new(measures);
         for (cell, found) in &self.runs {
             let runs = found.runs.iter().map(|found| Rc::new(Tree::new(found)));
-            evidence.add(cell.clone(), json!({ "seeds": found.seeds }), runs.collect());
+            let scenario = ScenarioRecord::from_json(json!({ "seeds": found.seeds }));
+            evidence.add(cell.clone(), scenario, runs.collect());
         }
         RealSystem { real: self, evidence }
     }

@@ -70,6 +70,7 @@ pub(crate) fn results(seeds: u64, rates: &[f64]) -> Results {
         }
     }
     let scenario = serde_json::json!({"name": "RRUL on a DSL line", "question": "How much latency does each discipline add while four downloads and four uploads run?", "bottleneck": {"rate": "10mbit", "up": "1mbit"}, "rtt": "50ms", "time": "60s"});
+    let scenario = ScenarioRecord::from_json(scenario);
     Results { goodqueue: "0.1.0".into(), scenario, runs, ..Results::default() }
 }
 

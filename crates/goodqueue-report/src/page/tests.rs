@@ -1,4 +1,4 @@
-use goodqueue_scenario::results::{Fairness, FlowKind, Grade, PerDirection, Probes, Summary};
+use goodqueue_scenario::results::{Fairness, FlowKind, Grade, PerDirection, Probes, ScenarioRecord, Summary};
 
 use super::*;
 use crate::fixtures::{run, series, summary};
@@ -6,7 +6,7 @@ use crate::fixtures::{run, series, summary};
 fn results(runs: Vec<Run>) -> Results {
     Results {
         goodqueue: "0.1.0".into(),
-        scenario: serde_json::json!({"name": "test"}),
+        scenario: ScenarioRecord::from_json(serde_json::json!({"name": "test"})),
         runs,
         ..Results::default()
     }
@@ -112,7 +112,8 @@ fn hostile_names_stay_text() {
     r.bottleneck.down.qdisc = hostile.clone();
     let mut all = results(vec![r]);
     all.goodqueue = hostile.clone();
-    all.scenario = serde_json::json!({"name": hostile, "question": hostile, "command": hostile});
+    let scenario = serde_json::json!({"name": hostile, "question": hostile, "command": hostile});
+    all.scenario = ScenarioRecord::from_json(scenario);
     let page = html(&all, &Options::default().title(hostile.clone()).command(hostile.clone()));
     let plain = html(&results(vec![run("pie", 1, Some(series(3)))]), &Options::default());
     for tag in ["<script", "</script", "<!--", "<table", "</body"] {

@@ -164,6 +164,7 @@ const DEFAULT: &str = "induced_latency_s.mean";
 
 #[cfg(test)]
 mod tests {
+    use goodqueue_scenario::results::ScenarioRecord;
     use goodqueue_scenario::summary::results;
 
     use super::*;
@@ -183,7 +184,7 @@ mod tests {
             runs.extend([1, 2].map(|seed| at(up, "pfifo", seed, pfifo)));
             runs.extend([1, 2].map(|seed| at(up, "codel", seed, codel)));
         }
-        let results = results(Value::Null, runs);
+        let results = results(ScenarioRecord::default(), runs);
         insta::assert_snapshot!(across(&results, None), @r"
         Induced latency, mean [ms], lower is better
 
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_single_point_has_one_row_and_an_absent_metric_a_dash() {
-        let results = results(Value::Null, vec![run("pfifo", 1, None)]);
+        let results = results(ScenarioRecord::default(), vec![run("pfifo", 1, None)]);
         let table = across(&results, Some("probes.voip.mos"));
         assert!(table.starts_with("Voice, MOS, higher is better\n"), "{table}");
         assert!(table.trim_end().ends_with('–'), "{table}");

@@ -98,7 +98,7 @@ fn metadata(
     series: Value,
 ) -> Value {
     let total_s = samples::times(step_s).nth(steps).unwrap_or_default();
-    let host = results.scenario["name"].as_str().unwrap_or("goodqueue");
+    let host = results.scenario.name().unwrap_or("goodqueue");
     json!({
         "NAME": test.name,
         "TITLE": run.qdisc,

@@ -78,8 +78,9 @@ fn columns(file: &mut (dyn Write + Send), frame: &Frame, results: &Results) -> R
 }
 
 fn properties(results: &Results) -> WriterProperties {
-    let about = [("goodqueue", results.goodqueue.clone()), ("scenario", results.scenario.to_string())]
-        .map(|(key, value)| KeyValue::new(key.to_owned(), value));
+    let about =
+        [("goodqueue", results.goodqueue.clone()), ("scenario", results.scenario.as_json().to_string())]
+            .map(|(key, value)| KeyValue::new(key.to_owned(), value));
     WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(Some(about.into()))
@@ -231,10 +232,8 @@ mod tests {
         let metadata = reader.metadata().file_metadata();
         assert_eq!((metadata.num_rows(), reader.num_row_groups()), (2 * 27, 2));
         let about = metadata.key_value_metadata().unwrap();
-        assert!(
-            about.iter().any(|pair| pair.key == "scenario"
-                && pair.value.as_deref() == Some(all.scenario.to_string().as_str()))
-        );
+        assert!(about.iter().any(|pair| pair.key == "scenario"
+            && pair.value.as_deref() == Some(all.scenario.as_json().to_string().as_str())));
         let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
         let columns: Vec<&String> = rows[0].get_column_iter().map(|column| column.0).collect();
         assert_eq!(

@@ -13,6 +13,7 @@ use super::point::PointRuns;
 use super::series::Steps;
 use super::spec::{PacketFile, RunSpec};
 use crate::files::Existing;
+use crate::results::ScenarioRecord;
 use crate::scenario::Scenario;
 use crate::sweep::{Point, Sweep};
 
@@ -144,13 +145,13 @@ impl<'n> ScenarioRuns<'n> {
     /// Returns the scenario as results contain it: the first point of the sweep, and the values of
     /// each swept key.
     #[must_use]
-    pub fn to_json(&self) -> serde_json::Value {
+    pub fn record(&self) -> ScenarioRecord {
         let mut scenario = self.first.to_json();
         let swept = self.sweep.values();
         if !swept.is_empty() {
             scenario["sweep"] = serde_json::json!(swept);
         }
-        scenario
+        ScenarioRecord::from_json(scenario)
     }
 
     /// The resolved scenario; of a sweep, its first point.

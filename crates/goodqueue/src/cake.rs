@@ -240,6 +240,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         self.watched = config.autorate || config.ack_filter != AckFilter::Off;
         self.memory = config.memory();
         self.shaper.pace = self.tins.first().map(|tin| tin.shaper.pace).unwrap_or_default();
+        // A change may have removed the tin that was served last.
         self.current = self.current.min(self.tins.len().saturating_sub(1));
     }
 
@@ -257,6 +258,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let mut mean = 0;
         for _ in 0..self.held.passage.entered().packets {
             let moved = moving(mean, u64::from(ETHERNET_HEADER) << 16, 8);
+            // The average stops at a value below the length, because each step is cut.
             if moved == mean {
                 break;
             }
@@ -332,6 +334,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     fn drop_from_longest(&mut self, drops: &mut impl Drops<P>) -> bool {
         let mut found = self.longest();
         if found.is_none() {
+            // Linux's heap can have an empty queue on top, and `cake_drop()` then builds it anew.
             self.held.longest.mistrust();
             found = self.longest();
         }
@@ -419,6 +422,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             self.filter_acks(tin_index, index, drops)
         };
         if self.config.autorate {
+            // Linux subtracts the bytes of filtered ACKs from those of the arrival, and the
+            // difference may wrap.
             self.follow_rate(u64::from(bytes).wrapping_sub(u64::from(gone)));
             self.served |= bit(tin_index);
         }

@@ -268,6 +268,7 @@ impl Configure for ChokeConfig {
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let bandwidth = red::bandwidth(settings, link)?;
         let limit: u32 = LIMIT.read(settings)?;
+        // tc's defaults, with room for a `min` of at least 1 below `max`.
         let max = MAX.read_or(settings, (limit / 4).max(2).min(limit))?;
         let min = MIN.read_or(settings, (max / 3).max(1))?;
         if max > limit {
@@ -285,6 +286,7 @@ impl Configure for ChokeConfig {
             limit,
             min,
             max,
+            // With a smaller burst no weight of the average settles (tc refuses it).
             burst: BURST.read_or(settings, ((2 * min + max) / 3).max(min))?,
             avpkt: AVPKT.read(settings)?,
             probability: PROBABILITY.read(settings)?,
@@ -323,6 +325,7 @@ parameters! {
     /// packets that the queue holds
     LIMIT: packets "limit", with_limit {
         default: 300,
+        // Linux CHOKE_MAX_QUEUE.
         range: 4..=131_071,
         source: "Pan et al. 2000; tc demands it",
     };

@@ -198,6 +198,7 @@ impl CobaltVars {
     /// is to it; false: see [`Self::decide`].
     #[inline]
     pub(crate) fn passes(&mut self, now: Instant, params: &CobaltParams, sojourn: Duration) -> bool {
+        // With a count or a probability the state changes at every packet.
         let passes = self.count | self.p_drop == 0 && sojourn <= params.target;
         if passes {
             self.dropping = false;
@@ -222,6 +223,7 @@ impl CobaltVars {
         let mut verdict = Verdict::SEND;
         let mut late = now > self.drop_next;
         let due = self.count > 0 && now >= self.drop_next;
+        // As `cobalt_should_drop()` in Linux: `mtu_time * bulk_flows * 2`, and `mtu_time * 4`.
         let packets = u64::from(bulk_flows).saturating_mul(2).max(4);
         if sojourn > params.target && sojourn > params.mtu_time.saturating_mul(packets) {
             if !self.dropping {
@@ -252,6 +254,8 @@ impl CobaltVars {
             }
             late = now > self.drop_next;
         }
+        // Linux 6.1 draws even for a packet that is dropped anyway, which moves the random numbers
+        // of all later packets.
         let draws = self.p_drop > 0 && (params.variant != CobaltVariant::Linux || !verdict.drop);
         if draws && random.next_u32() < self.p_drop {
             verdict.drop = true;
@@ -268,6 +272,7 @@ impl CobaltVars {
     /// The buffer overflowed and this queue lost a packet.
     pub fn queue_full(&mut self, now: Instant, params: &CobaltParams) {
         if now.since(self.blue_timer) > params.target {
+            // The target bounds how often BLUE moves, as its paper's freeze time does.
             self.p_drop = self.p_drop.saturating_add(params.p_inc);
             self.blue_timer = now;
         }

@@ -211,6 +211,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
     }
 
     fn reconfigure(&mut self, _now: Instant, config: CodelConfig, drops: &mut impl Drops<P>) {
+        // As in Linux, the state of the law survives a change of its parameters.
         if config.params.variant != self.config.params.variant {
             // The variants keep time in different units: what one remembers means nothing to the
             // other.
@@ -273,6 +274,7 @@ impl<P: Packet> Observe for Codel<P> {
         seen.number("lastcount", u64::from(vars.lastcount()));
         seen.time("ldelay", params.age(self.last_came, self.last_left));
         if vars.is_dropping() {
+            // tc prints this value only while it is true.
             seen.gauges.push(("dropping", Gauge::Flag(true)));
         }
         seen.gauges.push(("drop_next", vars.until_drop(params, self.now.max(now))));

@@ -400,6 +400,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
         let mut old: VecDeque<(u32, Class<P, Q>)> = minors.zip(core::mem::take(&mut self.classes)).collect();
         self.config = config;
         for wanted in self.config.all_classes() {
+            // Both lists are in the order of the numbers, so one pass pairs them.
             while old.front().is_some_and(|(minor, _)| *minor < wanted.minor) {
                 let Some((_, gone)) = old.pop_front() else { break };
                 self.remove(clock, gone, drops);

@@ -286,6 +286,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     }
 
     fn is_small(&self) -> bool {
+        // Linux `must_drop()`: two packets are no standing queue.
         Qdisc::<P>::backlog(self) < 2 * u64::from(self.config.mtu)
     }
 

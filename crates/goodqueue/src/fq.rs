@@ -233,6 +233,7 @@ impl<P: Packet + Flow> Fq<P> {
     /// Puts a flow that is in no list into that of new flows, of the band that it had so far.
     fn enlist(&mut self, number: u32) {
         let jiffy = jiffies(self.now);
+        // Rounded up, as by Linux `usecs_to_jiffies()`.
         let delay = self.config.refill_delay.as_nanos().div_ceil(JIFFY);
         let quantum = self.config.quantum.cast_signed();
         let Some(flow) = self.flows.flow_mut(number) else { return };
@@ -289,6 +290,7 @@ impl<P: Packet + Flow> Fq<P> {
                 self.current = (self.current + 1) % BANDS;
                 let weight = self.config.weights.get(self.current).copied().map_or(1, i64::from);
                 let next = self.bands.get_mut(self.current)?;
+                // A band without packets saves no credit.
                 next.credit = (next.credit + weight).min(weight);
                 if next.credit > 0 {
                     break;
@@ -547,6 +549,7 @@ impl<P: Packet + Flow> Qdisc<P> for Fq<P> {
         }
         self.flows.forget();
         for band in &mut self.bands {
+            // Linux `fq_reset()` keeps the credit.
             *band = Band { credit: band.credit, ..Band::default() };
         }
         (self.wakes_at, self.timer) = (Instant::MAX, None);

@@ -234,6 +234,7 @@ impl Configure for FqCodelConfig {
             .into_iter()
             .find(|known| known.name() == variant)
             .unwrap_or(FqCodelVariant::Rfc8290);
+        // The MTU of a link may be outside the range of the parameter.
         let quantum = QUANTUM.read_or(settings, link.mtu.clamp(1, MAX_QUANTUM))?;
         Ok(Self {
             limit: LIMIT.read(settings)?,
@@ -457,6 +458,7 @@ impl<P: Packet + Flow> Qdisc<P> for FqCodel<P> {
     fn reconfigure(&mut self, now: Instant, config: FqCodelConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         self.queues.set_buffers(config.buffers);
+        // Linux refuses to change the number of flows of an existing queue.
         if config.flows != self.config.flows && self.queues.is_empty() {
             self.queues.resize(config.flows, CodelVars::starting(&config.params));
             (self.config, self.law) = (config, CodelLaw::from_params(config.params));
@@ -553,6 +555,7 @@ impl<P: Packet + Flow> Observe for FqCodel<P> {
         seen.number("drop_overlimit", overflows);
         seen.number("new_flow_count", self.queues.activations());
         seen.number("ecn_mark", ecn_mark);
+        // tc prints this value, and those of memory, only if they are not 0.
         if ce_mark > 0 {
             seen.number("ce_mark", ce_mark);
         }

@@ -179,6 +179,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
                     self.tree.pass_turn(index, level, prio);
                 }
                 if empty {
+                    // As in Linux, an empty leaf is deactivated before it is charged.
                     self.tree.deactivate(index);
                 }
                 self.tree.charge(index, level, bytes, now.as_nanos());
@@ -291,6 +292,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
         }
         let now = self.now.max(now);
         let change =
+            // A change that is due already happens at the next dequeue. A time that has passed
+            // would make the caller ask for ever.
             self.tree.next_change().map(|due| Instant::from_nanos(due).max(now + Duration::from_nanos(1)));
         // A class without tokens does not dequeue from its leaf. The leaf's own events therefore
         // matter only after `change`.

@@ -360,6 +360,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
         self.stats.enqueued.add(bytes);
         self.len += 1;
         self.bytes = self.bytes.saturating_add(u64::from(bytes));
+        // As in Linux, a number is drawn only for a packet that may be sent out of turn.
         let in_turn = self.config.gap == 0
             || self.counter < self.config.gap - 1
             || self.config.reorder.share.scaled
@@ -376,6 +377,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
         } else {
             self.counter = 0;
             self.tally.reordered = self.tally.reordered.wrapping_add(1);
+            // As in Linux, the packet goes to the head of the queue, in front of earlier ones.
             self.front.push_front((self.now, packet));
         }
         marked
@@ -423,6 +425,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
     }
 
     fn wait(&mut self, due: Instant, packet: P) {
+        // As in Linux `tfifo_enqueue()`, a packet in order costs no search in the tree.
         if self.line.back().is_none_or(|last| last.0 <= due) {
             self.line.push_back((due, packet));
         } else {
@@ -503,6 +506,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
 impl Bunch {
     /// One that may go from `from` on, with all that it may hold.
     fn first(slot: Option<&Slot>, from: Instant) -> Self {
+        // Linux `get_slot()` stores INT_MAX for a bound of 0.
         let most = |bound: Option<u32>| bound.unwrap_or(i32::MAX.unsigned_abs());
         let (packets, bytes) = slot.map_or((0, 0), |slot| (most(slot.packets), most(slot.bytes)));
         Self { from, packets: u64::from(packets), bytes: i64::from(bytes) }
@@ -593,6 +597,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
             return;
         }
         if config.seed != self.config.seed && config.seed.is_some() {
+            // The configuration has a seed, so the argument is not used.
             self.random = config.source(Source::seeded(0));
         }
         let before = self.inner.as_ref().map_or(Load::default(), Leaf::load);
@@ -604,6 +609,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
             (Some(inner), None) => {
                 inner.purge(self.now, drops);
                 self.settle(before);
+                // The counters of the inner discipline would go with it.
                 self.stats = self.stats();
                 self.inner = None;
             }

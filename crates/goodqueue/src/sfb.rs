@@ -509,6 +509,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
         if config == self.config {
             return;
         }
+        // As in Linux `sfb_change()`, a change drops the queued packets.
         self.purge(now, drops);
         self.config = config;
         (self.rehashed_at, self.tokens_at) = (self.jiffies(), self.jiffies());

@@ -253,6 +253,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
         let due = *self.perturb_at.get_or_insert(self.now + period);
         if self.now >= due {
+            // The phase of the periods is kept, as that of a periodic timer.
             let late = self.now.since(due).as_nanos() % period.as_nanos();
             self.perturb_at = Some(self.now - Duration::from_nanos(late) + period);
             self.salt = self.random.next_u32();
@@ -274,6 +275,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             while let Some(at) = pool.front(&chain).map(|queued| queued.at) {
                 let Some(packet) = pool.pop_front(&mut chain) else { break };
                 let bucket = self.bucket(&packet);
+                // Linux `sfq_rehash()` drops packets for which there is no slot, or whose slot is
+                // full.
                 match self.slot_of(bucket, self.known_slot(bucket)) {
                     Ok(slot) => self.append(slot, at, packet),
                     Err(why) => {
@@ -400,6 +403,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         let index = self.free;
         let slot = self.slots.get_mut(index as usize)?;
         self.free = slot.older;
+        // As in Linux, a new flow starts with an average of 0.
         (slot.bucket, slot.average) = (bucket, Average::default());
         *self.table.get_mut(bucket as usize)? = index;
         Some(index)
@@ -637,6 +641,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
             let bytes = oldest.bytes();
             slot.allot -= match self.config.variant {
                 SfqVariant::Linux => SfqConfig::charge(bytes),
+                // Every packet uses up the turn, so that the round is one of packets.
                 SfqVariant::McKenney1990 | SfqVariant::Ns2 => quantum,
             };
             slot.backlog = slot.backlog.wrapping_sub(u64::from(bytes));
@@ -760,8 +765,8 @@ impl<P: Packet + Flow, R: Random> Observe for Sfq<P, R> {
 
 impl<P: Packet + Flow> Inner<P> for Sfq<P, crate::random::Source> {}
 
-/// ns-2.35 sfq.cc: of the sum of both addresses, modulo 2^20 - 1.
-// ns-2.35 sfq.cc: addresses without ports, so all flows between two nodes share a bucket.
+/// ns-2.35 sfq.cc: of the sum of both addresses, modulo 2^20 - 1. There are no ports in it, so all
+/// flows between two nodes share a bucket.
 fn ns2_hash(source: u32, destination: u32) -> u32 {
     let sum = i64::from(source) + i64::from(destination);
     let mixed = (sum + (sum >> 8) + !(sum >> 4)) % ((2 << 19) - 1);

@@ -177,6 +177,7 @@ impl<P: Packet + Flow, R: Random> SfqPie<P, R> {
             let backlog = bins.backlog(index);
             let packets = bins.packets_of(index);
             let Some(bin) = bins.aqm_mut(index) else { return false };
+            // Packets of no bytes make no backlog.
             bin.awake = bin.update(pie, backlog, due) || packets > 0;
             bin.awake
         });

@@ -199,6 +199,7 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
             rate: cost,
             depth: cost.nanos(burst),
             peak: peak_cost,
+            // A longer packet would never find enough tokens.
             longest: peak.map_or(burst, |peak| burst.min(peak.mtu)),
         };
         let inner = match settings.children() {
@@ -208,6 +209,7 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
                     let latency = LATENCY.read(settings)?;
                     let at =
                         |pace: Rate, more: u32| pace.bytes_in(latency).saturating_add(u64::from(more)).max(1);
+                    // As tc: the rate that limits the queue more decides.
                     let limit = at(rate, burst).min(peak.map_or(u64::MAX, |peak| at(peak.rate, peak.mtu)));
                     u32::try_from(limit).unwrap_or(u32::MAX)
                 }
@@ -383,6 +385,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Tbf<P, Q> {
                 return None;
             }
             let packet = self.leaf.dequeue(self.now, drops)?;
+            // As in Linux, an attempt that fails keeps the old bucket, so its time is counted by
+            // the next one.
             self.bucket = after;
             return Some(packet);
         }

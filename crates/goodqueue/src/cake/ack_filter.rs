@@ -33,6 +33,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             if !older.same_flow(newest.packet) {
                 continue;
             }
+            // A change of the ECN flags must reach the sender, so the ACK before it stays.
             if found.is_some_and(|(_, ecn)| ecn != ack.ecn) {
                 found = None;
                 behind_found = NIL_NODE;

@@ -42,7 +42,9 @@ impl Estimate {
     /// changes.
     pub(super) fn arrives(&mut self, now: Instant, bytes: u64, variant: CobaltVariant) -> Option<u64> {
         self.window_bytes = self.window_bytes.wrapping_add(bytes);
+        // Linux counts a longer pause as one second.
         let interval = now.since(self.last).as_nanos().min(NANOS_PER_SECOND);
+        // As in Linux, the averages follow a rise by 1/4 and a fall by 1/256.
         let shift = |above: bool| if above { 2 } else { 8 };
         self.interval = moving(self.interval, interval, shift(interval > self.interval));
         self.last = now;

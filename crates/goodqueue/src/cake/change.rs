@@ -87,6 +87,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let queues = (0..self.tins.len()).flat_map(|tin| (0..QUEUES_32).map(move |index| (tin, index)));
         let oldest = queues.filter_map(|(tin, index)| queued.arrival(tin, index)).min();
         let Some(oldest) = oldest else { return self.measured.clear() };
+        // No queued packet is older, so nobody asks for these configurations again.
         self.measured.retain(|earlier| earlier.until > oldest);
         let entered = self.held.passage.entered().packets;
         let unused =

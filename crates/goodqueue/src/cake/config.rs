@@ -119,6 +119,7 @@ impl Classes {
             Self::Diffserv8 | Self::Precedence => 8,
         };
         let index = class.checked_sub(1).filter(|index| *index < tins)? as usize;
+        // Linux lists the bulk tin first (`tin_order`), and numbers the tins otherwise.
         Some(if tins < 8 && index < 2 { 1 - index } else { index })
     }
 
@@ -226,11 +227,14 @@ impl CakeConfig {
         } else {
             u64::MAX
         };
+        // As `cake_reconfigure()` in Linux: the limit in packets times the MTU bounds the default,
+        // but not a value that was asked for.
         wanted.min(asked.max(MAX_PACKETS * u64::from(self.mtu.max(1))))
     }
 
     /// A twentieth of the round-trip time, in whole microseconds (iproute2).
     pub(super) fn target(&self) -> Duration {
+        // As tc sets it: a twentieth of the interval, in microseconds.
         Duration::from_micros((self.rtt.as_nanos() / 20_000).max(1))
     }
 }
@@ -259,8 +263,11 @@ impl Configure for CakeConfig {
             wash: WASH.read(settings)?,
             nat: NAT.read(settings)?,
             overhead: overhead.unwrap_or(0),
+            // Linux starts without compensation (`CAKE_FLAG_OVERHEAD` off); a given overhead turns
+            // it on.
             raw: RAW.read_or(settings, overhead.is_none())?,
             mpu: MPU.read(settings)?,
+            // Linux keeps the interval in microseconds (`TCA_CAKE_RTT`), and raises 0 to 1.
             rtt: Duration::from_micros((rtt.as_nanos() / 1_000).max(1)),
             memory_limit: MEMLIMIT.given(settings)?,
             buffers: Buffers::from_settings(

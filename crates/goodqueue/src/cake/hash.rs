@@ -41,6 +41,7 @@ impl Hosts {
         let mut way = place;
         if tags[place as usize % WAYS] != tag {
             let bulk = &self.bulk[set];
+            // A host without bulk flows has nothing to share, so its entry can be taken.
             let idle = || ways_from(place).find(|other| bulk[*other as usize % WAYS] == 0);
             way = way_with(tags, tag, place).or_else(idle).unwrap_or(place);
             tags[way as usize % WAYS] = tag;
@@ -58,6 +59,8 @@ impl Hosts {
         let count = &mut self.bulk[entry as usize / WAYS % SETS][entry as usize % WAYS];
         let before = *count;
         *count = if begins { count.saturating_add(1) } else { count.saturating_sub(1) };
+        // The number of hosts with several bulk flows tells without a scan whether any quantum must
+        // be divided.
         self.crowded = self.crowded.wrapping_add(u32::from(*count > 1)).wrapping_sub(u32::from(before > 1));
     }
 }

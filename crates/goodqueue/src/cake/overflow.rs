@@ -42,6 +42,7 @@ impl Heap {
         if self.kept == 0 {
             self.build(backlogs);
         }
+        // Linux `overflow_timeout`: the heap is kept for 65,535 packets after an overflow.
         self.kept = u16::MAX;
         self.entries.first().copied().map_or(0, u32::from)
     }

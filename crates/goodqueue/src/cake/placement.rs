@@ -56,6 +56,7 @@ impl Tin {
         } else {
             self.tally.collisions = self.tally.collisions.wrapping_add(1);
             let home = index_of(set, place);
+            // `join_hosts` counts the queue for its new hosts, so the former ones must lose it.
             if self.flows.at(home).set == Set::Bulk {
                 self.count_hosts(home, isolation, false);
             }

@@ -28,6 +28,7 @@ impl TinTally {
         let delay = sojourn.as_nanos();
         let peak = self.peak_delay;
         let base = self.base_delay;
+        // Weights of Linux `cake_dequeue()`: peaks and troughs are entered fast and left slowly.
         self.mean_delay = moving(self.mean_delay, delay, 8);
         self.peak_delay = moving(peak, delay, if delay > peak { 2 } else { 8 });
         self.base_delay = moving(base, delay, if delay < base { 2 } else { 8 });

@@ -67,6 +67,8 @@ impl Controller {
         self.now = self.now.max(now);
         let clock = self.now;
         let params = &self.params;
+        // Items need not have bytes. Both extremes answer the law's comparison whatever the MTU is,
+        // and the RFC's law ignores the bytes of the item itself.
         let bytes_left = if item.is_last { 0 } else { u64::MAX };
         let is_above = judge(&mut self.vars, clock, params, item.sojourn, 0, bytes_left);
         let marks = params.ecn && item.can_mark;
@@ -80,6 +82,7 @@ impl Controller {
             enter(&mut self.vars, clock, params);
             return signal;
         }
+        // The item is above target, so the drop before it is now followed by another one.
         if was_unscheduled {
             self.vars.drop_next = next_drop(&self.vars, params.interval);
         }
@@ -109,6 +112,7 @@ impl Controller {
 
     fn above_threshold(&self, item: Waiting) -> Verdict {
         match self.params.ce_threshold {
+            // As in Linux, `ce_threshold` marks without `ecn`, which governs the control law only.
             Some(threshold) if item.can_mark && item.sojourn > threshold => Verdict::Mark,
             _ => Verdict::Pass,
         }

@@ -10,6 +10,7 @@ use crate::time::{Duration, Instant};
 pub fn control_law(from: Instant, interval: Duration, count: u32) -> Instant {
     // interval / sqrt(count) = sqrt(interval² / count): an integer root, equal on every platform.
     let square = u128::from(interval.as_nanos()) * u128::from(interval.as_nanos()) / u128::from(count.max(1));
+    // The root is at most the interval, so it always fits.
     let spacing = u64::try_from(square.isqrt()).unwrap_or(u64::MAX);
     from + Duration::from_nanos(spacing)
 }
@@ -160,6 +161,8 @@ pub(crate) fn emptied(vars: &mut CodelVars) {
 /// How long the queue must stay above target before dropping begins.
 fn wait(vars: &CodelVars, now: Instant, params: &CodelParams) -> Duration {
     let recent = now.as_nanos().saturating_sub(vars.drop_next) < params.interval.saturating_mul(8).as_nanos();
+    // Nichols' ns-2 code of May 2012 waits only for the current spacing of drops if the last phase
+    // ended less than 8 intervals ago.
     if params.variant == CodelVariant::Ns2 && recent && vars.count > 1 {
         control_law(Instant::ZERO, params.interval, vars.count).since(Instant::ZERO)
     } else {
@@ -170,6 +173,8 @@ fn wait(vars: &CodelVars, now: Instant, params: &CodelParams) -> Duration {
 /// Returns the first `count` of a dropping phase. A phase soon after another continues near the
 /// last count.
 fn recalled_count(vars: &CodelVars, now: Instant, params: &CodelParams) -> u32 {
+    // `drop_next` still is the time that the last phase had scheduled (RFC 8289 §5.5). It can be in
+    // the future.
     let since_last = now.as_nanos().saturating_sub(vars.drop_next);
     let within = |intervals| since_last < params.interval.saturating_mul(intervals).as_nanos();
     let count = recalled(vars, params, within);

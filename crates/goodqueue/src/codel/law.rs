@@ -86,9 +86,11 @@ impl CodelLaw {
     #[must_use]
     pub fn from_params(params: CodelParams) -> Self {
         let passed_below = match params.variant {
+            // A threshold can be below the target, so every packet has to be judged.
             _ if params.ce_threshold.is_some() => Duration::ZERO,
             CodelVariant::Rfc8289 => params.target,
             CodelVariant::Linux | CodelVariant::Linux61 => linux::surely_below(params.target),
+            // These laws learn the largest packet size from every packet that leaves.
             CodelVariant::Cacm2012 | CodelVariant::Ns2 | CodelVariant::Ns2CableLabs => Duration::ZERO,
         };
         Self { params, passed_below, below: below(params.variant) }

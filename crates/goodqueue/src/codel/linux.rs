@@ -6,13 +6,14 @@ use super::{CodelParams, CodelVars, Mark, Source};
 use crate::gauge::Gauge;
 use crate::time::{Duration, Instant};
 
-/// A time of the kernel's CoDel, in units of 1024 ns modulo 2^32 (2199 s). The sign of the
-/// difference tells which of two times is later.
+/// A time of the kernel's CoDel, in units of 1024 ns modulo 2^32. The sign of the difference tells
+/// which of two times is later, so they must be less than 2199 s apart.
 type Ticks = u32;
 
 /// A packet that has waited for less than this is below `target`, however its times are cut to
 /// ticks.
 pub(super) fn surely_below(target: Duration) -> Duration {
+    // Both times of a packet are cut separately, so their difference can be a tick too large.
     span(ticks(target.as_nanos()).saturating_sub(1))
 }
 
@@ -31,11 +32,13 @@ pub(super) struct Linux73;
 pub(super) struct Linux61;
 
 impl Version for Linux73 {
+    // Linux `codel.h`: CODEL_MAX_DROPS_PER_DEQUEUE.
     const MOST_DROPS: u32 = 256;
     const SHORTEST_STEP: Ticks = 1;
 }
 
 impl Version for Linux61 {
+    // Linux 6.1 has neither bound.
     const MOST_DROPS: u32 = u32::MAX;
     const SHORTEST_STEP: Ticks = 0;
 }
@@ -58,6 +61,7 @@ pub(super) fn dequeue<V: Version, S: Source>(
             vars.dropping = false;
         }
         while vars.dropping && !is_before(clock, drop_next(vars)) {
+            // As in Linux, a wrap does no harm, because nothing divides by the count.
             vars.count = vars.count.wrapping_add(1);
             // One step per drop instead of a root: cheap, and still converging when it is used.
             newton_step(vars);
@@ -83,20 +87,24 @@ pub(super) fn dequeue<V: Version, S: Source>(
             }
         }
     } else if head.should_drop {
+        // A marked packet is sent; a dropped one has a successor that must be judged.
         let delivered = if params.ecn && source.mark_head(Mark::Law) {
             Some(head)
         } else {
             source.drop_head();
             judge_head(vars, clock, params, source)
         };
+        // As in Linux, the phase begins even if the drop emptied the queue.
         vars.dropping = true;
         let since_last = clock.wrapping_sub(drop_next(vars));
         vars.count =
+            // The kernel multiplies in 32 bits, so the product of a long interval wraps.
             recalled(vars, params, |intervals| is_before(since_last, interval.wrapping_mul(intervals)));
         // A resumed count improves the root of the last phase. A new one starts at 1.
         if vars.count > 1 {
             newton_step(vars);
         } else {
+            // 1/sqrt(1) is the largest fraction of 16 bits.
             vars.rec_inv_sqrt = u16::MAX;
         }
         vars.lastcount = vars.count;
@@ -157,6 +165,7 @@ fn judge_head<S: Source>(
         return None;
     };
     let delay = clock.wrapping_sub(ticks(head.at.as_nanos()));
+    // Linux takes the packet from the backlog first and compares the rest.
     let small = head.bytes_behind <= u64::from(params.mtu);
     let should_drop = if small || is_below(delay, params.target) {
         vars.first_above = 0;
@@ -178,6 +187,8 @@ fn judge_head<S: Source>(
 fn newton_step(vars: &mut CodelVars) {
     let root = u64::from(vars.rec_inv_sqrt) << 16;
     let square = (root * root) >> 32;
+    // The shift by 2 keeps the next product in 64 bits. The shift by 31 makes up for it and halves,
+    // which the iteration asks for.
     let rest = (3_u64 << 32).wrapping_sub(u64::from(vars.count).wrapping_mul(square)) >> 2;
     let improved = rest.wrapping_mul(root) >> 31;
     vars.rec_inv_sqrt = fraction_of(improved >> 16);

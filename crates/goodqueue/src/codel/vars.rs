@@ -52,6 +52,7 @@ impl CodelVars {
     pub fn starting(params: &CodelParams) -> Self {
         let fresh = Self::new(params.variant);
         match (params.startup, params.variant) {
+            // 0 means "below" in Linux, so the earliest time above target is 1.
             (Some(Startup::Ns2), variant) if variant.is_linux() => Self { first_above: 1, ..fresh },
             (Some(Startup::Ns2), _) => Self { first_above: 0, ..fresh },
             _ => fresh,
@@ -62,6 +63,8 @@ impl CodelVars {
     /// packet of `bytes`.
     #[inline]
     pub(super) fn one_packet(&self, params: &CodelParams, bytes: u32) -> u32 {
+        // The paper and ns-2 take the largest packet seen (`maxpacket`), RFC 8289 §5.4 and Linux
+        // the MTU.
         if params.variant.learns_packet_size() { self.max_packet.max(bytes) } else { params.mtu }
     }
 
@@ -124,6 +127,7 @@ pub(super) fn recalled<N: From<u8>>(
     let (intervals, recalled) = match params.recall() {
         Recall::A => (16, vars.count.saturating_sub(1)),
         Recall::B => (8, vars.count.saturating_sub(2)),
+        // The count may have wrapped since; the difference is still right.
         Recall::C => (16, vars.count.wrapping_sub(vars.lastcount)),
     };
     // RFC 8289 §5.5 asks for more than one; the others for a count that leaves at least one.

@@ -161,6 +161,7 @@ impl<P: Packet> Flows<P> {
         let Some(flow) = self.flows.get_mut(number as usize) else { return };
         self.active += u32::from(flow.len() == 0);
         let planned = Planned { packet, plan };
+        // As in Linux `flow_queue_add()`, packets in order need no search.
         if flow.packets.is_empty() || plan.at >= flow.last {
             flow.last = plan.at;
             self.pool.push_back(&mut flow.packets, plan.at, planned);

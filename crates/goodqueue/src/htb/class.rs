@@ -8,7 +8,7 @@ use super::config::{Index, LEVELS, Terms};
 /// Linux `TC_HTB_NUMPRIO`.
 pub(super) const PRIOS: usize = 8;
 
-/// Nanoseconds beyond which debts are forgotten.
+/// Nanoseconds beyond which debts are forgotten (Linux `mbuffer`: one minute).
 const LONGEST_WAIT: i64 = 60_000_000_000;
 
 /// Classes served in turn.

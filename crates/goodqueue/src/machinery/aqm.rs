@@ -174,6 +174,7 @@ impl<P: Packet, A: Aqm> Qdisc<P> for AqmQueue<P, A> {
         let fits = self.queue.len() < usize::try_from(self.aqm.limit()).unwrap_or(usize::MAX);
         let why = if fits { DropReason::Congested } else { DropReason::Overlimit };
         let seen = self.seen(Duration::ZERO, &packet);
+        // The algorithm sees only packets that it decides about.
         if fits {
             let verdict = self.aqm.on_enqueue(&mut self.state, &seen, &mut self.random);
             if self.passes(verdict, &mut packet) {

@@ -314,6 +314,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 self.longest.set(mirrored, u64::from(bin.packets.len()));
                 return packet;
             }
+            // ns-2's `sfqcodel.cc` has one `maxpacket` for all bins.
             bin.aqm.know_largest(self.tally.max_packet);
             let mut source = BinSource {
                 bin_packets: &mut bin.packets,
@@ -450,7 +451,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
         self.resize(bins, aqm);
     }
 
-    /// The last bin first.
+    /// The last bin first: `Largest` finds the first of several equal sizes, and ns-2 drops from
+    /// the last.
     fn mirrored(&self, index: u32) -> u32 {
         let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
         bins.wrapping_sub(1).wrapping_sub(index)

@@ -97,6 +97,7 @@ impl ByteCost {
     /// Nanoseconds that a packet of `bytes` costs.
     #[inline]
     pub(crate) fn nanos(&self, bytes: u32) -> i64 {
+        // A length of 32 bits times the multiplier fits. Only framing can make the length larger.
         let on_link = self.framing.on_link(bytes);
         let wide = match on_link.checked_mul(u64::from(self.mult)) {
             Some(product) => product >> self.shift,
@@ -115,6 +116,8 @@ impl ByteCost {
     )]
     pub(crate) fn depth(&self, bytes: u32) -> i64 {
         // tc hands over 32 bits.
+        // The quotient comes first, as in tc's `tc_calc_xmittime()`: another order rounds
+        // differently.
         let micros = 1_000_000.0 * (f64::from(bytes) / self.bytes_per_s as f64);
         let ticks = (f64::from(micros as u32) * TICKS_PER_MICRO) as u32;
         i64::from(ticks) * TICK

@@ -179,6 +179,7 @@ impl Settings {
 
     /// Sets `name`; a later value replaces an earlier one.
     pub fn set(&mut self, name: &'static str, value: Value) {
+        // A list and not a map: it is short, and settings are printed in the order of their entry.
         match self.entries.iter_mut().find(|entry| entry.0 == name) {
             Some(entry) => entry.1 = value,
             None => self.entries.push((name, value)),

@@ -110,6 +110,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         P: Flow,
     {
         match packet.class() {
+            // As `fq_codel_classify()` in Linux: classes count from 1, flows from 0.
             Some(class) if (1..=self.count).contains(&class) => class.saturating_sub(1),
             _ => scale_hash(packet.flow_hash(salt), self.count),
         }
@@ -181,6 +182,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         let Some(flow) = self.flows.get_mut(index as usize) else { return (index, 0) };
         let mut dropped = 0_u32;
         let mut charged = 0_u64;
+        // As in Linux, at least one packet goes, even if it is more than half of the bytes.
         while dropped < batch && (dropped == 0 || charged < backlog / 2) {
             let Some(oldest) = self.pool.oldest(&mut flow.packets) else { break };
             let memory = oldest.memory();
@@ -215,6 +217,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             flow.aqm = aqm.clone();
             (flow.listed, flow.backlog) = (false, 0);
         }
+        // The tree of backlogs is built again at the next overflow.
         self.fattest = Largest::default();
         self.new_flows.clear();
         self.old_flows.clear();

@@ -17,12 +17,14 @@ pub(crate) fn fires(now: Instant, span: Duration) -> Instant {
     while shift < MAX_SHIFT && ahead >= 63 << shift {
         shift += 3;
     }
+    // The next cog, so that the timer never fires early.
     let cogs = (expires >> shift).saturating_add(1);
     Instant::from_nanos((cogs << shift).saturating_sub(AT_BOOT).saturating_mul(NANOS))
 }
 
 /// The same on the timer wheel before Linux 4.8, which fires exactly at the requested jiffy.
 pub(crate) fn fires_on_time(now: Instant, span: Duration) -> Instant {
+    // A timer for the current jiffy fires at the next one.
     let ahead = span.as_nanos().div_ceil(NANOS).max(1);
     Instant::from_nanos((now.as_nanos() / NANOS).saturating_add(ahead).saturating_mul(NANOS))
 }

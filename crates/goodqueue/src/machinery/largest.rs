@@ -23,6 +23,7 @@ pub(crate) struct Largest {
 struct Ranked(u64);
 
 impl Ranked {
+    // Enough for the 2^16 flows of `fq_codel` and `fq_pie`; 47 bits remain for a size in bytes.
     const INDEX_BITS: u32 = 17;
     const LAST: u32 = (1 << Self::INDEX_BITS) - 1;
     const MOST: u64 = u64::MAX >> Self::INDEX_BITS;
@@ -96,6 +97,7 @@ impl Largest {
             if node <= 1 {
                 return;
             }
+            // The two children of a node differ in the lowest bit.
             winner = winner.max(nodes.get(node ^ 1).copied().unwrap_or_default());
             node /= 2;
         }

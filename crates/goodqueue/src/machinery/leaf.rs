@@ -71,6 +71,7 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
     #[inline]
     pub(crate) fn peek_len(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
         match (self.qdisc.as_pfifo(), &self.ahead) {
+            // A `pfifo` always knows its next length, so no packet of it is ever taken ahead.
             (Some(pfifo), _) => pfifo.next_len(),
             (None, Some(packet)) => Some(packet.len()),
             (None, None) => self.qdisc.look_ahead(now, drops).unwrap_or_else(|| self.take_ahead(now, drops)),
@@ -101,6 +102,7 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
     pub(crate) fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         if self.ahead.is_some() {
             self.qdisc.set_taken_ahead(now, false);
+            // Its AQM has already let this packet pass.
             return self.ahead.take();
         }
         match self.qdisc.as_pfifo_mut() {
@@ -130,6 +132,7 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
 
     /// When the discipline may have a packet to give that it does not give at `now`.
     pub(crate) fn next_event(&self, now: Instant) -> Option<Instant> {
+        // The packet taken ahead can be sent at once, so there is no event to wait for.
         if self.ahead.is_some() { None } else { self.qdisc.next_event(now) }
     }
 
@@ -159,6 +162,7 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
         let mut stats = self.qdisc.stats();
         stats = stats.plus(&self.beside);
         if let Some(packet) = &self.ahead {
+            // The discipline counted the packet as sent, but it is still queued.
             take_back(&mut stats.dequeued, packet.len());
         }
         stats
@@ -187,10 +191,13 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
         }
         if self.qdisc.config().kind().name != config.kind().name {
             self.purge(now, drops);
+            // Counters never go back, so a parent adds those of the replaced discipline.
             self.beside = self.beside.plus(&self.qdisc.stats());
         }
         if let Some(Value::Packets(limit)) = config.to_settings().get("limit")
             && config.limit_drops_next()
+            // The packet taken ahead is the next one to leave, so Linux's
+            // `qdisc_dequeue_internal()` gives it first.
             && self.len() as u64 > limit
             && let Some(next) = self.ahead.take()
         {
@@ -252,6 +259,7 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
     pub(crate) fn new(config: Q::Config, index: u32, salt: u32, random: &mut Source) -> Self {
         let limit = config.pfifo_limit();
         let (salt, random) = seeds(index, salt, random);
+        // Cloned before the discipline draws, so that a replacement does not depend on its draws.
         let spare = random.spare();
         let leaf = (limit == 0).then(|| Leaf::from_qdisc(Q::build(config, salt, random)));
         let stats = Stats::default();

@@ -112,6 +112,7 @@ pub(crate) fn child(class: u32, settings: Settings, qdisc: &impl InnerConfig) ->
 /// discipline itself).
 pub(crate) fn check_minors(children: &[Child]) -> Result<(), ConfigError> {
     let mut minors: Vec<u32> = children.iter().map(|child| child.class).collect();
+    // Equal numbers become neighbours; which of them is which does not matter.
     minors.sort_unstable();
     for pair in minors.windows(2) {
         if let [a, b] = pair

@@ -86,6 +86,7 @@ impl StandIn {
             dscp: packet.dscp(),
             priority: packet.priority(),
             salt,
+            // All three, because the packet itself is out of reach once the discipline asks.
             hashes: [packet.flow_hash(salt), packet.source_hash(salt), packet.destination_hash(salt)],
             class: packet.class(),
             mark: packet.mark(),
@@ -213,6 +214,7 @@ impl OwnConfig {
 
 impl PartialEq for OwnConfig {
     fn eq(&self, other: &Self) -> bool {
+        // The typed configurations have no common type to compare.
         self.to_settings() == other.to_settings()
     }
 }
@@ -317,6 +319,7 @@ impl<P: Packet + Flow> Lookahead<P> for OwnQdisc<P> {
     }
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        // Nobody takes the packet of this stand-in, so it needs no slot.
         let packet = &StandIn::from_packet(question.packet, usize::MAX, self.salt);
         self.qdisc.evidence(&Question { packet, about: question.about })
     }
@@ -344,6 +347,7 @@ impl<P> Default for Waiting<P> {
 impl<P: Packet + Flow> Waiting<P> {
     /// Keeps a packet and returns its stand-in.
     fn add(&mut self, packet: P, stand_in: impl FnOnce(&P, usize) -> StandIn) -> StandIn {
+        // The slot freed last is likely to be in the cache.
         let slot = self.free.pop().unwrap_or(self.packets.len());
         let stand_in = stand_in(&packet, slot);
         match self.packets.get_mut(slot) {

@@ -149,6 +149,7 @@ impl Parameter {
     pub(crate) const fn default_number(&self) -> u64 {
         match self.default {
             DefaultValue::Is(Literal::Number(number)) => number,
+            // A constant reads it, so the compiler reports the mistake.
             _ => panic!("the default is no number"),
         }
     }
@@ -223,6 +224,7 @@ impl Range {
             (Self::Within(Probability(low), Probability(high)), Value::Probability(given)) => {
                 (low..=high).contains(&given)
             }
+            // The unit is checked first, so a mismatch of range and value has been refused already.
             _ => true,
         }
     }

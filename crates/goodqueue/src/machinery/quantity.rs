@@ -101,6 +101,7 @@ impl fmt::Display for Readable {
         let digits = match size {
             // The largest places after which three digits are exact need none.
             _ if (size - whole).abs() < 1e-9 || size >= 99.95 => 0,
+            // The bounds are those at which rounding to three digits reaches the next power of ten.
             size if size >= 9.995 => 1,
             size if size >= 0.9995 => 2,
             size if size >= 0.01 => 3,

@@ -241,6 +241,7 @@ impl<P> Oldest<'_, P> {
     pub const fn take(self) -> Option<P> {
         self.chain.packets = self.chain.packets.wrapping_sub(1);
         let index = core::mem::replace(&mut self.chain.head, self.node.next);
+        // The last node freed is used next, because it is still in the cache.
         self.node.next = core::mem::replace(self.free, index);
         self.node.packet.take()
     }

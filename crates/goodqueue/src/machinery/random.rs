@@ -127,6 +127,8 @@ impl Random for Recorded {
     }
 
     fn next_u64(&mut self) -> u64 {
+        // The disciplines of a tree run in one thread. The counter is atomic only so that a tree
+        // can move to another one.
         let next = self.given.fetch_add(1, Relaxed);
         self.draws.get(next).copied().unwrap_or(0)
     }

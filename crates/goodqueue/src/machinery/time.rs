@@ -135,6 +135,7 @@ impl Rate {
     /// How many whole bytes this rate carries in `span`.
     #[must_use]
     pub const fn bytes_in(self, span: Duration) -> u64 {
+        // The product of 20 Gbit/s and one second does not fit in 64 bits.
         let bytes = self.0 as u128 * span.0 as u128 / 8_000_000_000;
         if bytes > u64::MAX as u128 { u64::MAX } else { low_64(bytes) }
     }

@@ -21,6 +21,7 @@ impl Weights {
     /// Returns the change of the credit by a low-latency packet of `bytes`, for which the classic
     /// queue waited.
     pub(crate) fn by_low_latency(self, bytes: u32) -> i64 {
+        // A packet of no bytes counts as one, or the other queue would wait for ever.
         i64::from(self.classic).saturating_mul(i64::from(bytes.max(1)))
     }
 

@@ -80,6 +80,7 @@ impl PieFlow {
             let before = self.vars;
             self.vars.update(config, backlog);
             if self.vars == before {
+                // While packets are queued, the next departure can change the delay.
                 return backlog > 0;
             }
         }

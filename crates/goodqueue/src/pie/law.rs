@@ -114,6 +114,8 @@ impl Vars {
             let estimated = config.delay_from() == DelayFrom::Estimator;
             match rules.restart {
                 Restart::Never => vars.burst = config.ticks(config.max_burst),
+                // Linux resets only after a measurement (`avg_dq_rate > 0`). Without this condition
+                // a slow link, on which no measurement ends, would be reset for ever.
                 Restart::AfterSuccess if estimated && vars.estimate == 0 => {}
                 // Linux `pie_vars_init()` resets all but the two delays.
                 _ => *vars = Vars { delay: vars.delay, old_delay: vars.old_delay, ..config.fresh() },
@@ -261,6 +263,8 @@ impl Vars {
             Departure::Ignored => {}
             Departure::Timed { tick, shrinks_burst } => {
                 let now = now.as_nanos() >> tick;
+                // An empty queue has no delay, however long its last packet waited
+                // (`pie_process_dequeue()`).
                 self.delay = if backlog == 0 { 0 } else { now.saturating_sub(came.as_nanos() >> tick) };
                 if shrinks_burst {
                     // Without a last departure, which is NONE, no time has elapsed since.
@@ -291,6 +295,7 @@ impl Vars {
             vars.departed = vars.departed.saturating_add(u64::from(bytes));
             let departed = vars.departed.saturating_sub(u64::from(vars.one_short));
             let span = now.saturating_sub(vars.since);
+            // A span of 0 ticks has no rate: the measurement goes on.
             if departed >= config.threshold && span > 0 {
                 elapsed = span;
                 vars.estimate = config.averaged(vars.estimate, departed, span);
@@ -587,6 +592,7 @@ pub(super) fn catch_up(
     backlog: u64,
 ) -> Instant {
     let mut at = update_at;
+    // The origin of the clock stands for a queue that has not been called yet.
     if at == Instant::ZERO {
         at = config.first_update(now);
     }

@@ -155,6 +155,8 @@ impl Scheduler {
         let ready = self.ready();
         let Some(aggregate) = self.aggregates.get(index as usize) else { return };
         let shift = shift_of(aggregate.group);
+        // As Linux `qfq_update_start()`: a finish time that has passed, or is too far ahead, is
+        // stale.
         let rounded = round_down(aggregate.finish, shift);
         let limit = round_down(time, shift).wrapping_add(1 << shift);
         let stale = !later(aggregate.finish, time) || later(rounded, limit);
@@ -227,6 +229,8 @@ impl Scheduler {
             }
             if let Some(moved) = self.groups.get_mut(at) {
                 moved.start = rounded;
+                // QFQ approximates a group's finish time by two slots behind its start, so that
+                // groups compare in one step.
                 moved.finish = rounded.wrapping_add(2 << shift);
             }
             let state = self.state_of(at);

@@ -142,6 +142,7 @@ impl Floyd1993 {
     pub(super) fn adapt(&mut self, now: Instant, is_idle: bool) {
         let average = if is_idle { self.decayed(now) } else { self.average };
         let span = self.max - self.min;
+        // Adaptive RED (Floyd, Gummadi and Shenker 2001): the average stays in the middle fifth.
         if average > self.min + 0.6 * span && self.max_p <= 0.5 {
             self.max_p += (self.max_p / 4.0).min(0.01);
         } else if average < self.min + 0.4 * span && self.max_p >= 0.01 {

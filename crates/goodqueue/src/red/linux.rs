@@ -168,9 +168,11 @@ impl Linux {
             None => self.queue.average,
         };
         let average = average >> self.terms.shift;
+        // The steps and their bounds are those of Adaptive RED (Floyd, Gummadi and Shenker 2001).
         if average > self.target_max && self.max_p <= 50 * ONE_PERCENT {
             self.max_p += ONE_PERCENT.min(self.max_p / 4);
         } else if average < self.target_min && self.max_p >= ONE_PERCENT {
+            // The division comes first, as in Linux, where the product would not fit in 32 bits.
             self.max_p = self.max_p / 10 * 9;
         }
         // The slope is rounded here, and truncated in `Terms`: `red_adaptative_algo()` and
@@ -242,6 +244,8 @@ impl Average {
 
     #[inline]
     const fn next(&self, terms: &Terms, queue: u64) -> u64 {
+        // `avg += W * (q - avg)` for an average that is scaled by 1/W (Linux
+        // `red_calc_qavg_no_idle_time()`).
         self.average - (self.average >> terms.shift) + queue
     }
 
@@ -311,6 +315,7 @@ impl IdleDecay {
     }
 
     fn apply(&self, average: u64, idle_micros: u64) -> u64 {
+        // Linux `Scell_max`: the last cell of the table stands for every longer time.
         let idle = idle_micros.min(255 << self.cell);
         let index = usize::try_from(idle >> self.cell).unwrap_or(255);
         let shift = self.table.get(index).copied().unwrap_or(LARGEST_SHIFT);
@@ -327,6 +332,8 @@ impl IdleDecay {
 fn minus_log_of_one_minus(x: f64) -> f64 {
     let mut sum = 0.0;
     let mut term = x;
+    // `core` has no logarithm. Each term is at most half of the one before, so these suffice for
+    // `f64`.
     for n in 1..64_u32 {
         sum += term / f64::from(n);
         term *= x;

@@ -146,6 +146,7 @@ impl Ns2 {
     }
 
     fn adapt(&mut self, now: Instant) {
+        // ns-2.35 `updateMaxP()` keeps the average in the middle fifth between the thresholds.
         let part = 0.4 * (self.max - self.min);
         if self.average < self.min + part && self.max_p > self.bottom {
             self.max_p *= 0.9;

@@ -67,6 +67,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                     Turn::Undecided => return self.pop_deciding(now, quantum, params, whole, drops),
                     Turn::Empty => (),
                 }
+                // Nobody can be starved then, so the flow leaves at once.
                 if self.old_flows.is_empty() {
                     self.flows.get_mut(index as usize)?.listed = false;
                     self.new_flows.advance();
@@ -108,6 +109,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// Slot of the packet that the next flow would send.
     #[inline]
     pub fn upcoming(&self) -> Option<&Option<P>> {
+        // After a full packet the flow in front has used up its quantum, and the second one is
+        // next.
         let index = self.old_flows.nth(1)?;
         self.pool.place_of_front(&self.flows.get(index as usize)?.packets)
     }
@@ -158,6 +161,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         if DECIDES {
             self.fattest.set(index, flow.backlog);
         }
+        // A packet of no bytes costs a byte, or a flow of such packets would be served for ever.
         flow.deficit = flow.deficit.wrapping_sub(i64::from(bytes.max(1)));
         oldest.take().map_or(Turn::Empty, Turn::Sends)
     }
@@ -216,6 +220,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             }
         }
         for index in self.old_flows.iter() {
+            // An empty flow leaves as soon as its deficit is positive, which is at most a quantum.
             if let Some(flow) = self.flows.get_mut(index as usize).filter(|flow| flow.deficit <= 0) {
                 flow.deficit = flow.deficit.saturating_add(rounds.saturating_mul(quantum)).min(quantum);
             }

@@ -72,6 +72,7 @@ function useAddress({ settings }: View, { player }: Run, { follow }: Actions): v
   // Only once: every later change of the settings goes through `actions`, which decide whether the
   // run begins again or continues.
   useEffect(() => player.load(request(settings)), []);
+  // Once, too: `follow` reads no settings, so the first one is as good as a later one.
   useEffect(() => {
     const changed = () => follow(location.hash);
     window.addEventListener("hashchange", changed);
@@ -163,6 +164,7 @@ function Changes({ view, run, act }: { view: View; run: Run; act: Actions }) {
             // A change during a run becomes a step of the rate at this time, so that the reader sees
             // the queue react. A run that is over begins again with the new rate.
             const text = withRateFrom(settings[direction], player.isOver ? 0 : player.now / 1e9, rate);
+            // A text without a comma is one rate for the whole run, which then begins again.
             act.show({ ...settings, [direction]: text }, player.isOver || !text.includes(",") ? 0 : player.now);
           }}
         />

@@ -68,6 +68,7 @@ impl Document {
         // Before the parser, whose own limit does not count dots.
         check_depth(&source)?;
         let table = DeTable::parse(text).map_err(|error| {
+            // An error without a place is shown at the beginning of the file.
             let span = error.span().unwrap_or(0..0);
             // The parser's message has several lines; a diagnostic has one.
             let problem = error.message().lines().collect::<Vec<_>>().join(", ");
@@ -221,6 +222,7 @@ impl Document {
     #[must_use]
     pub fn with_disciplines(mut self, disciplines: Disciplines) -> Self {
         let extensions = Arc::make_mut(&mut self.extensions);
+        // The method takes its value, so an empty one stands in its place for a moment.
         *extensions = std::mem::take(extensions).with_disciplines(disciplines);
         self
     }
@@ -334,6 +336,7 @@ fn put_into(table: &mut Table, parts: &[&str], node: Node, origin: &Origin) -> R
     let Some((&part, rest)) = parts.split_first() else { return Ok(()) };
     let index = match table.iter().position(|entry| entry.key == part) {
         Some(index) => index,
+        // A number is the place of an entry of a list, and only an existing list has entries.
         None if rest.first().is_some_and(|next| next.bytes().all(|byte| byte.is_ascii_digit())) => {
             return Err(Diagnostic::new(format!("`{part}` is not given, so it has no entry {}", rest[0]))
                 .help(format!("give all of it, such as `{part}=[...]`, or write it in a scenario file")));

@@ -38,6 +38,7 @@ pub(super) fn too_deep(text: &str) -> Option<usize> {
             }
             (byte, Some(end)) if byte == end && !escaped => quote = None,
             (_, Some(_)) => {}
+            // A comment counts as a quote that only the end of the line closes.
             (b'"' | b'\'' | b'#', None) => quote = Some(byte),
             (b'[' | b'{', None) => open += 1,
             (b']' | b'}', None) => open = open.saturating_sub(1),

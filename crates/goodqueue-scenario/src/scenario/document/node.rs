@@ -189,6 +189,8 @@ pub(super) fn read_json(value: &serde_json::Value) -> Node {
         },
         serde_json::Value::String(text) => Raw::Text(text.clone()),
         serde_json::Value::Array(items) => Raw::List(items.iter().map(read_json).collect()),
+        // `serde_json` keeps the order of the entries (feature `preserve_order`), which decides the
+        // order of a sweep's axes.
         serde_json::Value::Object(entries) => Raw::Table(
             entries
                 .iter()

@@ -71,6 +71,8 @@ impl Ring {
         match self.driver {
             Driver::Packets(limit) => packets < limit.max(1) as usize,
             Driver::Bytes(limit) => inside < u64::from(limit.max(1)),
+            // An empty device takes a packet whatever the limit is, or a limit of 0 would stop it
+            // for good.
             Driver::Bql => inside == 0 || inside < self.bql.limit,
         }
     }

@@ -72,6 +72,7 @@ impl EventQueue {
     fn pop_if(&mut self, is_wanted: impl FnOnce(u128) -> bool) -> Option<(Instant, u32)> {
         let soon = self.soon.first();
         let later = self.later.first();
+        // No two entries are equal, because each has its own number of insertion.
         let is_soon = soon < later;
         let first = if is_soon { soon } else { later };
         if !is_wanted(first) {

@@ -150,6 +150,7 @@ impl Link {
     /// rate.
     pub(crate) fn change_rate(&mut self, now: Instant) -> Option<Instant> {
         if let Server::Rate { wire, changes } = &mut self.server {
+            // Of several changes at one time the last one counts.
             let due = changes.iter().rev().find(|change| change.0 <= now);
             wire.change_rate(now, due.map_or(wire.rate(), |change| change.1));
             if self.ask_at.is_none() && !self.is_idle() {

@@ -73,6 +73,7 @@ pub struct Network {
     framing: u32,
     conservation: Conservation,
     host_queues: HostQueues,
+    // Boxed: few runs have a channel, and every packet reads the fields around it.
     wifi: Option<Box<Wifi>>,
     /// `None` if no device of the path sends PAUSE frames.
     flow_control: Option<Box<FlowControl>>,
@@ -357,6 +358,7 @@ impl Network {
         let was_full = *waiting >= limit;
         *waiting = waiting.saturating_sub(bytes);
         if was_full && *waiting < limit {
+            // An event and not a call: the flow may be the one whose call led here.
             self.wake(flow, now);
         }
     }
@@ -394,6 +396,8 @@ impl Network {
         }
         for (direction, packet) in arrived {
             match direction {
+                // A packet for a client reaches it as an event of its own, so that no host is
+                // called within the channel's event.
                 Direction::Down => self.travel(now, line, &packet),
                 Direction::Up => {
                     self.left_client(now, packet.flow, packet.len);
@@ -454,6 +458,7 @@ impl Network {
         let line = &mut self.lines[id.index()];
         let arrival = line.arrival(from);
         line.packets.push_back((arrival, *packet));
+        // The event of the packet in front schedules the next one (`arrive`).
         if line.packets.len() == 1 || line.host.is_some() {
             self.events.push(arrival, Event::Arrive(id).encode());
         }
@@ -518,6 +523,7 @@ impl Network {
     /// Counts the packets that the queue of `link` has dropped.
     #[cold]
     fn count_lost(&mut self, now: Instant, link: LinkId) {
+        // Taken out, because counting needs the whole network.
         let mut lost = std::mem::take(&mut self.links[link.index()].lost);
         for packet in lost.drain(..) {
             self.host_queues.left(packet.flow, link);

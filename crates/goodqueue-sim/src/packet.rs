@@ -243,6 +243,7 @@ impl Flow for Packet {
 impl Ends {
     /// Returns the number of the client or of the server among all hosts.
     fn host(self, client: bool) -> u32 {
+        // Clients have the numbers 1 to 65,536, so no server's number is one of theirs.
         if client { 1 + u32::from(self.client) } else { u32::from(self.server) << 17 }
     }
 }

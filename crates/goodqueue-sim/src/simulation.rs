@@ -100,6 +100,8 @@ impl<'a> Simulation<'a> {
             (hop, wifi.small_queue)
         });
         let ticks = config.delay_tick.filter(|every| !every.is_zero()).map(|every| {
+            // The clock of an emulator has no relation to the start of a run, so its phase is
+            // drawn, from a stream that no other part uses.
             let draw = Xoshiro256PlusPlus::stream(config.seed, u64::MAX - 1).next_u64();
             Ticks { every, first: Duration::from_nanos(draw % every.as_nanos()) }
         });
@@ -161,6 +163,7 @@ impl<'a> Simulation<'a> {
     ) -> Result<(), RunError> {
         let room = room::room_for(&self.config.flows, self.config.duration)?;
         self.sources.iter_mut().for_each(|source| source.set_room(room));
+        // At least 1 ns, so that each step advances the run.
         let watch_step = Duration::from_nanos(self.config.duration.as_nanos() / WATCHES + 1);
         while self.now < self.end {
             let watch_at = self.now + watch_step;

@@ -87,6 +87,8 @@ impl Heap {
         let heap = &mut self.entries[..];
         let mut at = 0;
         loop {
+            // Four children of 16 bytes are as long as a cache line, and the heap is half as deep
+            // as a binary one.
             let first_child = 4 * at + 1;
             let Some((offset, least)) = heap.get(first_child..).and_then(least_of_four) else { break };
             if entry <= least {

@@ -35,6 +35,7 @@ impl Ticks {
         let every = self.every.as_nanos().max(1);
         let before = from.since(Instant::ZERO + self.first).as_nanos() / every;
         let ticks = before + delay.as_nanos() / every;
+        // A delay below one tick ends at the tick before the packet, which is in the past.
         (Instant::ZERO + self.first + self.every.saturating_mul(ticks)).max(from)
     }
 }

@@ -46,6 +46,7 @@ impl HostQueues {
     #[inline]
     pub(super) fn left(&mut self, flow: FlowId, link: LinkId) {
         if let Some(Some(waiting)) = self.of.get_mut(flow.index()) {
+            // Packets that entered before the count began leave as well.
             waiting.packets = waiting.packets.saturating_sub(u64::from(waiting.link == link));
         }
     }

@@ -31,8 +31,8 @@ pub(crate) struct Connection {
     asks: Direction,
     config: Arc<Config>,
     /// Time at which the SYN reached the server.
-    /// True once the server's half has begun.
     answered_at: Option<Instant>,
+    /// True once the server's half has begun.
     begun: bool,
 }
 
@@ -100,6 +100,8 @@ impl Connection {
     /// Closes both ends; FINs follow the data.
     pub(crate) fn close(&mut self, now: Instant, network: &mut Network) {
         for direction in Direction::BOTH {
+            // With carried ACKs the other half closes when the client's FIN arrives
+            // (`take_carried`).
             if direction == self.asks || !self.config.carries_acks() {
                 self.halves[direction.index()].sender.close();
             }
@@ -166,6 +168,7 @@ impl Connection {
         let other = &mut self.halves[direction.reverse().index()].sender;
         // A carried ACK that acknowledges nothing new does not count as a duplicate.
         if segment.flags.contains(Flags::ACK) && segment.ack > other.acknowledged() {
+            // As a pure ACK, because the data in the segment is that of this half.
             other.on_segment(now, &Segment { seq: 1, len: 0, flags: Flags::ACK, ..*segment });
         }
         if is_closed {

@@ -208,8 +208,10 @@ impl Connections {
 
     /// Runs the timers that are due. The owner calls this whenever the flow is woken.
     pub(crate) fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        // `pop_before` excludes its end, and timers that are due now are meant.
         while let Some((_, place)) = self.timers.pop_before(Instant::from_nanos(now.as_nanos() + 1)) {
             let at = &mut self.places[place as usize];
+            // An entry of a timer that was replaced, or of a connection that has ended.
             if at.timer.is_none_or(|timer| timer > now) {
                 continue;
             }

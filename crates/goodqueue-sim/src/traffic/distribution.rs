@@ -54,6 +54,8 @@ impl Distribution {
         let value = match *self {
             Self::Constant(value) => value,
             Self::Uniform(low, high) => low + unit(random) * (high - low),
+            // `unit` may be 0 but is never 1, so the logarithm is finite. `libm` gives the same
+            // bits on every platform; the methods of `f64` need not.
             Self::Exponential(mean) => -libm::log(1.0 - unit(random)) * mean,
             Self::Pareto { shape, mean } => {
                 let least = if shape > 1.0 { mean * (shape - 1.0) / shape } else { mean };

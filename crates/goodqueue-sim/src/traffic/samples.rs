@@ -79,7 +79,8 @@ pub struct Room {
 }
 
 impl Room {
-    /// Room for everything.
+    /// Room for everything. It is a part of the largest number, so that its double does not
+    /// overflow.
     pub(crate) const UNLIMITED: Self = Self { samples: usize::MAX / 16, digits: 3 };
 }
 

@@ -166,9 +166,12 @@ impl Video {
         if self.paces.is_empty() || self.buffered < self.settings.segment.saturating_mul(RESERVOIR) {
             return 0;
         }
+        // The harmonic mean, which one fast segment hardly moves (Jiang et al. 2012; Yin et al.
+        // 2015).
         let expected = self.paces.len() as f64 / self.paces.iter().sum::<f64>();
         let fits = |rate: &&Rate| rate.as_bps() as f64 <= SHARE * expected;
         let highest = self.settings.ladder.iter().take_while(fits).count().saturating_sub(1);
+        // The bit rate rises by one step at a time (Jiang et al. 2012).
         highest.min(self.step + 1)
     }
 

@@ -27,8 +27,8 @@ struct Station {
     /// Airtime left in this round, in nanoseconds.
     deficit: i64,
     /// Airtime that a round adds, in nanoseconds.
-    /// True if the station is in one of the lists.
     quantum: i64,
+    /// True if the station is in one of the lists.
     listed: bool,
 }
 

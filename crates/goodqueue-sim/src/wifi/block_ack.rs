@@ -46,10 +46,10 @@ pub(crate) struct Session<P> {
 
 /// Limits of one transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-/// Largest number of MPDUs.
 pub(crate) struct Limits {
-    /// Largest length of the PSDU in bytes.
+    /// Largest number of MPDUs.
     pub(crate) subframes: usize,
+    /// Largest length of the PSDU in bytes.
     pub(crate) bytes: u32,
 }
 

@@ -107,6 +107,8 @@ impl Backoff {
     pub(crate) fn hears(&mut self, idle: Instant, busy: Instant) {
         let first = self.first_boundary(idle);
         if busy >= first {
+            // A category does one thing at each boundary of slots, the first one included: it
+            // counts down, or it sends (IEEE 802.11-2012 §9.19.2.3).
             let boundaries = busy.since(first).as_nanos() / SLOT.as_nanos() + 1;
             self.counter = self.counter.saturating_sub(boundaries);
         }

@@ -275,6 +275,7 @@ impl<P: Packet + Flow> FqMac<P> {
         let codel = station.codel;
         let tid = station.tids[category.index()].as_mut()?;
         let before = Load { packets: tid.len(), bytes: tid.bytes() };
+        // mac80211 gives CoDel the backlog of the flow (`codel_dequeue()`), unlike sch_fq_codel.
         let packet = tid.pop(now, self.config.quantum, &CodelLaw::from_params(codel), false, drops);
         self.changed(before, category, peer);
         packet

@@ -262,6 +262,7 @@ impl<P: Packet + Flow> Medium<P> {
                     continue;
                 }
                 if sends {
+                    // A collision inside the node counts as a failed transmission (§9.19.2.3).
                     access.backoff.failed(random);
                     beaten.push((node, category));
                     continue;

@@ -124,10 +124,10 @@ fn server_delay(random: &mut Xoshiro256PlusPlus) -> f64 {
 #[derive(Clone, Debug)]
 struct Runs {
     /// Lengths of the runs: of cache validations, of downloads.
-    /// True in a run of downloads.
     lengths: [Weibull; 2],
-    /// Answers left in the present run.
+    /// True in a run of downloads.
     is_download: bool,
+    /// Answers left in the present run.
     left: u64,
 }
 

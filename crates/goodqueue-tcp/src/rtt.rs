@@ -234,7 +234,8 @@ impl RttEstimator {
                 let srtt = old - old / 8 + r / 8;
                 let error = old.abs_diff(r);
                 if r < old && error > deviation.mean {
-                    // A shorter RTT raises the variance an eighth as fast.
+                    // A shorter RTT raises the deviation an eighth as fast, because it is no reason
+                    // for a longer timeout (Linux `tcp_rtt_estimator()`, after Eifel).
                     deviation.mean += (error - deviation.mean) / 32;
                 } else {
                     deviation.mean = deviation.mean - deviation.mean / 4 + error / 4;

@@ -156,6 +156,8 @@ impl Bbr {
         let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
         let mss = u64::from(self.mss);
         let segments = product.div_ceil(mss) + BURSTS * self.burst();
+        // Linux `bbr_quantization_budget()`: delayed ACKs come for two segments, and a probe must
+        // exceed even a small product.
         (segments.next_multiple_of(2) + if probes { 2 } else { 0 }) * mss
     }
 
@@ -172,6 +174,7 @@ impl Bbr {
     fn burst(&self) -> u64 {
         let least = u64::from(self.least_burst());
         let bytes = whole((self.pace / BURSTS_PER_SECOND).min(LONGEST_BURST));
+        // Linux keeps the number in seven bits (`bbr_tso_segs_goal()`).
         (bytes / u64::from(self.mss.max(1))).clamp(least, 127)
     }
 
@@ -197,6 +200,7 @@ impl Bbr {
             app_limited,
         });
         let rate = sample.delivered as f64 / (micros(sample.interval) as f64 * 1e-6);
+        // A sample that the application limited can be too small, but not too large.
         if !app_limited || rate >= self.most_bandwidth() {
             self.bandwidth.take(self.round, rate, BANDWIDTH_ROUNDS);
         }
@@ -263,6 +267,7 @@ impl Bbr {
     /// nanosecond that it is.
     fn probe_bandwidth(&mut self, now: Instant) {
         self.mode = Mode::ProbeBandwidth;
+        // A controller has no random source, and flows reach this point at different times.
         let drawn = Xoshiro256PlusPlus::new(now.as_nanos()).next_u64() % (PHASES as u64 - 1);
         self.phase = (PHASES - usize::try_from(drawn).unwrap_or(0)) % PHASES;
         self.phase_at = now;
@@ -336,6 +341,7 @@ impl Bbr {
         }
         if bandwidth > 0.0 {
             let rate = self.gain * bandwidth * PACING_MARGIN;
+            // Linux `bbr_set_pacing_rate()`: until the pipe is full the rate only rises.
             if self.is_full || rate > self.pace {
                 self.pace = rate;
             }

@@ -54,6 +54,7 @@ impl Compound {
     /// queue.
     fn change(&self, window: f64, queued: f64) -> f64 {
         if queued < self.params.gamma {
+            // One segment less, because the loss-based window grows by one itself (INFOCOM 2006).
             (self.params.alpha * libm::pow(window, self.params.k) - 1.0).max(0.0)
         } else {
             (self.delay_window - self.params.zeta * queued).max(0.0) - self.delay_window
@@ -100,6 +101,8 @@ impl CongestionControl for Compound {
         self.fraction = 0.0;
         self.delay_window = match event.signal {
             Signal::Timeout => 0.0,
+            // The loss-based window halves. The delay-based one makes up the rest of the window's
+            // share that stays.
             Signal::Loss | Signal::Ecn => (window * (1.0 - self.params.beta) - reno / 2.0).max(0.0),
         };
         event.rounded(whole((reno / 2.0 + self.delay_window) * mss)).max(2 * u64::from(event.mss))

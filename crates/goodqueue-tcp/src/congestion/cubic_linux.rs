@@ -27,9 +27,11 @@ const FIRST_RATIO: u64 = 2 << RATIO_SHIFT;
 const RATIO_SHIFT: u32 = 4;
 const MAX_RATIO: u64 = 32 << RATIO_SHIFT;
 const MAX_COUNT_WITHOUT_PLATEAU: u64 = 20;
-/// Least time between two computations of the target while the window stays the same.
+/// Least time between two computations of the target while the window stays the same (Linux: HZ /
+/// 32, with 1000 ticks per second).
 const UPDATE_INTERVAL: u64 = 31;
-/// RTT samples within this time after the start of an epoch do not count for the least RTT.
+/// RTT samples within this time after the start of an epoch do not count for the least RTT, because
+/// they are those of a recovery (Linux `cubictcp_acked()`).
 const DELAY_MIN_PAUSE: u64 = 1000;
 /// `HyStart`: samples per round.
 const MIN_SAMPLES: u32 = 8;
@@ -162,6 +164,7 @@ impl CubicLinux {
         // The Reno-friendly window.
         let step = ((cwnd * FRIENDLY_EIGHTHS) >> 3).max(1);
         if self.acked > step {
+            // Linux subtracts steps while more than one step is left.
             let steps = (self.acked - 1) / step;
             self.acked -= steps * step;
             self.friendly += steps;
@@ -169,6 +172,7 @@ impl CubicLinux {
         if self.friendly > cwnd {
             self.count = self.count.min(cwnd / (self.friendly - cwnd));
         }
+        // One segment for two acknowledged is 1.5 times the window per round trip (RFC 9438 §4.2).
         self.count = match self.ratio {
             0 => self.count.max(MIN_COUNT),
             ratio => ((self.count << RATIO_SHIFT) / ratio).max(1),
@@ -203,6 +207,8 @@ impl CubicLinux {
         let target =
             if t < self.k { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) };
         self.count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        // The curve begins too slowly while nothing is known of the bandwidth, so it grows by 5 %
+        // per round trip at least (Linux `bictcp_update()`).
         if self.last_max == 0 {
             self.count = self.count.min(MAX_COUNT_WITHOUT_PLATEAU);
         }
@@ -234,6 +240,8 @@ impl CongestionControl for CubicLinux {
         self.update(ticks(ack.now), segments, acked);
         // A segment for each `count` acknowledged.
         let mut grown = segments;
+        // Linux `tcp_cong_avoid_ai()`: credit from the time of a larger window is spent gently, a
+        // segment at once.
         if self.counted >= self.count {
             self.counted = 0;
             grown += 1;

@@ -105,6 +105,8 @@ impl Nice {
         };
         self.rounds.begin();
         self.long = 0;
+        // Vegas grows in every other round only, so that the round between them shows the effect
+        // (Brakmo and Peterson 1995).
         self.grows = !self.grows;
         if long {
             window = (window / 2.0).max(MIN_WINDOW);

@@ -168,6 +168,8 @@ impl CongestionControl for TcpLp {
         }
         // The delay of now is the new measure.
         self.least = self.smoothed >> 3;
+        // The smoothed delay is stored times eight, so this is twice the delay (Linux
+        // `tcp_lp_pkts_acked()`).
         self.most = self.smoothed >> 2;
         self.reserve = self.smoothed >> 2;
         let mss = u64::from(feedback.mss).max(1);

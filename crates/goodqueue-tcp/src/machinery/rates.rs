@@ -143,6 +143,7 @@ impl Rates {
     /// Nothing more is sent now.
     pub(crate) fn note_app_limited(&mut self, limited: bool, pipe: u64) {
         if limited {
+            // At least 1, as in Linux: a connection that has delivered nothing is limited, too.
             self.app_limited_until = (self.delivered + pipe).max(1);
         }
     }

@@ -135,6 +135,8 @@ impl SendBuffer {
             self.limit = self.limit.max(wanted.min(MOST));
         }
         let taken = self.taken(flight);
+        // Linux `sk_stream_is_writeable()` wakes the application late, so that it writes much at
+        // once.
         self.sleeps = self.limit.saturating_sub(taken) < taken / 2 || taken >= self.limit;
     }
 

@@ -36,6 +36,7 @@ impl Core {
         let alone = self.scoreboard.outstanding() <= self.mss + 1; // a FIN may go with it
         let wait = match self.rtt.srtt() {
             Some(srtt) => wait(srtt, alone),
+            // RFC 8985 §7.2: the wait without an SRTT.
             None => Duration::from_secs(1),
         };
         let timeout = if afresh { self.rtt.rto() } else { self.wait_of_front(now) };

@@ -59,6 +59,7 @@ impl UndoState {
     /// After a mark the window is not restored, even if nothing was lost.
     pub fn forgo_window(&mut self) {
         if let Some(undo) = &mut self.undo {
+            // `undo` takes the larger of old and new, so zeros change nothing.
             (undo.cwnd, undo.ssthresh) = (0, 0);
         }
     }
@@ -161,6 +162,7 @@ impl UndoState {
                 self.undo(core, true);
             }
             Phase::Recovery if self.were_all_duplicates() => self.undo(core, false),
+            // Strictly above, as in Linux: only then has a segment with CWR reached the receiver.
             Phase::Reduction if ack > core.recovery_point => {
                 if !core.config.rate_halving {
                     core.cwnd = core.ssthresh;

@@ -186,6 +186,8 @@ impl Stack for Linux {
         let alone = matches!(core.phase, Phase::Open | Phase::Reduction) || !first;
         self.undoing.timeout_in_doubt = core.config.undoes() && alone;
         self.undoing.new_data_first = false;
+        // Linux `tcp_timeout_mark_lost()`: segments sent within the last RTT may still arrive. The
+        // window then is what is left in flight and one segment (`tcp_enter_loss()`).
         core.lose_all(now, now - self.rtt);
         if core.config.whole_segments {
             core.cwnd += core.scoreboard.pipe();
@@ -229,6 +231,8 @@ impl Stack for Linux {
     #[inline]
     fn note_use(&mut self, core: &mut Core, pipe: u64, limited: bool) {
         if core.config.whole_segments {
+            // Linux `tcp_cwnd_validate()`: of a round trip, the strongest sign of a used window
+            // counts.
             let out = core.snd_nxt - core.snd_una;
             let limited = limited || pipe + core.mss > core.cwnd;
             if core.snd_una >= self.round_end || limited || (!self.limited && out > self.most_out) {
@@ -333,6 +337,8 @@ impl Linux {
     ) -> bool {
         let begins = match core.phase {
             Phase::Recovery => false,
+            // Linux `tcp_fastretrans_alert()`: after a timeout only the loss of a retransmission
+            // begins a recovery.
             Phase::Loss => found.retransmission,
             Phase::Open | Phase::Reduction => core.scoreboard.lost() > 0,
         };
@@ -396,6 +402,7 @@ impl Linux {
             core.purpose = TimerPurpose::Timeout;
             core.timer = Some(core.timeout_of_front(turn.now));
         } else {
+            // An ACK of nothing new leaves the timer as it was.
             core.timer = set_timer;
         }
     }
@@ -409,6 +416,7 @@ impl Linux {
             }
         } else if news.acked > 0 && !reducing {
             let may_grow = if core.config.whole_segments {
+                // Linux `tcp_is_cwnd_limited()`: slow start may grow to twice what was out.
                 self.limited || (core.cwnd < core.ssthresh && core.cwnd < 2 * self.most_out)
             } else {
                 news.pipe_before + core.mss > core.cwnd

@@ -18,7 +18,8 @@ const SAME_SHARE: f64 = 1.0 / 8.0;
 const SAME_RATE: f64 = 500.0;
 /// Rounds for which the rate is kept before BBR probes again.
 const KEPT_ROUNDS: u32 = 48;
-/// An interval of this number of ticks is too long to be evidence.
+/// An interval of this number of ticks is too long to be evidence: in Linux its microseconds would
+/// not fit in 32 bits.
 const TOO_LONG: u64 = (1 << 32) / 1000;
 
 /// What is known after an ACK or a timeout. Counts are in bytes.

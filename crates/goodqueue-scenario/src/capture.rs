@@ -89,6 +89,8 @@ impl PacketCapture {
     #[must_use]
     pub fn period(&self) -> Option<Duration> {
         let span = self.packets.last()?.0;
+        // Without the gap, the last packet and the first one of the next turn would be sent at
+        // once.
         let gaps = (self.packets.len() as u64).saturating_sub(1);
         let mean = span.as_nanos() / gaps.max(1);
         (!span.is_zero()).then(|| Duration::from_nanos(span.as_nanos().saturating_add(mean)))

@@ -214,6 +214,8 @@ impl Store {
             let known = lines(&text).skip(1).filter_map(|part| Some((step_of(part)?, part.to_vec())));
             parts.extend(known.filter(|known| known.0 != step_ns));
         }
+        // A file has the same bytes whatever the order in which its parts were kept. No two parts
+        // have the same step.
         parts.sort_unstable_by_key(|part| part.0);
         self.write(&key, run, parts.into_iter().map(|part| part.1).collect())
     }
@@ -318,6 +320,7 @@ fn with_series<R: DeserializeOwned, S: DeserializeOwned>(
     let parts = || lines(text).skip(1);
     let part = parts()
         .find(|part| step_of(part) == Some(step_ns))
+        // The parts ascend by their steps, so the first one is the finest.
         .or_else(|| parts().next().filter(|_| any_step))?;
     let part: Part<S> = serde_json::from_slice(part).ok()?;
     Some((parse(key, lines(text).next()?)?, part.series))

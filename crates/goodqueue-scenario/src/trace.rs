@@ -48,6 +48,7 @@ impl Trace {
     /// Not a trace: empty, not a number, decreasing, ending in 0, or larger than
     /// [`Trace::MAX_FILE_BYTES`].
     pub fn read(name: &str, reader: impl BufRead) -> Result<Self, Diagnostic> {
+        // The byte beyond the limit tells a file that is too large from one that just fits.
         let mut reader = reader.take(Self::MAX_FILE_BYTES + 1);
         let mut opportunities_ms: Vec<u32> = Vec::new();
         let mut line = Vec::new();
@@ -125,6 +126,7 @@ fn opportunity(line: &[u8], previous: u32) -> Result<u32, Diagnostic> {
         return Err(Diagnostic::new("the line is blank").allowed(FORM).help("remove the line"));
     }
     let text = String::from_utf8_lossy(line);
+    // `parse` alone would also take a plus sign.
     let digits = line.iter().all(u8::is_ascii_digit);
     let time = text.parse::<u32>().ok().filter(|_| digits).ok_or_else(|| {
         let what = if digits { "is above 4294967295 ms" } else { "is not a whole number of milliseconds" };
@@ -153,6 +155,7 @@ fn cannot_open(path: &Path, error: &std::io::Error) -> Diagnostic {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .take(MOST_NEIGHBOURS)
         .collect();
+    // A folder lists its files in no fixed order, and the message must not depend on it.
     neighbours.sort();
     match nearest(name, neighbours.iter().map(String::as_str)) {
         Some(near) if near != name => {

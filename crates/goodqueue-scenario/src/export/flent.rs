@@ -107,6 +107,7 @@ fn metadata(
         "HOSTS": [host],
         "LOCAL_HOST": "goodqueue",
         "IP_VERSION": 4,
+        // Flent's `LENGTH` is the time with load.
         "LENGTH": total_s - 2.0 * IDLE_S,
         "TOTAL_LENGTH": total_s,
         "STEP_SIZE": step_s,

@@ -68,11 +68,13 @@ fn plain(text: &str) -> String {
         match c {
             '"' => {}
             c if c.is_ascii_alphanumeric() || "=-".contains(c) => short.push(c),
+            // Dots separate the words of the name.
             '.' => short.push('-'),
             _ if short.ends_with('_') => {}
             _ => short.push('_'),
         }
     }
+    // All characters are ASCII, so the cut is between two of them.
     short.truncate(LONGEST_WORD);
     short.trim_end_matches('_').to_owned()
 }

@@ -76,6 +76,7 @@ pub(super) fn of_run(
     config: &Config,
     links: [&LinkResult; 2],
 ) -> Grade {
+    // The order of grades is from the best to the worst, so `max` takes the worse of two.
     let mut letter = grade(induced_s);
     if probes.ping_sent > 0 {
         let lost = float(probes.ping_lost) / float(probes.ping_sent);

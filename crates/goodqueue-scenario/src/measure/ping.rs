@@ -1,6 +1,6 @@
 //! The pings of all ping flows.
 
-use goodqueue::{Duration, Instant};
+use goodqueue::Instant;
 use goodqueue_sim::traffic::{PATIENCE, RoundTrip};
 use goodqueue_sim::{Config, FlowConfig, FlowOutcome, Outcome, Traffic};
 
@@ -82,7 +82,7 @@ pub(super) fn over_time(config: &Config, outcome: &Outcome) -> Vec<RoundTrip> {
 /// be on their way).
 fn is_lost(ping: &RoundTrip, config: &Config) -> bool {
     let end = Instant::ZERO + config.duration;
-    ping.time.is_none() && end.since(ping.sent_at) > Duration::min(PATIENCE, config.duration)
+    ping.time.is_none() && end.since(ping.sent_at) > PATIENCE
 }
 
 /// Returns the responsiveness in round trips per minute: 60 s divided by the mean of these

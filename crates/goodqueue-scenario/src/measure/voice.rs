@@ -158,6 +158,7 @@ fn jitter(packets: Packets<'_>) -> Option<f64> {
     let latest = packets.latest.iter();
     let mut arrived: Vec<(Instant, Duration)> =
         latest.filter_map(|packet| Some((packet.sent_at + packet.delay?, packet.delay?))).collect();
+    // The sort is stable: packets that arrived at the same instant stay in the order of sending.
     arrived.sort_by_key(|packet| packet.0);
     let mut jitter: Jitter = packets.earlier.map(|earlier| earlier.jitter).unwrap_or_default();
     arrived.into_iter().for_each(|packet| jitter.add(packet.1));

@@ -48,6 +48,8 @@ pub fn values(run: &Run) -> BTreeMap<String, f64> {
                 let Some(key) = metric.key_of(direction) else { continue };
                 let value = (metric.of)(run, direction).map(|value| value / metric.scale());
                 if let Some(value) = value.filter(|value| value.is_finite()) {
+                    // A number that the run holds stays: the way through the unit of the tables may
+                    // have rounded this one.
                     values.entry(key).or_insert(value);
                 }
             }

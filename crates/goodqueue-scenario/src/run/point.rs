@@ -58,7 +58,7 @@ impl PointRuns {
     pub fn new((sweep, scenario): Point, series: Option<Duration>) -> Self {
         let mut resolved = scenario.to_json();
         if let Some(fields) = resolved.as_object_mut() {
-            // Keys that do not change a run are not part of its key.
+            // Texts and outputs do not change a run. `spec` adds the discipline and the seed.
             for text in ["name", "title", "question", "expect", "source", "output", "seed", "seeds", "qdiscs"]
             {
                 fields.remove(text);
@@ -75,9 +75,12 @@ impl PointRuns {
                 on.iter().for_each(|on| add_tables(&on.config.to_settings(), &mut key));
             }
         }
+        // Thresholds are the only outputs that are measured in the run.
         if !scenario.output.spikes.is_empty() {
             key.push_str(&format!(" | {:?}", scenario.output.spikes));
         }
+        // The swept values change the salts of the hashes, so two points that resolve to the same
+        // scenario are different runs.
         if !sweep.is_empty() {
             key.push_str(&format!(" | {}", serde_json::json!(sweep)));
         }
@@ -247,6 +250,7 @@ fn config(
                 joins: u32::try_from(Hop::position(&scenario.hops, group.enters.as_deref()))
                     .unwrap_or(u32::MAX),
                 dscp: group.dscp,
+                // A scenario counts hosts from 1, the simulator from 0.
                 client: group.client.saturating_sub(1),
                 server: group.server.saturating_sub(1),
                 start: Instant::ZERO + flow.start,

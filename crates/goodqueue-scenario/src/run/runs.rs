@@ -17,7 +17,7 @@ use crate::results::ScenarioRecord;
 use crate::scenario::Scenario;
 use crate::sweep::{Point, Sweep};
 
-/// ScenarioRuns by their numbers.
+/// Runs by their numbers.
 pub trait Runs: Sync {
     /// Number of runs.
     fn count(&self) -> usize;
@@ -171,7 +171,7 @@ impl<'n> ScenarioRuns<'n> {
         self.packets.push(files);
     }
 
-    /// The point of this number. ScenarioRuns of the same point share it.
+    /// The point of this number. Runs of the same point share it.
     fn point(&self, number: usize) -> Result<Arc<PointRuns>, Diagnostic> {
         // A point in the list is whole, even after a panic.
         let recent = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -215,7 +215,7 @@ fn point_runs(point: Point, steps: Steps, tc_stats: bool) -> PointRuns {
 #[derive(Clone, Copy, Default)]
 struct Held {
     runs: u64,
-    /// ScenarioRuns with swept values.
+    /// Runs with swept values.
     swept: u64,
     flows: u64,
     /// Means of a discipline over seeds, and differences of two disciplines.

@@ -183,6 +183,7 @@ fn rrul_traffic(
 ) -> Result<Vec<FlowGroup>, Diagnostic> {
     let nothing = root.empty();
     let usual = FlowGroup::read(&nothing, around)?;
+    // In a run shorter than a second, too, all flows start early.
     let jitter = Duration::from_nanos(around.duration.as_nanos() / 10).min(RRUL_JITTER);
     let bulk = |direction| FlowGroup { direction, count, start_jitter: jitter, ..usual.clone() };
     let ping =

@@ -173,9 +173,7 @@ impl Hop {
     pub(super) fn delay_from(hops: &[Self], name: Option<&str>) -> Duration {
         let on = |side| hops.iter().filter(move |hop| hop.side == side).map(|hop| hop.delay);
         let delays = on(Side::Server).chain(on(Side::Client)).skip(Self::position(hops, name));
-        delays.fold(Duration::ZERO, |sum, delay| {
-            Duration::from_nanos(sum.as_nanos().saturating_add(delay.as_nanos()))
-        })
+        delays.fold(Duration::ZERO, |sum, delay| sum + delay)
     }
 }
 

@@ -222,6 +222,7 @@ impl Form<f64> for Number {
     fn read(&self, table: &Reader<'_>, key: &str, node: &Node) -> Result<f64, Diagnostic> {
         let number = match &node.raw {
             Raw::Integer(number) => number.to_string().parse().ok(),
+            // TOML allows underscores between digits, Rust's parser of numbers does not.
             Raw::Other(text) => text.replace('_', "").parse::<f64>().ok(),
             _ => None,
         };

@@ -131,6 +131,8 @@ fn check_pauses(root: &Reader<'_>, link: &BottleneckLink, hops: &[Hop]) -> Resul
     let path: Vec<[&LinkEnd; 2]> =
         on(Side::Server).chain([[&link.down, &link.up]]).chain(on(Side::Client)).collect();
     for (position, ends) in path.iter().enumerate() {
+        // Packets to the clients come from the previous link of the path, packets to the servers
+        // from the next one.
         let before = [position.checked_sub(1), Some(position + 1)];
         for (end, before) in ends.iter().zip(before).filter(|(end, _)| end.pause.is_some()) {
             let Some(paused) = before.and_then(|before| path.get(before)) else {

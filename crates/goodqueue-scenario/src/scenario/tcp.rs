@@ -275,6 +275,8 @@ pub(super) fn default_tcp(document: &Document, link: &BottleneckLink, names: &Ch
         hystart: None,
         remembers: Remembered::default(),
         tuning: None,
+        // No profile has this name, so `of_profile` replaces the values above by those of the first
+        // profile.
         profile: String::new(),
         found: TcpChoice::default(),
     };
@@ -368,6 +370,7 @@ fn read_l4s(table: &Reader<'_>, default: bool, cc: &str, found: TcpChoice) -> Re
             let message = Diagnostic::new(format!("`{cc}` marks all its packets as L4S"));
             return Err(table.error("l4s", message.allowed("true, or leave `l4s` out")));
         }
+        // Without Accurate ECN the feedback is too coarse for L4S (RFC 9331 §4.2).
         return Ok(found.has_accecn());
     }
     Ok(given.unwrap_or(default) && found.is_scalable())

@@ -31,6 +31,8 @@ pub(super) fn make<M: Measured>(
             StoredRun::Absent => {}
         }
     }
+    // The key of a run is that of its whole duration, so a store must not hold a run that ended
+    // early.
     let Some(outcome) = simulate(number, run, store.is_none(), tracker)? else { return Ok(None) };
     let mut measured = M::measure(run, &outcome.of);
     measured.run_mut().engine.cpu_s = outcome.cpu_s;

@@ -48,6 +48,8 @@ keys! {
         let scaled = |time: Duration| Duration::from_nanos(scale(time.as_nanos(), speed));
         let period = match (repeat, recorded.period()) {
             (false, _) => None,
+            // At a high speed a period may round to 0, and the recording would repeat without end
+            // at one instant.
             (true, Some(period)) => Some(scaled(period).max(Duration::from_micros(1))),
             (true, None) => {
                 let message = Diagnostic::new("all of the recording is in one instant, so it has no length");
@@ -55,6 +57,8 @@ keys! {
             }
         };
         let packets = table.document().files().packets_at((&file, from, speed), || {
+            // The flow sends UDP, but a recorded packet of another protocol may be shorter than a
+            // UDP header allows.
             recorded.packets().iter().map(|packet| (scaled(packet.0), packet.1.max(MIN_PACKET))).collect()
         });
     }

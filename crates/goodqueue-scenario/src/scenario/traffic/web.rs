@@ -96,6 +96,7 @@ impl Page {
         };
         if table.document().files().page(size, requests).is_none() {
             let message = Diagnostic::new(format!("{size} bytes are not possible in {requests} requests"));
+            // The limits of `WebPage::divided`.
             let least = 10 * u64::from(requests);
             return Err(table.error("size", message.allowed(format!("{least} bytes to 2^50"))));
         }

@@ -628,6 +628,7 @@ impl<P: Packet + Flow, R: Random> Observe for Choke<P, R> {
         seen.number("marked", self.marks);
         seen.number("early", self.signals.wrapping_sub(self.marks));
         seen.number("pdrop", self.overflows);
+        // Linux counted here the drops of `drop()` calls, which its qdiscs no longer have.
         seen.number("other", 0);
         seen.number("matched", self.matched);
     }

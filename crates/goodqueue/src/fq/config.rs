@@ -53,6 +53,7 @@ impl Configure for FqConfig {
         if let Some(band) = map.iter().find(|band| usize::from(**band) >= BANDS) {
             return Err(ConfigError::new(PRIOMAP.name, format!("{band}"), "0 to 2: there are 3 bands"));
         }
+        // The number is fixed, so reading it only refuses all others.
         let _: u64 = COUNT.read(settings)?;
         let mtu = link.mtu.clamp(1, MOST_MTU);
         Ok(Self {

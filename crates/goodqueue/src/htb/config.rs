@@ -115,6 +115,7 @@ impl<C: InnerConfig> HtbClass<C> {
         let ceil_cost = cost(CEIL.name, ceil)?;
         let burst = BURST.read(settings)?;
         let cburst = CBURST.read(settings)?;
+        // Linux lowers a larger number to the last of its `TC_HTB_NUMPRIO` priorities.
         let prio = PRIO.read::<u32>(settings)?.min(7);
         let derived = (rate.as_bps() / 8 / u64::from(r2q.max(1))).clamp(MIN_QUANTUM, MAX_QUANTUM);
         let quantum = QUANTUM.read_or(settings, u32::try_from(derived).unwrap_or(1))?;

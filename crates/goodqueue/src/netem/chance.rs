@@ -59,6 +59,7 @@ pub(super) fn correlated(random: &mut Source, last: &mut Option<u32>, correlatio
     }
     let before = last.unwrap_or_else(|| random.next_u32());
     let drawn = u64::from(random.next_u32());
+    // As in Linux `get_crandom()`, 2^32 - 1 is a full correlation.
     let rho = u64::from(correlation.scaled) + 1;
     let mixed = u128::from(drawn) * u128::from((1 << 32) - rho) + u128::from(before) * u128::from(rho);
     let answer = u32::try_from(mixed >> 32).unwrap_or(u32::MAX);

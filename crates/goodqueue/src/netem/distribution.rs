@@ -52,13 +52,14 @@ impl Distribution {
 
     /// `mean` and a random deviation, which the drawn number decides.
     pub(super) fn around(&self, mean: Duration, deviation: Duration, drawn: u32) -> i64 {
-        // Both are at most `MAX_DELAY`.
+        // Both are at most `LONGEST`, see `config.rs`.
         let signed = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);
         let mean = signed(mean.as_nanos());
         let sigma = deviation.as_nanos();
         let table = match self {
             Self::Uniform => {
                 let width = sigma.saturating_mul(2);
+                // Linux takes the remainder of 32 bits, in which a larger width has no place.
                 let offset = if width <= u64::from(u32::MAX) {
                     u64::from(drawn).checked_rem(width).unwrap_or(0)
                 } else {

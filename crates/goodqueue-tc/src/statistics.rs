@@ -54,6 +54,7 @@ fn add(
     put("packets", json!(seen.stats.dequeued.packets));
     put("drops", json!(seen.stats.dropped().packets));
     put("overlimits", json!(seen.overlimits));
+    // Linux counts here packets that a device gave back, which no device does here.
     put("requeues", json!(0));
     put("backlog", json!(seen.bytes));
     put("qlen", json!(seen.packets));
@@ -122,6 +123,7 @@ fn figure(gauge: Gauge) -> Json {
         Gauge::Number(number) => json!(number),
         Gauge::Signed(number) => json!(number),
         Gauge::Time(span) => json!(micros(span)),
+        // tc prints a time that has passed as a negative one.
         Gauge::Overdue(span) => json!(-i64::try_from(micros(span)).unwrap_or(i64::MAX)),
         Gauge::Fraction(part) => fraction(part),
         Gauge::Flag(on) => json!(on),

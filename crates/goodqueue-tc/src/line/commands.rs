@@ -109,8 +109,7 @@ fn expand(
                     variables.insert(name.to_owned(), value.to_owned());
                     continue;
                 }
-                let words: usize = commands.len();
-                if words > MOST_COMMANDS {
+                if commands.len() > MOST_COMMANDS {
                     return Err(Diagnostic::new(format!(
                         "the script has more than {MOST_COMMANDS} commands"
                     ))

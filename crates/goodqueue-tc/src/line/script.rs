@@ -309,6 +309,7 @@ impl<'a> Builder<'a> {
         let (major, minor) = word.text.split_once(':').unwrap_or((word.text, ""));
         let major = number(word, major)?;
         let minor = if minor.is_empty() { 0 } else { number(word, minor)? };
+        // The last one: it may have taken the handle of an earlier discipline that it replaces.
         let with_handle = self.nodes.iter().rposition(|node| node.handle == Some(major));
         let nameless =
             || self.root.filter(|&root| self.nodes.get(root).is_some_and(|node| node.handle.is_none()));

@@ -24,6 +24,7 @@ fn write_children(kind: &Kind, children: &[Child], parent: u32, line: &mut Strin
             line.push_str(
                 write_settings(&class, &child.settings).strip_prefix(kind.name).unwrap_or_default(),
             );
+            // Class 0 would be a class below itself, because 0 also stands for no parent.
             if child.class != parent {
                 write_children(kind, children, child.class, line);
             }

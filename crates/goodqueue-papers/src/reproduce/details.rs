@@ -125,6 +125,7 @@ impl Details {
                 details.spikes_s.push(longest * series.step_s);
                 details.second_spikes_s.push(second * series.step_s);
             }
+            // Of equal steps the first one counts. `max_by` alone would take the last one.
             let peak = (0_u32..).zip(queue).max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
             let last_start = starts.iter().copied().fold(0.0, f64::max);
             details.peak_after_s = peak.map(|(step, _)| (f64::from(step) + 1.0) * series.step_s - last_start);

@@ -219,6 +219,7 @@ impl<'m> Evidence<'m> {
         if let Some(function) = function(name) {
             let values: Vec<f64> =
                 arguments.iter().map(|argument| self.value(argument, context)).collect::<Result<_, _>>()?;
+            // `f64::max` and `f64::min` pass over NaN, which would hide a figure without a sample.
             let unknown = values.iter().any(|value| value.is_nan());
             return Ok(if unknown { f64::NAN } else { function(&values) });
         }

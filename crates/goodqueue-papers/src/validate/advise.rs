@@ -105,6 +105,7 @@ impl HomeLine {
             let up = steps(|step| step.2);
             format!("down = {{ schedule = [{down}] }}\nup = {{ schedule = [{up}] }}\n")
         };
+        // 500 µs are half a millisecond: the delay of the hop is one way.
         let mut text = format!(
             "duration = '{end}s'\nseed = {seed}\n\
              qdiscs = [{{ label = 'set-up', down = '{}', up = '{}' }}]\n\

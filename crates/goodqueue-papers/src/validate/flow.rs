@@ -250,6 +250,7 @@ impl<'b> Network<'b> {
             .chain([self.access.front().map(|entry| entry.0), self.opens.peek().map(|open| open.0.0)])
             .flatten()
             .min();
+        // An end that asks for the same instant again would otherwise stop time.
         next.unwrap_or(Instant::MAX).max(now + Duration::from_nanos(u64::from(next == Some(now))))
     }
 }

@@ -191,6 +191,8 @@ impl Recording {
             .map_err(|error| Diagnostic::new(error.to_string()))?;
         let ours = seen.sorted(Duration::from_secs(self.about.line.duration));
         let agree = self.packets.iter().zip(&ours).take_while(|(theirs, ours)| theirs.is(ours)).count();
+        // A packet that the recording does not have raises the count above that of the recording,
+        // so that the two differ.
         let more = ours.len() > self.packets.len() && agree == self.packets.len();
         Ok([(AGREEING.to_owned(), agree as f64 + f64::from(u8::from(more)))].into())
     }

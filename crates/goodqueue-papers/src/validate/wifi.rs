@@ -55,6 +55,8 @@ impl Channel {
         };
         let stations: Vec<String> = self.stations.iter().map(|mcs| format!("{{ mcs = {mcs} }}")).collect();
         let Self { duration_s, warmup_s, seeds, short_gi, aggregate, error, queue, driver, .. } = self;
+        // ns-3 sends a frame seven times at most (`FrameRetryLimit`), for no longer than
+        // `aPPDUMaxTime` of IEEE 802.11.
         let mut text = format!(
             "duration = \"{duration_s}s\"\nwarmup = \"{warmup_s}s\"\nseeds = {seeds}\nqdiscs = [\"pfifo limit 1000\"]\n\
              [link]\ndown = \"1gbit\"\nup = \"1gbit\"\nrtt = \"{rtt}ms\"\n\

@@ -21,7 +21,7 @@ pub(super) fn draw(picture: &Picture) -> String {
     let height = ROW * count(picture.events.len()) + 2.0 * LINE;
     let mut out = opening(picture, height);
     let mut year = (first / 5.0).ceil() * 5.0;
-    // Years have 16 bits: no more than 13 108 of these lines.
+    // Lines of a longer timeline could not be told apart.
     while year <= last && last - first < LONGEST {
         let _ = writeln!(
             out,

@@ -71,6 +71,7 @@ fn bar(figure: &Figure, cell: &Cell, number: usize, evidence: &Evidence<'_>) -> 
 fn repetitions(figure: &Figure, cell: &Cell, number: usize, evidence: &Evidence<'_>) -> Points {
     let x = evidence.in_order(cell, path(figure, 0)?)?;
     let y = evidence.in_order(cell, path(figure, 1 + number)?)?;
+    // The axes of ellipses are in milliseconds and Mbit/s.
     Ok(x.into_iter().zip(y).map(|(x, y)| (x * 1e3 * figure.scale, y / 1e6)).collect())
 }
 

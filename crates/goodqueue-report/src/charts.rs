@@ -238,6 +238,7 @@ impl Cloud {
             .filter_map(|r| Some((latency_ms(r)?, goodput(r) / 1e6, r.seed)))
             .filter(|(x, y, _)| x.is_finite() && y.is_finite())
             .collect();
+        // The logarithm of the system may round differently on another machine.
         let to = |x: f64| if log { libm::log10(x) } else { x };
         let from = |x: f64| if log { libm::pow(10.0, x) } else { x };
         let plane: Vec<(f64, f64)> = located.iter().map(|(x, y, _)| (to(*x), *y)).collect();

@@ -46,6 +46,7 @@ const USES: &[LineUse] = &[
     LineUse {
         name: "HD video",
         needs: "5 Mbit/s for one download; measured by the mean goodput of a TCP flow of this load",
+        // At least 5 Mbit/s is at most -5 Mbit/s of the negative.
         works: |runs| at_most(runs, |run| goodput_of_a_flow(run).map(|bps| -bps), -5e6),
     },
 ];

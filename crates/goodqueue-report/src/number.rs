@@ -27,6 +27,7 @@ impl ShortNumber {
 
 impl Serialize for ShortNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // As a floating-point number, 5 would be written as 5.0.
         if self.0.fract() == 0.0 && self.0.abs() < 1e15 {
             #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^53")]
             return serializer.serialize_i64(self.0 as i64);

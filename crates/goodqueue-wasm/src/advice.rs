@@ -62,6 +62,7 @@ pub(crate) fn advice_on(
 ) -> Result<String, Diagnostic> {
     let asked: Asked = serde_json::from_str(asked)
         .map_err(|error| Diagnostic::new(format!("the question cannot be read: {error}")))?;
+    // One thread: a page has no others.
     let Some(advice) = advise(&asked.question(flent)?, 1, observer)? else { return Ok(String::new()) };
     let mut text = serde_json::to_string_pretty(&advice)
         .map_err(|error| Diagnostic::new(format!("the advice cannot be written as JSON: {error}")))?;

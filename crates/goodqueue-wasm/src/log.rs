@@ -108,6 +108,7 @@ impl Log {
             Fate::Queued => return,
         };
         let held = &mut self.held[place][visit.direction.index()];
+        // The arrival of a copy is not reported, so the copy was not counted.
         if visit.copy_of.is_none() {
             held.packets = held.packets.saturating_sub(1);
             held.bytes = held.bytes.saturating_sub(u64::from(visit.packet.len));

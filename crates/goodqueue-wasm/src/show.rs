@@ -97,6 +97,7 @@ impl Show {
         let disciplines = first.qdiscs.len();
         let seeds = first.seeds as usize;
         let path = Path::from_run(first, session.spec(0)?.as_ref());
+        // The runs of a discipline stand next to each other, that of the first seed first.
         let columns: Result<Vec<Column>, Diagnostic> = (0..disciplines)
             .map(|number| Column::new(session.spec(number * seeds)?.into_owned(), &path))
             .collect();

@@ -178,6 +178,7 @@ impl Stack for Ns2Full {
         }
         let record = core.scoreboard.record(position);
         let seq = record.map_or(core.snd_nxt, |record| record.seq);
+        // The `window()` of ns-2 is a whole number of segments.
         let window = core.cwnd - core.cwnd % core.mss;
         let edge = core.snd_una.saturating_add(window);
         let allowed =

@@ -129,6 +129,7 @@ impl CubicNs2 {
 
     fn start_epoch(&mut self, now: u64, cwnd: u64) -> u64 {
         self.epoch = Some(now);
+        // As in Linux, the acknowledgement that begins the epoch counts as one segment.
         self.acked = 1;
         self.friendly = cwnd;
         self.origin = self.last_max.max(cwnd);
@@ -158,6 +159,7 @@ impl CubicNs2 {
     /// The count of a window that is smaller than that of Reno in its place.
     fn as_reno(&mut self, cwnd: u64) -> u64 {
         let step = ((cwnd * self.params.friendly_eighths()) >> 3).max(1);
+        // Linux takes a step while the count is above it, so a count that equals a step waits.
         let steps = self.acked.saturating_sub(1) / step;
         self.acked -= steps * step;
         self.friendly += steps;

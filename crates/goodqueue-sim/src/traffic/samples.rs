@@ -154,6 +154,7 @@ impl<S: Sample> Samples<S> {
     /// Adds a sample, and returns its number.
     pub(super) fn send(&mut self, now: Instant) -> u64 {
         let half = self.room.samples;
+        // Packets that may still arrive stay, so the next attempt comes after another half only.
         if self.latest.len() >= 2 * half && self.latest.len().is_multiple_of(half) {
             self.sum_up(now);
         }

@@ -179,6 +179,7 @@ impl<P> Link<P> {
             let longest = category.edca().txop.unwrap_or(Duration::MAX).min(radio.longest);
             let most = radio.aggregate.clamp(1, MAX_AGGREGATE) as usize;
             Limits {
+                // Linux begins no aggregation for voice (`minstrel_aggr_check()`).
                 subframes: if category == AccessCategory::Vo { 1 } else { most },
                 bytes: radio.modulation.bytes_within(longest).min(MAX_AMPDU_BYTES),
             }

@@ -36,7 +36,8 @@ use slot::{AMBIGUOUS, APART, LOST, RESENT, SACKED, Slot, low};
 
 /// Duplicate acknowledgements that mean loss (RFC 6675 §2).
 pub const DUP_THRESH: u64 = 3;
-/// Segments that the ring holds before it first grows.
+/// Segments that the ring holds before it first grows: a power of two above the initial window of
+/// ten (RFC 6928).
 const INITIAL_CAPACITY: usize = 16;
 
 /// The segments that a cumulative acknowledgement removed from the scoreboard.
@@ -377,6 +378,8 @@ impl Scoreboard {
 
     fn note_arrival(&mut self, arrival: Delivered, acknowledged: bool) {
         self.arrivals.newest = self.arrivals.newest.max(Some(arrival));
+        // The highest bit puts acknowledged segments above SACKed ones. No sequence number reaches
+        // it.
         let place = arrival.end | u64::from(acknowledged) << 63;
         if place >= self.arrivals.highest.0 {
             self.arrivals.highest = (place, arrival.sent);

@@ -55,6 +55,7 @@ impl Scoreboard {
         while let Some(&(position, sent, next)) = self.resends.front() {
             let known = position >= self.first && position < self.next;
             let record = if known { *self.at(position) } else { Slot::default() };
+            // A segment that was sent again since then has a later entry, which decides about it.
             let is_out = record.sent == sent && record.marks & (SACKED | RESENT) == RESENT;
             if is_out && self.high_sacked <= next {
                 break;

@@ -108,6 +108,8 @@ pub(crate) fn interrupted_code() -> u8 {
 /// Handles signals: the first asks for a tidy end, the second ends the process at once.
 fn watch_signals() {
     let again = Arc::new(AtomicBool::new(false));
+    // The actions of a signal run in the order of registration, so the first signal still finds
+    // `again` unset.
     for signal in ENDING.into_iter().filter(|&signal| !is_ignored(signal)) {
         let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
         let _ = flag::register(signal, Arc::clone(&again));

@@ -85,6 +85,7 @@ fn refused(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Op
             let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
             Diagnostic::new(format!("there is no command `{unknown}`")).one_of(&unknown, &names)
         }
+        // clap reports a missing value as an empty one.
         ErrorKind::InvalidValue if value.is_empty() => {
             named(Diagnostic::new("its value is missing").help(format!("give one, as in `{option}`")))
         }
@@ -98,6 +99,7 @@ fn refused(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Op
         }
         ErrorKind::ValueValidation => {
             let why = error.source().map_or_else(|| "it is not valid".to_owned(), ToString::to_string);
+            // clap's words for a number out of range: `5 is not in 1..=3`.
             named(match why.split_once(" is not in ") {
                 Some((_, range)) => Diagnostic::new(format!("`{value}` is out of range"))
                     .allowed(range.replace("..=", " to ")),
@@ -114,6 +116,7 @@ fn refused(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Op
                 .iter()
                 .map(|other| format!("`{}`", other.split(' ').next().unwrap_or(other)))
                 .collect();
+            // clap reports an option that is given twice as a conflict with itself.
             let problem = if others.is_empty() || others == [format!("`{name}`")] {
                 format!("`{name}` is given more than once")
             } else {

@@ -235,6 +235,7 @@ fn flent(path: &std::path::Path) -> Result<FlentLine, Diagnostic> {
 /// Refuses names that could not be pasted into a shell.
 fn check_device(name: &str) -> Result<(), Diagnostic> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+    // Linux has room for 16 bytes (`IFNAMSIZ`), of which the last is 0.
     if name.is_empty() || name.len() > 15 || !name.chars().all(is_plain) {
         return Err(Diagnostic::new("no network interface has this name")
             .allowed("1 to 15 letters, digits, `-`, `_`, `.` or `@`, as `ip link` shows")

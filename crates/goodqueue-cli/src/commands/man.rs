@@ -23,6 +23,7 @@ pub(crate) struct ManArgs {
 }
 
 pub(crate) fn main(args: &ManArgs, mut command: Command) -> Outcome {
+    // Gives each command its whole name, such as `goodqueue-compare`.
     command.build();
     let Some(folder) = &args.out else {
         output::print(&String::from_utf8_lossy(&page(&command)?))?;

@@ -213,7 +213,7 @@ fn answer(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
 fn compare(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
     let mut comparisons = Vec::new();
     let mut statistics = Vec::new();
-    let mut refused: Option<Diagnostic> = None;
+    let mut is_complete = true;
     for file in &args.files {
         let qdisc = args.qdisc.first().map(String::as_str);
         match Input::read(file, qdisc, args.rate.as_deref(), disciplines).and_then(|input| input.compare()) {
@@ -224,7 +224,7 @@ fn compare(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
             // The other files are still worth comparing.
             Err(error) => {
                 say_lines(format_args!("{error}\n"));
-                refused.get_or_insert(error);
+                is_complete = false;
             }
         }
     }
@@ -235,11 +235,11 @@ fn compare(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
     if !takes_stdout(args) {
         output::print(&compare::table(&comparisons))?;
     }
-    match refused {
-        Some(_) => Err(Diagnostic::new("some recordings could not be compared; see the messages above")),
-        None if comparisons.iter().all(|comparison| comparison.equal) => Ok(Ending::Done),
-        None => Ok(Ending::CheckFailed),
+    if !is_complete {
+        return Err(Diagnostic::new("some recordings could not be compared; see the messages above"));
     }
+    let are_equal = comparisons.iter().all(|comparison| comparison.equal);
+    Ok(if are_equal { Ending::Done } else { Ending::CheckFailed })
 }
 
 /// Adds the name of the recording to a discipline's statistics.

@@ -112,6 +112,7 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
         None => None,
     };
     let mut options = args.line.overrides();
+    // The real path has a delay of its own.
     options.rtt = Some("0s".to_owned());
     if options.qdiscs.is_empty() {
         options.qdiscs.push(DEFAULT_QDISC.to_owned());

@@ -87,6 +87,7 @@ fn direction(name: &str, link: &Value, history: &Value, recent: &Value) -> Strin
     let past = &history[name];
     let step = history["step_s"].as_f64().unwrap_or(0.25);
     let bytes: Vec<f64> = numbers(&past["bytes"]);
+    // Four steps of 250 ms are the last second; just after the start there are fewer.
     let last_second = bytes.iter().rev().take(4).sum::<f64>() * 8.0 / (step * bytes.len().clamp(1, 4) as f64);
     let sojourn: Vec<f64> = numbers(&past["sojourn_mean_s"]);
     let most = sojourn.iter().copied().fold(0.0, f64::max);

@@ -101,12 +101,17 @@ impl Submission {
     fn kubernetes(&self) -> String {
         let Self { shards, cpus, .. } = self;
         let command = |args: &[String], more: &str| {
+            // The path of the program on this machine need not exist in the image.
             let line = format!("exec goodqueue {}{more}", join(args));
+            // A string of JSON is one of YAML, too.
             serde_json::Value::from(line).to_string()
         };
+        // Kubernetes counts completions from 0, and shards are counted from 1.
         let shard = format!(" --jobs {cpus} --shard \"$((JOB_COMPLETION_INDEX + 1))/{shards}\"");
-        // Names in Kubernetes have small letters, digits and hyphens.
+        // Names in Kubernetes have small letters, digits and hyphens, and do not end with a hyphen
+        // (RFC 1123).
         let name: String = self.name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        // By default a job ends after 6 failed pods (`backoffLimit`), however many shards it has.
         format!(
             "{}\
              # Replace IMAGE (an image with goodqueue) and CLAIM (a volume with the scenario, which all pods may write).\n\
@@ -129,6 +134,8 @@ impl Submission {
     }
 
     fn dask(&self) -> String {
+        // Without `pure=False`, Dask may give the earlier result of an equal call instead of
+        // resuming the shard. A list of JSON is one of Python, too.
         let list = |args: &[String]| {
             let words: Vec<&String> = std::iter::once(&self.program).chain(args).collect();
             serde_json::json!(words).to_string()
@@ -164,6 +171,7 @@ impl Submission {
 
     fn parallel(&self) -> String {
         let shards = self.shards;
+        // parallel gives its words to a shell once more; `--quote` protects them from it.
         format!(
             "#!/bin/bash\n{}\
              # For several machines with the same folders, add `--sshloginfile FILE --workdir .` to parallel. Run it again\n\

@@ -91,6 +91,7 @@ pub(super) fn watch(control: &Path, stats: Value) -> Outcome {
                 screen.stats = stats;
                 screen.trouble = None;
             }
+            // A bottleneck removes its socket when it ends.
             Err(_) if !control.exists() => break Ok(Some("the bottleneck has ended")),
             Err(error) => screen.trouble = Some(error.problem().to_owned()),
         }
@@ -195,6 +196,7 @@ impl Screen {
         let past = &history[name];
         let step = history["step_s"].as_f64().unwrap_or(0.25);
         let bytes = numbers(&past["bytes"]);
+        // The last second, as on the plain page.
         let now = bytes.iter().rev().take(4).sum::<f64>() * 8.0 / (step * bytes.len().clamp(1, 4) as f64);
         let limit = match link["rate_bps"].as_f64().unwrap_or(0.0) {
             limit if limit > 0.0 => format!(

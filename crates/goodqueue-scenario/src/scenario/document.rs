@@ -65,7 +65,8 @@ impl Document {
             return Err(too_large().in_file(name));
         }
         let source = Source::new(name, text);
-        // Before the parser, whose own limit does not count dots.
+        // Before the parser, which counts the dots of each key, and not those of tables inside each
+        // other.
         check_depth(&source)?;
         let table = DeTable::parse(text).map_err(|error| {
             // An error without a place is shown at the beginning of the file.

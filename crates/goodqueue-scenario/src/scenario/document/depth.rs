@@ -16,8 +16,8 @@ pub fn check_depth(source: &Source) -> Result<(), Diagnostic> {
     Err(message.in_source(source, start..start + 1))
 }
 
-/// Where dotted keys nest so deeply that whoever descends runs out of stack: the parser limits
-/// brackets, not dots.
+/// Where dotted keys nest so deeply that whoever descends runs out of stack: the parser allows 80
+/// inline tables inside each other, each under a key of 79 dots.
 pub(super) fn too_deep(text: &str) -> Option<usize> {
     let mut open = 0usize;
     let mut dots = 0usize;

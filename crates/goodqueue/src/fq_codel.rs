@@ -186,7 +186,8 @@ impl FqCodelVariant {
         }
     }
 
-    /// An overflow takes one batch, also if that does not suffice.
+    /// An overflow takes one batch, also if that does not suffice. Linux 3.14 limits packets only,
+    /// so its one drop always suffices.
     const fn takes_one_batch(self) -> bool {
         matches!(self, Self::Linux | Self::Linux61)
     }
@@ -287,6 +288,7 @@ parameters! {
     PARAMETERS of [] FqCodelConfig;
     /// packets that all queues together hold
     LIMIT: packets "limit", with_limit { default: 10_240, range: 1..=16_777_216, source: "RFC 8290 §5.2.2" };
+    // Linux refuses more queues (`fq_codel_change()`).
     /// number of queues; does not change while packets are queued
     FLOWS: integer "flows", with_flows { default: 1024, range: 1..=65_536, source: "RFC 8290 §5.2.4" };
     /// bytes that a flow may send in a round

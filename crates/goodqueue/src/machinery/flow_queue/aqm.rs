@@ -76,6 +76,8 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
         let memory = oldest.memory();
         if let Some(packet) = oldest.take() {
             let bytes = packet.len();
+            // Dropped packets count as well: Linux notes every length that it judges
+            // (`codel_should_drop()`).
             self.tally.max_packet = self.tally.max_packet.max(bytes);
             *self.backlog = self.backlog.wrapping_sub(charge(bytes));
             self.fattest.set(self.index, *self.backlog);

@@ -81,7 +81,10 @@ impl Trace {
 
     /// `None` if the milliseconds decrease, or if the last one is not above 0.
     fn new(opportunities_ms: Vec<u32>) -> Option<Self> {
-        let checksum = opportunities_ms.iter().fold(0, |sum: u64, &at| mix_64(sum ^ u64::from(at)));
+        // `mix_64` maps 0 to 0, so without their number the opportunities of the first millisecond
+        // would not count.
+        let number = opportunities_ms.len() as u64;
+        let checksum = opportunities_ms.iter().fold(number, |sum, &at| mix_64(sum ^ u64::from(at)));
         let opportunities = Arc::new(Opportunities::new(opportunities_ms)?);
         Some(Self { opportunities, checksum })
     }
@@ -198,6 +201,14 @@ mod tests {
         assert_eq!(trace.opportunities_ms(), [0, 0, 5, 5, 10]);
         assert_eq!(trace.period(), Duration::from_millis(10));
         assert_eq!(trace.mean_rate(), Rate::from_bps(5 * 1504 * 8 * 100));
+    }
+
+    #[test]
+    fn opportunities_in_the_first_millisecond_count_in_the_sum() {
+        let sum = |text: &[u8]| read(text).unwrap().checksum();
+        assert_ne!(sum(b"0\n5\n"), sum(b"5\n"));
+        assert_ne!(sum(b"0\n0\n5\n"), sum(b"0\n5\n"));
+        assert_eq!(sum(b"0\n5\n"), sum(b"0\r\n5"));
     }
 
     #[test]

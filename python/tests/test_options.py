@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,14 @@ def test_a_scenario_refuses_options_by_their_name(
 def test_the_discipline_of_the_other_direction_is_an_argument() -> None:
     results = gq.compare(qdiscs=["pie", "codel"], qdiscs_up="fq_codel", time="100ms")
     assert [run["qdisc"] for run in results.runs] == ["pie / fq_codel", "codel / fq_codel"]
+
+
+@pytest.mark.parametrize("function", [gq.compare, gq.sweep])
+def test_arguments_of_a_run_have_one_form_wherever_they_stand(function: Callable[..., object]) -> None:
+    of_run = inspect.signature(gq.run).parameters
+    shared = [one for name, one in inspect.signature(function).parameters.items() if name in of_run and name != "scenario"]
+    assert [one.name for one in shared] == [name for name in of_run if name in {one.name for one in shared}]
+    for one in shared:
+        assert one == of_run[one.name], one
+    own = {name for name, _, _ in _goodqueue.options()} | {"scenario", "over"}
+    assert set(inspect.signature(function).parameters) <= own | set(of_run)

@@ -28,7 +28,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `tc` | links and disciplines as text, with errors that underline the word; needs the standard library |
-//! | `std` | seeds from environment variables (`seed`), captures for Wireshark (`capture`) |
+//! | `std` | seeds from environment variables (`seed`), captures for Wireshark (`capture`), qlog (`qlog`) |
 //! | `recordings` | `Link::record`, which writes recordings for `goodqueue replay`; includes `tc` and `std` |
 //!
 //! Without features the crate is `no_std` with `alloc`, and depends on `goodqueue` alone.
@@ -51,9 +51,13 @@ mod flight;
 pub mod lab;
 pub mod line;
 pub mod link;
+#[cfg(feature = "std")]
+mod numbers;
 pub mod observe;
 pub mod path;
 pub mod pcapng;
+#[cfg(feature = "std")]
+pub mod qlog;
 pub mod quantiles;
 #[cfg(feature = "recordings")]
 mod record;

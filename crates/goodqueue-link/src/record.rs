@@ -3,7 +3,6 @@
 extern crate std;
 
 use std::borrow::ToOwned;
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -14,6 +13,7 @@ use goodqueue_tc::recording::{Header, Headers, Row};
 use crate::capacity::Capacity;
 use crate::line::Line;
 use crate::link::Link;
+use crate::numbers::Numbers;
 use crate::observe::Observer;
 use crate::tagged::Queued;
 
@@ -44,7 +44,13 @@ impl<P: Packet + Flow> Link<P> {
         let line = self.line();
         let salt = line.salt();
         header(line, salt).write(&mut to)?;
-        self.observe(Recorder { to, salt, flows: BTreeMap::new(), hosts: BTreeMap::new(), trouble: None });
+        self.observe(Recorder {
+            to,
+            salt,
+            flows: Numbers::default(),
+            hosts: Numbers::default(),
+            trouble: None,
+        });
         Ok(())
     }
 }
@@ -73,9 +79,9 @@ struct Recorder<W> {
     to: W,
     salt: u32,
     /// Numbers of flows, by two of their hashes.
-    flows: BTreeMap<[u32; 2], u32>,
+    flows: Numbers<[u32; 2]>,
     /// Numbers of hosts.
-    hosts: BTreeMap<u32, u32>,
+    hosts: Numbers<u32>,
     trouble: Option<String>,
 }
 
@@ -87,16 +93,6 @@ impl<W: Write> Recorder<W> {
             }
         }
     }
-
-    fn host(&mut self, hash: u32) -> u32 {
-        numbered(&mut self.hosts, hash)
-    }
-}
-
-/// Returns the number of `key`, counted from 0 in the order of first use.
-fn numbered<K: Ord>(numbers: &mut BTreeMap<K, u32>, key: K) -> u32 {
-    let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-    *numbers.entry(key).or_insert(next)
 }
 
 impl<P: Packet + Flow, W: Write> Observer<P> for Recorder<W> {
@@ -115,12 +111,12 @@ impl<P: Packet + Flow, W: Write> Observer<P> for Recorder<W> {
         rows.push(Row::Arrival {
             t: at,
             seq: packet.tag.number,
-            flow: numbered(&mut self.flows, [0, u32::MAX].map(|salt| packet.flow_hash(salt))),
+            flow: self.flows.number([0, u32::MAX].map(|salt| packet.flow_hash(salt))),
             bytes: packet.len(),
             tos: tos(packet),
             headers: Some(Headers {
-                source: self.host(source),
-                destination: self.host(destination),
+                source: self.hosts.number(source),
+                destination: self.hosts.number(destination),
                 ack: packet.tcp_ack(),
             }),
         });

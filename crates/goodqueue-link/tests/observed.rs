@@ -1,4 +1,4 @@
-//! What an observer of a link writes: recordings for `goodqueue replay`, and captures.
+//! What an observer of a link writes: recordings for `goodqueue replay`, captures, and qlog.
 
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use goodqueue::random::Source;
 use goodqueue::{AnyQdisc, Datagram, Disciplines, Duration, Ecn, FlowKey, Instant, Link as LinkDefaults};
 use goodqueue_link::capture::{Capture, datagram};
+use goodqueue_link::qlog::{Qlog, SCHEMA};
 use goodqueue_link::{Link, LinkBuilder, Units};
 use goodqueue_tc::recording::{Recording, Row, configs};
 use goodqueue_tc::replay::{Fate, SerialLink};
@@ -171,4 +172,41 @@ fn a_capture_has_every_packet_twice_and_the_reasons_of_drops() {
     let dropped = link.stats().queue.dropped().packets;
     assert!(dropped > 0, "the queue overflowed or CoDel dropped");
     assert_eq!(points, [2100, 2100 - dropped, dropped]);
+}
+
+#[test]
+fn a_qlog_has_every_packet_and_how_long_it_waited() {
+    let mut link: Link<Packet> =
+        "5mbit delay 10ms loss 2% [codel noecn]".parse::<LinkBuilder>().unwrap().build().unwrap();
+    let file = Memory::default();
+    link.observe(Qlog::to(file.clone(), "a \"line\"\tof\\ours").unwrap());
+    send(&mut link);
+    assert_eq!(link.stop_observing(), None);
+    let text = String::from_utf8(file.bytes()).unwrap();
+    // RFC 7464 §2: each text has a record separator in front of it and a line feed behind it.
+    let mut records = text.split_terminator('\n').map(|line| {
+        let line = line.strip_prefix('\u{1e}').expect("a record separator");
+        serde_json::from_str::<serde_json::Value>(line).expect("JSON")
+    });
+    let header = records.next().unwrap();
+    assert_eq!(header["title"], "a \"line\"\tof\\ours");
+    assert_eq!(header["file_schema"], "urn:ietf:params:qlog:file:sequential");
+    assert_eq!(header["trace"]["event_schemas"][0], SCHEMA);
+
+    let mut counts = std::collections::BTreeMap::new();
+    let mut longest = 0.0_f64;
+    for record in records {
+        *counts.entry(record["name"].as_str().unwrap().to_owned()).or_insert(0_u64) += 1;
+        longest = longest.max(record["data"]["sojourn"].as_f64().unwrap_or(0.0));
+        let is_gone =
+            record["name"] == "goodqueue:packet_dropped" || record["name"] == "goodqueue:packet_lost";
+        assert_eq!(record["data"]["reason"].is_string(), is_gone, "{record}");
+    }
+    let stats = link.stats();
+    let dropped = stats.queue.dropped().packets;
+    let lost = 2100 - dropped - stats.arrived.packets;
+    assert!(dropped > 0 && lost > 0, "{stats:?}");
+    let count = |name: &str| counts[&format!("goodqueue:packet_{name}")];
+    assert_eq!(["enqueued", "dequeued", "dropped", "lost"].map(count), [2100, 2100 - dropped, dropped, lost]);
+    assert!(longest > 5.0, "CoDel drops only above its target of 5 ms: {longest} ms");
 }

@@ -110,7 +110,7 @@ def run(
     the module `ray`. It gets shards of about 15 seconds, by the measured times of finished ones, or of
     `shard` runs. `jobs` is then the number of threads of each shard (0: those of the Dask worker).
 
-    `packets` is a file for every packet of the bottleneck (`.csv`, `.parquet`, `.pcapng`), one for each run.
+    `packets` is a file for every packet of the bottleneck (`.csv`, `.parquet`, `.pcapng`, `.sqlog`), one for each run.
 
     An exception has the finished runs in its attribute `results`.
     """

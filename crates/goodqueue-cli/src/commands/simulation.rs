@@ -51,7 +51,8 @@ pub(crate) struct SimulationOptions {
     pub(crate) export: Vec<PathBuf>,
     /// Write every packet of the bottleneck with its arrival, departure and fate; repeat for
     /// several. The format follows from the file name: .csv or .parquet (a table), .pcapng
-    /// (Wireshark), .jsonl or .jsonl.gz (`goodqueue replay`). Each run becomes a file.
+    /// (Wireshark), .sqlog (qlog), .jsonl or .jsonl.gz (`goodqueue replay`). Each run becomes a
+    /// file.
     #[arg(long, value_name = "FILE")]
     pub(crate) packets: Vec<PathBuf>,
     /// Write the final statistics of the queues of each run to a file, or to standard output (-),

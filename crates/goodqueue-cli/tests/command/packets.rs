@@ -57,7 +57,7 @@ fn packets_of_a_run_are_written_and_replayed() {
     std::fs::create_dir(folder.path().join("taken.csv")).expect("made");
     let refused = [
         (vec!["compare", "--qdisc", "pie", "--packets", "taken.csv"], "it is a directory"),
-        (vec!["compare", "--packets", "a.pcap"], ".csv, .parquet, .pcapng, .jsonl or .jsonl.gz"),
+        (vec!["compare", "--packets", "a.pcap"], ".csv, .parquet, .pcapng, .sqlog, .jsonl or .jsonl.gz"),
         (vec!["compare", "--packets", "no/a.csv"], "cannot be written"),
         (vec!["compare", "--export", "a.pcapng"], "`--packets FILE` writes every packet"),
         (vec!["run", "rrul-10-1", "voip", "--packets", "a.csv"], "several scenarios"),

@@ -8,7 +8,7 @@ use crate::{folder, goodqueue, stdout};
 fn quic_flows_are_in_results_captures_and_stories() {
     let folder = folder();
     let shortened = ["--set", "duration=4s", "--set", "warmup=1s", "--seeds", "1", "--qdisc", "fq_codel"];
-    let wanted = ["--json", "-", "--packets", "a.pcapng", "--quiet"];
+    let wanted = ["--json", "-", "--packets", "a.pcapng", "--packets", "a.sqlog", "--quiet"];
     let args = [&["run", "quic-beside-tcp"][..], &shortened, &wanted].concat();
     let output = goodqueue(folder.path(), &args);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -29,6 +29,21 @@ fn quic_flows_are_in_results_captures_and_stories() {
         let [total, length] = [2, 24].map(|at| u16::from_be_bytes([header[at], header[at + 1]]));
         assert_eq!(length + 20, total);
     }
+
+    let log = std::fs::read_to_string(folder.path().join("a.sqlog")).expect("written");
+    let mut records = log.lines().map(|line| {
+        serde_json::from_str::<Value>(line.strip_prefix('\u{1e}').expect("a record separator")).expect("JSON")
+    });
+    assert_eq!(records.next().expect("a header")["title"], "fq_codel, seed 1");
+    let mut counts = [0_u64; 3];
+    for record in records {
+        let names = ["enqueued", "dequeued", "dropped"].map(|name| format!("goodqueue:packet_{name}"));
+        let name = record["name"].as_str().expect("a name");
+        counts[names.iter().position(|known| known == name).expect("a known event")] += 1;
+        assert_eq!(record["data"]["reason"].is_string(), name.ends_with("dropped"), "{record}");
+    }
+    let [enqueued, dequeued, dropped] = counts;
+    assert!(dropped > 0 && enqueued >= dequeued + dropped, "{counts:?}");
 
     std::fs::write(folder.path().join("alone.toml"), "duration = \"5s\"\n[[flows]]\nkind = \"quic\"")
         .expect("written");

@@ -1,5 +1,5 @@
 //! Every packet of the bottleneck, written during the run: as a table (CSV, Parquet), as packets
-//! for Wireshark (pcapng), or as recordings for `goodqueue replay`.
+//! for Wireshark (pcapng), as qlog, or as recordings for `goodqueue replay`.
 //!
 //! A file contains one run, including the warm-up. Memory use does not grow with the duration,
 //! because only queued packets are held.
@@ -8,6 +8,7 @@ pub mod csv;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod pcapng;
+pub mod qlog;
 pub mod recording;
 mod writer;
 
@@ -33,6 +34,8 @@ pub enum Format {
     Parquet,
     /// `.pcapng`: for Wireshark and tshark.
     Pcapng,
+    /// `.sqlog`: qlog as a JSON text sequence.
+    Qlog,
     /// `.jsonl` or `.jsonl.gz`: for `goodqueue replay`; a file for each direction.
     Recording,
 }
@@ -48,15 +51,16 @@ impl Format {
             Some((Self::Parquet, _)) if cfg!(not(feature = "parquet")) => Err(without_parquet()),
             Some(found) => Ok(found),
             None => Err(Diagnostic::new("the end of the name does not say in which format to write packets")
-                .allowed("a name that ends with .csv, .parquet, .pcapng, .jsonl or .jsonl.gz")),
+                .allowed("a name that ends with .csv, .parquet, .pcapng, .sqlog, .jsonl or .jsonl.gz")),
         }
     }
 }
 
-const ENDS: [(Format, &str); 5] = [
+const ENDS: [(Format, &str); 6] = [
     (Format::Csv, ".csv"),
     (Format::Parquet, ".parquet"),
     (Format::Pcapng, ".pcapng"),
+    (Format::Qlog, ".sqlog"),
     (Format::Recording, ".jsonl"),
     (Format::Recording, ".jsonl.gz"),
 ];
@@ -92,7 +96,7 @@ fn has_one_rate(run: &RunSpec) -> Result<(), Diagnostic> {
         };
         let direction = direction.name();
         return Err(Diagnostic::new(format!("the link {direction} {why}: a replay could not know")).help(
-            "write .csv, .parquet or .pcapng, which hold the same packets, or give the link one rate",
+            "write .csv, .parquet, .pcapng or .sqlog, which hold the same packets, or give the link one rate",
         ));
     }
     Ok(())
@@ -122,6 +126,9 @@ impl PacketLog {
                 Format::Pcapng => file()
                     .and_then(|new| pcapng::Capture::begin(new, run))
                     .map(|capture| Box::new(capture) as _),
+                Format::Qlog => {
+                    file().and_then(|new| qlog::Log::begin(new, run)).map(|log| Box::new(log) as _)
+                }
                 Format::Recording => {
                     recording::Recordings::create(path, end, run).map(|both| Box::new(both) as _)
                 }

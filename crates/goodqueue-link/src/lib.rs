@@ -46,6 +46,7 @@ pub mod capacity;
 #[cfg(feature = "std")]
 pub mod capture;
 pub mod duplex;
+pub mod ethernet;
 pub mod event;
 mod flight;
 pub mod lab;

@@ -13,14 +13,14 @@ use std::num::NonZeroUsize;
 use std::time::Instant as StdInstant;
 
 use bytes::BytesMut;
-use goodqueue::{Datagram, FlowKey, Instant};
+use goodqueue::{Datagram, Ecn, FlowKey, Instant};
 use goodqueue_link::quantiles::Quantiles;
-use goodqueue_link::{Duplex, Lab, LinkBuilder, Units};
+use goodqueue_link::{Duplex, Lab, LinkBuilder, Peer, Units, ethernet};
 use goodqueue_quic::clock::Clock;
 use goodqueue_quic::noq::{client_config, endpoint_config, server_config};
-use noq_proto as stack;
 use noq_proto::{
-    Connection, DatagramEvent, Dir, EcnCodepoint, Endpoint, PathId, StreamId, Transmit, TransportConfig,
+    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, PathId, StreamId, Transmit,
+    TransportConfig,
 };
 
 use adaptor::{Program, Quic};

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use goodqueue::{Datagram, Direction, Duration, FlowKey, Instant};
-use goodqueue_link::Duplex;
+use goodqueue_link::{Duplex, ethernet};
 use tokio::net::UdpSocket;
 use tokio::time::Instant as Now;
 
@@ -42,12 +42,8 @@ pub async fn relay(
             () = tokio::time::sleep_until(start + next.into()) => continue,
         };
         let content = bytes.unwrap_or_default().to_vec();
-        let length = u32::try_from(content.len()).unwrap_or(u32::MAX) + HEADERS;
         let key = FlowKey::new(client, server, FlowKey::UDP);
         let key = if direction == Direction::Up { key } else { key.reversed() };
-        line.send(direction, now(), Datagram::new(key, length, content));
+        line.send(direction, now(), ethernet::datagram(key, content));
     }
 }
-
-/// Ethernet, IPv4 and UDP.
-const HEADERS: u32 = 14 + 20 + 8;

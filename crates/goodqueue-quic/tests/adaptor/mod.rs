@@ -1,16 +1,10 @@
-//! The endpoints of both tests on a line. The test that includes this file says which stack it is,
-//! and makes the two calls that differ: noq-proto is a fork of quinn-proto.
+//! The endpoints of both tests on a line. The test that includes this file says with its imports
+//! which stack it is, and makes the two calls that differ: noq-proto is a fork of quinn-proto.
 
-use std::net::SocketAddr;
-use std::time::Instant as StdInstant;
-
-use bytes::BytesMut;
-use goodqueue::{Datagram, Ecn, FlowKey, Instant};
-use goodqueue_link::Peer;
-use goodqueue_quic::clock::Clock;
-
-use super::stack::{Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint};
-use super::{handle, transmit};
+use super::{
+    BytesMut, Clock, Connection, ConnectionHandle, Datagram, DatagramEvent, Ecn, EcnCodepoint, Endpoint,
+    FlowKey, Instant, Peer, SocketAddr, StdInstant, ethernet, handle, transmit,
+};
 
 // ANCHOR: adaptor
 /// The program that uses a connection.
@@ -52,17 +46,14 @@ impl<A: Program> Peer<Datagram<BytesMut>> for Quic<A> {
             connection.handle_timeout(now);
         }
         while let Some(event) = connection.poll_endpoint_events() {
-            self.endpoint
-                .handle_event(*handle, event)
-                .into_iter()
-                .for_each(|event| connection.handle_event(event));
+            let answer = self.endpoint.handle_event(*handle, event);
+            answer.into_iter().for_each(|event| connection.handle_event(event));
         }
         self.app.run(now, connection);
         let mut bytes = Vec::new();
         let ecn = transmit(connection, now, &mut bytes)?.ecn;
         let ecn = ecn.map_or(Ecn::NotEct, |ecn| Ecn::from_bits(ecn as u8));
-        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX - HEADERS) + HEADERS;
-        Some(Datagram { ecn, ..Datagram::new(self.flow, length, BytesMut::from(&*bytes)) })
+        Some(Datagram { ecn, ..ethernet::datagram(self.flow, BytesMut::from(&*bytes)) })
     }
 
     fn next_timeout(&mut self) -> Option<Instant> {
@@ -70,7 +61,4 @@ impl<A: Program> Peer<Datagram<BytesMut>> for Quic<A> {
         Some(self.clock.from_std(timer))
     }
 }
-
-/// Ethernet, IPv4 and UDP.
-const HEADERS: u32 = 14 + 20 + 8;
 // ANCHOR_END: adaptor

@@ -13,7 +13,7 @@ fn the_guide_shows_this_code_and_what_it_measured() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/transports.md");
     let kept = std::fs::read_to_string(&path).expect("the guide");
     let mut fresh = kept.clone();
-    for part in ["adaptor", "calls", "download", "test"] {
+    for part in ["imports", "adaptor", "calls", "programs", "download", "test"] {
         fresh = with_block(&fresh, part, &format!("```rust\n{}```\n", code(part)));
     }
     fresh = with_block(&fresh, "measured", &measured());

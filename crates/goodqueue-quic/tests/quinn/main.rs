@@ -5,19 +5,21 @@
 mod adaptor;
 mod guide;
 
+// ANCHOR: imports
 use std::net::SocketAddr;
 use std::time::Instant as StdInstant;
 
 use bytes::BytesMut;
-use goodqueue::{Duration, FlowKey, Instant};
+use goodqueue::{Datagram, Duration, Ecn, FlowKey, Instant};
 use goodqueue_link::quantiles::Quantiles;
-use goodqueue_link::{Duplex, Lab, LinkBuilder, Units};
+use goodqueue_link::{Duplex, Lab, LinkBuilder, Peer, Units, ethernet};
 use goodqueue_quic::clock::Clock;
 use goodqueue_quic::quinn::{client_config, endpoint_config, server_config};
-use quinn_proto as stack;
 use quinn_proto::{
-    Connection, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamId, Transmit, TransportConfig,
+    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamId, Transmit,
+    TransportConfig,
 };
+// ANCHOR_END: imports
 
 use adaptor::{Program, Quic};
 
@@ -39,6 +41,7 @@ fn transmit(connection: &mut Connection, now: StdInstant, bytes: &mut Vec<u8>) -
 }
 // ANCHOR_END: calls
 
+// ANCHOR: download
 /// What a download was like.
 #[derive(Debug, PartialEq)]
 struct Outcome {
@@ -51,7 +54,6 @@ struct Outcome {
     lost: u64,
 }
 
-// ANCHOR: download
 /// Downloads 10 MB over `line`, which is one direction as text.
 fn download(line: &str) -> Outcome {
     let builder: LinkBuilder = line.parse().unwrap_or_else(|error| panic!("{error}"));
@@ -91,6 +93,7 @@ fn download(line: &str) -> Outcome {
 }
 // ANCHOR_END: download
 
+// ANCHOR: programs
 /// Writes 10 MB into a stream.
 #[derive(Default)]
 struct Writer {
@@ -162,6 +165,7 @@ impl Program for Reader {
         }
     }
 }
+// ANCHOR_END: programs
 
 // ANCHOR: test
 /// Returns whether a call would survive the download: the median of the round-trip time stays below

@@ -1,7 +1,8 @@
 //! QUIC as traffic of simulated scenarios: both endpoints of quinn-proto, with its loss recovery,
 //! congestion control, pacing, flow control, MTU discovery and validation of ECN.
 //!
-//! * A client asks for data, or sends data, on one connection with one stream.
+//! * A client asks for data, or sends data, on one connection with one stream; once, or again after
+//!   a pause.
 //! * Every datagram passes the network with its size and the 28 bytes of IPv4 and UDP. The network
 //!   carries its number; the flow keeps the bytes until the datagram arrives.
 //! * The maximum size of datagrams is found by quinn's own search (RFC 8899), from 1200 bytes up to
@@ -13,9 +14,11 @@
 
 mod contents;
 mod endpoint;
+mod pair;
 mod program;
 mod settings;
 mod source;
+mod transfers;
 
 use goodqueue::random::Xoshiro256PlusPlus;
 use goodqueue::{ConfigError, Direction};
@@ -24,6 +27,8 @@ use goodqueue_sim::{FlowId, Transport};
 
 pub use self::settings::{CongestionControl, MIN_MTU, QuicSettings, RECEIVE_WINDOW};
 use self::source::Quic;
+use self::transfers::QuicTransfers;
+pub use self::transfers::QuicTransfersSettings;
 
 impl Settings for QuicSettings {
     const KIND: &'static str = "quic";
@@ -41,5 +46,25 @@ impl Settings for QuicSettings {
 impl OwnTraffic for QuicSettings {
     fn source(&self, flow: FlowId, random: Xoshiro256PlusPlus) -> Result<Box<dyn OwnSource>, ConfigError> {
         Ok(Box::new(Quic::from_settings(flow, self, random)))
+    }
+}
+
+impl Settings for QuicTransfersSettings {
+    const KIND: &'static str = "quic_transfers";
+    const TRANSPORT: Transport = Transport::Quic;
+    const IS_OF_PIECES: bool = true;
+
+    fn direction(&self) -> Direction {
+        self.connection.direction
+    }
+
+    fn congestion_control(&self) -> Option<&'static str> {
+        Some(self.connection.congestion_control.name())
+    }
+}
+
+impl OwnTraffic for QuicTransfersSettings {
+    fn source(&self, flow: FlowId, random: Xoshiro256PlusPlus) -> Result<Box<dyn OwnSource>, ConfigError> {
+        Ok(Box::new(QuicTransfers::from_settings(flow, self, random)))
     }
 }

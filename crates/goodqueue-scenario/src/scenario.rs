@@ -79,7 +79,7 @@ pub use resolved::{Flow, Scenario};
 pub use tcp::{Tcp, Tuning};
 pub use traffic::{
     CallReceiver, Capture, Cbr, FlowKind, OnOff, Own, PackMime, Page, Ping, Poisson, Quic, QuicControl,
-    TcpOnOff, TcpTransfer, Traffic, Transfers, Video, Voip, Web,
+    QuicTransfers, TcpOnOff, TcpTransfer, Traffic, Transfers, Video, Voip, Web,
 };
 pub use wifi::{Wifi, WifiMac, WifiStation};
 

@@ -107,6 +107,15 @@ macro_rules! sources {
                 }
             }
 
+            /// Returns true if the flow makes several transfers and counts them.
+            #[must_use]
+            pub const fn is_of_pieces(&self) -> bool {
+                match self {
+                    $(Self::$name(_) => <$settings as Settings>::IS_OF_PIECES,)+
+                    Self::Own(settings) => settings.is_of_pieces(),
+                }
+            }
+
             /// Returns the direction of the flow's data; for a ping, of its requests.
             #[must_use]
             pub fn direction(&self) -> Direction {

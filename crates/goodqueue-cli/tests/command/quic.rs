@@ -51,3 +51,19 @@ fn quic_flows_are_in_results_captures_and_stories() {
     let told = stdout(&goodqueue(folder.path(), &args));
     assert!(told.contains("QUIC datagram") && told.contains("codel"), "{told}");
 }
+
+#[test]
+fn a_user_over_quic_has_transfers_in_results_as_one_over_tcp() {
+    let folder = folder();
+    let user = |kind: &str| format!("[[flows]]\nkind = \"{kind}\"\nsize = \"50kb\"\nthink = \"500ms\"\n");
+    let scenario = format!("duration = \"10s\"\n{}{}", user("quic_transfers"), user("transfers"));
+    std::fs::write(folder.path().join("users.toml"), scenario).expect("written");
+    let output =
+        goodqueue(folder.path(), &["compare", "users.toml", "--qdisc", "fq_codel", "--json", "-", "--quiet"]);
+    let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let flows = &results["runs"][0]["flows"];
+    assert_eq!([&flows[0]["kind"], &flows[1]["kind"]], ["quic_transfers", "transfers"]);
+    let completed = |flow: usize| flows[flow]["transfers"]["completed"].as_u64().expect("counted");
+    // A fetch takes some round trips of 50 ms, and then the user thinks for half a second.
+    assert!((8..20).contains(&completed(0)) && (8..20).contains(&completed(1)), "{flows}");
+}

@@ -5,10 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant as StdInstant;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use goodqueue::{Ecn, Instant};
 use quinn_proto::{
-    Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, ServerConfig, TransportConfig,
+    Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, EndpointEvent, ServerConfig,
+    TransportConfig, VarInt,
 };
 
 use crate::clock::Clock;
@@ -61,6 +62,23 @@ impl Side {
         self.connection = self.endpoint.connect(self.clock.to_std(now), config, self.remote, "server").ok();
     }
 
+    /// Closes the connection.
+    pub(super) fn close(&mut self, now: Instant) {
+        let now = self.clock.to_std(now);
+        if let Some(connection) = self.connection() {
+            connection.close(now, VarInt::from_u32(0), Bytes::new());
+        }
+    }
+
+    /// Forgets the connection. Its packets that are still in the network find nobody.
+    pub(super) fn forget(&mut self) {
+        if let Some((handle, connection)) = self.connection.take()
+            && !connection.is_drained()
+        {
+            self.endpoint.handle_event(handle, EndpointEvent::drained());
+        }
+    }
+
     /// Returns the connection.
     pub(super) fn connection(&mut self) -> Option<&mut Connection> {
         self.connection.as_mut().map(|(_, connection)| connection)
@@ -77,11 +95,17 @@ impl Side {
         let ecn = EcnCodepoint::from_bits(ecn.bits());
         // Answers of the endpoint itself are refusals, for which there is no reason here.
         match self.endpoint.handle(now, self.remote, None, ecn, datagram, &mut Vec::new()) {
+            // The client has one connection at a time. A late copy of an old hello is no new one.
+            Some(DatagramEvent::NewConnection(incoming)) if self.connection.is_some() => {
+                self.endpoint.ignore(incoming);
+            }
             Some(DatagramEvent::NewConnection(incoming)) => {
                 self.connection = self.endpoint.accept(incoming, now, &mut Vec::new(), None).ok();
             }
-            Some(DatagramEvent::ConnectionEvent(_, event)) => {
-                if let Some((_, connection)) = &mut self.connection {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if let Some((known, connection)) = &mut self.connection
+                    && *known == handle
+                {
                     connection.handle_event(event);
                 }
             }

@@ -2,6 +2,7 @@
 
 mod beside_tcp;
 mod lines;
+mod transfers;
 
 use goodqueue::{Duration, Instant};
 use goodqueue_quic::sim::{CongestionControl, QuicSettings};

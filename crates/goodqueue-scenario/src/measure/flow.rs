@@ -7,7 +7,7 @@ use goodqueue_sim::{Config, FlowConfig, FlowOutcome, Outcome, Traffic, Transport
 
 use super::labels::FlowLabels;
 use super::ping::of_flow;
-use super::transfers::{is_of_pieces, summary_of_transfers};
+use super::transfers::summary_of_transfers;
 use super::voice::Packets;
 use super::{video, voice};
 use crate::results::{FlowKind, FlowLosses, FlowPackets, FlowResult, VoipResult};
@@ -51,7 +51,7 @@ pub(super) fn flow_result(
         label: table.and_then(|table| table.label.clone()),
         ping_s: is_ping.then(|| Box::new(of_flow(outcome).summary())),
         voip: hearing.map(|hearing| Box::new(voice::call(outcome.into(), hearing, end))),
-        transfers: is_of_pieces(&config.traffic).then(|| Box::new(summary_of_transfers(&outcome.transfers))),
+        transfers: config.traffic.is_of_pieces().then(|| Box::new(summary_of_transfers(&outcome.transfers))),
         video: video::viewer(run, config, outcome).map(Box::new),
     }
 }

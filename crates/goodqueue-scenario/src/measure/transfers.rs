@@ -8,11 +8,6 @@ use super::labels::FlowLabels;
 use crate::results::{GroupResult, Transfers, WebProbe};
 use crate::statistics::{exact_summary, seconds};
 
-/// Flows that count their transfers.
-pub(super) const fn is_of_pieces(traffic: &Traffic) -> bool {
-    matches!(traffic, Traffic::Transfers(_) | Traffic::PackMime(_) | Traffic::Web(_))
-}
-
 pub(super) fn summary_of_transfers<'t>(transfers: impl IntoIterator<Item = &'t Transfer>) -> Transfers {
     let mut begun = 0;
     let mut times = Vec::new();
@@ -58,7 +53,8 @@ pub(super) fn completion(config: &Config, outcome: &Outcome) -> Option<Transfers
                     all.push(Transfer { begun_at: flow.start, ended_at: seen.tally.completed_at, bytes });
                 }
             }
-            Traffic::Transfers(_) | Traffic::PackMime(_) => all.extend_from_slice(&seen.transfers),
+            Traffic::Web(_) => continue,
+            traffic if traffic.is_of_pieces() => all.extend_from_slice(&seen.transfers),
             _ => continue,
         }
         is_there = true;

@@ -77,7 +77,7 @@ impl FlowResult {
     #[must_use]
     pub const fn transport(&self) -> Transport {
         match (&self.kind, &self.cc) {
-            (FlowKind::Quic, _) => Transport::Quic,
+            (FlowKind::Quic | FlowKind::QuicTransfers, _) => Transport::Quic,
             (_, Some(_)) => Transport::Tcp,
             (_, None) => Transport::Datagrams,
         }

@@ -143,7 +143,7 @@ pub(super) fn read_traffic(
             let message = Diagnostic::new(format!("the flows are {total} in all"));
             return Err(table.error("count", message.allowed(format!("at most {MAX_FLOWS} in all"))));
         }
-        if let Traffic::Quic(_) = &group.traffic {
+        if let Traffic::Quic(_) | Traffic::QuicTransfers(_) = &group.traffic {
             quic_flows += group.count;
             if quic_flows > MAX_QUIC_FLOWS {
                 let message = Diagnostic::new(format!("the QUIC flows of all tables are {quic_flows}"));

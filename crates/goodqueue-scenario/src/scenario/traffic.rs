@@ -11,6 +11,7 @@ mod packmime;
 mod ping;
 mod poisson;
 mod quic;
+mod quic_transfers;
 mod tcp;
 mod tcp_onoff;
 mod transfers;
@@ -32,6 +33,7 @@ pub use packmime::PackMime;
 pub use ping::Ping;
 pub use poisson::Poisson;
 pub use quic::{Quic, QuicControl};
+pub use quic_transfers::QuicTransfers;
 pub use tcp::TcpTransfer;
 pub use tcp_onoff::TcpOnOff;
 pub use transfers::Transfers;
@@ -227,6 +229,8 @@ kinds! {
     Video(Video),
     /// A QUIC connection, of a given size or without end.
     Quic(Quic),
+    /// Sized transfers over QUIC with think times between them.
+    QuicTransfers(QuicTransfers),
 }
 
 impl FlowKind {

@@ -148,6 +148,7 @@ impl KnownSource {
             transport: Transport::Datagrams,
             direction,
             congestion_control: None,
+            is_of_pieces: false,
             maker: Arc::new(declared),
         })
     }
@@ -186,6 +187,7 @@ pub struct OwnSettings {
     transport: Transport,
     direction: Direction,
     congestion_control: Option<&'static str>,
+    is_of_pieces: bool,
     maker: Arc<dyn MakesSource>,
 }
 
@@ -198,6 +200,7 @@ impl OwnSettings {
             transport: S::TRANSPORT,
             direction: settings.direction(),
             congestion_control: settings.congestion_control(),
+            is_of_pieces: S::IS_OF_PIECES,
             maker: Arc::new(settings),
         }
     }
@@ -224,6 +227,12 @@ impl OwnSettings {
     #[must_use]
     pub const fn congestion_control(&self) -> Option<&'static str> {
         self.congestion_control
+    }
+
+    /// Returns true if the flow makes several transfers and counts them.
+    #[must_use]
+    pub const fn is_of_pieces(&self) -> bool {
+        self.is_of_pieces
     }
 
     pub(super) fn source(

@@ -49,6 +49,7 @@ pub struct PackMimeSettings {
 impl Settings for PackMimeSettings {
     const KIND: &'static str = "packmime";
     const TRANSPORT: Transport = Transport::Tcp;
+    const IS_OF_PIECES: bool = true;
 
     fn direction(&self) -> Direction {
         self.direction

@@ -111,6 +111,9 @@ pub trait Settings {
 
     /// True if the flow measures delays.
     const IS_PROBE: bool = false;
+
+    /// True if the flow makes several transfers and counts them.
+    const IS_OF_PIECES: bool = false;
 }
 
 /// Counters of a flow.

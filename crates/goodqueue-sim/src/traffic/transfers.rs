@@ -36,6 +36,7 @@ pub struct TransfersSettings {
 impl Settings for TransfersSettings {
     const KIND: &'static str = "transfers";
     const TRANSPORT: Transport = Transport::Tcp;
+    const IS_OF_PIECES: bool = true;
 
     fn direction(&self) -> Direction {
         self.direction

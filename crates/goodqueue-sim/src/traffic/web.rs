@@ -52,6 +52,7 @@ pub struct WebSettings {
 impl Settings for WebSettings {
     const KIND: &'static str = "web";
     const TRANSPORT: Transport = Transport::Tcp;
+    const IS_OF_PIECES: bool = true;
 
     fn direction(&self) -> Direction {
         self.direction

@@ -72,7 +72,7 @@ fn every_scenario_of_the_repository_resolves_and_opens_with_question_expectation
         for word in ["# Question:", "# Expected:", "# Source:"] {
             assert!(text.contains(word), "{} lacks `{word}`", path.display());
         }
-        if !cfg!(feature = "quic") && text.contains("kind = \"quic\"") {
+        if !cfg!(feature = "quic") && text.contains("kind = \"quic") {
             continue;
         }
         let document = Document::load(&path).unwrap();

@@ -49,7 +49,7 @@ pub enum QuicControl {
 }
 
 impl QuicControl {
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Cubic => "cubic",
             Self::NewReno => "newreno",
@@ -57,27 +57,19 @@ impl QuicControl {
     }
 }
 
-const CC: Words<QuicControl> = Words(&[
+pub(super) const CC: Words<QuicControl> = Words(&[
     (QuicControl::Cubic.name(), QuicControl::Cubic),
     (QuicControl::NewReno.name(), QuicControl::NewReno),
 ]);
 const TRANSFER: Size = size("a transfer of {} bytes is not possible", 1..=u64::MAX);
-const WINDOW: Size = size("a window of {} bytes is not possible", 10_000..=1 << 30);
+pub(super) const WINDOW: Size = size("a window of {} bytes is not possible", 10_000..=1 << 30);
 
 impl Kind for Quic {
     const NAME: &'static str = "quic";
 
     #[cfg(feature = "quic")]
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
-        let usual = QuicSettings::new(direction);
-        let &Self { size, request, cc, ecn, rwnd, mtu } = self;
-        let congestion_control = match cc {
-            QuicControl::Cubic => CongestionControl::Cubic,
-            QuicControl::NewReno => CongestionControl::NewReno,
-        };
-        let receive_window = rwnd.unwrap_or(usual.receive_window);
-        let settings = QuicSettings { size, request, congestion_control, ecn, receive_window, mtu, ..usual };
-        Ok(OwnSettings::from_settings(settings).into())
+        Ok(OwnSettings::from_settings(self.settings(direction)).into())
     }
 
     #[cfg(not(feature = "quic"))]
@@ -90,9 +82,24 @@ impl Kind for Quic {
     }
 }
 
+#[cfg(feature = "quic")]
+impl Quic {
+    /// Settings of a connection.
+    pub(super) fn settings(&self, direction: Direction) -> QuicSettings {
+        let usual = QuicSettings::new(direction);
+        let &Self { size, request, cc, ecn, rwnd, mtu } = self;
+        let congestion_control = match cc {
+            QuicControl::Cubic => CongestionControl::Cubic,
+            QuicControl::NewReno => CongestionControl::NewReno,
+        };
+        let receive_window = rwnd.unwrap_or(usual.receive_window);
+        QuicSettings { size, request, congestion_control, ecn, receive_window, mtu, ..usual }
+    }
+}
+
 /// Refuses paths over which QUIC does not work.
 #[cfg(feature = "quic")]
-fn check(mtu: u32) -> Result<(), Diagnostic> {
+pub(super) fn check(mtu: u32) -> Result<(), Diagnostic> {
     if mtu >= MIN_MTU {
         return Ok(());
     }
@@ -102,12 +109,12 @@ fn check(mtu: u32) -> Result<(), Diagnostic> {
 
 /// Refuses QUIC.
 #[cfg(not(feature = "quic"))]
-fn check(_mtu: u32) -> Result<(), Diagnostic> {
+pub(super) fn check(_mtu: u32) -> Result<(), Diagnostic> {
     Err(missing())
 }
 
 #[cfg(not(feature = "quic"))]
-fn missing() -> Diagnostic {
+pub(super) fn missing() -> Diagnostic {
     let message = Diagnostic::new("this program was built without QUIC");
     message.help("use the command `goodqueue` or the Python package, or leave these flows out")
 }

@@ -1,3 +1,5 @@
+mod quic;
+
 use std::path::Path;
 
 use goodqueue::Duration;
@@ -372,49 +374,4 @@ fn a_film_has_a_ladder_and_a_buffer_that_a_segment_finds_room_in() {
         |           ^^^^
       allowed: above 0s, at most 3600s
     "#);
-}
-
-#[cfg(feature = "quic")]
-#[test]
-fn a_quic_flow_has_the_congestion_controls_of_quinn_and_needs_its_mtu() {
-    let quic = |keys: &str| format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"quic\"\n{keys}");
-    let keys = "size = 9\nrequest = 7\ncc = \"newreno\"\necn = true\nrwnd = 20000\ndirection = \"up\"";
-    let scenario = read(&quic(keys)).unwrap();
-    let json = scenario.to_json();
-    let again = Document::from_json(&json).unwrap().resolve(&Names::default()).unwrap();
-    assert_eq!(again.flows, scenario.flows, "{json}");
-    let traffic = &scenario.flows[0].traffic;
-    let expected = Quic {
-        size: Some(9),
-        request: 7,
-        cc: QuicControl::NewReno,
-        ecn: true,
-        rwnd: Some(20_000),
-        mtu: 1500,
-    };
-    assert_eq!(*traffic, Traffic::Quic(expected));
-    let simulated = traffic.to_sim(Direction::Up).unwrap();
-    assert_eq!(simulated.transport(), sim::Transport::Quic);
-    assert_eq!((simulated.kind(), simulated.congestion_control()), ("quic", Some("newreno")));
-
-    insta::assert_snapshot!(message(&quic("cc = \"bbr\"")), @r#"
-    load.toml:4:6: `cc`: `bbr` is unknown
-      4 | cc = "bbr"
-        |      ^^^^^
-      allowed: cubic, newreno
-    "#);
-    insta::assert_snapshot!(message(&format!("{}[link]\nmtu = 1000", quic(""))), @r#"
-    load.toml:3:8: `kind`: QUIC does not work over an MTU of 1000
-      3 | kind = "quic"
-        |        ^^^^^^
-      allowed: `link.mtu` of 1228 or more
-    "#);
-    assert!(message(&quic("count = 10001")).contains("allowed: at most 10000 in all"));
-}
-
-#[cfg(not(feature = "quic"))]
-#[test]
-fn a_program_without_quic_says_what_to_use() {
-    let said = message("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"quic\"");
-    assert!(said.contains("built without QUIC") && said.contains("use the command"), "{said}");
 }

@@ -9,7 +9,8 @@ use super::kind::{FlowContext, Kind};
 use crate::scenario::drawn::{Drawn, Random};
 use crate::scenario::form::Maybe;
 use crate::scenario::keys::keys;
-use crate::scenario::plain::{Flag, Size, size, whole};
+use crate::scenario::plain::{Flag, Size, Whole, size, whole};
+use crate::scenario::reader::Reader;
 use crate::scenario::tcp::Tcp;
 
 keys! {
@@ -24,17 +25,14 @@ keys! {
         /// Use one connection for all transfers instead of one for each.
         persistent: bool = false, Flag;
         /// Number of transfers. Default: until the run ends.
-        transfers: Option<u64> = 10, Maybe(whole(1..=u32::MAX as u64)) => none;
+        transfers: Option<u64> = 10, Maybe(COUNT) => none;
     }
     with {
         /// How the ends of the connections behave.
         tcp: Tcp;
     }
     then {
-        if size.is_always_zero() {
-            let message = Diagnostic::new("transfers of 0 bytes are not possible");
-            return Err(table.error("size", message.allowed("above 0")));
-        }
+        check_size(table, &size)?;
         let tcp = around.read_tcp(table)?;
     }
 }
@@ -61,6 +59,18 @@ impl Kind for Transfers {
         Some(&self.tcp)
     }
 }
+
+/// Refuses transfers that are always empty.
+pub(super) fn check_size(table: &Reader<'_>, size: &Drawn<u64>) -> Result<(), Diagnostic> {
+    if size.is_always_zero() {
+        let message = Diagnostic::new("transfers of 0 bytes are not possible");
+        return Err(table.error("size", message.allowed("above 0")));
+    }
+    Ok(())
+}
+
+/// Number of transfers.
+pub(super) const COUNT: Whole = whole(1..=u32::MAX as u64);
 
 /// Bytes of a request for something on the web. Some hundreds of bytes are usual: half of the
 /// requests in the PackMime model are below 422.

@@ -40,7 +40,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations link_operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server transports own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live fuzz mutants random kills supply-chain msrv msrv-check counts counts-check models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server transports own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live quic-live fuzz mutants random kills supply-chain msrv msrv-check counts counts-check models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
@@ -50,6 +50,7 @@ help:
 	@echo "make bench-python  import of the Python package, and a sweep on a Dask cluster; a part of make bench"
 	@echo "make bench-playground  speed, size and frame rate of the playground; a part of make bench"
 	@echo "make bench-live  the live path beside the kernel's own; live and simulated latency side by side"
+	@echo "make quic-live  QUIC between two processes on a real line, and in the simulator, for docs/quic.md; 10 minutes"
 	@echo "make fuzz     hostile bytes into every fuzz target, FUZZ_SECONDS (60) each; needs a nightly toolchain"
 	@echo "make mutants  10,000 mutations of the inputs of each kind: no panic, at most 1 GiB of memory; MUTANTS=... of each"
 	@echo "make kills    1,000 kills (-9) of run, shell and shape at random moments, KILLS=... of them; make test has 50"
@@ -100,6 +101,12 @@ bench-python: toolchain
 bench-live: build
 	$(CARGO) bench --quiet --package goodqueue-live --bench live
 	$(GOODQUEUE) compare --both --rate 10mbit --time 30s --qdisc pfifo --qdisc codel --qdisc fq_codel
+
+# Two processes with quinn behind `goodqueue shell`, and the same flows in the simulator. Measure on an idle machine.
+quic-live: build
+	$(CARGO) build --release --quiet --package goodqueue-quic --example transfer
+	$(PYTHON) benches/quic-live $(GOODQUEUE) $(TARGET)/release/examples/transfer docs/measured/quic-live.json
+	UPDATE=1 $(CARGO) test --quiet --package goodqueue-quic --features sim --test sim live
 
 # New inputs are collected in fuzz/corpus, which is not committed; what finds something is left in fuzz/artifacts: give it
 # a telling name in fuzz/seeds, and `cargo test` tries it for ever.

@@ -1,7 +1,6 @@
 //! QUIC and TCP with the same congestion control on ten lines, each alone.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use goodqueue::Duration;
 use goodqueue_quic::sim::{CongestionControl, QuicSettings};
@@ -10,7 +9,7 @@ use goodqueue_sim::{Config, Direction, Outcome, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
 use super::lines::Line;
-use super::{down, quic};
+use super::{down, page, quic};
 
 const CUBIC: CongestionControl = CongestionControl::Cubic;
 const NEWRENO: CongestionControl = CongestionControl::NewReno;
@@ -98,15 +97,7 @@ fn the_book_shows_what_quic_and_tcp_get_from_ten_lines() {
             cell(|flow| format!("{:.1}", flow.sojourn.as_nanos() as f64 / 1e6)),
         );
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/quic.md");
-    let kept = std::fs::read_to_string(&path).expect("the page");
-    let fresh = with_table(&kept, &table);
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, fresh).expect("written");
-        return;
-    }
-    let hint = "docs/quic.md is stale: UPDATE=1 cargo test -p goodqueue-quic --features sim --test sim";
-    assert!(kept == fresh, "{hint}\n{table}");
+    page::keep("lines", &table);
 }
 
 /// Checks what theory says of each line.
@@ -130,12 +121,4 @@ fn check(line: Line, quic: &Alone, tcp: &Alone) {
     // a tag of 16, and the header of a STREAM frame of 4.
     assert!(share(quic) < (1452.0 - 30.0) / (1452.0 + 42.0), "{what}: {}", share(quic));
     assert!(share(quic) > (1452.0 - 60.0) / (1452.0 + 42.0), "{what}: {}", share(quic));
-}
-
-/// Returns the page with another table between the comments `lines` and `end`.
-fn with_table(page: &str, table: &str) -> String {
-    let begin = "<!-- lines -->\n";
-    let (before, rest) = page.split_once(begin).expect("the page has a place for the table");
-    let (_, after) = rest.split_once("<!-- end -->").expect("the table has an end");
-    format!("{before}{begin}{table}<!-- end -->{after}")
 }

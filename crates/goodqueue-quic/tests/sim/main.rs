@@ -2,6 +2,8 @@
 
 mod beside_tcp;
 mod lines;
+mod live;
+mod page;
 mod transfers;
 
 use goodqueue::{Duration, Instant};

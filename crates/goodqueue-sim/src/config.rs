@@ -1,6 +1,8 @@
 //! The complete description of a run.
 
-use goodqueue::{Duration, Instant, Rate};
+use std::sync::Arc;
+
+use goodqueue::{AnyConfig, Duration, Instant, Rate};
 
 use crate::link::LinkConfig;
 use crate::traffic::Traffic;
@@ -61,6 +63,14 @@ pub struct FlowConfig {
     pub access: Duration,
     /// Rate of the access link on which each of the flow's hosts sends; `None` for no such link.
     pub access_rate: Option<Rate>,
+    /// Discipline in front of the access link of each of the flow's hosts; `None`: a host queues
+    /// without limit, and its TCP does not know the queue.
+    ///
+    /// Flows with the same host, `access_rate` and discipline share the queue of this host. TCP of
+    /// Linux keeps few segments in it ([`Sender::set_host_queue`]), and `fq` paces.
+    ///
+    /// [`Sender::set_host_queue`]: goodqueue_tcp::Sender::set_host_queue
+    pub host_qdisc: Option<Arc<AnyConfig>>,
     /// Index of the hop (0 = nearest the servers) at which this flow's server attaches. The flow's
     /// packets pass only the hops from there on. An index beyond the last hop means the last hop.
     pub joins: u32,
@@ -121,6 +131,7 @@ impl FlowConfig {
             rtt,
             access: Duration::ZERO,
             access_rate: None,
+            host_qdisc: None,
             joins: 0,
             dscp: 0,
             client: 0,

@@ -161,10 +161,10 @@ impl Link {
         None
     }
 
-    /// Offers a packet. Returns the time at which to call [`Self::serve`], unless that call was
+    /// Offers a packet whose `queued_at` is set. Returns the time at which to call [`Self::serve`], unless that call was
     /// requested before.
     #[inline]
-    pub(crate) fn enqueue(&mut self, now: Instant, mut packet: Packet) -> Option<Instant> {
+    pub(crate) fn enqueue(&mut self, now: Instant, packet: Packet) -> Option<Instant> {
         if let Some(free_at) = self.free_at
             && self.ask_at.is_none()
             // A packet that arrives exactly at the end of a transmission departed before that
@@ -179,7 +179,6 @@ impl Link {
             let nothing = self.qdisc.dequeue(free_at, &mut |_, _| ());
             debug_assert!(nothing.is_none(), "the link only goes to sleep on an empty queue");
         }
-        packet.queued_at = now;
         if cfg!(debug_assertions) {
             self.entered.add(packet.len);
         }

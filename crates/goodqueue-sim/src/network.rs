@@ -19,7 +19,9 @@ mod delay_line;
 mod due;
 mod fates;
 mod flow_control;
+mod host_links;
 mod host_queues;
+mod hosts;
 mod pausing;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -30,6 +32,7 @@ use goodqueue::{AnyConfig, Count, Direction, Duration, Instant, Qdisc, Rate, Sta
 pub(crate) use delay_line::Ticks;
 pub(crate) use due::{Event, MAX_FLOWS};
 pub use fates::Fates;
+use host_links::HostLinks;
 use host_queues::HostQueues;
 
 use crate::ahead::fetch_line;
@@ -49,8 +52,9 @@ use pausing::FlowControl;
 #[derive(Debug)]
 pub struct Network {
     events: EventQueue,
-    /// The links of hop `n`: down at index `2 n`, up at `2 n + 1`.
+    /// The links of hop `n`: down at index `2 n`, up at `2 n + 1`. The links of hosts follow.
     links: Vec<Link>,
+    hosts: HostLinks,
     /// The delay line behind each link; `None` if packets go from there to their hosts.
     onward: Vec<Option<LineId>>,
     /// The first link in each direction.
@@ -137,6 +141,7 @@ impl Network {
         let mut network = Self {
             events: EventQueue::default(),
             links: links.into_iter().flatten().collect(),
+            hosts: HostLinks::behind(2 * count),
             onward: vec![None; 2 * count],
             // Packets go up against the order of the hops, so their first link is the last one.
             entry: [LinkId::new(0), LinkId::from_index((2 * count).saturating_sub(1))],
@@ -277,6 +282,21 @@ impl Network {
         bytes: u32,
         payload: Payload,
     ) {
+        self.send_planned(now, None, direction, connection, bytes, payload);
+    }
+
+    /// The same for a packet that may leave the queue of its host at `departs`. Without such a
+    /// queue the departure has no effect.
+    #[inline]
+    pub(crate) fn send_planned(
+        &mut self,
+        now: Instant,
+        departs: Option<Instant>,
+        direction: Direction,
+        connection: ConnectionId,
+        bytes: u32,
+        payload: Payload,
+    ) {
         let ConnectionId { flow, number } = connection;
         // Almost no scenario names hosts or DSCPs. An empty table saves a cache line per packet.
         let ends = if self.ends_of.is_empty() { Ends::default() } else { self.ends_of[flow.index()] };
@@ -285,6 +305,9 @@ impl Network {
         let packet = Packet { queued_at: now, flow, connection: number, len, ends, payload };
         self.flows[flow.index()].fates[direction.index()].sent += 1;
         self.conservation.sent(packet.len);
+        if self.hosts.exist() && self.enter_host(now, direction, packet, departs) {
+            return;
+        }
         if !self.access_of.is_empty()
             && let Some(line) = self.access_of[flow.index()][direction.index()]
         {
@@ -315,7 +338,7 @@ impl Network {
     /// Counts the packets of `flow` in the first queue of its path from now on: that queue is on
     /// the sender's host.
     pub(crate) fn count_in_host(&mut self, flow: FlowId, direction: Direction) {
-        self.host_queues.count(flow, self.first_of(flow, direction));
+        self.host_queues.count(flow, self.leaves_by(flow, direction));
     }
 
     /// Returns the counted packets of `flow` that wait in its host's queue.
@@ -325,7 +348,7 @@ impl Network {
 
     /// Returns the link into which the host of `flow` sends in this direction.
     pub(crate) fn first_link(&self, flow: FlowId, direction: Direction) -> &Link {
-        &self.links[self.first_of(flow, direction).index()]
+        &self.links[self.leaves_by(flow, direction).index()]
     }
 
     #[inline]
@@ -418,7 +441,7 @@ impl Network {
     #[inline(always)]
     fn enter(&mut self, now: Instant, link: LinkId, packet: Packet) {
         let queue = &mut self.links[link.index()];
-        if self.collisions.watches(packet.flow) {
+        if self.collisions.watches(packet.flow) && !self.hosts.has(link) {
             self.collisions.look(link, &packet, queue.qdisc());
         }
         self.host_queues.entered(packet.flow, link);
@@ -443,7 +466,8 @@ impl Network {
 
     /// Offers a packet to the queue of a later hop.
     #[inline(never)]
-    fn enter_next(&mut self, now: Instant, link: LinkId, packet: Packet) {
+    fn enter_next(&mut self, now: Instant, link: LinkId, mut packet: Packet) {
+        packet.queued_at = now;
         self.enter(now, link, packet);
     }
 
@@ -499,18 +523,27 @@ impl Network {
     pub(crate) fn serve(&mut self, now: Instant, link: LinkId) {
         let queue = &mut self.links[link.index()];
         let served = queue.serve(now);
+        let mut wakes = None;
         if !queue.lost.is_empty() {
             self.count_lost(now, link);
         }
         if let Some(packet) = &served.sent {
-            self.host_queues.left(packet.flow, link);
+            if self.host_queues.left(packet.flow, link) {
+                wakes = Some(packet.flow);
+            }
             // A server that attaches at a later hop takes its packets behind that hop's up link.
             let is_last = self.joins.get(packet.flow.index()).is_some_and(|join| join.reverse() == link);
             let line = self.onward[link.index()].filter(|_| !is_last).unwrap_or_else(|| {
+                if self.hosts.has(link) {
+                    return self.hosts.line_behind(link, packet.flow);
+                }
                 self.line_of[if self.line_of.len() == 1 { 0 } else { packet.flow.index() }]
                     [link.direction().index()]
             });
             self.travel(served.end, line, packet);
+        }
+        if let Some(flow) = wakes {
+            self.wake(flow, now);
         }
         if let Some(when) = served.call_at {
             self.events.push(when, Event::Serve(link).encode());
@@ -526,7 +559,9 @@ impl Network {
         // Taken out, because counting needs the whole network.
         let mut lost = std::mem::take(&mut self.links[link.index()].lost);
         for packet in lost.drain(..) {
-            self.host_queues.left(packet.flow, link);
+            if self.host_queues.left(packet.flow, link) {
+                self.wake(packet.flow, now);
+            }
             self.count_drop(now, link.direction(), &packet);
         }
         // The list keeps its memory.
@@ -621,23 +656,24 @@ impl Network {
         fetch_line(&self.flows, flow.index());
     }
 
-    /// Returns the links, each hop's down link before its up link.
+    /// Returns the links of hops, each hop's down link before its up link.
     pub(crate) fn links_mut(&mut self) -> &mut [Link] {
-        &mut self.links
+        &mut self.links[..self.hosts.first]
     }
 
     pub(crate) fn wifi_mut(&mut self) -> Option<&mut WifiHop> {
         self.wifi.as_mut().map(|wifi| &mut wifi.hop)
     }
 
-    /// Returns the links, the WiFi channel and the collisions of probes.
-    pub(crate) fn into_parts(self) -> (Vec<Link>, Option<WifiHop>, CollisionWatch) {
+    /// Returns the links of hops, the WiFi channel and the collisions of probes.
+    pub(crate) fn into_parts(mut self) -> (Vec<Link>, Option<WifiHop>, CollisionWatch) {
+        self.links.truncate(self.hosts.first);
         (self.links, self.wifi.map(|wifi| wifi.hop), self.collisions)
     }
 
-    /// Returns the counters of all disciplines, in the order of the links.
+    /// Returns the counters of the disciplines of hops, in the order of their links.
     pub(crate) fn stats(&self) -> Vec<Stats> {
-        self.links.iter().map(|link| link.qdisc().stats()).collect()
+        self.links[..self.hosts.first].iter().map(|link| link.qdisc().stats()).collect()
     }
 
     /// Returns the fates of a flow's packets: down, up.

@@ -10,7 +10,9 @@ use crate::transport::Transport;
 /// A packet in the network.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// Time at which the packet entered its present queue.
+    /// Time at which the packet entered its present queue. In the queue of its own host this is the
+    /// planned departure instead, if there is one, with the highest bit set. That needs no room of
+    /// its own in the packet, and a packet on its way has no departure any more, as in Linux.
     pub queued_at: Instant,
     /// The packet's flow.
     pub flow: FlowId,
@@ -166,6 +168,16 @@ impl Packet {
     }
 }
 
+/// The bit of [`Packet::queued_at`] that marks a planned departure. No simulated time is so late.
+const PLANNED: u64 = 1 << 63;
+
+impl Packet {
+    /// Returns the packet with a planned departure.
+    pub(crate) fn planned_for(self, departure: Instant) -> Self {
+        Self { queued_at: Instant::from_nanos(departure.as_nanos() | PLANNED), ..self }
+    }
+}
+
 impl goodqueue::Packet for Packet {
     #[inline]
     fn len(&self) -> u32 {
@@ -190,6 +202,12 @@ impl goodqueue::Packet for Packet {
             *ecn = Ecn::Ce;
         }
         ecn.is_capable()
+    }
+
+    #[inline]
+    fn earliest_departure(&self) -> Option<Instant> {
+        let at = self.queued_at.as_nanos();
+        (at & PLANNED != 0).then(|| Instant::from_nanos(at & !PLANNED))
     }
 
     fn duplicate(&self) -> Option<Self> {

@@ -56,6 +56,7 @@ mod tests {
             rtt: Duration::from_millis(50),
             access: Duration::ZERO,
             access_rate: None,
+            host_qdisc: None,
             joins: 0,
             dscp: 0,
             client: 0,

@@ -106,6 +106,10 @@ impl<'a> Simulation<'a> {
             Ticks { every, first: Duration::from_nanos(draw % every.as_nanos()) }
         });
         let mut network = Network::new(hops(&config), wifi, &hosts, ticks, config.framing);
+        let host_qdiscs: Vec<_> = flows.iter().map(|flow| flow.host_qdisc.clone()).collect();
+        network.add_hosts(&hosts, &host_qdiscs, |number, direction, link| {
+            build(&config, HOST_STREAMS + 2 * number as u64, direction, link)
+        });
         let pauses: Vec<_> = links(&config).map(|link| link.pause).collect();
         network.control_flows(&pauses);
         let mut sources = Vec::with_capacity(flows.len());
@@ -414,19 +418,6 @@ fn links(config: &Config) -> impl Iterator<Item = &LinkConfig> {
 /// Returns the hops from the servers to the clients, each with the delay to the next one.
 fn hops(config: &Config) -> Vec<([Link; 2], Duration)> {
     let bottleneck = config.before.len();
-    let build = |streams: u64, links: &[LinkConfig; 2]| {
-        Direction::BOTH.map(|direction| {
-            let link = &links[direction.index()];
-            // Each queue has one random stream, for its salt and its draws.
-            let mut generator =
-                Xoshiro256PlusPlus::stream(config.seed, 2 * streams + direction.index() as u64);
-            let salt = generator.next_u32() ^ link.hash_key;
-            let qdisc = AnyQdisc::new(link.qdisc.clone(), salt, Randomness::Seeded(generator));
-            let in_bytes = matches!(link.qdisc.to_settings().get("limit"), Some(Value::Bytes(_)));
-            let backlog = (in_bytes || !config.spikes.is_empty()).then(|| BacklogWatch::new(&config.spikes));
-            Link::new(link, qdisc, config.framing, LinkMonitor::new(backlog))
-        })
-    };
     // The bottleneck has the first streams wherever it is, so that another hop does not change its
     // draws.
     let mut hops: Vec<_> = config.before.iter().map(|hop| (&hop.links, hop.delay)).collect();
@@ -441,7 +432,23 @@ fn hops(config: &Config) -> Vec<([Link; 2], Duration)> {
                 Ordering::Less => number + 1,
                 Ordering::Greater => number,
             };
-            (build(streams, links), delay)
+            let link =
+                |direction: Direction| build(config, 2 * streams, direction, &links[direction.index()]);
+            (Direction::BOTH.map(link), delay)
         })
         .collect()
+}
+
+/// The random streams of the queues of hosts begin here, those of flows at 2^32.
+const HOST_STREAMS: u64 = 1 << 33;
+
+/// Builds a link whose two directions have the random streams `streams` and the one after it.
+fn build(config: &Config, streams: u64, direction: Direction, link: &LinkConfig) -> Link {
+    // Each queue has one random stream, for its salt and its draws.
+    let mut generator = Xoshiro256PlusPlus::stream(config.seed, streams + direction.index() as u64);
+    let salt = generator.next_u32() ^ link.hash_key;
+    let qdisc = AnyQdisc::new(link.qdisc.clone(), salt, Randomness::Seeded(generator));
+    let in_bytes = matches!(link.qdisc.to_settings().get("limit"), Some(Value::Bytes(_)));
+    let backlog = (in_bytes || !config.spikes.is_empty()).then(|| BacklogWatch::new(&config.spikes));
+    Link::new(link, qdisc, config.framing, LinkMonitor::new(backlog))
 }

@@ -32,6 +32,7 @@ pub(crate) mod rates;
 mod reduction;
 pub mod samples;
 pub(crate) mod send_buffer;
+mod small_queue;
 pub mod stats;
 pub mod tail_probe;
 pub mod undo;

@@ -22,6 +22,9 @@ pub enum Mechanism {
     AdaptiveAcks,
     /// Reductions are taken back ([`Config::undo`](crate::Config::undo)).
     Undo,
+    /// TCP small queues, and departures that the host's queue keeps
+    /// ([`Sender::set_host_queue`](crate::Sender::set_host_queue)).
+    SmallQueues,
     /// Accurate ECN ([`Config::accecn`](crate::Config::accecn)).
     AccurateEcn,
 }

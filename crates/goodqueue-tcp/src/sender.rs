@@ -107,9 +107,33 @@ impl Sender {
     }
 
     /// Says how many segments of the connection wait in the host's own queue. Linux 3.x sends
-    /// nothing again while too many do.
+    /// nothing again while too many do, and stacks with small queues nothing at all.
     pub fn set_in_host(&mut self, segments: u64) {
         self.core.host.waiting = segments;
+    }
+
+    /// Says that the host has a queue of its own in front of the network. A stack
+    /// [with small queues](crate::Mechanism::SmallQueues) then keeps few segments in it; for other
+    /// stacks nothing changes. `paces`: the queue holds each segment until its
+    /// [departure](Self::departure), so segments are handed over before it (Linux: `fq`, which also
+    /// paces controllers that do not pace themselves).
+    ///
+    /// Call [`set_in_host`](Self::set_in_host) before each
+    /// [`poll_transmit`](Self::poll_transmit), and poll again when a segment has left the queue.
+    pub fn set_host_queue(&mut self, paces: bool) {
+        self.core.set_host_queue(paces);
+    }
+
+    /// Returns when the last segment may leave the host's queue; `None` if the queue does not pace.
+    #[must_use]
+    pub fn departure(&self) -> Option<Instant> {
+        self.core.planned_departure()
+    }
+
+    /// True if the next segment waits until one has left the host's queue.
+    #[must_use]
+    pub const fn awaits_host(&self) -> bool {
+        self.core.host.is_full
     }
 
     /// Returns the next segment to send, if there is one, and runs the timers that are due at

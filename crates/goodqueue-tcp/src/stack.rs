@@ -230,9 +230,9 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         if core.is_timer_due(now) {
             self.on_timer(core, now);
         }
-        if core.is_held_by_pacing(now) {
-            return None;
-        }
+        // With a queue that keeps departures, everything below happens at the departure: Linux
+        // stamps the segment with it, and measures the round-trip time from it.
+        let now = core.departure(now)?;
         if core.state != State::Established {
             return core.syn(now).or_else(|| self.transmit_unanswered(core, now));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use goodqueue::config::{Settings, Value};
-use goodqueue::{Duration, Instant};
+use goodqueue::{AnyConfig, Duration, Instant};
 use goodqueue_sim as sim;
 use goodqueue_sim::wifi::driver::DriverConfig;
 use goodqueue_sim::wifi::fq_mac::FqMacConfig;
@@ -231,19 +231,19 @@ fn config(
         .collect()
     };
     let groups = scenario.flows.iter();
-    // The flows of a group share what is computed of their traffic.
-    let traffic: Vec<_> =
-        groups.map(|group| group.traffic.to_sim(group.direction)).collect::<Result<_, Diagnostic>>()?;
-    let of_flows = traffic.iter().zip(&scenario.flows).flat_map(|(kind, group)| {
-        std::iter::repeat_n(kind, usize::try_from(group.count).unwrap_or(usize::MAX))
+    let shared: Vec<SharedByFlows> =
+        groups.map(SharedByFlows::from_group).collect::<Result<_, Diagnostic>>()?;
+    let of_flows = shared.iter().zip(&scenario.flows).flat_map(|(shared, group)| {
+        std::iter::repeat_n(shared, usize::try_from(group.count).unwrap_or(usize::MAX))
     });
     let flows = scenario
         .flows(seed)
         .zip(of_flows)
-        .map(|(flow, kind)| {
+        .map(|(flow, shared)| {
             let group = flow.group;
             sim::FlowConfig {
-                traffic: kind.clone(),
+                traffic: shared.traffic.clone(),
+                host_qdisc: shared.host_qdisc.clone(),
                 rtt: flow.rtt,
                 access: group.access,
                 access_rate: group.access_rate,
@@ -272,6 +272,22 @@ fn config(
         series_step,
         spikes: scenario.output.spikes.clone(),
     })
+}
+
+/// What the flows of a group share.
+struct SharedByFlows {
+    traffic: sim::Traffic,
+    host_qdisc: Option<Arc<AnyConfig>>,
+}
+
+impl SharedByFlows {
+    fn from_group(group: &FlowGroup) -> Result<Self, Diagnostic> {
+        let host_qdisc = group.traffic.tcp().and_then(|tcp| tcp.host_qdisc.as_ref());
+        Ok(Self {
+            traffic: group.traffic.to_sim(group.direction)?,
+            host_qdisc: host_qdisc.map(|qdisc| Arc::new(qdisc.config.clone())),
+        })
+    }
 }
 
 /// Returns a WiFi channel with these disciplines. Its seed and framing are set by the run.

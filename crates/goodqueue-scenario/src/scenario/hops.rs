@@ -149,7 +149,7 @@ pub(super) fn read_qdisc(table: &Reader<'_>, seen: &[Link; 2]) -> Result<HopQdis
 }
 
 /// Returns the properties of its link from which a discipline of a hop derives its defaults.
-fn as_seen_by_qdisc(link: &BottleneckLink, direction: Direction, rate: &LinkRate) -> Link {
+pub(super) fn as_seen_by_qdisc(link: &BottleneckLink, direction: Direction, rate: &LinkRate) -> Link {
     let seen = link.as_seen_by_qdisc(direction, rate);
     match rate {
         // On a link without a rate a discipline derives its defaults from the line, or from tc's

@@ -1,6 +1,7 @@
 //! `[tcp]`, and the same keys of flows: how the ends of a TCP connection behave.
 
-use goodqueue::Duration;
+use goodqueue::{Direction, Duration};
+use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value as ParameterValue};
 use goodqueue_tcp::congestion::{About, Needs};
@@ -8,13 +9,16 @@ use goodqueue_tcp::registry::KnownController;
 use goodqueue_tcp::{AnyCongestionControl, DelayedAck, HyStart, Mechanism, Profile};
 use serde_json::{Value, json};
 
+use super::discipline::{Discipline, line_schema, read_discipline};
 use super::document::{Document, Node, Raw};
 use super::ecn_mode::{ECN, EcnMode};
+use super::ends::LinkRate;
 use super::form::{Context, Form, Maybe, Own, Unless, object};
+use super::hops::as_seen_by_qdisc;
 use super::keys::{Table, keys, merged, written};
 use super::link::BottleneckLink;
 use super::names::Choices;
-use super::plain::{Flag, NUMBER, SIZE, TIME, Time, Words, time, whole};
+use super::plain::{Flag, NUMBER, SIZE, TEXT, TIME, Time, Words, time, whole};
 use super::quantity::Quantity;
 use super::reader::Reader;
 use crate::extensions::Extensions;
@@ -47,6 +51,10 @@ keys! {
         /// What ends slow start before a loss: "own" is the method of `cc`, "rfc9406" is HyStart++
         /// (cubic, newreno, reno), "off" is nothing. Default: that of the profile.
         hystart: Option<HyStart> = "own", Maybe(HYSTART) => from(read_hystart(table, usual.hystart, &cc, found)?);
+        /// Discipline of the hosts' own queues, in front of `access_rate`: `fq` paces segments, and
+        /// the profiles of Linux keep few segments in any. Flows with the same `server` or `client`
+        /// share a queue. Default: hosts queue without limit.
+        host_qdisc: Option<Discipline> = "fq", Maybe(HOST_QDISC) => from(read_host_qdisc(table, around)?);
         /// State from earlier connections to the same host (profile `linux32` only). Default: none.
         remembers: Remembered = { rtt = "5s", rttvar = "2s", ssthresh = 200 }, REMEMBERED
             => from(read_remembered(table, usual.remembers, &profile, found)?);
@@ -96,6 +104,18 @@ const HYSTART: Words<HyStart> = Words(&[
     (HyStart::Off.name(), HyStart::Off),
     (HyStart::Rfc9406.name(), HyStart::Rfc9406),
 ]);
+
+/// A line in tc's grammar.
+const HOST_QDISC: Context<Discipline> =
+    Context { write: |qdisc| json!(tc::to_tc(&qdisc.config)), schema: line_schema, quantity: None };
+
+/// Reads the discipline of hosts. It derives its defaults from tc's default rate, since flows have
+/// hosts of different rates.
+fn read_host_qdisc(table: &Reader<'_>, around: &TcpDefaults<'_>) -> Result<Option<Discipline>, Diagnostic> {
+    let Some(node) = table.node("host_qdisc") else { return Ok(around.tcp.host_qdisc.clone()) };
+    let seen = as_seen_by_qdisc(around.link, Direction::Down, &LinkRate::Unlimited);
+    read_discipline(table.document(), node, &TEXT.read(table, "host_qdisc", node)?, &seen).map(Some)
+}
 
 keys! {
     /// How acknowledgements are delayed.
@@ -273,6 +293,7 @@ pub(super) fn default_tcp(document: &Document, link: &BottleneckLink, names: &Ch
         min_rto: Duration::from_millis(200),
         rwnd: None,
         hystart: None,
+        host_qdisc: None,
         remembers: Remembered::default(),
         tuning: None,
         // No profile has this name, so `of_profile` replaces the values above by those of the first

@@ -16,7 +16,7 @@ impl Network {
     pub(crate) fn control_flows(&mut self, pauses: &[Option<Pause>]) {
         let mut devices = vec![None; self.links.len()];
         for (link, pause) in pauses.iter().enumerate() {
-            let before = LinkId::from_index(link).previous(self.links.len());
+            let before = LinkId::from_index(link).previous(pauses.len());
             if let (Some(pause), Some(before)) = (pause, before) {
                 self.links[before.index()].obey_pauses();
                 devices[link] = Some(Device { sender: Sender::new(*pause), before });

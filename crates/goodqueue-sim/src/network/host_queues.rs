@@ -17,6 +17,8 @@ struct Waiting {
     /// The first link of the flow's path, whose queue is on the host.
     link: LinkId,
     packets: u64,
+    /// The flow waits until a packet has left the queue.
+    awaits: bool,
 }
 
 impl HostQueues {
@@ -26,12 +28,19 @@ impl HostQueues {
         if self.of.len() <= flow {
             self.of.resize(flow + 1, None);
         }
-        self.of[flow].get_or_insert(Waiting { link, packets: 0 });
+        self.of[flow].get_or_insert(Waiting { link, packets: 0, awaits: false });
     }
 
     /// Returns the packets of `flow` that wait in its host's queue.
     pub(super) fn waiting(&self, flow: FlowId) -> u64 {
         self.of.get(flow.index()).copied().flatten().map_or(0, |waiting| waiting.packets)
+    }
+
+    /// Lets [`Self::left`] report the next packet of `flow` that leaves its host's queue.
+    pub(super) fn report_next(&mut self, flow: FlowId) {
+        if let Some(Some(waiting)) = self.of.get_mut(flow.index()) {
+            waiting.awaits = true;
+        }
     }
 
     /// A packet of `flow` was offered to the queue of `link`.
@@ -42,13 +51,17 @@ impl HostQueues {
         }
     }
 
-    /// A packet of `flow` left the queue of `link`, sent or dropped.
+    /// A packet of `flow` left the queue of `link`, sent or dropped. Returns true if the flow waits
+    /// for that.
     #[inline]
-    pub(super) fn left(&mut self, flow: FlowId, link: LinkId) {
-        if let Some(Some(waiting)) = self.of.get_mut(flow.index()) {
-            // Packets that entered before the count began leave as well.
-            waiting.packets = waiting.packets.saturating_sub(u64::from(waiting.link == link));
+    pub(super) fn left(&mut self, flow: FlowId, link: LinkId) -> bool {
+        let Some(Some(waiting)) = self.of.get_mut(flow.index()) else { return false };
+        if waiting.link != link {
+            return false;
         }
+        // Packets that entered before the count began leave as well.
+        waiting.packets = waiting.packets.saturating_sub(1);
+        core::mem::take(&mut waiting.awaits)
     }
 }
 
@@ -69,8 +82,10 @@ mod tests {
         }
         queues.entered(other, first);
         assert_eq!((queues.waiting(flow), queues.waiting(other)), (2, 0));
-        queues.left(flow, second);
-        queues.left(flow, first);
+        queues.report_next(flow);
+        assert!(!queues.left(flow, second));
+        assert!(queues.left(flow, first), "the flow waits for that");
         assert_eq!(queues.waiting(flow), 1);
+        assert!(!queues.left(flow, first), "but not for the next packet");
     }
 }

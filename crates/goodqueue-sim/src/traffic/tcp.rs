@@ -29,7 +29,8 @@ pub struct TcpSettings {
     /// Congestion control of the sender.
     pub congestion_control: AnyCongestionControl,
     /// True if the first queue is on the sender's own host, which tells TCP at once what the queue
-    /// drops or refuses.
+    /// drops or refuses. A queue that the host itself has
+    /// ([`FlowConfig::host_qdisc`](crate::FlowConfig::host_qdisc)) always tells.
     pub local_congestion: bool,
 }
 
@@ -145,6 +146,9 @@ impl Tcp {
             }
             has_room = network.has_room(self.direction, self.flow);
         }
+        if self.sender.awaits_host() {
+            network.wake_after_next(self.flow);
+        }
         // Without room the flow is woken as soon as there is room, and due segments wait until
         // then.
         if let Some(when) = self.sender.next_event()
@@ -160,7 +164,9 @@ impl Tcp {
     fn offer(&mut self, now: Instant, bytes: u32, segment: Segment, network: &mut Network) {
         let dropped = |path: &Network| path.fates(self.flow.index())[self.direction.index()].dropped;
         let before = (dropped(network), network.first_link(self.flow, self.direction).not_taken());
-        network.send(now, self.direction, self.flow, bytes, Payload::Tcp(segment));
+        let departs = self.sender.departure();
+        let connection = self.flow.into();
+        network.send_planned(now, departs, self.direction, connection, bytes, Payload::Tcp(segment));
         let first = network.first_link(self.flow, self.direction);
         if first.not_taken() > before.1 && first.had_no_room() {
             self.sender.on_refused(now, &segment);
@@ -183,6 +189,10 @@ impl Tcp {
 
 impl Source for Tcp {
     fn start(&mut self, now: Instant, network: &mut Network) {
+        if let Some(paces) = network.host_paces(self.flow, self.direction) {
+            self.sender.set_host_queue(paces);
+            self.local_congestion = true;
+        }
         if self.local_congestion {
             network.count_in_host(self.flow, self.direction);
         }

@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 65_536;
 /// A burst has the bytes that leave at the pacing rate in 1/1024 s (`tcp_pacing_shift`). The two
 /// ratios give this rate in hundredths of a window per SRTT, in slow start and beyond it
 /// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
-const PER_SECOND: u64 = 1024;
+pub(super) const PER_SECOND: u64 = 1024;
 const SLOW_START_RATIO: u64 = 200;
 const AVOIDANCE_RATIO: u64 = 120;
 /// On short paths bursts are larger: they halve with each 512 µs of the least RTT
@@ -144,7 +144,7 @@ impl Core {
 
     /// Most segments of a burst, by the rate at which the window would go over a round trip.
     #[inline]
-    fn most_of_burst(&self) -> u32 {
+    pub(super) fn most_of_burst(&self) -> u32 {
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO).as_nanos();
         let rtt = self.rtt.min_rtt().as_nanos() / 1000;
         let mut fewest = LEAST;
@@ -155,7 +155,7 @@ impl Core {
             }
             fewest = pacing.least_burst;
         }
-        let window = self.cwnd.max(self.scoreboard.outstanding());
+        let window = self.window_in_use();
         // Whether it can be more than the least, without a division.
         let least = u64::from(LEAST + 1) * self.mss * PER_SECOND;
         let slow = match self.pacer.rate {
@@ -165,15 +165,25 @@ impl Core {
         if slow && rtt >> RTT_SHIFT > 4 {
             return fewest;
         }
-        let slow_start = self.cwnd < self.ssthresh / 2;
-        let ratio = if slow_start { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
-        let rate = self
-            .pacer
-            .rate
-            .unwrap_or_else(|| window.saturating_mul(ratio).saturating_mul(10_000_000) / srtt.max(1));
+        let rate = self.pacer.rate.unwrap_or_else(|| self.usual_rate());
         let shift = u32::try_from(rtt >> RTT_SHIFT).unwrap_or(u32::MAX);
         let short = MOST_BYTES.checked_shr(shift).unwrap_or(0);
         let bytes = ((rate / PER_SECOND).min(MOST_BYTES) + short).min(MOST_BYTES);
         narrow(bytes / self.mss).max(fewest)
+    }
+
+    #[inline]
+    fn window_in_use(&self) -> u64 {
+        self.cwnd.max(self.scoreboard.outstanding())
+    }
+
+    /// Returns the pacing rate in bytes per second that Linux gives every connection, whether or
+    /// not its controller paces (`tcp_update_pacing_rate`).
+    #[inline]
+    pub(super) fn usual_rate(&self) -> u64 {
+        let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO).as_nanos();
+        let slow_start = self.cwnd < self.ssthresh / 2;
+        let ratio = if slow_start { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
+        self.window_in_use().saturating_mul(ratio).saturating_mul(10_000_000) / srtt.max(1)
     }
 }

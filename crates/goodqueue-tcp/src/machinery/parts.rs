@@ -89,6 +89,24 @@ pub struct HostQueue {
     pub(crate) refused_alone: bool,
     /// Segments of the connection in it, as far as the host says so.
     pub(crate) waiting: u64,
+    /// How the stack uses it.
+    pub(crate) usage: Usage,
+    /// It holds enough of the connection; the next segment waits until one has left.
+    pub(crate) is_full: bool,
+    /// When the last segment may leave it.
+    pub(crate) departure: Instant,
+}
+
+/// How a stack uses the queue of its host.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Usage {
+    /// It does not know the queue.
+    #[default]
+    Unknown,
+    /// It fills the queue up to the limit of TCP small queues.
+    Limited,
+    /// The same, and the queue holds each segment until its departure.
+    Planned,
 }
 
 /// The buffer into which the application writes.

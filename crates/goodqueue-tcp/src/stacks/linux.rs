@@ -49,7 +49,13 @@ pub(crate) struct Linux {
 static INFO: StackInfo = StackInfo {
     name: "linux",
     summary: "Linux 6.x: losses are found by time (RACK-TLP)",
-    mechanisms: &[Mechanism::TailLossProbe, Mechanism::AdaptiveAcks, Mechanism::Undo, Mechanism::AccurateEcn],
+    mechanisms: &[
+        Mechanism::TailLossProbe,
+        Mechanism::AdaptiveAcks,
+        Mechanism::Undo,
+        Mechanism::SmallQueues,
+        Mechanism::AccurateEcn,
+    ],
     ecn_feedback: EcnFeedback::Linux,
     syn_options: SynOptions::Counted,
     ..StackInfo::PLAIN

@@ -177,3 +177,39 @@ fn nothing_is_sent_again_while_the_hosts_own_queue_holds_the_whole_connection() 
         assert_eq!(pair.receiver.delivered(), 2 * MSS, "{profile}");
     }
 }
+
+#[test]
+fn linux_sends_nothing_while_a_millisecond_of_its_segments_waits_in_the_hosts_queue() {
+    for (profile, waits) in [("linux", true), ("rfc", false)] {
+        let mut pair = reno(window_of(20, settings(profile)));
+        pair.sender.set_host_queue(false);
+        pair.run_until(at(1000));
+        let sent = |pair: &Pair| pair.sender.stats().data_segments;
+        let before = sent(&pair);
+        pair.sender.set_in_host(10_000);
+        // ACKs arrive, and open the window.
+        pair.run_until(at(1150));
+        assert_eq!(sent(&pair) == before, waits, "{profile}");
+        assert_eq!(pair.sender.awaits_host(), waits, "{profile}");
+        pair.sender.set_in_host(0);
+        pair.run_until(at(1600));
+        assert!(sent(&pair) > before, "{profile}");
+        assert!(!pair.sender.awaits_host(), "{profile}");
+    }
+}
+
+#[test]
+fn a_queue_that_paces_gets_segments_before_their_departure() {
+    let mut pair = reno(window_of(20, settings("linux")));
+    pair.sender.set_host_queue(true);
+    pair.run_until(at(1000));
+    let rate = pair.sender.pacing_rate().expect("fq paces every controller");
+    let per_round_trip = rate as f64 * pair.sender.srtt().expect("sampled").as_nanos() as f64 * 1e-9;
+    let ratio = per_round_trip / pair.sender.cwnd() as f64;
+    assert!((1.1..=2.0).contains(&ratio), "120 or 200 % of a window in a round trip: {ratio}");
+    assert!(pair.sender.departure().is_some());
+    let mut other = reno(window_of(20, settings("rfc")));
+    other.sender.set_host_queue(true);
+    other.run_until(at(1000));
+    assert_eq!(other.sender.departure(), None, "a stack that does not know such queues");
+}

@@ -144,3 +144,23 @@ fn only_linux_3_2_remembers_earlier_connections() {
         assert!(resolve(&format!("tcp.profile = \"linux32\"\ntcp.remembers = {bad}")).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn flows_take_the_queue_of_their_hosts_from_their_defaults() {
+    let names = Names { cc: Some(&["cubic"]), ..Names::default() };
+    let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);
+    let text = "tcp.host_qdisc = \"fq quantum 3028\"\n[[flows]]\n[[flows]]\nhost_qdisc = \"codel\"\n\
+                [[flows]]\nkind = \"web\"\n[[flows]]\nkind = \"ping\"";
+    let json = resolve(text).unwrap().to_json();
+    let told: Vec<_> = (0..4)
+        .map(|flow| json["flows"][flow]["host_qdisc"].as_str().and_then(|line| line.split(' ').next()))
+        .collect();
+    assert_eq!(told, [Some("fq"), Some("codel"), Some("fq"), None]);
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&names).unwrap().to_json(), json);
+    insta::assert_snapshot!(resolve("tcp.host_qdisc = \"fq limit 0\"").unwrap_err().to_string(), @r#"
+    load.toml:1:22: fq does not accept `limit 0p`
+      1 | tcp.host_qdisc = "fq limit 0"
+        |                      ^^^^^^^
+      allowed: a value from 1 to 16777216
+    "#);
+}

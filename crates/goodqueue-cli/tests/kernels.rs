@@ -87,6 +87,7 @@ fn change(name: &str, old: u64, new: u64) -> &'static str {
         ("dualpi2", ..) => "new",
         ("codel" | "fq_codel" | "cake", ..) => "decides otherwise in the cases below",
         (_, _, 0) => "not recorded on 7.3",
+        (_, 0, _) => "not recorded on 6.1",
         _ => "none",
     }
 }

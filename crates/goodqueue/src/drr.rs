@@ -117,6 +117,12 @@ impl<C: InnerConfig> DrrConfig<C> {
         &self.classes
     }
 
+    /// Returns classes with these numbers, quanta and disciplines, in the order of their numbers.
+    pub(crate) fn from_classes(classes: impl IntoIterator<Item = (u32, u32, C)>) -> Self {
+        let classes = classes.into_iter().map(|(minor, quantum, qdisc)| DrrClass { minor, quantum, qdisc });
+        Self { flows: 0, quantum: LEAST_QUANTUM, classes: classes.collect() }
+    }
+
     /// The classes that there are.
     fn all_classes(&self) -> Vec<DrrClass<C>> {
         if !self.classes.is_empty() {
@@ -255,6 +261,28 @@ impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
         }
     }
 
+    /// Offers a packet to the class at this place.
+    #[inline]
+    pub(crate) fn enqueue_in(&mut self, index: u32, clock: Instant, packet: P, drops: &mut impl Drops<P>) {
+        let Some(class) = self.classes.get_mut(index as usize) else {
+            self.beside.offered.add(packet.len());
+            self.beside.dropped_before.add(packet.len());
+            drops.dropped(packet, DropReason::Overlimit);
+            return;
+        };
+        class.leaf.enqueue(&mut self.pool, clock, packet, drops);
+        if !class.active && !class.leaf.is_empty() {
+            class.active = true;
+            // Linux sch_drr starts with a quantum, Shreedhar and Varghese 1995 with none.
+            class.deficit = u64::from(class.quantum);
+            self.active.push(index);
+        } else if class.active && class.leaf.is_empty() {
+            // An overflow has cost it all that it had.
+            class.active = false;
+            self.active.remove(index);
+        }
+    }
+
     /// The disciplines that hold packets.
     fn queued(&self) -> impl Iterator<Item = &ClassLeaf<P, Q>> {
         self.active.iter().filter_map(|index| self.classes.get(index as usize)).map(|class| &class.leaf)
@@ -302,23 +330,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
         self.now = self.now.max(now);
         let clock = self.now;
         let index = self.classify(&packet);
-        let Some(class) = self.classes.get_mut(index as usize) else {
-            self.beside.offered.add(packet.len());
-            self.beside.dropped_before.add(packet.len());
-            drops.dropped(packet, DropReason::Overlimit);
-            return;
-        };
-        class.leaf.enqueue(&mut self.pool, clock, packet, drops);
-        if !class.active && !class.leaf.is_empty() {
-            class.active = true;
-            // Linux sch_drr starts with a quantum, Shreedhar and Varghese 1995 with none.
-            class.deficit = u64::from(class.quantum);
-            self.active.push(index);
-        } else if class.active && class.leaf.is_empty() {
-            // An overflow has cost it all that it had.
-            class.active = false;
-            self.active.remove(index);
-        }
+        self.enqueue_in(index, clock, packet, drops);
     }
 
     #[inline]
@@ -455,9 +467,16 @@ impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Drr<P, Q> {
     const RULES: &'static [&'static [Rule]] = &[RULES];
 
     fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        self.evidence_in(self.classify(question.packet), question)
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
+    /// Returns the evidence about a packet of the class at this place.
+    pub(crate) fn evidence_in(&self, index: u32, question: &Question<'_, P>) -> Evidence {
         let mut evidence = Evidence::from_kind(KIND.name);
-        let Some(class) = self.classes.get(self.classify(question.packet) as usize) else { return evidence };
-        let minor = self.minors.get(self.classify(question.packet) as usize).copied().unwrap_or(0);
+        let Some(class) = self.classes.get(index as usize) else { return evidence };
+        let minor = self.minors.get(index as usize).copied().unwrap_or(0);
         evidence.given("class", Quantity::Number(u64::from(minor)), "the class of this packet");
         evidence.fact("deficit", Quantity::Bytes(class.deficit), "bytes that the class may still send");
         evidence.given(QUANTUM.name, Quantity::Bytes(class.quantum.into()), "bytes that each round adds");
@@ -507,8 +526,8 @@ const KIND: Kind = Kind {
 };
 
 /// Linux `drr_change_class`: quanta are limited to this range.
-const LEAST_QUANTUM: u32 = 256;
-const MOST_QUANTUM: u32 = 1 << 20;
+pub(crate) const LEAST_QUANTUM: u32 = 256;
+pub(crate) const MOST_QUANTUM: u32 = 1 << 20;
 
 parameters! {
     CLASS_PARAMETERS;
@@ -522,7 +541,7 @@ parameters! {
 
 rules! {
     /// Rules of DRR.
-    RULES;
+    pub(crate) RULES;
     /// The deficit covers the packet.
     COVERED: "drr.covered" ["deficit", "bytes"];
     /// Rounds added quanta until the deficit covered the packet.

@@ -60,6 +60,7 @@ mod disciplines;
 pub mod docsis;
 pub mod drr;
 pub mod dualpi2;
+pub mod ets;
 pub mod fifo;
 pub mod fq;
 pub mod fq_codel;

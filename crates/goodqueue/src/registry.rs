@@ -448,6 +448,7 @@ disciplines! {
     Choke = crate::choke::Choke<P, Source>, crate::choke::ChokeConfig;
     PfifoFast = crate::pfifo_fast::PfifoFast<P>, crate::pfifo_fast::PfifoFastConfig;
     Prio = crate::prio::Prio<P, AnyQdisc<P>>, crate::prio::PrioConfig<AnyConfig>;
+    Ets = crate::ets::Ets<P, AnyQdisc<P>>, crate::ets::EtsConfig<AnyConfig>;
     Drr = crate::drr::Drr<P, AnyQdisc<P>>, crate::drr::DrrConfig<AnyConfig>;
     Tbf = crate::tbf::Tbf<P, AnyQdisc<P>>, crate::tbf::TbfConfig<AnyConfig>;
     Htb = crate::htb::Htb<P, AnyQdisc<P>>, crate::htb::HtbConfig<AnyConfig>;

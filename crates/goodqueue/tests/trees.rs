@@ -155,6 +155,26 @@ fn drr_keeps_busy_classes_within_a_quantum_and_a_packet_of_their_shares() {
 }
 
 #[test]
+fn strict_bands_of_ets_come_first_and_the_others_share_by_their_quanta() {
+    let pfifo = || Some(("pfifo", Settings::new().with("limit", Value::Packets(10_000))));
+    let settings = Settings::new().with("strict", Value::Integer(2)).with("quanta", Value::Integer(4500));
+    let settings = (1..=4).fold(settings, |all, band| all.with_child(class(band, Settings::new(), pfifo())));
+    let mut ets = queue("ets", &settings);
+    for id in 0..1000 {
+        for band in [4, 3, 2, 1] {
+            ets.enqueue(Instant::ZERO, packet(id, 1500, band), &mut nobody());
+        }
+    }
+    let order: Vec<u32> = departures(&mut ets, Instant::ZERO).iter().map(|(_, sent)| sent.flow).collect();
+    assert!(order[..1000].iter().all(|band| *band == 1), "the first band");
+    assert!(order[1000..2000].iter().all(|band| *band == 2), "then the second");
+    // The last band has no quantum of its own, and so that of an MTU: three packets against one.
+    let third = order[2000..2800].iter().filter(|band| **band == 3).count();
+    assert!((594..=606).contains(&third), "{third} of 800");
+    assert_eq!(order.len(), 4000);
+}
+
+#[test]
 fn drr_serves_the_published_example_in_its_order() {
     // Deficits begin at one quantum in Linux, so the first round is that of the example with
     // Q = 500.
@@ -316,14 +336,14 @@ fn a_delay_below_a_scheduler_and_a_scheduler_below_a_delay_both_let_everything_o
 fn a_class_that_goes_takes_its_packets_with_it_and_the_others_stay() {
     let settings =
         (1..=3).fold(Settings::new(), |all, minor| all.with_child(class(minor, Settings::new(), None)));
-    for kind in ["drr", "prio"] {
+    for kind in ["drr", "ets", "prio"] {
         let mut qdisc = queue(kind, &settings);
         for id in 0..30 {
             qdisc.enqueue(Instant::ZERO, packet(id, 100, 1 + u32::try_from(id % 3).unwrap()), &mut nobody());
         }
         let two =
             (1..=2).fold(Settings::new(), |all, minor| all.with_child(class(minor, Settings::new(), None)));
-        let two = if kind == "prio" { two.with("bands", Value::Integer(2)) } else { two };
+        let two = if kind != "drr" { two.with("bands", Value::Integer(2)) } else { two };
         let mut purged = 0;
         qdisc.reconfigure(Instant::ZERO, config(kind, &two), &mut |lost: TestPacket, why| {
             assert_eq!((lost.flow, why), (3, DropReason::Purged));

@@ -370,6 +370,7 @@ pub const SENTENCES: &[(&str, &str)] = &[
         "The queue held {held}; the limit is {allowed}. A full band drops the packet that arrives.",
     ),
     ("prio.first_band", "It is in band {band}, and no earlier band could send a packet."),
+    ("ets.strict_bands", "It is in band {band}, and no strict band before it could send a packet."),
     ("drr.covered", "Its class had a deficit of {deficit}, which covers the packet's {bytes:n}."),
     (
         "drr.rounds",

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use goodqueue::config::{ConfigError, Keyword, Kind, Parameter, Settings, Unit, Value};
-use goodqueue::prio::DEFAULT_PRIOMAP;
 use goodqueue::registry::{self, PRESETS};
 use goodqueue::{Disciplines, Rate};
 
@@ -174,7 +173,12 @@ fn read_setting<'a, 'w>(
     let skipped = both.is_some() || EMPTY_WORDS.contains(&(parameter.name, second));
     let values = if skipped { after.get(1..).unwrap_or_default() } else { after };
     if parameter.unit == Unit::Priomap {
-        return read_priomap(word, values).map(|(map, rest)| (parameter.name, Value::Priomap(map), rest));
+        let default = match parameter.default_of("") {
+            Some(Value::Priomap(map)) => Some(map),
+            _ => None,
+        };
+        return read_priomap(word, default, values)
+            .map(|(map, rest)| (parameter.name, Value::Priomap(map), rest));
     }
     let (value, rest) = values.split_first().ok_or_else(|| without_value(word, &written(parameter)))?;
     let parameter = in_packets(kind, parameter, value.text).unwrap_or(parameter);
@@ -236,16 +240,23 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>, link: Rate) ->
 }
 
 /// Reads up to sixteen bands. The remaining priorities keep theirs.
+/// Reads up to 16 bands. Those that are not given are those of `default`; without one, 16 are
+/// needed.
 fn read_priomap<'a, 'w>(
     name: Word<'a>,
+    default: Option<[u8; 16]>,
     words: &'w [Word<'a>],
 ) -> Result<([u8; 16], &'w [Word<'a>]), Diagnostic> {
     let allowed = "up to 16 bands, each from 0 to 15, as in `1 2 2 2 1 2 0 0`";
-    let mut map = DEFAULT_PRIOMAP;
+    let mut map = default.unwrap_or_default();
     let is_number = |word: &&Word<'_>| word.text.starts_with(|c: char| c.is_ascii_digit());
     let count = words.iter().take_while(is_number).count();
     if count == 0 {
         return Err(without_value(name, allowed));
+    }
+    if count < map.len() && default.is_none() {
+        let message = Diagnostic::new(format!("`priomap` has {count} bands"));
+        return Err(message.at(name.span()).allowed("16 bands, one for each priority"));
     }
     for (index, word) in words.iter().take(count).enumerate() {
         let band = word.text.parse().ok().filter(|band| *band < 16);

@@ -1,0 +1,516 @@
+//! Enhanced transmission selection: `ets`.
+//!
+//! # What it does
+//! Strict bands come first and are served in their order. The other bands share what is left in the
+//! ratio of their quanta, by [deficit round robin](crate::drr). Switches for data centres divide
+//! their links like this (IEEE 802.1Qaz).
+//!
+//! # Reference
+//! tc-ets(8); behaviour of Linux 7.3 `net/sched/sch_ets.c`.
+//!
+//! # State
+//! ```text
+//! band 1 .. strict: disciplines, served in order    others: classes of drr
+//! ```
+//!
+//! # Parameters
+//! | name | meaning | unit | default | source of the default | range |
+//! |---|---|---|---|---|---|
+//! | `bands` | number of bands; band n is written [n: qdisc] | number | all that are named, at least 1 | tc: `strict` and `quanta` | 1 to 16 |
+//! | `strict` | number of strict bands, which come first | number | 0 | Linux sch_ets | 0 to 16 |
+//! | `quanta` | bytes that the first band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.second` | bytes that the second band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.third` | bytes that the third band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.fourth` | bytes that the fourth band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.fifth` | bytes that the fifth band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.sixth` | bytes that the sixth band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.seventh` | bytes that the seventh band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.eighth` | bytes that the eighth band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.ninth` | bytes that the ninth band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.tenth` | bytes that the tenth band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.eleventh` | bytes that the eleventh band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.twelfth` | bytes that the twelfth band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.thirteenth` | bytes that the thirteenth band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.fourteenth` | bytes that the fourteenth band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.fifteenth` | bytes that the fifteenth band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `quanta.sixteenth` | bytes that the sixteenth band with a share sends in a round; raised to 256, limited to 1048576 | number | MTU | Linux sch_ets | 1 to 4294967295 |
+//! | `priomap` | the band of each priority from 0 to 15, the first band being 0 | 16 bands, from 0 | the last band | Linux sch_ets | each below `bands` |
+//!
+//! Band `n` is written in brackets, `[2: codel]`, or in a tc script as parent `1:2`. A band without
+//! a discipline holds a `pfifo` of 1000 packets.
+//!
+//! # Deviations
+//! Linux needs `bands`, `strict` or `quanta`, and has no default for all three. A packet goes to
+//! the band that [`Flow::class`] names, counted from 1. A packet without a class goes to the band
+//! that `priomap` gives to its [`Flow::priority`], and a packet of a class that does not exist to
+//! the band of priority 0. A change of `strict` drops all packets; Linux keeps them. If a band with a
+//! share holds its packets back, Linux stops serving these bands; here the others continue.
+//!
+//! # Cost
+//! A look at each strict band before the one served, or at all of them and the cost of `drr`.
+//!
+//! # Example
+//! ```
+//! use goodqueue::{AnyConfig, Configure, Link, Settings, config::Value, ets::EtsConfig};
+//! let settings = Settings::new().with("bands", Value::Integer(4)).with("strict", Value::Integer(1));
+//! let config = EtsConfig::<AnyConfig>::from_settings(&settings, &Link::default()).unwrap();
+//! assert_eq!(config.bands().len(), 4);
+//! ```
+
+use alloc::vec::Vec;
+
+use crate::config::{Build, Children, ConfigError, Configure, Kind, Link, Parameter, Settings};
+use crate::decision::{Evidence, Fate, Moment, Quantity, Question, Rule, rules};
+use crate::drr::{self, Drr, DrrConfig};
+use crate::gauge::{Observation, Observe};
+use crate::leaf::Leaf;
+use crate::nesting::{self, Inner, InnerConfig};
+use crate::packet::{Flow, Packet};
+use crate::qdisc::{Drops, Lookahead, Qdisc, Stats};
+use crate::random::Source;
+use crate::shown::Show;
+use crate::time::Instant;
+use crate::typed::{self, parameters};
+
+/// Strict bands, and bands that share the rest of the link.
+#[derive(Clone, Debug)]
+pub struct Ets<P, Q: Qdisc<P>> {
+    config: EtsConfig<Q::Config>,
+    strict: Vec<Leaf<P, Q>>,
+    /// Its classes have the numbers of their bands; `None` if all bands are strict.
+    sharing: Option<Drr<P, Q>>,
+    /// Latest time that any child has seen (contract rule 1).
+    now: Instant,
+    salt: u32,
+    random: Source,
+    /// Counters of deleted bands.
+    gone: Stats,
+}
+
+/// Configuration of [`Ets`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct EtsConfig<C> {
+    bands: Vec<C>,
+    strict: usize,
+    /// Of the bands behind the strict ones.
+    quanta: Vec<u32>,
+    map: [u8; 16],
+}
+
+impl<C: InnerConfig> EtsConfig<C> {
+    /// The discipline of each band, the strict ones first.
+    #[must_use]
+    pub fn bands(&self) -> &[C] {
+        &self.bands
+    }
+
+    /// The number of strict bands.
+    #[must_use]
+    pub const fn strict(&self) -> usize {
+        self.strict
+    }
+
+    /// The quanta of the other bands, in bytes.
+    #[must_use]
+    pub fn quanta(&self) -> &[u32] {
+        &self.quanta
+    }
+
+    /// Sets the discipline of band `number`. Bands count from 1, and the strict ones come first.
+    ///
+    /// # Errors
+    /// There is no such band, or the inner discipline refuses its settings on this link.
+    pub fn with_band(&self, number: u32, inner: &C) -> Result<Self, ConfigError> {
+        typed::with_child(self, nesting::child(number, Settings::new(), inner))
+    }
+
+    /// Returns the configuration of the bands that share; `None` if all bands are strict.
+    fn sharing(&self) -> Option<DrrConfig<C>> {
+        let shares = self.bands.iter().zip(1..).skip(self.strict).zip(&self.quanta);
+        let classes: Vec<_> =
+            shares.map(|((qdisc, band), quantum)| (band, *quantum, qdisc.clone())).collect();
+        (!classes.is_empty()).then(|| DrrConfig::from_classes(classes))
+    }
+}
+
+impl<C: InnerConfig> Configure for EtsConfig<C> {
+    const KIND: Kind = KIND;
+
+    fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        let children = settings.children();
+        let given = QUANTA.iter().filter(|quantum| settings.get(quantum.name).is_some()).count() as u64;
+        let highest = children.iter().map(|child| u64::from(child.class)).max().unwrap_or(0);
+        let strict: u64 = STRICT.read(settings)?;
+        let least = (strict + given).clamp(1, MOST_BANDS);
+        let count = BANDS.read_or(settings, highest.clamp(least, MOST_BANDS))?;
+        if strict + given > count {
+            let allowed =
+                alloc::format!("{} or more: `strict` and `quanta` name so many bands", strict + given);
+            return Err(ConfigError::new(BANDS.name, alloc::format!("{count}"), allowed));
+        }
+        let mut bands = Vec::new();
+        for _ in 0..count {
+            bands.push(C::usual());
+        }
+        for child in children {
+            let index = (child.class as usize).wrapping_sub(1);
+            let band = bands.get_mut(index).ok_or_else(|| {
+                let number = alloc::format!("{:x}", child.class);
+                ConfigError::new("band", number, alloc::format!("1 to {count:x}")).in_class(child.class)
+            })?;
+            if let Some(config) = nesting::qdisc_of(child, link)? {
+                *band = config;
+            }
+        }
+        let mut quanta = Vec::new();
+        for parameter in QUANTA.iter().take(usize::try_from(count - strict).unwrap_or(0)) {
+            quanta.push(
+                parameter.read_or(settings, link.mtu.max(1))?.clamp(drr::LEAST_QUANTUM, drr::MOST_QUANTUM),
+            );
+        }
+        let last = u8::try_from(count - 1).unwrap_or(u8::MAX);
+        let map = PRIOMAP.read_or(settings, [last; 16])?;
+        if let Some(band) = map.iter().find(|band| u64::from(**band) >= count) {
+            let allowed = alloc::format!("0 to {last}: there are {count} bands");
+            return Err(ConfigError::new(PRIOMAP.name, alloc::format!("{band}"), allowed));
+        }
+        Ok(Self { bands, strict: usize::try_from(strict).unwrap_or(0), quanta, map })
+    }
+
+    fn to_settings(&self) -> Settings {
+        let mut settings = Settings::new();
+        settings.put(&BANDS, self.bands.len() as u64);
+        settings.put(&STRICT, self.strict as u64);
+        for (parameter, quantum) in QUANTA.iter().zip(&self.quanta) {
+            settings.put(parameter, *quantum);
+        }
+        settings.put(&PRIOMAP, self.map);
+        (1..)
+            .zip(&self.bands)
+            .fold(settings, |all, (class, band)| all.with_child(nesting::child(class, Settings::new(), band)))
+    }
+}
+
+impl<C: InnerConfig> Show for EtsConfig<C> {}
+
+parameters! {
+    PARAMETERS of [C: InnerConfig] EtsConfig<C>;
+    /// number of bands; band n is written [n: qdisc]
+    BANDS: integer "bands", with_bands {
+        derived: "all that are named, at least 1",
+        range: 1..=16,
+        source: "tc: `strict` and `quanta`",
+    };
+    /// number of strict bands, which come first
+    STRICT: integer "strict", with_strict { default: 0, range: 0..=16, source: "Linux sch_ets" };
+    /// bytes that the first band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_1: integer "quanta", with_first_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the second band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_2: integer "quanta.second", with_second_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the third band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_3: integer "quanta.third", with_third_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the fourth band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_4: integer "quanta.fourth", with_fourth_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the fifth band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_5: integer "quanta.fifth", with_fifth_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the sixth band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_6: integer "quanta.sixth", with_sixth_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the seventh band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_7: integer "quanta.seventh", with_seventh_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the eighth band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_8: integer "quanta.eighth", with_eighth_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the ninth band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_9: integer "quanta.ninth", with_ninth_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the tenth band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_10: integer "quanta.tenth", with_tenth_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the eleventh band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_11: integer "quanta.eleventh", with_eleventh_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the twelfth band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_12: integer "quanta.twelfth", with_twelfth_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the thirteenth band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_13: integer "quanta.thirteenth", with_thirteenth_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the fourteenth band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_14: integer "quanta.fourteenth", with_fourteenth_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the fifteenth band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_15: integer "quanta.fifteenth", with_fifteenth_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// bytes that the sixteenth band with a share sends in a round; raised to 256, limited to 1048576
+    QUANTUM_16: integer "quanta.sixteenth", with_sixteenth_quantum {
+        derived: "MTU",
+        range: 1..=4_294_967_295,
+        source: "Linux sch_ets",
+    };
+    /// the band of each priority from 0 to 15, the first band being 0
+    PRIOMAP: priomap "priomap", with_priomap {
+        derived: "the last band",
+        condition: "each below `bands`",
+        source: "Linux sch_ets",
+    };
+}
+
+/// The quanta of the bands that share, in their order.
+const QUANTA: [&Parameter; 16] = [
+    &QUANTUM_1,
+    &QUANTUM_2,
+    &QUANTUM_3,
+    &QUANTUM_4,
+    &QUANTUM_5,
+    &QUANTUM_6,
+    &QUANTUM_7,
+    &QUANTUM_8,
+    &QUANTUM_9,
+    &QUANTUM_10,
+    &QUANTUM_11,
+    &QUANTUM_12,
+    &QUANTUM_13,
+    &QUANTUM_14,
+    &QUANTUM_15,
+    &QUANTUM_16,
+];
+
+const MOST_BANDS: u64 = 16;
+
+impl<P: Packet + Flow, Q: Inner<P>> Ets<P, Q> {
+    /// Empty bands.
+    #[must_use]
+    pub fn new(config: EtsConfig<Q::Config>, salt: u32, random: Source) -> Self {
+        let mut ets = Self {
+            config,
+            strict: Vec::new(),
+            sharing: None,
+            now: Instant::ZERO,
+            salt,
+            random,
+            gone: Stats::default(),
+        };
+        ets.make_bands();
+        ets
+    }
+
+    fn make_bands(&mut self) {
+        self.strict.clear();
+        for (index, config) in (0..).zip(self.config.bands.iter().take(self.config.strict)) {
+            self.strict.push(Leaf::new(config.clone(), index, self.salt, &mut self.random));
+        }
+        let random = self.random.fork(SHARING);
+        self.sharing = self.config.sharing().map(|config| Drr::new(config, self.salt, random));
+    }
+}
+
+impl<P: Flow, Q: Qdisc<P>> Ets<P, Q> {
+    fn band_of(&self, packet: &P) -> usize {
+        let of_priority =
+            |priority: u8| self.config.map.get(usize::from(priority)).copied().map_or(0, usize::from);
+        match packet.class().map(|class| (class as usize).wrapping_sub(1)) {
+            Some(index) if index < self.config.bands.len() => index,
+            Some(_) => of_priority(0),
+            None => of_priority(packet.priority() & 15),
+        }
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Build<P, Source> for Ets<P, Q> {
+    fn build(config: EtsConfig<Q::Config>, salt: u32, random: Source) -> Self {
+        Self::new(config, salt, random)
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Ets<P, Q> {
+    type Config = EtsConfig<Q::Config>;
+
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let clock = self.now;
+        let band = self.band_of(&packet);
+        if let Some(leaf) = self.strict.get_mut(band) {
+            leaf.enqueue(clock, packet, drops);
+        } else if let Some(sharing) = &mut self.sharing {
+            sharing.enqueue_in(place(band, self.config.strict), clock, packet, drops);
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
+        self.now = self.now.max(now);
+        let clock = self.now;
+        // A band that has nothing is asked too, as in Linux: its discipline may care.
+        let strict = self.strict.iter_mut().find_map(|band| band.dequeue(clock, drops));
+        strict.or_else(|| self.sharing.as_mut()?.dequeue(clock, drops))
+    }
+
+    fn next_event(&self, now: Instant) -> Option<Instant> {
+        let clock = self.now.max(now);
+        let shared = self.sharing.as_ref().and_then(|sharing| sharing.next_event(clock));
+        self.strict.iter().fold(shared, |first, band| nesting::earlier(first, band.next_event(clock)))
+    }
+
+    fn len(&self) -> usize {
+        self.strict.iter().map(Leaf::len).sum::<usize>() + self.sharing.as_ref().map_or(0, Qdisc::len)
+    }
+
+    fn backlog(&self) -> u64 {
+        self.strict.iter().map(Leaf::backlog).sum::<u64>() + self.sharing.as_ref().map_or(0, Qdisc::backlog)
+    }
+
+    fn stats(&self) -> Stats {
+        let shared = self.sharing.as_ref().map(Qdisc::stats).unwrap_or_default();
+        self.strict.iter().fold(self.gone.plus(&shared), |sum, band| sum.plus(&band.stats()))
+    }
+
+    fn reconfigure(&mut self, now: Instant, config: EtsConfig<Q::Config>, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let clock = self.now;
+        if config.strict != self.config.strict {
+            self.purge(clock, drops);
+            self.gone = self.stats();
+            self.config = config;
+            self.make_bands();
+            return;
+        }
+        self.config = config;
+        for (band, new) in self.strict.iter_mut().zip(&self.config.bands) {
+            band.reconfigure(clock, new.clone(), drops);
+        }
+        match (self.sharing.as_mut(), self.config.sharing()) {
+            (Some(sharing), Some(new)) => sharing.reconfigure(clock, new, drops),
+            (Some(sharing), None) => {
+                sharing.purge(clock, drops);
+                self.gone = self.gone.plus(&sharing.stats());
+                self.sharing = None;
+            }
+            (None, new) => {
+                let random = self.random.fork(SHARING);
+                self.sharing = new.map(|shares| Drr::new(shares, self.salt, random));
+            }
+        }
+    }
+
+    fn config(&self) -> EtsConfig<Q::Config> {
+        self.config.clone()
+    }
+
+    fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        self.now = self.now.max(now);
+        let clock = self.now;
+        for band in &mut self.strict {
+            band.purge(clock, drops);
+        }
+        if let Some(sharing) = &mut self.sharing {
+            sharing.purge(clock, drops);
+        }
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Lookahead<P> for Ets<P, Q> {
+    const RULES: &'static [&'static [Rule]] = &[RULES, drr::RULES];
+
+    fn evidence(&self, question: &Question<'_, P>) -> Evidence {
+        let mut evidence = Evidence::from_kind(KIND.name);
+        let band = self.band_of(question.packet);
+        let before = self.strict.iter().take(band).map(Leaf::len).sum::<usize>();
+        evidence.given("band", Quantity::Number(band as u64), "the band of this packet; 0 is the first");
+        evidence.fact("ahead", Quantity::Packets(before as u64), "packets in strict bands before it");
+        let about = &question.about;
+        if about.moment == Moment::Departure && !matches!(about.fate, Fate::Dropped(_)) {
+            evidence.rule(STRICT_BANDS, KIND.reference, &[]);
+        }
+        if let Some(leaf) = self.strict.get(band) {
+            return evidence.with_inner(Some(leaf.evidence(question)));
+        }
+        let sharing = self.sharing.as_ref();
+        evidence.with_inner(sharing.map(|drr| drr.evidence_in(place(band, self.config.strict), question)))
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Observe for Ets<P, Q> {
+    fn observe(&self, now: Instant, seen: &mut Observation) {
+        seen.children.extend((1..).zip(self.strict.iter().map(|band| band.observe(now))));
+        if let Some(sharing) = &self.sharing {
+            sharing.observe(now, seen);
+        }
+    }
+}
+
+impl<P: Packet + Flow, Q: Inner<P>> Inner<P> for Ets<P, Q> {}
+
+/// Returns the place of a band among those that share.
+fn place(band: usize, strict: usize) -> u32 {
+    u32::try_from(band.saturating_sub(strict)).unwrap_or(u32::MAX)
+}
+
+const KIND: Kind = Kind {
+    name: "ets",
+    summary: "Strict bands first; the other bands share the rest in the ratio of their quanta",
+    reference: "tc-ets(8)",
+    variants: &[],
+    children: Children::Bands,
+    parameters: PARAMETERS,
+};
+
+/// The part of the randomness that the bands with shares have; strict bands have their numbers.
+const SHARING: u64 = 16;
+
+rules! {
+    /// Rules of the bands.
+    RULES;
+    /// No strict band before this one could send a packet.
+    STRICT_BANDS: "ets.strict_bands" ["band"];
+}

@@ -61,16 +61,18 @@ pub fn histogram_summary(histogram: &Histogram<u64>, mean: Option<f64>) -> Summa
     if histogram.is_empty() {
         return Summary::default();
     }
-    let at = |quantile| Some(nanos_to_s(histogram.value_at_quantile(quantile).min(histogram.max())));
+    let most = histogram.max();
+    let mut values = histogram.value_at_quantiles([0.25, 0.5, 0.75, 0.95, 0.99]);
+    let mut next = || values.next().map(|value| nanos_to_s(value.min(most)));
     Summary {
         count: histogram.len(),
         mean,
-        p25: at(0.25),
-        p50: at(0.5),
-        p75: at(0.75),
-        p95: at(0.95),
-        p99: at(0.99),
-        max: Some(nanos_to_s(histogram.max())),
+        p25: next(),
+        p50: next(),
+        p75: next(),
+        p95: next(),
+        p99: next(),
+        max: Some(nanos_to_s(most)),
     }
 }
 

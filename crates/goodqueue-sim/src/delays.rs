@@ -84,7 +84,8 @@ impl DelayCounts {
     pub(crate) fn to_histogram(&self) -> Histogram<u64> {
         let mut histogram = histogram(self.digits);
         let [least, most] = [self.least, self.most].map(|delay| self.bucket_of(delay));
-        for (bucket, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        for (bucket, &count) in self.counts.iter().enumerate().take(most + 1).filter(|(_, count)| **count > 0)
+        {
             let usual = if bucket == least { self.least } else { self.least_of(bucket) };
             let greatest = u64::from(bucket == most);
             histogram.saturating_record_n(usual, count - greatest);

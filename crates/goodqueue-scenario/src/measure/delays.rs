@@ -72,7 +72,7 @@ impl Delays {
         }
     }
 
-    /// Returns the delay at each of these quantiles; nothing without delays.
+    /// Returns the delay at each of these ascending quantiles; nothing without delays.
     pub(super) fn at(&self, quantiles: &[f64]) -> Vec<f64> {
         match self {
             Self::Exact(exact) if exact.is_empty() => Vec::new(),
@@ -86,14 +86,14 @@ impl Delays {
     }
 }
 
-/// Returns the value of a histogram of nanoseconds at each of these quantiles in seconds; nothing
-/// without samples.
+/// Returns the value of a histogram of nanoseconds at each of these ascending quantiles in seconds;
+/// nothing without samples.
 pub(super) fn at_quantiles(histogram: &Histogram<u64>, quantiles: &[f64]) -> Vec<f64> {
     if histogram.is_empty() {
         return Vec::new();
     }
-    let value = |p: &f64| nanos_to_s(histogram.value_at_quantile(*p).min(histogram.max()));
-    quantiles.iter().map(value).collect()
+    let values = histogram.value_at_quantiles(quantiles.iter().copied());
+    values.map(|value| nanos_to_s(value.min(histogram.max()))).collect()
 }
 
 /// Returns the number of samples above a bound, of which those in the bin of the bound count as

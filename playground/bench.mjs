@@ -1,7 +1,8 @@
 // Speed of the simulator in the module beside the native one, size of the page, and frames per
 // second in a browser without a window. Prints, and asserts nothing, because machines differ.
 //
-// Usage: node bench.mjs NATIVE, where NATIVE is the example `native` of goodqueue-wasm.
+// Usage: node bench.mjs NATIVE, where NATIVE is the example `native` of goodqueue-wasm. ROUNDS=3 is
+// a third of it.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
@@ -10,7 +11,7 @@ import { wasm } from "./tests/module.mjs";
 import { browserPath, launch, serve } from "./tests/site.mjs";
 
 const native = process.argv[2];
-const ROUNDS = 9;
+const ROUNDS = Number(process.env.ROUNDS ?? 9);
 
 /** A line with this rate each way and this number of transfers each way. */
 function request(rate, flows, time, qdisc) {

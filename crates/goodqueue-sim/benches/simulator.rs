@@ -2,7 +2,8 @@
 //! several numbers of flows and several rates.
 //!
 //! Prints a table and asserts nothing, because machines differ. With the argument `many` it
-//! measures only ten thousand flows. `--json FILE` writes the rows to a file.
+//! measures only ten thousand flows, with `crowd` only a hundred thousand, and the memory that they
+//! need. `--json FILE` writes the rows to a file.
 
 #![allow(missing_docs, clippy::cast_precision_loss)]
 
@@ -15,17 +16,28 @@ use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Traffic
 use goodqueue_tcp::{AnyCongestionControl, Catalogue, Profile};
 
 fn main() {
-    if std::env::args().any(|argument| argument == "many") {
-        many_flows(&mut Table::default(), Duration::from_millis(50));
-        return;
+    let mut table = Table::default();
+    let rtt = Duration::from_millis(50);
+    let is_asked = |part: &str| std::env::args().any(|argument| argument == part);
+    if is_asked("many") {
+        many_flows(&mut table, rtt);
+    } else if is_asked("crowd") {
+        crowd(&mut table, rtt);
+    } else {
+        every_load(&mut table, rtt);
     }
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--json").skip(1);
+    if let Some(path) = arguments.next() {
+        std::fs::write(&path, table.to_json()).expect("the file can be written");
+    }
+}
+
+fn every_load(table: &mut Table, rtt: Duration) {
     memory();
     println!(
         "{:44} {:>10} {:>10} {:>9} {:>9}",
         "simulation", "packets/s", "events/s", "ns/packet", "packets"
     );
-    let mut table = Table::default();
-    let rtt = Duration::from_millis(50);
     for qdisc in ["pfifo", "codel", "pie", "red", "fq_codel", "sfq"] {
         table.measure(
             &format!("S1: 4 CUBIC, {qdisc}, 10 Mbit/s, 100 s"),
@@ -50,17 +62,13 @@ fn main() {
             &bulk("codel", 10, mbit * 1_000_000, rtt, millis),
         );
     }
-    many_flows(&mut table, rtt);
+    many_flows(table, rtt);
     println!();
     for (connections, mbit) in [(100.0, 100), (1000.0, 100), (1000.0, 10)] {
         measure_real_time(
             &format!("PackMime, {connections} connections/s, codel, {mbit} Mbit/s"),
             &web(connections, mbit * 1_000_000, 30_000),
         );
-    }
-    let mut arguments = std::env::args().skip_while(|argument| argument != "--json").skip(1);
-    if let Some(path) = arguments.next() {
-        std::fs::write(&path, table.to_json()).expect("the file can be written");
     }
 }
 
@@ -86,16 +94,39 @@ fn many_flows(table: &mut Table, rtt: Duration) {
     }
 }
 
+/// Compares the cost of a bottleneck packet for 100,000 flows of Linux's TCP, which have 100 kbit/s
+/// each, with that for 10 flows on the same link. Prints the memory that the crowd needs.
+fn crowd(table: &mut Table, rtt: Duration) {
+    let linux = goodqueue_tcp::profiles().find(|profile| profile.name == "linux").expect("built in");
+    let mut cost = |flows| {
+        let what = format!("{flows} CUBIC of Linux, codel, 10000 Mbit/s, 2 s");
+        table.measure(&what, &with_profile(linux, bulk("codel", flows, 10_000_000_000, rtt, 2_000)))
+    };
+    let few = cost(10);
+    let many = cost(100_000);
+    println!("  cost per packet: 100,000 flows to 10 on the same link {:>8.1}x", many / few);
+    println!("  peak memory: {}", shown_peak());
+}
+
 /// Prints the peak memory of the process after one run of a minute, before anything else has run.
 fn memory() {
     let outcome = run(&bulk("codel", 4, 10_000_000, Duration::from_millis(50), 60_000)).expect("valid");
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or(" not known here");
     println!(
         "peak memory of a process that runs 4 CUBIC over codel, 10 Mbit/s, 60 s ({} packets): {}\n",
         outcome.bottleneck_packets,
-        peak.trim()
+        shown_peak()
     );
+}
+
+/// Returns the peak memory of this process in kibibytes, where the system tells it.
+fn peak_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    peak.split_whitespace().next()?.parse().ok()
+}
+
+fn shown_peak() -> String {
+    peak_kib().map_or_else(|| "not known here".to_owned(), |kib| format!("{kib} kB"))
 }
 
 /// Returns a run with a crowd of web users.
@@ -197,14 +228,15 @@ impl Table {
         ns_per_packet
     }
 
-    /// The table as JSON, with the name of this machine's processor.
+    /// The table as JSON, with the name of this machine's processor and the memory of this process.
     fn to_json(&self) -> String {
         let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split(": ").nth(1));
         let rows: Vec<String> = self.rows.iter().map(Measured::to_json).collect();
         format!(
-            "{{\n  \"machine\": \"{}\",\n  \"runs\": [\n{}\n  ]\n}}\n",
+            "{{\n  \"machine\": \"{}\",\n  \"peak_kib\": {},\n  \"runs\": [\n{}\n  ]\n}}\n",
             model.unwrap_or("unknown processor"),
+            peak_kib().map_or_else(|| "null".to_owned(), |kib| kib.to_string()),
             rows.join(",\n")
         )
     }

@@ -40,13 +40,14 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations link_operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server transports own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live quic-live fuzz mutants random kills supply-chain msrv msrv-check counts counts-check models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: speed quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server transports own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live quic-live fuzz mutants random kills supply-chain msrv msrv-check counts counts-check models build format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
 	@echo "make test     everything that CI runs: format, lints, docs, tests, the playground, no_std build, the demo"
 	@echo "make quick    format, lints and unit tests of the crates that differ from the last commit, or of CRATES=..."
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
+	@echo "make speed    the values of docs/speed.md, beside ns-2, ns-3 and daytone, and the page; PARTS=... of them; half an hour"
 	@echo "make bench-python  import of the Python package, and a sweep on a Dask cluster; a part of make bench"
 	@echo "make bench-playground  speed, size and frame rate of the playground; a part of make bench"
 	@echo "make bench-live  the live path beside the kernel's own; live and simulated latency side by side"
@@ -86,8 +87,16 @@ bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines
 	$(CARGO) bench --quiet --package goodqueue-sim --bench simulator
 	$(CARGO) bench --quiet --package goodqueue-quic --features sim --bench quic
+	$(PYTHON) benches/speed/peers.py $(abspath $(GOODQUEUE))
 	@$(MAKE) --no-print-directory bench-python
 	@$(MAKE) --no-print-directory bench-playground
+
+# Every value of docs/speed.md, and the page. The other simulators are measured where they are installed: Debian's ns2, and
+# with PYTHON=... of a virtual environment the packages ns3 and daytone of PyPI.
+speed: build playground
+	$(CARGO) build --release --quiet --package goodqueue-wasm --example native
+	$(PYTHON) benches/speed $(abspath $(GOODQUEUE)) $(abspath $(TARGET))/release/examples/native $(PARTS)
+	UPDATE=1 $(CARGO) test --quiet --package goodqueue-cli --test speed
 
 # The optimised Python package in a virtual environment of its own: its import, and a sweep on a Dask cluster of two
 # processes. BENCH_RUNS=1000 is a tenth of it.

@@ -36,6 +36,7 @@ export const book = [
       { text: "Papers", link: "/papers" },
       { text: "Every claim", link: "/audit" },
       { text: "Measured numbers", link: "/numbers" },
+      { text: "Speed", link: "/speed" },
       { text: "Promised and measured", link: "/promised" },
       { text: "From Linux 6.1 to 7.3", link: "/linux-7.3" },
       { text: "L4S over WiFi and LTE", link: "/l4s" },

@@ -28,10 +28,6 @@ struct Row {
     unit: String,
     /// Key of the measured value.
     value: String,
-    /// The value is CPU time, and this number of processors shares it.
-    processors: Option<u8>,
-    /// Key of the wall time in seconds of the same command.
-    wall: Option<String>,
     /// Digits after the point.
     digits: usize,
     /// The value when the work began, in words.
@@ -67,8 +63,7 @@ fn page(targets: &Targets, measured: &Value) -> String {
         text,
         "How long goodqueue computes, and how far it is from its targets: {met} of {valued} measured values meet theirs. \
          `make speed`\nmeasures again and writes this page, except for the column \"before\", whose values were measured on\n\
-         {} or shortly before, on other machines. Seconds of the column \"now\" are CPU time, divided by two processors: the\n\
-         wall time of an idle machine whose processors work all the time. The wall time of the busy machine is in parentheses.\n\
+         {} or shortly before, on other machines. Seconds are wall time.\n\
          Compare times with those of the other simulators below. Instructions do not depend on the machine.\n\n",
         targets.earlier
     );
@@ -91,8 +86,6 @@ fn page(targets: &Targets, measured: &Value) -> String {
 struct Judged<'r> {
     row: &'r Row,
     now: Option<f64>,
-    /// Wall time of the same command in seconds.
-    wall: Option<f64>,
     /// Above 1 if the target is missed: how many times the value is too great or too small.
     missed_by: Option<f64>,
 }
@@ -101,14 +94,12 @@ impl<'r> Judged<'r> {
     fn from_row(row: &'r Row, measured: &Value) -> Self {
         let value = |key: &str| measured["values"][key]["value"].as_f64();
         let now = value(&row.value).or_else(|| instructions(&row.value));
-        let now = now.map(|now| now / f64::from(row.processors.unwrap_or(1)));
-        let wall = row.wall.as_deref().and_then(value);
         let missed_by = now.map(|now| match (row.most, row.least) {
             (Some(most), None) => now / most,
             (None, Some(least)) => least / now,
             _ => panic!("`{}` needs one target: `most` or `least`", row.work),
         });
-        Self { row, now, wall, missed_by }
+        Self { row, now, missed_by }
     }
 
     fn write(&self, text: &mut String) {
@@ -123,9 +114,8 @@ impl<'r> Judged<'r> {
             Some(missed) if missed <= 1.0 => "met".to_owned(),
             Some(missed) => format!("{missed:.1} times"),
         };
-        let wall = self.wall.map_or_else(String::new, |wall| format!(" (busy: {})", grouped(wall, *digits)));
         let unit = if self.row.unit.is_empty() { String::new() } else { format!(", {}", self.row.unit) };
-        let _ = writeln!(text, "| {work}{unit} | {earlier} | {now}{wall} | {bound}{target} | {missed} |");
+        let _ = writeln!(text, "| {work}{unit} | {earlier} | {now} | {bound}{target} | {missed} |");
     }
 }
 
@@ -220,8 +210,8 @@ fn machine(text: &mut String, measured: &Value) {
     let busiest = loads.fold(0.0, f64::max);
     let _ = write!(
         text,
-        "\n## Where this was measured\n\nOn {}. {}: {}.\nOther programs ran at the same time: the load average was up to {busiest:.0}, \
-         so wall times are longer than\nthose of an idle machine. Wall times are the shortest of several, CPU times the median.\n",
+        "\n## Where this was measured\n\nOn {}. {}: {}.\nThe load average was up to {busiest:.0}; without other programs\nit is at most \
+         the number of processors. Wall times are the shortest of several, CPU times the median.\n",
         measured["machine"].as_str().unwrap_or_default(),
         dates.join(" and "),
         versions.join(", ")

@@ -161,8 +161,8 @@ impl Link {
         None
     }
 
-    /// Offers a packet whose `queued_at` is set. Returns the time at which to call [`Self::serve`], unless that call was
-    /// requested before.
+    /// Offers a packet whose `queued_at` is set. Returns the time at which to call [`Self::serve`],
+    /// unless that call was requested before.
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Instant, packet: Packet) -> Option<Instant> {
         if let Some(free_at) = self.free_at

@@ -210,8 +210,8 @@ impl JsonSchema for ScenarioRecord {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let mut schema: Schema = scenario::schema().try_into().unwrap_or_default();
-        // Its references begin with `#`, which an identity of its own makes mean this schema and not
-        // the one around it (JSON Schema 2020-12 §9.2).
+        // Its references begin with `#`. With an identity of its own that means this schema, and
+        // not the one around it (JSON Schema 2020-12, section 9.2).
         schema.insert("$id".to_owned(), "urn:goodqueue:scenario".into());
         schema
     }

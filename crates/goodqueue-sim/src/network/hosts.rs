@@ -17,8 +17,8 @@ use crate::packet::Packet;
 use goodqueue_link::capacity::Capacity;
 
 impl Network {
-    /// Adds the links of hosts that have a discipline: `qdiscs` by flow. `build` makes the link number `n` in a
-    /// direction.
+    /// Adds the links of hosts that have a discipline: `qdiscs` by flow. `build` makes the link
+    /// number `n` in a direction.
     pub(crate) fn add_hosts(
         &mut self,
         flows: &[Hosts],

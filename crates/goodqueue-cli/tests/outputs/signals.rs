@@ -2,6 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -85,8 +86,21 @@ fn interrupted(folder: &TempDir, is_time: impl Fn(&str, u64) -> bool) -> Output 
         std::thread::yield_now();
     }
     kill(process, Signal::SIGINT).unwrap();
+    // Shells start jobs in the background with SIGINT ignored. A program that has not set its
+    // handler yet then loses the signal.
+    let sent = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if sent.elapsed() > LOST_AFTER {
+            kill(process, Signal::SIGINT).unwrap();
+        }
+        std::thread::sleep(PAUSE);
+    }
     child.wait_with_output().unwrap()
 }
+
+/// Every command has long ended by then if the signal reached it.
+const LOST_AFTER: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(20);
 
 fn handles(status: &str, signal: Signal) -> bool {
     let mask = u64::from_str_radix(field(status, "SigCgt"), 16).unwrap_or(0);

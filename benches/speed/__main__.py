@@ -65,13 +65,15 @@ def measure(name: str, part) -> None:
         file["failed"][name] = failure.splitlines()[0]
     elif name == "peers":
         loads, others = measured
-        file["peers"] = {"date": date, "loads": loads}
+        file["peers"] = {"date": date, "profile": profile(), "loads": loads}
         file["versions"] |= others
     else:
         load = round(os.getloadavg()[1], 1)
         for key, value in measured.items():
             print(f"  {key} = {value:.4g}", flush=True)
-            file["values"][key] = {"value": float(f"{value:.4g}"), "date": date, "load": load}
+            file["values"][key] = {
+                "value": float(f"{value:.4g}"), "date": date, "load": load, "profile": profile(),
+            }
     FILE.write_text(json.dumps(file, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -85,8 +87,17 @@ def machine() -> str:
 
 def versions() -> dict[str, str]:
     compiler = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout
-    settings = [f"{key.rsplit('_', 1)[1].lower()}={value}" for key, value in os.environ.items() if key.startswith("CARGO_PROFILE_RELEASE_")]
-    return {"rustc": compiler.split()[1], "profile": " ".join(["release", *sorted(settings)])}
+    return {"rustc": compiler.split()[1]}
+
+
+def profile() -> str:
+    """How programs are compiled, with the settings that the environment changes."""
+    settings = [
+        f"{key.rsplit('_', 1)[1].lower()}={value}"
+        for key, value in os.environ.items()
+        if key.startswith("CARGO_PROFILE_RELEASE_")
+    ]
+    return " ".join(["release", *sorted(settings)])
 
 
 if __name__ == "__main__":

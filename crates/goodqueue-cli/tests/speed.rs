@@ -201,20 +201,21 @@ fn machine(text: &mut String, measured: &Value) {
         .iter()
         .map(|(name, version)| format!("{name} {}", version.as_str().unwrap_or_default()))
         .collect();
-    let dates = measured["values"].as_object().into_iter().flatten().map(|(_, value)| &value["date"]);
-    let mut dates: Vec<&str> = dates.filter_map(Value::as_str).collect();
-    dates.sort_unstable();
-    dates.dedup();
-    let loads =
-        measured["values"].as_object().into_iter().flatten().filter_map(|(_, value)| value["load"].as_f64());
-    let busiest = loads.fold(0.0, f64::max);
+    let values = || measured["values"].as_object().into_iter().flatten().map(|(_, value)| value);
+    let named = |key: &str| {
+        let all = values().chain([&measured["peers"]]).filter_map(|value| value[key].as_str());
+        let all: std::collections::BTreeSet<&str> = all.collect();
+        all.into_iter().collect::<Vec<_>>().join(" and ")
+    };
+    let busiest = values().filter_map(|value| value["load"].as_f64()).fold(0.0, f64::max);
     let _ = write!(
         text,
-        "\n## Where this was measured\n\nOn {}. {}: {}.\nThe load average was up to {busiest:.0}; without other programs\nit is at most \
-         the number of processors. Wall times are the shortest of several, CPU times the median.\n",
+        "\n## Where this was measured\n\nOn {}. {}: {}.\nProfiles of cargo: {}. The load average was up to {busiest:.0}; without \
+         other programs it is at most the number\nof processors. Wall times are the shortest of several, CPU times the median.\n",
         measured["machine"].as_str().unwrap_or_default(),
-        dates.join(" and "),
-        versions.join(", ")
+        named("date"),
+        versions.join(", "),
+        named("profile")
     );
 }
 

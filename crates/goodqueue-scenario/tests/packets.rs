@@ -201,5 +201,5 @@ fn a_link_that_a_replay_could_not_know_is_refused_as_a_recording() {
     assert!(refused.contains("the link down has a queue in its device"), "{refused}");
     assert!(packets::request(Path::new("a.csv"), &mut runs).is_ok());
     let unknown = packets::request(Path::new("a.pcap"), &mut runs).expect_err("no format").to_string();
-    assert!(unknown.contains(".pcapng, .jsonl or .jsonl.gz"), "{unknown}");
+    assert!(unknown.contains(".pcapng, .sqlog, .jsonl or .jsonl.gz"), "{unknown}");
 }

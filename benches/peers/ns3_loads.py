@@ -43,7 +43,6 @@ def path(links, queue):
 
 def download(nodes, port, start, stop, size):
     """A transfer from the first node to the last; `size` 0 has no end."""
-    # Writes of 512 bytes, the default, would become packets of 512 bytes in slow start.
     client = nodes.Get(nodes.GetN() - 1)
     address = client.GetObject[ns.Ipv4]().GetAddress(1, 0).GetLocal()
     remote = ns.InetSocketAddress(address, port).ConvertTo()
@@ -51,6 +50,7 @@ def download(nodes, port, start, stop, size):
     sink = ns.PacketSinkHelper("ns3::TcpSocketFactory", anywhere).Install(client)
     source = ns.BulkSendHelper("ns3::TcpSocketFactory", remote)
     source.SetAttribute("MaxBytes", ns.UintegerValue(size))
+    # Writes of 512 bytes, the default, would become packets of 512 bytes in slow start.
     source.SetAttribute("SendSize", ns.UintegerValue(1460))
     sender = source.Install(nodes.Get(0))
     sink.Start(ns.Seconds(0))

@@ -148,9 +148,17 @@ impl<W: Write> Qlog<W> {
         }
         // Two hashes, so that two flows have the same number only if both collide.
         let flow = self.flows.number([0, u32::MAX].map(|salt| packet.flow_hash(salt)));
-        let (packet, length, ecn) = (packet.tag.number, packet.len(), packet.ecn());
+        let record = Record {
+            at,
+            happened,
+            packet: packet.tag.number,
+            flow,
+            length: packet.len(),
+            ecn: packet.ecn(),
+            queue: None,
+        };
         self.text.clear();
-        event(&mut self.text, &Record { at, happened, packet, flow, length, ecn, queue: None });
+        event(&mut self.text, &record);
         self.trouble = self.to.write_all(self.text.as_bytes()).err().map(|error| error.to_string());
     }
 }

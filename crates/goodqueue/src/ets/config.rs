@@ -66,7 +66,7 @@ impl<C: InnerConfig> Configure for EtsConfig<C> {
         let count = BANDS.read_or(settings, highest.clamp(least, MOST_BANDS))?;
         if strict + given > count {
             let allowed =
-                alloc::format!("{} or more: `strict` and `quanta` name so many bands", strict + given);
+                alloc::format!("{} or more, the sum of `strict` and the number of `quanta`", strict + given);
             return Err(ConfigError::new(BANDS.name, alloc::format!("{count}"), allowed));
         }
         let mut bands = Vec::new();

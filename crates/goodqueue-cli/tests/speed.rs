@@ -207,11 +207,19 @@ fn machine(text: &mut String, measured: &Value) {
         let all: std::collections::BTreeSet<&str> = all.collect();
         all.into_iter().collect::<Vec<_>>().join(" and ")
     };
+    let keyed = measured["values"].as_object().into_iter().flatten();
+    let unknown: Vec<&str> =
+        keyed.filter(|(_, value)| value["load"].is_null()).map(|(key, _)| key.as_str()).collect();
+    let unknown = if unknown.is_empty() {
+        String::new()
+    } else {
+        format!(" Of {} it was not noted: the machine was busy.", unknown.join(" and "))
+    };
     let busiest = values().filter_map(|value| value["load"].as_f64()).fold(0.0, f64::max);
     let _ = write!(
         text,
         "\n## Where this was measured\n\nOn {}. {}: {}.\nProfiles of cargo: {}. The load average was up to {busiest:.0}; without \
-         other programs it is at most the number\nof processors. Wall times are the shortest of several, CPU times the median.\n",
+         other programs it is at most the number\nof processors.{unknown} Wall times are the shortest of several, CPU times the median.\n",
         measured["machine"].as_str().unwrap_or_default(),
         named("date"),
         versions.join(", "),

@@ -1,13 +1,18 @@
 //! The time of a simulation as QUIC stacks take it.
 
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use std::time::Instant as StdInstant;
 
 use goodqueue::{Duration, Instant};
+// `std` has no clock in a browser. Both stacks then take the type of this crate as time.
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+use web_time::Instant as StdInstant;
 
-/// Converts between simulated time and [`std::time::Instant`], which both stacks take as time.
+/// Converts between simulated time and [`std::time::Instant`], which both stacks take as time. On
+/// `wasm32-unknown-unknown` they take `web_time::Instant`, and so does this type.
 ///
-/// A [`std::time::Instant`] can only be read from the clock of the system. The clock is read once,
-/// when this value is made; only differences to that reading matter, so equal runs are equal.
+/// Such an instant can only be read from the clock of the system, or of the page. The clock is read
+/// once, when this value is made; only differences to that reading matter, so equal runs are equal.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin: StdInstant,
@@ -16,7 +21,10 @@ pub struct Clock {
 impl Clock {
     /// Returns a clock whose time 0 is now.
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "the origin; no result depends on it")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the origin; no result depends on it; only that of `std` is disallowed"
+    )]
     #[expect(clippy::new_without_default, reason = "two clocks differ, so there is no default one")]
     pub fn new() -> Self {
         Self { origin: StdInstant::now() }

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Instant as StdInstant;
 
 use bytes::{Bytes, BytesMut};
 use goodqueue::{Ecn, Instant};
@@ -128,7 +127,7 @@ impl Side {
 
     /// Writes the next datagram into `bytes`, and returns its ECN field.
     pub(super) fn transmit(&mut self, now: Instant, bytes: &mut Vec<u8>) -> Option<Ecn> {
-        let now: StdInstant = self.clock.to_std(now);
+        let now = self.clock.to_std(now);
         bytes.clear();
         let sent = self.connection()?.poll_transmit(now, 1, bytes)?;
         Some(sent.ecn.map_or(Ecn::NotEct, |ecn| Ecn::from_bits(ecn as u8)))

@@ -13,6 +13,7 @@
 //!   with one compiler.
 //! * Segmentation offload is off: a queue decides about each packet.
 
+mod arrived;
 mod contents;
 mod endpoint;
 mod pair;

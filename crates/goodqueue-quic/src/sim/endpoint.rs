@@ -88,11 +88,12 @@ impl Side {
         self.connection.as_ref().map_or(0, |(_, connection)| connection.stats().path.lost_packets)
     }
 
-    /// Takes a datagram from the network.
-    pub(super) fn receive(&mut self, now: Instant, ecn: Ecn, datagram: BytesMut) {
+    /// Takes a datagram from the network. Returns true if the connection took it.
+    pub(super) fn receive(&mut self, now: Instant, ecn: Ecn, datagram: BytesMut) -> bool {
         let now = self.clock.to_std(now);
         let ecn = EcnCodepoint::from_bits(ecn.bits());
         // Answers of the endpoint itself are refusals, for which there is no reason here.
+        let mut is_taken = false;
         match self.endpoint.handle(now, self.remote, None, ecn, datagram, &mut Vec::new()) {
             // The client has one connection at a time. A late copy of an old hello is no new one.
             Some(DatagramEvent::NewConnection(incoming)) if self.connection.is_some() => {
@@ -106,11 +107,13 @@ impl Side {
                     && *known == handle
                 {
                     connection.handle_event(event);
+                    is_taken = true;
                 }
             }
             Some(DatagramEvent::Response(_)) | None => {}
         }
         self.settle();
+        is_taken
     }
 
     /// Runs the timers that are due. Returns false if there are none.

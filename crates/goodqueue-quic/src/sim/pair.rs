@@ -8,6 +8,7 @@ use goodqueue_sim::packet::{Packet, Payload};
 use goodqueue_sim::traffic::HEADERS;
 use quinn_proto::{Dir, StreamId};
 
+use super::arrived::Arrived;
 use super::contents::Contents;
 use super::endpoint::Side;
 use super::program::{News, Reader, Writer};
@@ -36,6 +37,7 @@ struct End {
     stream: Option<StreamId>,
     writer: Writer,
     reader: Reader,
+    arrived: Arrived,
     /// True once everything that the program wrote was acknowledged.
     is_acknowledged: bool,
 }
@@ -66,6 +68,8 @@ impl Pair {
     pub(super) fn connect(&mut self, now: Instant, seed: u64) {
         self.client.side.forget();
         self.server.side.forget();
+        self.client.arrived = Arrived::default();
+        self.server.arrived = Arrived::default();
         self.client.side.connect(now, seed, self.settings.transport());
     }
 
@@ -101,6 +105,11 @@ impl Pair {
     /// Returns the bytes of the transfer that its receiver has read.
     pub(super) const fn delivered(&self) -> u64 {
         self.receiver().reader.bytes
+    }
+
+    /// Returns the bytes of the transfer that have arrived, those behind a gap included.
+    pub(super) fn received(&self) -> u64 {
+        self.receiver().arrived.bytes()
     }
 
     /// Returns true if the receiver has read the whole transfer.
@@ -154,14 +163,23 @@ impl Pair {
         let Payload::Quic { number, ecn, .. } = packet.payload else { return };
         let Some(datagram) = self.contents[direction.index()].take(number) else { return };
         let answer = direction.reverse();
+        let is_data = direction == self.settings.direction;
         if self.is_silent(answer) {
             return;
         }
-        let side = &mut self.sender(answer).side;
         // A timer that is due at this instant was set before the packet departed, so it runs first.
+        let End { side, arrived, .. } = self.sender(answer);
         side.run_timers(now);
-        side.receive(now, ecn, datagram);
+        // The other direction has requests and acknowledgements, which are no goodput.
+        if is_data {
+            arrived.read(&datagram);
+        }
+        if side.receive(now, ecn, datagram) && is_data {
+            arrived.count();
+        }
         self.advance(now, answer, network);
+        // A connection that is closing takes data that it does not pass on.
+        debug_assert!(self.delivered() <= self.receiver().arrived.in_order(), "all data is seen to arrive");
         self.ask_to_be_woken(now, answer, network);
     }
 
@@ -219,7 +237,8 @@ impl Pair {
 impl End {
     fn from_side(side: Side) -> Self {
         let reader = Reader::default();
-        Self { side, stream: None, writer: Writer::new(Some(0)), reader, is_acknowledged: false }
+        let arrived = Arrived::default();
+        Self { side, stream: None, writer: Writer::new(Some(0)), reader, arrived, is_acknowledged: false }
     }
 
     /// Takes a new stream for the next transfer, of which this end writes `size` bytes.
@@ -227,6 +246,7 @@ impl End {
         self.stream = None;
         self.writer = Writer::new(size);
         self.reader = Reader::default();
+        self.arrived.begin_next();
         self.is_acknowledged = false;
     }
 

@@ -67,6 +67,10 @@ impl Source for Quic {
         self.pair.delivered()
     }
 
+    fn received(&self) -> u64 {
+        self.pair.received()
+    }
+
     fn first_delivery(&self) -> Option<Instant> {
         self.first_at
     }

@@ -140,6 +140,10 @@ impl Source for QuicTransfers {
         self.delivered_before + self.pair.delivered()
     }
 
+    fn received(&self) -> u64 {
+        self.delivered_before + self.pair.received()
+    }
+
     fn tally(&self) -> Tally {
         Tally {
             delivered: self.delivered(),

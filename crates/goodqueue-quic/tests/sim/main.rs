@@ -9,7 +9,7 @@ mod transfers;
 use goodqueue::{Duration, Instant};
 use goodqueue_quic::sim::{CongestionControl, QuicSettings};
 use goodqueue_sim::traffic::OwnSettings;
-use goodqueue_sim::{Config, Direction, Outcome, Traffic, run};
+use goodqueue_sim::{Config, Direction, Outcome, Run, Traffic, run};
 
 use lines::Line;
 
@@ -107,4 +107,28 @@ fn both_congestion_controls_share_a_line() {
     let all: u64 = shares.clone().sum();
     // fq_codel gives each of two greedy flows half of the line.
     assert!(shares.clone().all(|share| share * 5 > all * 2), "{:?}", shares.collect::<Vec<_>>());
+}
+
+#[test]
+fn received_bytes_include_those_behind_a_gap_and_never_more_than_the_line_carries() {
+    let size = 3_000_000;
+    let settings = QuicSettings { size: Some(size), ..down() };
+    for queue in ["pfifo limit 40", "netem limit 1000 loss random 2%", "netem limit 1000 duplicate 5%"] {
+        let config = Line { queue, ..LINE }.config(vec![quic(settings.clone())], 60);
+        let mut run = Run::new(&config).expect("valid");
+        let mut received = vec![0];
+        let mut has_gaps = false;
+        for tick in 1..=600 {
+            run.advance(Instant::ZERO + Duration::from_millis(100 * tick), None).expect("runs");
+            let [all, in_order] = [run.so_far().received(0), run.so_far().delivered(0)];
+            assert!(all >= in_order, "{queue}: {all} and {in_order}");
+            has_gaps |= all > in_order;
+            received.push(all);
+        }
+        // 10 Mbit/s are 125 kB in a tenth of a second.
+        let most = received.windows(2).map(|pair| pair[1].checked_sub(pair[0]).expect("grows")).max();
+        assert!(most <= Some(125_000), "{queue}: {most:?}");
+        assert_eq!((received.last(), run.so_far().delivered(0)), (Some(&size), size), "{queue}");
+        assert_eq!(has_gaps, !queue.contains("duplicate"), "{queue}");
+    }
 }

@@ -1,6 +1,6 @@
 // Colours of flows, told apart by colour-blind people (Okabe and Ito 2008), and shades of the page.
 
-import { groupsOf } from "./flows.ts";
+import { groupsOf, isTransfer } from "./flows.ts";
 import type { About } from "./protocol.ts";
 
 const UPLOADS = ["#0072B2", "#56B4E9", "#004A73", "#8FD0F5", "#2F7FB5", "#A3C4E0", "#1B5E8C", "#6FA8D6"];
@@ -14,7 +14,7 @@ export function coloursOf(about: About): string[] {
   const next = (palette: string[], key: keyof typeof used) => palette[used[key]++ % palette.length] ?? "#999999";
   const colour = (kind: string, direction: "up" | "down") => {
     if (kind === "ping") return next(PINGS, "ping");
-    if (kind !== "tcp") return next(OTHERS, "other");
+    if (!isTransfer(kind)) return next(OTHERS, "other");
     return direction === "up" ? next(UPLOADS, "up") : next(DOWNLOADS, "down");
   };
   const colours: string[] = [];

@@ -22,6 +22,7 @@ export function Controls({ settings, catalogue, onChange, onRate }: Props) {
   const last = (text: string) => rateSteps(text).at(-1)?.rate ?? text;
   const varies = (text: string) => (rateSteps(text).length > 1 ? ", which varies; at last" : "");
   const buffer = /^(pfifo|bfifo|pfifo_fast)\b.*\blimit\s+(\d+)/.exec(settings.qdiscs[0] ?? "");
+  const hasQuic = settings.quicUploads + settings.quicDownloads > 0;
   return (
     <form class="controls" aria-label="The line and its traffic" onSubmit={(event) => event.preventDefault()}>
       <Rate label={`Rate to the client${varies(settings.down)}`} value={last(settings.down)} onRate={(rate) => onRate("down", rate)} />
@@ -37,14 +38,24 @@ export function Controls({ settings, catalogue, onChange, onRate }: Props) {
       )}
       <Count label="Uploads" value={settings.uploads} onChange={(uploads) => onChange({ uploads })} />
       <Count label="Downloads" value={settings.downloads} onChange={(downloads) => onChange({ downloads })} />
+      <Count label="QUIC uploads" value={settings.quicUploads} onChange={(quicUploads) => onChange({ quicUploads })} />
+      <Count label="QUIC downloads" value={settings.quicDownloads} onChange={(quicDownloads) => onChange({ quicDownloads })} />
       <label>
-        Congestion control
+        Congestion control{hasQuic && " of TCP"}
         <select value={settings.cc} onChange={(event) => onChange({ cc: event.currentTarget.value })}>
           {(catalogue?.tcps ?? [{ name: settings.cc, summary: "" }]).map((tcp) => (
             <option value={tcp.name} title={tcp.summary}>{tcp.name}</option>
           ))}
         </select>
       </label>
+      {hasQuic && (
+        <label>
+          Congestion control of QUIC
+          <select value={settings.quicCc} onChange={(event) => onChange({ quicCc: event.currentTarget.value })}>
+            {(catalogue?.quics ?? [settings.quicCc]).map((name) => <option value={name}>{name}</option>)}
+          </select>
+        </label>
+      )}
       <Text label="Random loss in %" value={settings.loss} onChange={(loss) => onChange({ loss })} />
       <label>
         WiFi between line and client

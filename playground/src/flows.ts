@@ -21,7 +21,15 @@ export interface FlowRow {
 const MOST_ROWS = 8;
 
 /** What a first visitor calls the kinds of traffic. */
-const WORDS: Record<string, string> = { voip: "call", web: "web page", cbr: "steady stream" };
+const WORDS: Record<string, string> = { voip: "call", web: "web page", cbr: "steady stream", quic_transfers: "transfers over QUIC" };
+
+/** Names of the transports of uploads and downloads. TCP, the usual one, is not named. */
+const TRANSPORTS: Record<string, string> = { tcp: "", quic: "QUIC " };
+
+/** True for an upload or a download of one flow. */
+export function isTransfer(kind: string): boolean {
+  return kind in TRANSPORTS;
+}
 
 /** The flows by the tables of the scenario, in their order. */
 export function groupsOf(about: About): Group[] {
@@ -40,8 +48,8 @@ export function groupsOf(about: About): Group[] {
 
 function word(flow: FlowInfo | undefined, isSized: boolean): string {
   if (flow === undefined) return "flow";
-  const transfer = flow.direction === "up" ? "upload" : "download";
-  return flow.label ?? (flow.kind === "tcp" ? `${isSized ? "short " : ""}${transfer}` : (WORDS[flow.kind] ?? flow.kind));
+  const transfer = `${TRANSPORTS[flow.kind] ?? ""}${flow.direction === "up" ? "upload" : "download"}`;
+  return flow.label ?? (isTransfer(flow.kind) ? `${isSized ? "short " : ""}${transfer}` : (WORDS[flow.kind] ?? flow.kind));
 }
 
 /** Returns the name of each flow: `upload 2`, `ping`. */

@@ -99,7 +99,7 @@ function Head({ act }: { act: Actions }) {
   return (
     <header>
       <h1>goodqueue <small>playground</small></h1>
-      <p>Every packet on this page is simulated as a real one: the queues are those of <code>tc</code>, the transfers are TCP.</p>
+      <p>Every packet on this page is simulated as a real one: the queues are those of <code>tc</code>, the transfers are TCP and QUIC.</p>
       <button class="link" onClick={act.guide}>Guided start</button>
     </header>
   );

@@ -43,6 +43,8 @@ export interface Catalogue {
     parameters: { name: string; default: string; range: string; doc: string }[];
   }[];
   tcps: { name: string; summary: string }[];
+  /** Congestion controls of QUIC flows. */
+  quics: string[];
   scenarios: { name: string; title: string; question: string; expect: string }[];
   drop_reasons: string[];
 }

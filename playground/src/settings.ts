@@ -15,7 +15,12 @@ export interface Settings {
   rtt: string;
   downloads: number;
   uploads: number;
+  /** Transfers over QUIC, beside those over TCP. */
+  quicDownloads: number;
+  quicUploads: number;
+  /** Congestion control of the transfers over TCP. */
   cc: string;
+  quicCc: string;
   ecn: boolean;
   /** Random loss on the path in percent. */
   loss: string;
@@ -49,7 +54,10 @@ export const FIRST: Settings = {
   rtt: "50ms",
   downloads: 1,
   uploads: 2,
+  quicDownloads: 0,
+  quicUploads: 0,
   cc: "cubic",
+  quicCc: "cubic",
   ecn: false,
   loss: "0",
   wifi: "",
@@ -108,6 +116,10 @@ function flows(settings: Settings): Json {
   for (const [direction, count] of [["up", settings.uploads], ["down", settings.downloads]] as const) {
     // Slow starts that begin at one instant would run in step.
     if (count > 0) groups.push({ kind: "tcp", direction, count, start_jitter: "100ms" });
+  }
+  for (const [direction, count] of [["up", settings.quicUploads], ["down", settings.quicDownloads]] as const) {
+    const ecn: { ecn?: boolean } = settings.ecn ? { ecn: true } : {};
+    if (count > 0) groups.push({ kind: "quic", direction, count, start_jitter: "100ms", cc: settings.quicCc, ...ecn });
   }
   groups.push(settings.ping === FIRST.ping ? { kind: "ping" } : { kind: "ping", interval: settings.ping });
   return groups;
@@ -240,7 +252,7 @@ export function fromHash(hash: string): Settings {
   const builtin = toml === null ? query.get("builtin") : null;
   const base = builtin === null && toml === null ? FIRST : KEPT;
   const text = (key: keyof Settings & string, fallback: string) => query.get(key) ?? fallback;
-  const count = (key: "uploads" | "downloads") => {
+  const count = (key: Counted) => {
     const given = Number(query.get(key) ?? NaN);
     return Number.isInteger(given) && given >= 0 && given <= MOST_FLOWS ? given : base[key];
   };
@@ -253,7 +265,10 @@ export function fromHash(hash: string): Settings {
     rtt: text("rtt", base.rtt),
     downloads: count("downloads"),
     uploads: count("uploads"),
+    quicDownloads: count("quicDownloads"),
+    quicUploads: count("quicUploads"),
     cc: text("cc", base.cc),
+    quicCc: text("quicCc", base.quicCc),
     ecn: query.get("ecn") === "true",
     loss: text("loss", base.loss),
     wifi: text("wifi", base.wifi),
@@ -268,12 +283,18 @@ export function fromHash(hash: string): Settings {
 export function ignoredIn(hash: string): string[] {
   const query = new URLSearchParams(hash.replace(/^#/, ""));
   const read = fromHash(hash);
-  return (["uploads", "downloads"] as const).flatMap((key) => {
+  return COUNTED.flatMap(([key, name]) => {
     const given = query.get(key);
     if (given === null || isScenario(read) || (given !== "" && Number(given) === read[key])) return [];
-    return [`The link asks for ${given.slice(0, 20)} ${key}. Allowed are 0 to ${MOST_FLOWS}: the page shows ${read[key]}.`];
+    return [`The link asks for ${given.slice(0, 20)} ${name}. Allowed are 0 to ${MOST_FLOWS}: the page shows ${read[key]}.`];
   });
 }
 
-/** Most flows in each direction: each has a colour and a line in the list. */
+/** The numbers of transfers, with their names in a sentence. */
+const COUNTED = [
+  ["uploads", "uploads"], ["downloads", "downloads"], ["quicUploads", "QUIC uploads"], ["quicDownloads", "QUIC downloads"],
+] as const;
+type Counted = (typeof COUNTED)[number][0];
+
+/** Most flows in each direction over TCP, and over QUIC: each has a colour and a line in the list. */
 export const MOST_FLOWS = 8;

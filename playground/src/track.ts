@@ -117,6 +117,8 @@ export class Track {
   private readonly rtt: number[];
   /** Length of a step of the history. */
   private readonly step: number;
+  /** The side of the data of each flow. */
+  private readonly sides: Side[];
   private readonly window: number;
 
   constructor(about: About) {
@@ -128,6 +130,7 @@ export class Track {
     this.queued = ofQueues(() => new Map());
     this.probe = about.flows.findIndex((flow) => flow.kind === "ping");
     this.rtt = about.flows.map((flow) => flow.rtt);
+    this.sides = about.flows.map((flow) => (flow.direction === "up" ? UP : DOWN));
     this.step = Math.max(MEGA, about.duration / 600);
     this.window = windowOf(about);
   }
@@ -325,7 +328,9 @@ export class Track {
 
   /** Number of flows that have data in a queue at `now`. */
   flowsIn(queue: QueueId, now: number): number {
-    const there = (packet: Packet) => packet.kind === "data" && packet.arrived <= now && packet.left > now;
+    // Nothing tells the acknowledgements of QUIC from its data, except their direction.
+    const isData = (packet: Packet) => packet.kind === "data" && packet.side === this.sides[packet.flow];
+    const there = (packet: Packet) => isData(packet) && packet.arrived <= now && packet.left > now;
     return new Set((this.lanes[queue] ?? []).filter(there).map((packet) => packet.flow)).size;
   }
 

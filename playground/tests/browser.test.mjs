@@ -144,6 +144,38 @@ test("a link opens a scenario file, and the file may be changed", { skip }, asyn
   await done();
 });
 
+test("QUIC flows of a scenario file have their names, and their packets tell their stories", { skip }, async () => {
+  const flows = '[{ kind = "quic", count = 2 }, { kind = "quic_transfers", size = "20kb", think = "1s" }]';
+  const text = `duration = "20s"\nqdiscs = ["pfifo limit 20"]\nlink = { down = "4mbit", up = "1mbit" }\nflows = ${flows}\n`;
+  const { page, done } = await open(`#toml=${encodeURIComponent(text)}`);
+  assert.deepEqual(await page.$$eval(".flows li > span", (all) => all.map((one) => one.textContent)), [
+    "QUIC download 1", "QUIC download 2", "transfers over QUIC",
+  ]);
+  await page.waitForSelector("button[data-kind=drop]:enabled");
+  await press(page, "Ask the last drop");
+  await page.waitForFunction(() => /It was dropped at once \(overlimit\)/.test(document.querySelector(".story")?.textContent));
+  assert.match(await page.$eval(".story", (aside) => aside.textContent), /down, QUIC datagram \d+ of flow [012]/);
+  await done();
+});
+
+test("transfers over QUIC are chosen beside those over TCP", { skip }, async () => {
+  const { page, done } = await open("#uploads=0&downloads=1");
+  const field = (label) => page.evaluateHandle((text) =>
+    [...document.querySelectorAll(".controls label")].find((one) => one.textContent.trim().startsWith(text))?.querySelector("input, select"), label);
+  const set = async (label, value) => (await field(label)).evaluate((one, to) => {
+    one.value = to;
+    one.dispatchEvent(new Event("change", { bubbles: true }));
+  }, value);
+  assert.equal(await (await field("Congestion control of QUIC")).jsonValue(), undefined, "without QUIC there is nothing to choose");
+  await set("QUIC downloads", "1");
+  await page.waitForFunction(() => [...document.querySelectorAll(".flows li")].some((row) => row.textContent.includes("QUIC download")));
+  await set("Congestion control of QUIC", "newreno");
+  await page.waitForFunction(() => ["quicDownloads=1", "quicCc=newreno"].every((part) => location.hash.includes(part)));
+  await page.waitForFunction(() => parseFloat(document.querySelector(".clock").textContent) > 0.1);
+  assert.equal(await page.$(".error"), null);
+  await done();
+});
+
 test("a link opens the scenario of a result as JSON", { skip }, async () => {
   const scenario = { duration: "5s", seed: 3, qdiscs: ["pfifo limit 50"], link: { down: "2mbit", rtt: "30ms" }, flows: [{ kind: "ping" }] };
   const { page, done } = await open(`#json=${encodeURIComponent(JSON.stringify(scenario))}`);

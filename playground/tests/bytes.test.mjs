@@ -27,6 +27,8 @@ function drawn(seed) {
   const sources = [
     '{kind="voip"}', '{kind="poisson",rate="300kbit"}', '{kind="web",page="google"}', '{kind="onoff",rate="200kbit"}',
     '{kind="transfers",size={exponential="30kb"},think={exponential="200ms"}}',
+    '{kind="quic",ecn=true}', '{kind="quic",direction="up",cc="newreno",count=2}',
+    '{kind="quic_transfers",size={exponential="30kb"},think={exponential="200ms"}}',
     '{kind="video",ladder=["200kbit","800kbit"]}', '{kind="packmime",connections=5}',
   ];
   const set = [`flows=[${group("up")},${group("down")},${one(sources)},{kind="ping"}]`];
@@ -73,6 +75,33 @@ test("a show that is played in steps has the bytes of the command", async () => 
   const show = new wasm.Show(JSON.stringify(request));
   for (let to = 0; !show.is_over(); to += 16.7e6) show.advance(to);
   assert.equal(show.finish(), (await native(request)).json);
+});
+
+test("no clock and no random number of the page changes a run with QUIC", async () => {
+  const flows = ["cubic", "newreno"].map((cc) =>
+    `{kind="quic",cc="${cc}"},{kind="quic",cc="${cc}",direction="up",ecn=true},{kind="quic_transfers",cc="${cc}",size="20kb",think="300ms"}`);
+  const request = { rate: "10mbit", up: "2mbit", rtt: "40ms", time: "20s", qdiscs: ["pfifo limit 100", "fq_codel"], set: [`flows=[${flows},{kind="ping"}]`] };
+  const { json } = await native(request);
+  assert.equal(inPage(request).json, json);
+  const { mock } = test;
+  // A clock that jumps by hours, also backwards, and another date.
+  const times = [1e9, 0.4, 5e7 + 1 / 3];
+  const clock = mock.method(performance, "now", () => times[clock.mock.callCount() % times.length]);
+  const date = mock.method(Date, "now", () => 1e12 + 1e9 * date.mock.callCount());
+  const random = mock.method(crypto, "getRandomValues", (bytes) => bytes.fill(random.mock.callCount()));
+  const again = inPage(request).json;
+  assert.ok(clock.mock.callCount() > 0, "the module reads the clock");
+  mock.restoreAll();
+  assert.equal(again, json);
+});
+
+test("a scenario with QUIC that the command refuses has the same message in the page", async () => {
+  for (const flow of ['{kind="quic",cc="bbr"}', '{kind="quic",rwnd=5}', '{kind="quic_transfers",size="20kb"}']) {
+    const request = { qdiscs: ["fq_codel"], set: [`flows=[${flow}]`] };
+    const { message } = inPage(request);
+    assert.ok(message.length > 20, message);
+    assert.equal(message, (await native(request)).message);
+  }
 });
 
 test("a line that the command refuses has the same message in the page", async () => {

@@ -39,9 +39,12 @@ function highest(settings: Settings, seconds: number): number {
   return most;
 }
 
-for (const [up, uploads, limit] of [["1mbit", 1, 100], ["1mbit", 2, 100], ["300kbit", 4, 50], ["10mbit", 2, 500]] as const) {
-  test(`no goodput exceeds a line of ${up} with ${uploads} uploads, also after losses`, () => {
-    const settings = { ...FIRST, up, uploads, downloads: 0, time: "60s", qdiscs: [`pfifo limit ${limit}`, "codel"] };
+const LINES = [["1mbit", 1, 100], ["1mbit", 2, 100], ["300kbit", 4, 50], ["10mbit", 2, 500]] as const;
+
+for (const [up, count, limit, transport] of LINES.flatMap((line) => [[...line, "TCP"], [...line, "QUIC"]] as const)) {
+  test(`no goodput exceeds a line of ${up} with ${count} uploads over ${transport}, also after losses`, () => {
+    const uploads = transport === "TCP" ? { uploads: count } : { uploads: 0, quicUploads: count };
+    const settings = { ...FIRST, up, ...uploads, downloads: 0, time: "60s", qdiscs: [`pfifo limit ${limit}`, "codel"] };
     const line = up.endsWith("kbit") ? parseFloat(up) / 1000 : parseFloat(up);
     const most = highest(settings, 40);
     // A packet of 1448 bytes may begin before the two seconds.

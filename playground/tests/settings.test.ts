@@ -12,7 +12,8 @@ const { inPage } = (await import(new URL("../tests/module.mjs", import.meta.url)
 
 test("an address holds all settings", () => {
   const settings = {
-    ...FIRST, up: "1mbit,300kbit@2.5s", rtt: "20ms", uploads: 0, downloads: 3, cc: "bbr", ecn: true, loss: "0.5", ping: "1ms",
+    ...FIRST, up: "1mbit,300kbit@2.5s", rtt: "20ms", uploads: 0, downloads: 3, quicDownloads: 1, quicUploads: 2,
+    cc: "bbr", quicCc: "newreno", ecn: true, loss: "0.5", ping: "1ms",
     time: "10s", seed: "7", qdiscs: ["cake bandwidth 900kbit", "fq_codel target 13ms"],
   };
   const hash = toHash(settings, "0.1.0");
@@ -33,6 +34,7 @@ test("an address with impossible values is read as far as it makes sense", () =>
 test("an impossible number of flows in an address is ignored with a sentence that tells so", () => {
   assert.deepEqual(ignoredIn("#uploads=100000&downloads=3"), ["The link asks for 100000 uploads. Allowed are 0 to 8: the page shows 2."]);
   assert.deepEqual(ignoredIn("#downloads=-1&uploads=0"), ["The link asks for -1 downloads. Allowed are 0 to 8: the page shows 1."]);
+  assert.deepEqual(ignoredIn("#quicUploads=9"), ["The link asks for 9 QUIC uploads. Allowed are 0 to 8: the page shows 0."]);
   assert.deepEqual(ignoredIn(""), []);
 });
 
@@ -121,6 +123,17 @@ test("a scenario file and a program have the settings of the command", () => {
   assert.match(python(settings), /seed=1,\n {4}qdiscs=\["pfifo limit 100","fq_codel"\],\n {4}set=\{"link.up": .*"tcp.ecn": True/);
   assert.equal(file({ ...FIRST, builtin: "ecn" }), null);
   assert.match(python(fromHash("#builtin=ecn")), /gq\.compare\(\n {4}"ecn",\n\)/);
+});
+
+test("transfers over QUIC follow those over TCP, and have their own congestion control and ECN", () => {
+  const settings = { ...FIRST, quicUploads: 1, quicDownloads: 2, quicCc: "newreno", ecn: true, time: "1s" };
+  const flows = 'kind="tcp",direction="up",count=2,start_jitter="100ms"},{kind="tcp",direction="down",count=1,start_jitter="100ms"},'
+    + '{kind="quic",direction="up",count=1,start_jitter="100ms",cc="newreno",ecn=true},'
+    + '{kind="quic",direction="down",count=2,start_jitter="100ms",cc="newreno",ecn=true},{kind="ping"}]';
+  assert.ok(request(settings).set.includes(`flows=[{${flows}`), request(settings).set.join("\n"));
+  const { scenario, runs } = JSON.parse(inPage(request(settings)).json ?? "");
+  assert.deepEqual(scenario.flows.map((flow: { kind: string }) => flow.kind), ["tcp", "tcp", "quic", "quic", "ping"]);
+  assert.deepEqual(JSON.parse(inPage({ toml: file(settings), qdiscs: [], set: [] }).json ?? "").runs, runs);
 });
 
 test("a command is quoted for a shell", () => {

@@ -202,6 +202,28 @@ test("short transfers of one table share a row and a colour, and a call has its 
   assert.equal(new Set([colours[0], colours[1], colours[2], colours[22]]).size, 4);
 });
 
+test("transfers over QUIC are named, and have colours of their own", () => {
+  const info: About = {
+    ...about, scenario: { flows: [{ count: 1 }, { count: 2 }, { count: 1 }, { count: 1, size: 60000 }, { count: 1, size: 60000 }] },
+    flows: [
+      flow("tcp", "down"), flow("quic", "down"), flow("quic", "down"), flow("quic", "up"), flow("quic", "down"),
+      flow("quic_transfers", "down"),
+    ],
+  };
+  assert.deepEqual(flowRows(info).map(({ name }) => name), [
+    "download", "QUIC download 1", "QUIC download 2", "QUIC upload", "short QUIC download", "transfers over QUIC",
+  ]);
+  assert.equal(new Set(coloursOf(info)).size, 6);
+});
+
+test("the acknowledgements of a QUIC download are no upload", () => {
+  for (const [direction, uploads] of [["down", 0], ["up", 1]] as const) {
+    const track = new Track({ ...about, flows: [flow("quic", direction), flow("ping", "up")] });
+    track.take(frame([arrives(1, 100e6, 0, 80, 0, [0, 0])]), 200e6);
+    assert.equal(track.flowsIn(UP, 150e6), uploads, direction);
+  }
+});
+
 test("an axis has no digits that nobody needs", () => {
   assert.deepEqual([3.619999999, 0.30000000000000004, 12, 0].map(axisLabel), ["3.62", "0.3", "12", "0"]);
 });

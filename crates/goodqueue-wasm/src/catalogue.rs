@@ -2,6 +2,7 @@
 
 use goodqueue::registry;
 use goodqueue_advise::KINDS;
+use goodqueue_quic::sim::CongestionControl;
 use goodqueue_scenario::Extensions;
 use goodqueue_scenario::library;
 use goodqueue_scenario::scenario::Names;
@@ -15,6 +16,8 @@ pub struct Catalogue {
     version: &'static str,
     qdiscs: Vec<QdiscInfo>,
     tcps: Vec<Named>,
+    /// Congestion controls of QUIC flows.
+    quics: Vec<&'static str>,
     scenarios: Vec<ScenarioInfo>,
     /// Kinds of access lines.
     links: Vec<Line>,
@@ -68,6 +71,7 @@ impl Catalogue {
             tcps: (Extensions::new().tcp().controllers())
                 .map(|about| Named { name: about.name, summary: about.summary })
                 .collect(),
+            quics: CongestionControl::ALL.iter().map(|control| control.name()).collect(),
             scenarios: library::SCENARIOS.iter().filter_map(scenario).collect(),
             links: KINDS.iter().map(|kind| Line { name: kind.line.name, title: kind.line.title }).collect(),
             drop_reasons: log::reasons(),

@@ -35,6 +35,24 @@ fn a_show_has_the_results_of_its_scenario_whatever_the_steps_are() {
 }
 
 #[test]
+fn a_quic_flow_is_shown_as_the_command_tells_of_it() {
+    let request = r#"{"rate": "4mbit", "up": "1mbit", "time": "3s", "qdiscs": ["pfifo limit 20"],
+        "set": ["flows=[{kind='quic', cc='newreno'}]"]}"#;
+    let mut show = Show::from_request(request).expect("valid");
+    show.play(Instant::ZERO + Duration::from_secs(3)).expect("runs");
+    let about: serde_json::Value = serde_json::from_str(&show.about()).expect("JSON");
+    let flow = &about["flows"][0];
+    assert_eq!([&flow["kind"], &flow["direction"], &flow["cc"]], ["quic", "down", "newreno"]);
+    // Only single TCP connections have a window.
+    let [received, window, ..] = show.flows(0)[..] else { panic!("five numbers") };
+    assert!(received > 500_000.0, "{received}");
+    assert!(window < 0.0, "{window}");
+    // The first packet is the answer to the client's hello.
+    let story = show.story_of(0, 1.0).expect("a story");
+    assert!(story.contains("down, QUIC datagram 0 of flow 0, of the handshake"), "{story}");
+}
+
+#[test]
 fn every_packet_has_one_arrival_and_one_end_and_found_what_the_records_say() {
     let mut show = Show::from_request(REQUEST).expect("valid");
     show.play(Instant::ZERO + Duration::from_secs(2)).expect("runs");

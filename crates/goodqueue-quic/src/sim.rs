@@ -8,9 +8,9 @@
 //! * The maximum size of datagrams is found by quinn's own search (RFC 8899), from 1200 bytes up to
 //!   1452, its default, or to the MTU of the link. A path of the simulator carries every size, so
 //!   no probe is lost for its size.
-//! * All randomness comes from the flow's stream. quinn computes CUBIC with [`f64::cbrt`], whose last
-//!   digit may differ between platforms and compilers, so runs with CUBIC are equal on one platform
-//!   with one compiler.
+//! * All randomness comes from the flow's stream. quinn computes CUBIC with [`f64::cbrt`], whose
+//!   last digit may differ between platforms and compilers, so runs with CUBIC are equal on one
+//!   platform with one compiler.
 //! * Segmentation offload is off: a queue decides about each packet.
 
 mod arrived;

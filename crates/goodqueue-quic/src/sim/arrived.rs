@@ -102,7 +102,7 @@ impl Arrived {
                 }
                 // PATH_CHALLENGE and PATH_RESPONSE.
                 0x1a | 0x1b => rest.skip(8)?,
-                // CONNECTION_CLOSE, behind which nothing counts, and frames that nobody has agreed on.
+                // CONNECTION_CLOSE, behind which nothing counts, and frames that nobody agreed on.
                 _ => return None,
             }
         }

@@ -2,6 +2,7 @@
 //! recorded trace.
 
 mod flow_control;
+mod granted;
 
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -10,13 +11,15 @@ use goodqueue::{AnyConfig, AnyQdisc, Count, DropReason, Duration, Instant, Looka
 
 use crate::ahead::fetch_line;
 use crate::driver::{Driver, Ring};
+use crate::grants::Grants;
 use crate::monitor::LinkMonitor;
 use crate::observer::{Fate, Note, Notes};
 use crate::packet::Packet;
 use crate::pause::{Pause, Receiver};
 use crate::wire::Wire;
-use goodqueue_link::capacity::{Capacity, OPPORTUNITY_BYTES, Opportunities, TUN_HEADER};
+use goodqueue_link::capacity::{Capacity, OPPORTUNITY_BYTES, Opportunities, TUN_HEADER, UNLIMITED};
 use goodqueue_link::work::{Progress, Work};
+use granted::Granted;
 
 /// The configuration of one direction of a hop.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,6 +33,9 @@ pub struct LinkConfig {
     pub driver: Option<Driver>,
     /// PAUSE frames that the device in front of this link sends when the queue fills; `None`: none.
     pub pause: Option<Pause>,
+    /// Requests and grants of a DOCSIS upstream; `None`: the link sends whenever it is free. They
+    /// have no effect on a trace and on a link without a limit.
+    pub grants: Option<Grants>,
     /// Change to the salt of the discipline's hash, in addition to the run's seed. Another key
     /// makes other flows collide.
     pub hash_key: u32,
@@ -39,7 +45,7 @@ impl LinkConfig {
     /// Returns a link whose device has no ring.
     #[must_use]
     pub const fn new(capacity: Capacity, qdisc: AnyConfig) -> Self {
-        Self { capacity, qdisc, driver: None, pause: None, hash_key: 0 }
+        Self { capacity, qdisc, driver: None, pause: None, grants: None, hash_key: 0 }
     }
 }
 
@@ -82,6 +88,8 @@ enum Server {
         /// A packet that did not fit into the last opportunity, and its remaining bytes.
         in_transit: Option<(Packet, u32)>,
     },
+    // Boxed: few links have grants, and every link has a server.
+    Granted(Box<Granted>),
 }
 
 /// The result of serving a link.
@@ -108,12 +116,17 @@ impl Link {
         framing: u32,
         monitor: LinkMonitor,
     ) -> Self {
+        let at_rate = |rate: Rate, changes: Vec<(Instant, Rate)>| match config.grants {
+            Some(grants) if rate != UNLIMITED => {
+                Server::Granted(Box::new(Granted::new(grants, rate, changes)))
+            }
+            _ => Server::Rate { wire: Wire::new(rate), changes },
+        };
         let server = match &config.capacity {
-            Capacity::Constant(rate) => Server::Rate { wire: Wire::new(*rate), changes: Vec::new() },
-            Capacity::Schedule(schedule) => Server::Rate {
-                wire: Wire::new(schedule.first().map_or(Rate::from_bps(0), |first| first.1)),
-                changes: schedule.clone(),
-            },
+            Capacity::Constant(rate) => at_rate(*rate, Vec::new()),
+            Capacity::Schedule(schedule) => {
+                at_rate(schedule.first().map_or(Rate::from_bps(0), |first| first.1), schedule.clone())
+            }
             Capacity::Trace(opportunities) => Server::Trace {
                 opportunities: Arc::clone(opportunities),
                 next: 0,
@@ -142,6 +155,7 @@ impl Link {
     pub(crate) fn change_times(&self) -> Vec<Instant> {
         match &self.server {
             Server::Rate { changes, .. } => changes.iter().map(|change| change.0).collect(),
+            Server::Granted(granted) => granted.changes.iter().map(|change| change.0).collect(),
             Server::Trace { .. } => Vec::new(),
         }
     }
@@ -157,8 +171,9 @@ impl Link {
                 self.ask_at = Some(self.free_at.map_or(now, |free| free.max(now)));
                 return self.ask_at;
             }
+            return None;
         }
-        None
+        self.change_granted_rate(now)
     }
 
     /// Offers a packet whose `queued_at` is set. Returns the time at which to call [`Self::serve`],
@@ -236,6 +251,7 @@ impl Link {
                 *next = opportunities.first_not_before(now).max(*next);
                 Some(opportunities.time_of(*next))
             }
+            Server::Granted(granted) => granted.next_grant(now),
         }
     }
 
@@ -258,6 +274,7 @@ impl Link {
             Server::Rate { wire, .. } if wire.rate().as_bps() == 0 => Served::nothing(None),
             Server::Rate { .. } => self.send_next(now),
             Server::Trace { .. } => self.use_opportunity(now),
+            Server::Granted(_) => self.use_grant(now),
         }
     }
 
@@ -286,7 +303,7 @@ impl Link {
     fn end_of(&mut self, now: Instant, bytes: u32) -> Instant {
         match &mut self.server {
             Server::Rate { wire, .. } => wire.end_of(now, bytes),
-            Server::Trace { .. } => now,
+            Server::Trace { .. } | Server::Granted(_) => now,
         }
     }
 
@@ -296,6 +313,7 @@ impl Link {
         match &self.server {
             Server::Rate { wire, .. } => wire.ended() <= now,
             Server::Trace { .. } => self.free_at.is_none_or(|free| free <= now),
+            Server::Granted(granted) => granted.in_transit.is_none(),
         }
     }
 
@@ -308,6 +326,7 @@ impl Link {
                 let capacity = Capacity::Trace(Arc::clone(opportunities)).between(Instant::ZERO, now);
                 Progress { unsent: Work::ZERO, capacity }
             }
+            Server::Granted(granted) => granted.progress(now),
         }
     }
 
@@ -323,7 +342,7 @@ impl Link {
             Server::Trace { left, in_transit, .. } => {
                 (in_transit.take(), left.take().unwrap_or(OPPORTUNITY_BYTES))
             }
-            Server::Rate { .. } => return Served::nothing(None),
+            Server::Rate { .. } | Server::Granted(_) => return Served::nothing(None),
         };
         loop {
             let carried = in_transit_before.take().or_else(|| {
@@ -447,14 +466,20 @@ impl Link {
         self.monitor.is_empty() && self.ring.as_ref().is_none_or(|ring| ring.is_empty())
     }
 
-    /// Returns the packets that wait in the discipline, in the device, or half sent on a trace.
+    /// Returns the packets that wait in the discipline, in the device, or half sent on a trace
+    /// or by grants.
     pub(crate) fn held(&self) -> Count {
         let mut held = Count { packets: self.qdisc.len() as u64, bytes: self.qdisc.backlog() };
         if let Some(ring) = &self.ring {
             held.packets += ring.held().packets;
             held.bytes += ring.held().bytes;
         }
-        if let Server::Trace { in_transit: Some((packet, _)), .. } = &self.server {
+        let half_sent = match &self.server {
+            Server::Trace { in_transit, .. } => in_transit.as_ref(),
+            Server::Granted(granted) => granted.in_transit.as_ref(),
+            Server::Rate { .. } => None,
+        };
+        if let Some((packet, _)) = half_sent {
             held.add(packet.len);
         }
         held
@@ -491,7 +516,7 @@ impl Link {
         monitor.backlog_is(now, || self.qdisc.backlog());
         // A link that waits for a shaper is free, and the new configuration may let a packet go.
         let waits = self.free_at.is_none() && self.ask_at.is_some_and(|ask| ask > now);
-        if self.is_idle() || !waits || matches!(self.server, Server::Trace { .. }) {
+        if self.is_idle() || !waits || !matches!(self.server, Server::Rate { .. }) {
             return None;
         }
         self.ask_at = self.next_service(now);

@@ -23,7 +23,7 @@ impl Link {
     pub(crate) fn pause_lasts(&self, time: u16) -> Duration {
         match &self.server {
             Server::Rate { wire, .. } => pause::duration(time, wire.rate()),
-            Server::Trace { .. } => Duration::ZERO,
+            Server::Trace { .. } | Server::Granted(_) => Duration::ZERO,
         }
     }
 

@@ -33,6 +33,10 @@ pub(crate) fn session(run: &RunSpec, mtu: u32) -> Result<(Session, Vec<String>),
         return Err(Diagnostic::new("a live bottleneck has no device queue below the discipline")
             .help("omit `driver`, or simulate the scenario"));
     }
+    if config.links.iter().any(|link| link.grants.is_some()) {
+        return Err(Diagnostic::new("a live bottleneck sends whenever it is free, without `grants`")
+            .help("omit `grants`, or simulate the scenario"));
+    }
     let mut settings = TcpSettings::default();
     let end = Instant::ZERO + config.duration;
     let mut flows = Vec::new();

@@ -132,10 +132,16 @@ mod tests {
 
     #[test]
     fn traffic_that_the_kernel_cannot_send_is_refused_before_a_process_starts() {
-        let session = session("link.down", "{rate = \"10mbit\", driver = \"bql\"}");
-        let heard = Heard::new(false);
-        let error = LiveSession::from_session(&session).run(&heard).unwrap_err().to_string();
-        assert!(error.contains("no device queue") && error.contains("omit `driver`"), "{error}");
-        assert_eq!(heard.began.into_inner().unwrap(), ["pie"]);
+        let keys = [
+            ("driver = \"bql\"", "no device queue", "omit `driver`"),
+            ("grants = {}", "without `grants`", "omit `grants`"),
+        ];
+        for (key, reason, help) in keys {
+            let session = session("link.down", &format!("{{rate = \"10mbit\", {key}}}"));
+            let heard = Heard::new(false);
+            let error = LiveSession::from_session(&session).run(&heard).unwrap_err().to_string();
+            assert!(error.contains(reason) && error.contains(help), "{error}");
+            assert_eq!(heard.began.into_inner().unwrap(), ["pie"]);
+        }
     }
 }

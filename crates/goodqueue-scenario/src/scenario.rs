@@ -38,6 +38,7 @@ mod files;
 mod flows;
 mod form;
 mod format;
+mod grants;
 mod hops;
 mod keys;
 mod link;

@@ -199,6 +199,10 @@ fn a_link_that_a_replay_could_not_know_is_refused_as_a_recording() {
     let mut runs = runs_of(&["link.down={rate=\"10mbit\",driver=\"bql\"}"]);
     let refused = packets::request(Path::new("a.jsonl"), &mut runs).expect_err("no replay").to_string();
     assert!(refused.contains("the link down has a queue in its device"), "{refused}");
+    let mut with_grants = runs_of(&["link.up={rate=\"10mbit\",grants={}}"]);
+    let refused =
+        packets::request(Path::new("a.jsonl"), &mut with_grants).expect_err("no replay").to_string();
+    assert!(refused.contains("the link up waits for grants"), "{refused}");
     assert!(packets::request(Path::new("a.csv"), &mut runs).is_ok());
     let unknown = packets::request(Path::new("a.pcap"), &mut runs).expect_err("no format").to_string();
     assert!(unknown.contains(".pcapng, .sqlog, .jsonl or .jsonl.gz"), "{unknown}");

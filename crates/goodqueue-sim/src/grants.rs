@@ -50,10 +50,10 @@ impl Grants {
 
     /// Request-grant delay by default: 4 ms, two MAP intervals.
     ///
-    /// CableLabs' module for ns-3 computes the shortest delay from the times of encoding,
+    /// CableLabs' module for ns-3 derives the shortest delay from the times of encoding,
     /// propagation and scheduling: 12 frames of 135 µs, or 1.62 ms, with its defaults. Its requests
-    /// and grants have random places in their intervals, which makes 3.6 ms on average. Here both
-    /// are at the beginning.
+    /// and grants have random places in their intervals, so that the mean is 3.6 ms, computed from
+    /// these rules. Here both are at the beginning.
     pub const DEFAULT_DELAY: Duration = Duration::from_millis(4);
 
     /// Returns grants in MAP intervals of this length. `delay` is the shortest time from a request

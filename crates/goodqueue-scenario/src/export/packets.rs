@@ -92,6 +92,7 @@ fn has_one_rate(run: &RunSpec) -> Result<(), Diagnostic> {
             Capacity::Schedule(_) => "changes its rate",
             Capacity::Trace(_) => "is a trace",
             Capacity::Constant(_) if link.driver.is_some() => "has a queue in its device",
+            Capacity::Constant(_) if link.grants.is_some() => "waits for grants",
             Capacity::Constant(_) => continue,
         };
         let direction = direction.name();

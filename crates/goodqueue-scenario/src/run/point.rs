@@ -216,7 +216,7 @@ fn config(
             qdisc: qdiscs[direction].config.clone(),
             driver: ends[direction].driver,
             pause: ends[direction].pause,
-            grants: None,
+            grants: ends[direction].grants,
             hash_key: hash_key(&tc::to_tc(&qdiscs[direction].config), sweep),
         })
     };

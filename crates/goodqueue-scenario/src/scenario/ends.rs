@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use goodqueue::{Duration, Rate};
-use goodqueue_sim::{Driver, Pause};
+use goodqueue_sim::{Driver, Grants, Pause};
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use goodqueue_tc::units;
 use serde_json::{Value, json};
 
 use super::document::{Node, Raw};
 use super::form::{Context, Form, Maybe, Own};
+use super::grants::{self, GRANTS};
 use super::keys::{Table, keys, written};
 use super::plain::{FILE, SIZE, SPEED, TEXT, TIME, whole};
 use super::quantity::Quantity;
@@ -27,6 +28,8 @@ pub struct LinkEnd {
     pub driver: Option<Driver>,
     /// PAUSE frames to the link before this one; `None`: none.
     pub pause: Option<Pause>,
+    /// Requests and grants of a DOCSIS upstream; `None`: it sends whenever it is free.
+    pub grants: Option<Grants>,
 }
 
 /// How fast one direction of a link is.
@@ -92,6 +95,8 @@ keys! {
         driver: Option<Driver> = "256p", Maybe(DRIVER) => none;
         /// Ethernet flow control, see below. Default: none.
         pause: Option<Pause> = { high = "3028b" }, Maybe(PAUSE) => none;
+        /// Request-grant delay of a DOCSIS upstream, see below. Default: none.
+        grants: Option<Grants> = {}, Maybe(GRANTS) => none;
     }
 }
 
@@ -122,7 +127,12 @@ impl LinkEnd {
 
     /// A link without a queue in its device.
     pub(super) const fn plain(rate: LinkRate) -> Self {
-        Self { rate, driver: None, pause: None }
+        Self { rate, driver: None, pause: None, grants: None }
+    }
+
+    /// Returns true if nothing but the rate is given.
+    const fn is_plain(&self) -> bool {
+        self.driver.is_none() && self.pause.is_none() && self.grants.is_none()
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -134,11 +144,12 @@ impl LinkEnd {
             repeat: None,
             driver: self.driver,
             pause: self.pause,
+            grants: self.grants,
         };
         let table = match self.rate {
             LinkRate::Schedule(_) => EndTable { schedule: rate, ..none },
             LinkRate::Trace { .. } => EndTable { trace: rate, ..none },
-            _ if self.driver.is_none() && self.pause.is_none() => return (RATE.write)(&self.rate),
+            _ if self.is_plain() => return (RATE.write)(&self.rate),
             _ => EndTable { rate, ..none },
         };
         written(|object| table.write(object))
@@ -153,7 +164,7 @@ pub(super) const LINK_END: Context<LinkEnd> = Context {
 };
 
 /// The tables inside `[link]` and `[[hops]]`.
-pub(super) const TABLES: [&Table; 2] = [&EndTable::TABLE, &PauseTable::TABLE];
+pub(super) const TABLES: [&Table; 3] = [&EndTable::TABLE, &PauseTable::TABLE, grants::TABLE];
 
 const RATE: Context<LinkRate> = Context {
     write: |rate| match rate {
@@ -236,13 +247,16 @@ pub(super) fn read_link_end(
     if inner.node("repeat").is_some() && forms != ["schedule"] {
         return Err(inner.error("repeat", Diagnostic::new("only a schedule can repeat")));
     }
-    let EndTable { rate, trace, mut schedule, repeat, driver, pause } = EndTable::read(&inner, line)?;
+    let EndTable { rate, trace, mut schedule, repeat, driver, pause, grants } = EndTable::read(&inner, line)?;
     if let (Some(LinkRate::Schedule(steps)), Some(period)) = (&mut schedule, repeat) {
         continue_schedule(&inner, steps, period, duration)?;
     }
     // The forms were counted.
     let rate = rate.or(trace).or(schedule).unwrap_or(LinkRate::Unlimited);
-    Ok(LinkEnd { rate, driver, pause })
+    if let Some(grants) = &grants {
+        grants::check(&inner, &rate, grants)?;
+    }
+    Ok(LinkEnd { rate, driver, pause, grants })
 }
 
 fn read_rate(table: &Reader<'_>, key: &str, node: &Node, line: Option<Rate>) -> Result<LinkRate, Diagnostic> {

@@ -139,6 +139,12 @@ fn check_pauses(root: &Reader<'_>, link: &BottleneckLink, hops: &[Hop]) -> Resul
                 let message = Diagnostic::new("no link is before this one, so `pause` stops nothing");
                 return Err(root.error("link", message.help("remove `pause`, or add a hop before the link")));
             };
+            if paused.iter().any(|end| end.grants.is_some()) {
+                let message = Diagnostic::new("a link with `grants` cannot be paused");
+                return Err(
+                    root.error("link", message.help("remove `pause`, or `grants` of the link before"))
+                );
+            }
             if !paused.iter().all(|end| end.rate.always_sends()) {
                 let message = Diagnostic::new(format!(
                     "the pause of a link ({}) needs a rate above 0 in both directions",

@@ -1,5 +1,6 @@
 mod errors;
 mod flows;
+mod grants;
 mod options;
 mod path;
 mod tcp;

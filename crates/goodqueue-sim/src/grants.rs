@@ -45,10 +45,14 @@ impl Grants {
     /// Possible request-grant delays.
     pub const DELAYS: RangeInclusive<Duration> = Duration::from_nanos(1)..=Duration::from_secs(1);
 
-    /// MAP interval by default: 2 ms, as in CableLabs' module for ns-3.
-    pub const DEFAULT_INTERVAL: Duration = Duration::from_millis(2);
+    /// MAP interval by default: 15 frames of 135 µs.
+    ///
+    /// CableLabs' module for ns-3 rounds 2 ms to whole frames and gets this interval. It divides
+    /// none of the usual times between packets (20 ms, 200 ms), so packets of regular senders have
+    /// all places in the interval.
+    pub const DEFAULT_INTERVAL: Duration = Duration::from_micros(2025);
 
-    /// Request-grant delay by default: 4 ms, two MAP intervals.
+    /// Request-grant delay by default: 4 ms, which is rounded up to two MAP intervals.
     ///
     /// CableLabs' module for ns-3 derives the shortest delay from the times of encoding,
     /// propagation and scheduling: 12 frames of 135 µs, or 1.62 ms, with its defaults. Its requests
@@ -184,8 +188,8 @@ impl Requests {
         granted
     }
 
-    /// Sends a request in interval `number` for those of the `waiting` bytes that no request covers.
-    /// A modem cannot take a request back.
+    /// Sends a request in interval `number` for those of the `waiting` bytes that no request
+    /// covers. A modem cannot take a request back.
     pub(crate) fn request(&mut self, number: u64, waiting: u64) {
         let bytes = waiting.saturating_sub(self.outstanding);
         if bytes > 0 {
@@ -201,8 +205,11 @@ mod tests {
 
     const MBIT: Rate = Rate::from_bps(1_000_000);
 
+    /// MAP interval, of 250 bytes at 1 Mbit/s.
+    const INTERVAL: Duration = Duration::from_millis(2);
+
     fn grants(proactive: Option<Rate>) -> Grants {
-        Grants::new(Grants::DEFAULT_INTERVAL, Grants::DEFAULT_DELAY, proactive).expect("valid")
+        Grants::new(INTERVAL, Duration::from_millis(4), proactive).expect("valid")
     }
 
     /// Asks for the grants of `count` intervals from `first` on.
@@ -224,8 +231,7 @@ mod tests {
         let delays = [(1, 1), (2_000_000, 1), (2_000_001, 2), (4_000_000, 2), (4_000_001, 3)];
         for (nanos, intervals) in delays {
             let delay = Duration::from_nanos(nanos);
-            let mut requests =
-                Requests::new(Grants::new(Grants::DEFAULT_INTERVAL, delay, None).expect("valid"), MBIT);
+            let mut requests = Requests::new(Grants::new(INTERVAL, delay, None).expect("valid"), MBIT);
             requests.request(10, 100);
             let first = (11..20).find(|&number| requests.grant(number) > 0);
             assert_eq!(first, Some(10 + intervals), "{delay}");

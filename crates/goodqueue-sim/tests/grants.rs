@@ -10,7 +10,7 @@ use goodqueue_sim::{
 };
 use goodqueue_tcp::AnyCongestionControl;
 
-const INTERVAL: Duration = Grants::DEFAULT_INTERVAL;
+const INTERVAL: Duration = Duration::from_millis(2);
 const RATE: Rate = Rate::from_bps(10_000_000);
 
 fn discipline(name: &str, settings: &Settings) -> AnyConfig {
@@ -24,7 +24,7 @@ fn pfifo(limit: u64) -> AnyConfig {
 
 fn usual(proactive: Option<u64>) -> Option<Grants> {
     let rate = proactive.map(Rate::from_bps);
-    Some(Grants::new(INTERVAL, Grants::DEFAULT_DELAY, rate).expect("valid"))
+    Some(Grants::new(INTERVAL, Duration::from_millis(4), rate).expect("valid"))
 }
 
 /// A line of 100 Mbit/s down, and of 10 Mbit/s up with this discipline and these grants.

@@ -14,13 +14,13 @@ keys! {
     /// Requests and grants of a DOCSIS upstream.
     struct GrantsTable(table, _around: ()) {
         /// MAP interval. Requests are sent, and grants begin, at its multiples. The default is that
-        /// of CableLabs' module for ns-3.
-        interval: Duration = "2ms", time("a MAP interval of {} is not possible", Grants::INTERVALS);
+        /// of CableLabs' module for ns-3, 15 frames of 135 us.
+        interval: Duration = "2025us", time("a MAP interval of {} is not possible", Grants::INTERVALS);
         /// Shortest time from a request to the interval of its grant. The default is about the
         /// mean that follows from the rules of CableLabs' module for ns-3.
         delay: Duration = "4ms", time("a request-grant delay of {} is not possible", Grants::DELAYS);
-        /// Rate that is granted in each interval without a request (Proactive Grant Service), a part
-        /// of the link's rate. Default: none.
+        /// Rate that is granted in each interval without a request (Proactive Grant Service), a
+        /// part of the link's rate. Default: none.
         proactive: Option<Rate> = "1mbit", Maybe(PROACTIVE) => none;
     }
 }

@@ -279,14 +279,14 @@ mod tests {
         assert!(seen > 30_000, "{seen} packets left");
     }
 
+    /// Grants every 2 ms, 4 ms after a request.
     fn usual(proactive: Option<Rate>) -> Grants {
-        Grants::new(Grants::DEFAULT_INTERVAL, Grants::DEFAULT_DELAY, proactive).expect("valid")
+        Grants::new(Duration::from_millis(2), Duration::from_millis(4), proactive).expect("valid")
     }
 
     #[test]
     fn a_lone_packet_waits_for_the_next_request_and_its_grant() {
         let mut link = link(Capacity::Constant(Rate::from_bps(10_000_000)), usual(None));
-        // The link begins its intervals at multiples of 2 ms, and grants after 4 ms.
         let arrivals = [(1, 100), (20 * MS + 1, 100), (41 * MS, 100), (62 * MS - 1, 100)];
         assert_eq!(departures(&mut link, &arrivals, 100 * MS), [6 * MS, 26 * MS, 46 * MS, 66 * MS]);
         assert_eq!(link.ask_at, None, "the link is asleep");

@@ -229,6 +229,9 @@ struct GqStatistics gq_link_statistics(const struct GqLink *link);
  * Returns a discipline that `line` describes in the grammar of tc, such as `codel target 15ms`, in
  * front of a link of this rate; null if it is wrong. `error` is as in `gq_link_new`.
  *
+ * The time of a queue does not go back: a call with a time before that of the latest call happens
+ * at the time of the latest call. The time 0 therefore repeats the latest time.
+ *
  * # Safety
  * `line` is a string, and `error` is null or has `error_size` bytes.
  */

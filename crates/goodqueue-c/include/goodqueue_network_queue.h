@@ -3,8 +3,8 @@
 #ifndef GOODQUEUE_NETWORK_QUEUE_H_
 #define GOODQUEUE_NETWORK_QUEUE_H_
 
-#include <algorithm>
 #include <map>
+#include <memory>
 #include <stdexcept>
 
 #include "goodqueue.h"
@@ -14,53 +14,45 @@ class GoodqueueNetworkQueue : public webrtc::NetworkQueue {
   // `line` is a discipline in tc's grammar, such as "fq_codel ecn".
   explicit GoodqueueNetworkQueue(const char* line, uint64_t bits_per_second = 0, uint64_t seed = 1) {
     char error[512] = "";
-    queue_ = gq_queue_new(line, bits_per_second, seed, error, sizeof error);
-    if (queue_ == nullptr) throw std::invalid_argument(error);
+    queue_.reset(gq_queue_new(line, bits_per_second, seed, error, sizeof error));
+    if (!queue_) throw std::invalid_argument(error);
   }
-  ~GoodqueueNetworkQueue() override { gq_queue_free(queue_); }
-  GoodqueueNetworkQueue(const GoodqueueNetworkQueue&) = delete;
-  GoodqueueNetworkQueue& operator=(const GoodqueueNetworkQueue&) = delete;
 
   void SetMaxPacketCapacity(size_t capacity) override { capacity_ = capacity; }
   bool EnqueuePacket(const webrtc::PacketInFlightInfo& info) override {
-    now_ns_ = std::max(now_ns_, uint64_t(info.send_time().us()) * 1000);
-    if (gq_queue_len(queue_) >= capacity_) return false;
-    GqPacket packet = {next_id_, uint32_t(info.size), 0, uint8_t(info.ecn)};
-    if (!gq_queue_enqueue(queue_, now_ns_, packet)) return false;
-    packets_.emplace(next_id_++, info);
-    return true;
+    if (gq_queue_len(queue_.get()) >= capacity_) return false;
+    GqPacket packet = {info.packet_id, uint32_t(info.size), 0, uint8_t(info.ecn)};
+    if (!gq_queue_enqueue(queue_.get(), uint64_t(info.send_time().us()) * 1000, packet)) return false;
+    return packets_.emplace(info.packet_id, info).second;
   }
-  // Decides at the time of the latest call, which is when the link became free.
   std::optional<webrtc::PacketInFlightInfo> PeekNextPacket() const override {
     GqPacket packet;
-    if (!gq_queue_peek(queue_, now_ns_, &packet)) return std::nullopt;
+    // At 0, which is the time of the latest call: the link became free then.
+    if (!gq_queue_peek(queue_.get(), 0, &packet)) return std::nullopt;
     return Marked(packets_.at(packet.id), packet);
   }
   std::optional<webrtc::PacketInFlightInfo> DequeuePacket(webrtc::Timestamp now) override {
-    now_ns_ = std::max(now_ns_, uint64_t(now.us()) * 1000);
     GqPacket packet;
-    if (!gq_queue_dequeue(queue_, now_ns_, &packet)) return std::nullopt;
-    return Taken(packet);
+    if (!gq_queue_dequeue(queue_.get(), uint64_t(now.us()) * 1000, &packet)) return std::nullopt;
+    return Marked(packets_.extract(packet.id).mapped(), packet);
   }
   std::vector<webrtc::PacketInFlightInfo> DequeueDroppedPackets() override {
     std::vector<webrtc::PacketInFlightInfo> dropped;
-    for (GqPacket packet; gq_queue_dropped(queue_, &packet);) dropped.push_back(Taken(packet));
+    for (GqPacket packet; gq_queue_dropped(queue_.get(), &packet);)
+      dropped.push_back(Marked(packets_.extract(packet.id).mapped(), packet));
     return dropped;
   }
-  bool empty() const override { return gq_queue_len(queue_) == 0; }
+  bool empty() const override { return gq_queue_len(queue_.get()) == 0; }
 
  private:
   static webrtc::PacketInFlightInfo Marked(webrtc::PacketInFlightInfo info, const GqPacket& packet) {
     info.ecn = webrtc::EcnMarking(packet.tos & GQ_CE);
     return info;
   }
-  webrtc::PacketInFlightInfo Taken(const GqPacket& packet) {
-    return Marked(packets_.extract(packet.id).mapped(), packet);
-  }
 
-  GqQueue* queue_;
-  uint64_t now_ns_ = 0, next_id_ = 0;
+  std::unique_ptr<GqQueue, decltype(&gq_queue_free)> queue_{nullptr, gq_queue_free};
   size_t capacity_ = SIZE_MAX;
+  // By their identifiers, which differ among packets in flight.
   std::map<uint64_t, webrtc::PacketInFlightInfo> packets_;
 };
 

@@ -84,9 +84,9 @@ fn transport() -> TransportConfig {
 
 fn endpoint<A>(seed: u64, config: Option<Arc<ServerConfig>>, remote: SocketAddr, app: A) -> Quic<A> {
     let endpoint = Endpoint::new(endpoint_config(seed).into(), config, true, None);
-    // No queue in this process reads the flow.
+    // The socket knows its own address, and no queue in this process reads the flow.
     let flow = FlowKey::new(remote, remote, FlowKey::UDP);
-    Quic { endpoint, connection: None, flow, remote, clock: Clock::new(), app }
+    Quic { endpoint, connection: None, flow, clock: Clock::new(), app }
 }
 
 type Arrivals = Receiver<(SocketAddr, Vec<u8>)>;
@@ -123,14 +123,14 @@ impl<A: Program> Quic<A> {
         loop {
             let now = self.now();
             while let Some(packet) = self.transmit(now) {
-                socket.send_to(&packet.content, self.remote)?;
+                socket.send_to(&packet.content, self.flow.destination())?;
             }
             if now >= end {
                 return Ok(());
             }
             let due = self.next_timeout().unwrap_or(Instant::MAX).min(end);
             match arrivals.recv_timeout(due.since(now).into()) {
-                Ok((from, bytes)) if from == self.remote => {
+                Ok((from, bytes)) if from == self.flow.destination() => {
                     self.receive(self.now(), ethernet::datagram(self.flow, BytesMut::from(&*bytes)))
                 }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}

@@ -119,13 +119,11 @@ fn watch(line: &str) -> Outcome {
     let mut endpoint = Endpoint::new(endpoint_config(1).into(), None, true);
     let connection = endpoint.connect(start, client_config(1), addresses[0], "server").ok();
     let flow = FlowKey::new(addresses[1], addresses[0], FlowKey::UDP);
-    let remote = addresses[0];
-    let viewer = Quic { endpoint, connection, flow, remote, clock, app: Viewer::default() };
+    let viewer = Quic { endpoint, connection, flow, clock, app: Viewer::default() };
     let camera = Quic {
         endpoint: Endpoint::new(endpoint_config(2).into(), Some(server_config.into()), true),
         connection: None,
         flow: flow.reversed(),
-        remote: addresses[1],
         clock,
         app: Camera { begin: start, frames: 0, stream: None, rtt: Quantiles::default() },
     };

@@ -3,7 +3,7 @@
 
 use super::{
     BytesMut, Clock, Connection, ConnectionHandle, Datagram, DatagramEvent, Ecn, EcnCodepoint, Endpoint,
-    FlowKey, Instant, Peer, SocketAddr, StdInstant, ethernet, handle, transmit,
+    FlowKey, Instant, Peer, StdInstant, ethernet, handle, transmit,
 };
 
 // ANCHOR: adaptor
@@ -17,8 +17,8 @@ pub(crate) trait Program {
 pub(crate) struct Quic<A> {
     pub(crate) endpoint: Endpoint,
     pub(crate) connection: Option<(ConnectionHandle, Connection)>,
+    /// From this endpoint to the other one.
     pub(crate) flow: FlowKey,
-    pub(crate) remote: SocketAddr,
     pub(crate) clock: Clock,
     pub(crate) app: A,
 }
@@ -27,38 +27,32 @@ impl<A: Program> Peer<Datagram<BytesMut>> for Quic<A> {
     fn receive(&mut self, now: Instant, packet: Datagram<BytesMut>) {
         let now = self.clock.to_std(now);
         let ecn = EcnCodepoint::from_bits(packet.ecn.bits());
-        let event = handle(&mut self.endpoint, now, self.remote, ecn, packet.content);
-        match (event, &mut self.connection) {
-            (Some(DatagramEvent::NewConnection(incoming)), connection) => {
-                *connection = self.endpoint.accept(incoming, now, &mut Vec::new(), None).ok();
-            }
-            (Some(DatagramEvent::ConnectionEvent(_, event)), Some((_, connection))) => {
-                connection.handle_event(event);
-            }
-            _ => {}
+        let event = handle(&mut self.endpoint, now, self.flow.destination(), ecn, packet.content);
+        if let Some(DatagramEvent::NewConnection(incoming)) = event {
+            self.connection = self.endpoint.accept(incoming, now, &mut Vec::new(), None).ok();
+        } else if let Some(DatagramEvent::ConnectionEvent(_, event)) = event
+            && let Some((_, connection)) = &mut self.connection
+        {
+            connection.handle_event(event);
         }
     }
 
     fn transmit(&mut self, now: Instant) -> Option<Datagram<BytesMut>> {
         let now = self.clock.to_std(now);
         let (handle, connection) = self.connection.as_mut()?;
-        if connection.poll_timeout().is_some_and(|timer| timer <= now) {
-            connection.handle_timeout(now);
-        }
+        connection.handle_timeout(now);
         while let Some(event) = connection.poll_endpoint_events() {
             let answer = self.endpoint.handle_event(*handle, event);
             answer.into_iter().for_each(|event| connection.handle_event(event));
         }
         self.app.run(now, connection);
         let mut bytes = Vec::new();
-        let ecn = transmit(connection, now, &mut bytes)?.ecn;
-        let ecn = ecn.map_or(Ecn::NotEct, |ecn| Ecn::from_bits(ecn as u8));
-        Some(Datagram { ecn, ..ethernet::datagram(self.flow, BytesMut::from(&*bytes)) })
+        let ecn = transmit(connection, now, &mut bytes)?.ecn.map_or(0, |ecn| ecn as u8);
+        Some(Datagram { ecn: Ecn::from_bits(ecn), ..ethernet::datagram(self.flow, BytesMut::from(&*bytes)) })
     }
 
     fn next_timeout(&mut self) -> Option<Instant> {
-        let timer = self.connection.as_mut()?.1.poll_timeout()?;
-        Some(self.clock.from_std(timer))
+        self.connection.as_mut()?.1.poll_timeout().map(|timer| self.clock.from_std(timer))
     }
 }
 // ANCHOR_END: adaptor

@@ -24,6 +24,30 @@ fn the_guide_shows_this_code_and_what_it_measured() {
     assert!(kept == fresh || std::env::var_os("UPDATE").is_some(), "{hint}");
 }
 
+/// The guide promises it. Imports, comments and blank lines do not count.
+#[test]
+fn each_adaptor_has_at_most_40_lines() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (path, begin, end) in [
+        ("crates/goodqueue-quic/tests/adaptor/mod.rs", "// ANCHOR: adaptor\n", "// ANCHOR_END: adaptor\n"),
+        ("crates/goodqueue-c/include/goodqueue_network_queue.h", "#include \"goodqueue.h\"\n", "#endif"),
+        (
+            "examples/transports/tests/smoltcp.rs",
+            "// The adaptor begins here.\n",
+            "// The adaptor ends here.\n",
+        ),
+        ("examples/transports/tests/gcc.rs", "// The adaptor begins here.\n", "// The adaptor ends here.\n"),
+        ("examples/transports/src/udp.rs", "use tokio::time::Instant as Now;\n", "\n}\n"),
+    ] {
+        let file = std::fs::read_to_string(folder.join(path)).expect("an adaptor");
+        let (_, rest) = file.split_once(begin).expect("a begin");
+        let (code, _) = rest.split_once(end).expect("an end");
+        let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+        let lines = code.lines().filter(is_code).count();
+        assert!((20..=40).contains(&lines), "{path} has {lines} lines");
+    }
+}
+
 /// Returns the page with another block between the comments `name` and `end`.
 fn with_block(page: &str, name: &str, block: &str) -> String {
     let begin = format!("<!-- {name} -->\n");

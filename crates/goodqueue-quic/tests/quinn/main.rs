@@ -71,12 +71,10 @@ fn download(line: &str) -> Outcome {
     let connection =
         endpoint.connect(clock.to_std(Instant::ZERO), client_config(1), addresses[0], "server").ok();
     let flow = FlowKey::new(addresses[1], addresses[0], FlowKey::UDP);
-    let remote = addresses[0];
-    let client = Quic { endpoint, connection, flow, remote, clock, app: Reader::default() };
+    let client = Quic { endpoint, connection, flow, clock, app: Reader::default() };
     let endpoint = quic(2, Some(server_config.into()));
     let flow = flow.reversed();
-    let remote = addresses[1];
-    let server = Quic { endpoint, connection: None, flow, remote, clock, app: Writer::default() };
+    let server = Quic { endpoint, connection: None, flow, clock, app: Writer::default() };
     let mut lab = Lab::new(line, client, server);
     let is_done = lab.run(Instant::ZERO + 60.s(), |lab| {
         lab.server.connection.as_ref().is_some_and(|(_, server)| server.stats().frame_rx.connection_close > 0)

@@ -62,12 +62,10 @@ impl<P: Packet + Flow, C: Peer<P>, S: Peer<P>> Lab<P, C, S> {
             };
             // A timer in the past must not stop time.
             self.now = next.max(self.now + Duration::from_nanos(1));
-            while let Some((direction, event)) = self.line.poll(self.now) {
-                if let Some(packet) = event.arrived() {
-                    match direction {
-                        Direction::Down => self.client.receive(self.now, packet),
-                        Direction::Up => self.server.receive(self.now, packet),
-                    }
+            while let Some((direction, packet)) = self.line.arrival(self.now) {
+                match direction {
+                    Direction::Down => self.client.receive(self.now, packet),
+                    Direction::Up => self.server.receive(self.now, packet),
                 }
             }
         }

@@ -20,30 +20,25 @@ pub async fn relay(
     let inside = UdpSocket::bind("127.0.0.1:0").await?;
     let start = Now::now();
     let now = || Instant::ZERO + Duration::from(start.elapsed());
-    let mut client = outside.local_addr()?;
+    let mut flow = FlowKey::new(outside.local_addr()?, server, FlowKey::UDP);
     let mut up = vec![0; 65_535];
     let mut down = up.clone();
     loop {
-        while let Some((direction, event)) = line.poll(now()) {
-            match (direction, event.arrived()) {
-                (Direction::Up, Some(packet)) => inside.send_to(&packet.content, server).await?,
-                (Direction::Down, Some(packet)) => outside.send_to(&packet.content, client).await?,
-                (_, None) => 0,
-            };
+        while let Some((direction, packet)) = line.arrival(now()) {
+            let socket = if direction == Direction::Up { &inside } else { &outside };
+            socket.send_to(&packet.content, packet.key.destination()).await?;
         }
         let next = line.next_event().map_or(Duration::from_secs(3600), |at| at.since(Instant::ZERO));
-        let (direction, bytes) = tokio::select! {
+        let (direction, key, bytes) = tokio::select! {
             received = outside.recv_from(&mut up) => {
-                let (length, from) = received?;
-                client = from;
-                (Direction::Up, up.get(..length))
+                let (length, client) = received?;
+                flow = FlowKey::new(client, server, FlowKey::UDP);
+                (Direction::Up, flow, up.get(..length))
             }
-            received = inside.recv_from(&mut down) => (Direction::Down, down.get(..received?.0)),
+            received = inside.recv_from(&mut down) => (Direction::Down, flow.reversed(), down.get(..received?.0)),
             () = tokio::time::sleep_until(start + next.into()) => continue,
         };
         let content = bytes.unwrap_or_default().to_vec();
-        let key = FlowKey::new(client, server, FlowKey::UDP);
-        let key = if direction == Direction::Up { key } else { key.reversed() };
         line.send(direction, now(), ethernet::datagram(key, content));
     }
 }

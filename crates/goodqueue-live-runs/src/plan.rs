@@ -11,7 +11,7 @@ use goodqueue_live::session::Session;
 use goodqueue_live::traffic::{FlowKind, FlowSpec, Page, TcpOptions};
 use goodqueue_scenario::run::RunSpec;
 use goodqueue_sim as sim;
-use goodqueue_sim::traffic::WebSettings;
+use goodqueue_sim::traffic::{Habits, WebSettings};
 use goodqueue_tc::diagnostic::Diagnostic;
 
 /// Returns the run as a live session, and remarks on differences caused by the kernel.
@@ -147,15 +147,15 @@ fn kind(
         },
         sim::Traffic::Transfers(transfers) => {
             let mut random = Xoshiro256PlusPlus::stream(config.seed, PIECES ^ number);
-            let count = transfers.count.unwrap_or(MOST_PIECES).min(MOST_PIECES);
-            let pieces = (0..count)
-                .map(|_| (transfers.size.draw_bytes(&mut random), transfers.think.draw_time(&mut random)))
-                .collect();
+            let Habits { size, think, persistent, count } = transfers.habits;
+            let count = count.unwrap_or(MOST_PIECES).min(MOST_PIECES);
+            let pieces =
+                (0..count).map(|_| (size.draw_bytes(&mut random), think.draw_time(&mut random))).collect();
             FlowKind::Transfers {
                 direction: transfers.direction,
                 pieces,
                 request: transfers.request,
-                persistent: transfers.persistent,
+                persistent,
                 tcp: options(&transfers.config, transfers.congestion_control.about().name),
             }
         }

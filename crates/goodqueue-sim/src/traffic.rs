@@ -32,6 +32,7 @@ mod source;
 mod tcp;
 mod tcp_on_off;
 mod transfers;
+mod user;
 mod video;
 mod voip;
 mod web;
@@ -44,6 +45,7 @@ pub use distribution::Distribution;
 pub use own::{KnownSource, Named, OwnFlow, OwnSettings, OwnSource, OwnTraffic};
 pub use samples::{Earlier, Jitter, LossRuns, OneWay, PATIENCE, Room, RoundTrip, Sample};
 pub use source::{Playback, Segment, Settings, Source, Tally, Transfer};
+pub use user::{Habits, User};
 pub use web::WebPage;
 
 use crate::ahead::Ahead;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use goodqueue::config::{Link, Settings, Value};
 use goodqueue::{AnyConfig, Duration, Instant, Rate};
-use goodqueue_sim::traffic::{CbrSettings, Distribution, PingSettings, TcpSettings, TransfersSettings};
+use goodqueue_sim::traffic::{
+    CbrSettings, Distribution, Habits, PingSettings, TcpSettings, TransfersSettings,
+};
 use goodqueue_sim::{
     Capacity, Config, Direction, Driver, FlowConfig, HopConfig, LinkConfig, Opportunities, Outcome, Traffic,
     Work, run,
@@ -252,11 +254,13 @@ fn a_fetch_takes_a_handshake_a_round_trip_and_its_bytes() {
     for persistent in [false, true] {
         let traffic = Traffic::Transfers(TransfersSettings {
             direction: Direction::Down,
-            size: Distribution::Constant(f64::from(10 * config.mss)),
-            think: Distribution::Constant(1.0),
+            habits: Habits {
+                size: Distribution::Constant(f64::from(10 * config.mss)),
+                think: Distribution::Constant(1.0),
+                persistent,
+                count: Some(3),
+            },
             request: 300,
-            persistent,
-            count: Some(3),
             config,
             congestion_control: AnyCongestionControl::by_name("cubic").expect("listed"),
         });

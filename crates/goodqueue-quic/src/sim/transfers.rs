@@ -2,11 +2,11 @@
 //! over TCP.
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
-use goodqueue::{Direction, Duration, Instant};
+use goodqueue::{Direction, Instant};
 use goodqueue_sim::FlowId;
 use goodqueue_sim::network::Network;
 use goodqueue_sim::packet::Packet;
-use goodqueue_sim::traffic::{Distribution, Source, Tally, Transfer};
+use goodqueue_sim::traffic::{Habits, Source, Tally, Transfer, User};
 
 use super::pair::Pair;
 use super::settings::QuicSettings;
@@ -17,35 +17,21 @@ pub struct QuicTransfersSettings {
     /// Direction, request and transport of the connections. Each transfer has a size of its own
     /// instead of the size in here.
     pub connection: QuicSettings,
-    /// Size of each transfer in bytes.
-    pub size: Distribution,
-    /// Time between the end of a transfer and the beginning of the next, in seconds.
-    pub think: Distribution,
-    /// True if all transfers use one connection, each with a stream of its own; otherwise each
-    /// opens a connection.
-    pub persistent: bool,
-    /// Number of transfers; `None` for no limit.
-    pub count: Option<u64>,
+    /// Sizes, pauses and connections. On one connection each transfer has a stream of its own.
+    pub habits: Habits,
 }
 
 /// The user and the server.
 #[derive(Debug)]
 pub(super) struct QuicTransfers {
-    flow: FlowId,
-    settings: QuicTransfersSettings,
+    user: User,
     pair: Pair,
-    random: Xoshiro256PlusPlus,
     /// Seed of the identifiers of the next connection.
     seed: u64,
     /// Bytes of the transfers before this one.
     delivered_before: u64,
     /// Packets lost on the connections before this one.
     lost_before: u64,
-    is_running: bool,
-    /// Start of the next transfer, while the user thinks.
-    next_at: Option<Instant>,
-    transfers: Vec<Transfer>,
-    is_stopped: bool,
 }
 
 impl QuicTransfers {
@@ -56,54 +42,31 @@ impl QuicTransfers {
     ) -> Self {
         let pair = Pair::from_settings(flow, &settings.connection, &mut random);
         let seed = random.next_u64();
-        Self {
-            flow,
-            settings: settings.clone(),
-            pair,
-            random,
-            seed,
-            delivered_before: 0,
-            lost_before: 0,
-            is_running: false,
-            next_at: None,
-            transfers: Vec::new(),
-            is_stopped: false,
-        }
+        let user = User::new(flow, settings.habits, random);
+        Self { user, pair, seed, delivered_before: 0, lost_before: 0 }
     }
 
     fn begin(&mut self, now: Instant, network: &mut Network) {
-        let is_over = self.settings.count.is_some_and(|count| self.transfers.len() as u64 >= count);
-        if self.is_stopped || is_over {
-            return;
-        }
-        if self.transfers.is_empty() || !self.settings.persistent {
+        let Some(bytes) = self.user.next_size() else { return };
+        if self.user.needs_connection() {
             self.lost_before += self.pair.lost();
             self.pair.connect(now, self.seed);
             self.seed = self.seed.wrapping_add(1);
         }
-        let bytes = self.settings.size.draw_bytes(&mut self.random);
-        self.transfers.push(Transfer { begun_at: now, ended_at: None, bytes });
+        self.user.begin(now, bytes);
         self.delivered_before += self.pair.delivered();
-        self.is_running = true;
         self.pair.begin(now, Some(bytes), network);
     }
 
     /// Checks whether the transfer is complete.
     fn advance(&mut self, now: Instant, network: &mut Network) {
-        if !self.is_running || !self.pair.is_delivered() {
+        if !self.user.is_transferring() || !self.pair.is_delivered() {
             return;
         }
-        self.is_running = false;
-        if let Some(transfer) = self.transfers.last_mut() {
-            transfer.ended_at = Some(now);
-        }
-        if !self.settings.persistent {
+        if !self.user.is_persistent() {
             self.pair.close(now, network);
         }
-        // At least 1 ns, so that transfers over a path without delay cannot stop time.
-        let next_at = now + self.settings.think.draw_time(&mut self.random).max(Duration::from_nanos(1));
-        self.next_at = Some(next_at);
-        network.wake(self.flow, next_at);
+        self.user.end(now, network);
     }
 }
 
@@ -113,7 +76,7 @@ impl Source for QuicTransfers {
     }
 
     fn stop(&mut self, _now: Instant) {
-        self.is_stopped = true;
+        self.user.stop();
         self.pair.stop();
     }
 
@@ -124,15 +87,8 @@ impl Source for QuicTransfers {
 
     fn on_wake(&mut self, now: Instant, network: &mut Network) {
         self.pair.on_wake(now, network);
-        match self.next_at {
-            Some(when) if when <= now => {
-                self.next_at = None;
-                self.begin(now, network);
-            }
-            // The network keeps only the earliest wake-up of a flow, so this one is requested
-            // again.
-            Some(when) => network.wake(self.flow, when),
-            None => {}
+        if self.user.on_wake(now, network) {
+            self.begin(now, network);
         }
     }
 
@@ -156,6 +112,6 @@ impl Source for QuicTransfers {
     }
 
     fn transfers(&self) -> &[Transfer] {
-        &self.transfers
+        self.user.transfers()
     }
 }

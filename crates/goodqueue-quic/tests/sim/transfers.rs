@@ -2,7 +2,7 @@
 
 use goodqueue::{Duration, Instant};
 use goodqueue_quic::sim::{QuicSettings, QuicTransfersSettings};
-use goodqueue_sim::traffic::{Distribution, OwnSettings, Transfer};
+use goodqueue_sim::traffic::{Distribution, Habits, OwnSettings, Transfer};
 use goodqueue_sim::{Direction, Outcome};
 
 use super::lines::Line;
@@ -10,13 +10,13 @@ use super::{LINE, down, simulate};
 
 /// Five transfers of 100 kB with pauses of a second.
 fn user(persistent: bool) -> QuicTransfersSettings {
-    QuicTransfersSettings {
-        connection: down(),
+    let habits = Habits {
         size: Distribution::Constant(100_000.0),
         think: Distribution::Constant(1.0),
         persistent,
         count: Some(5),
-    }
+    };
+    QuicTransfersSettings { connection: down(), habits }
 }
 
 fn run(line: Line, user: QuicTransfersSettings, seconds: u64) -> Outcome {
@@ -75,7 +75,9 @@ fn uploads_repeat_too_and_need_no_request() {
 fn transfers_complete_over_a_path_that_loses_copies_and_reorders() {
     let line = Line { queue: "netem limit 1000 delay 10ms 5ms duplicate 5% loss 2%", ..LINE };
     for persistent in [false, true] {
-        let outcome = run(line, QuicTransfersSettings { count: None, ..user(persistent) }, 60);
+        let mut user = user(persistent);
+        user.habits.count = None;
+        let outcome = run(line, user, 60);
         let transfers = &outcome.flows[0].transfers;
         let complete = transfers.iter().filter(|transfer| transfer.ended_at.is_some()).count();
         assert!(complete > 20 && complete + 1 >= transfers.len(), "{complete} of {}", transfers.len());

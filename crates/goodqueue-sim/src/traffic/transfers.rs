@@ -1,12 +1,12 @@
 //! A user who repeatedly transfers data and then thinks: sized transfers with think times.
 
 use goodqueue::random::Xoshiro256PlusPlus;
-use goodqueue::{ConfigError, Direction, Duration, Instant};
+use goodqueue::{ConfigError, Direction, Instant};
 use goodqueue_tcp::{AnyCongestionControl, Config};
 
 use super::connections::{Connections, Handle};
-use super::distribution::Distribution;
 use super::source::{Settings, Source, Tally, Transfer};
+use super::user::{Habits, User};
 use crate::id::FlowId;
 use crate::network::Network;
 use crate::packet::Packet;
@@ -17,16 +17,10 @@ use crate::transport::Transport;
 pub struct TransfersSettings {
     /// Direction of the data: `Down` fetches, `Up` sends.
     pub direction: Direction,
-    /// Size of each transfer in bytes.
-    pub size: Distribution,
-    /// Time between the end of a transfer and the beginning of the next, in seconds.
-    pub think: Distribution,
+    /// Sizes, pauses and connections.
+    pub habits: Habits,
     /// Size in bytes of the request that starts a fetch.
     pub request: u64,
-    /// True if all transfers use one connection; otherwise each opens its own.
-    pub persistent: bool,
-    /// Number of transfers; `None` for no limit.
-    pub count: Option<u64>,
     /// TCP settings of both ends.
     pub config: Config,
     /// Congestion control of the senders.
@@ -50,10 +44,9 @@ impl Settings for TransfersSettings {
 /// The user and the servers.
 #[derive(Debug)]
 pub struct Transfers {
-    flow: FlowId,
     settings: TransfersSettings,
+    user: User,
     connections: Connections,
-    random: Xoshiro256PlusPlus,
     /// Connection of the transfer in progress, or of the next one.
     current: Option<Handle>,
     /// Bytes that must have arrived on the connection for the server to answer.
@@ -62,12 +55,6 @@ pub struct Transfers {
     awaited: u64,
     /// True once the server has answered the request of this transfer.
     answered: bool,
-    /// True while a transfer is in progress.
-    running: bool,
-    /// Start of the next transfer, while the user thinks.
-    next_at: Option<Instant>,
-    transfers: Vec<Transfer>,
-    stopped: bool,
 }
 
 impl Transfers {
@@ -83,29 +70,20 @@ impl Transfers {
         let connections =
             Connections::new(flow, Direction::Up, settings.config, settings.congestion_control.clone())?;
         Ok(Self {
-            flow,
             settings: settings.clone(),
+            user: User::new(flow, settings.habits, random),
             connections,
-            random,
             current: None,
             asked: 0,
             awaited: 0,
             answered: true,
-            running: false,
-            next_at: None,
-            transfers: Vec::new(),
-            stopped: false,
         })
     }
 
     fn begin(&mut self, now: Instant, network: &mut Network) {
-        let is_over = self.settings.count.is_some_and(|count| self.transfers.len() as u64 >= count);
-        if self.stopped || is_over {
-            return;
-        }
-        let bytes = self.settings.size.draw_bytes(&mut self.random);
+        let Some(bytes) = self.user.next_size() else { return };
         let handle = match self.current {
-            Some(handle) if self.settings.persistent => handle,
+            Some(handle) if !self.user.needs_connection() => handle,
             _ => {
                 let Some(handle) = self.connections.open(now, network) else { return };
                 (self.asked, self.awaited) = (0, 0);
@@ -113,8 +91,8 @@ impl Transfers {
                 handle
             }
         };
-        self.transfers.push(Transfer { begun_at: now, ended_at: None, bytes });
-        (self.running, self.answered) = (true, false);
+        self.user.begin(now, bytes);
+        self.answered = false;
         self.awaited += bytes;
         let first = match self.settings.direction {
             Direction::Down => {
@@ -128,7 +106,7 @@ impl Transfers {
 
     /// Checks whether the request has arrived, and whether the transfer is complete.
     fn advance(&mut self, now: Instant, handle: Handle, network: &mut Network) {
-        if self.current != Some(handle) || !self.running {
+        if self.current != Some(handle) || !self.user.is_transferring() {
             return;
         }
         if self.settings.direction == Direction::Down && !self.answered {
@@ -136,23 +114,16 @@ impl Transfers {
                 return;
             }
             self.answered = true;
-            let bytes = self.transfers.last().map_or(0, |transfer| transfer.bytes);
+            let bytes = self.user.transfers().last().map_or(0, |transfer| transfer.bytes);
             self.connections.write(now, handle, (Direction::Down, bytes), network);
         }
         if self.connections.delivered(handle, self.settings.direction) < self.awaited {
             return;
         }
-        self.running = false;
-        if let Some(transfer) = self.transfers.last_mut() {
-            transfer.ended_at = Some(now);
-        }
-        if !self.settings.persistent {
+        if !self.user.is_persistent() {
             self.connections.close(now, handle, network);
         }
-        // At least 1 ns, so that transfers over a path without delay cannot stop time.
-        let next_at = now + self.settings.think.draw_time(&mut self.random).max(Duration::from_nanos(1));
-        self.next_at = Some(next_at);
-        network.wake(self.flow, next_at);
+        self.user.end(now, network);
     }
 }
 
@@ -162,8 +133,8 @@ impl Source for Transfers {
     }
 
     fn stop(&mut self, _now: Instant) {
-        self.stopped = true;
-        if let Some(handle) = self.current.filter(|_| self.running) {
+        self.user.stop();
+        if let Some(handle) = self.current.filter(|_| self.user.is_transferring()) {
             self.connections.abort(handle);
         }
     }
@@ -176,15 +147,8 @@ impl Source for Transfers {
 
     fn on_wake(&mut self, now: Instant, network: &mut Network) {
         self.connections.on_wake(now, network);
-        match self.next_at {
-            Some(when) if when <= now => {
-                self.next_at = None;
-                self.begin(now, network);
-            }
-            // The network keeps only the earliest wake-up of a flow, so this one is requested
-            // again.
-            Some(when) => network.wake(self.flow, when),
-            None => {}
+        if self.user.on_wake(now, network) {
+            self.begin(now, network);
         }
     }
 
@@ -201,6 +165,6 @@ impl Source for Transfers {
     }
 
     fn transfers(&self) -> &[Transfer] {
-        &self.transfers
+        self.user.transfers()
     }
 }

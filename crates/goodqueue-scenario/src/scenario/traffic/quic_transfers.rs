@@ -5,7 +5,7 @@ use goodqueue::{Direction, Duration};
 use goodqueue_quic::sim::QuicTransfersSettings;
 use goodqueue_sim as sim;
 #[cfg(feature = "quic")]
-use goodqueue_sim::traffic::OwnSettings;
+use goodqueue_sim::traffic::{Habits, OwnSettings};
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{FlowContext, Kind};
@@ -58,14 +58,13 @@ impl Kind for QuicTransfers {
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { request, cc, ecn, rwnd, mtu, .. } = self;
         let connection = Quic { size: None, request, cc, ecn, rwnd, mtu }.settings(direction);
-        let settings = QuicTransfersSettings {
-            connection,
+        let habits = Habits {
             size: self.size.to_sim(),
             think: self.think.to_sim(),
             persistent: self.persistent,
             count: self.transfers,
         };
-        Ok(OwnSettings::from_settings(settings).into())
+        Ok(OwnSettings::from_settings(QuicTransfersSettings { connection, habits }).into())
     }
 
     #[cfg(not(feature = "quic"))]

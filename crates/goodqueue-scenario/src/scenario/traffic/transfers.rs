@@ -2,7 +2,7 @@
 
 use goodqueue::{Direction, Duration};
 use goodqueue_sim as sim;
-use goodqueue_sim::traffic::TransfersSettings;
+use goodqueue_sim::traffic::{Habits, TransfersSettings};
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{FlowContext, Kind};
@@ -45,11 +45,13 @@ impl Kind for Transfers {
         let (config, congestion_control) = self.tcp.to_sim()?;
         Ok(sim::Traffic::Transfers(TransfersSettings {
             direction,
-            size: self.size.to_sim(),
-            think: self.think.to_sim(),
+            habits: Habits {
+                size: self.size.to_sim(),
+                think: self.think.to_sim(),
+                persistent: self.persistent,
+                count: self.transfers,
+            },
             request: self.request,
-            persistent: self.persistent,
-            count: self.transfers,
             config,
             congestion_control,
         }))

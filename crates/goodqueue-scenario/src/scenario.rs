@@ -79,8 +79,8 @@ pub use quantity::Quantity;
 pub use resolved::{Flow, Scenario};
 pub use tcp::{Tcp, Tuning};
 pub use traffic::{
-    CallReceiver, Capture, Cbr, FlowKind, OnOff, Own, PackMime, Page, Ping, Poisson, Quic, QuicControl,
-    QuicTransfers, TcpOnOff, TcpTransfer, Traffic, Transfers, Video, Voip, Web,
+    CallReceiver, Capture, Cbr, FlowKind, OnOff, Own, PackMime, Page, Ping, Poisson, Quic, QuicConnection,
+    QuicControl, QuicTransfers, TcpOnOff, TcpTransfer, Traffic, Transfers, Video, Voip, Web,
 };
 pub use wifi::{Wifi, WifiMac, WifiStation};
 

@@ -46,7 +46,10 @@ impl Quantity {
     #[must_use]
     pub fn of_key(key: &str) -> Option<Self> {
         let name = key.rsplit('.').find(|part| !part.bytes().all(|byte| byte.is_ascii_digit()))?;
-        tables().flat_map(|table| table.keys).filter(|key| key.name == name).find_map(|key| (key.quantity)())
+        tables()
+            .flat_map(|table| table.keys())
+            .filter(|key| key.name == name)
+            .find_map(|key| (key.quantity)())
     }
 
     /// True if a table with this key has values of the quantity that the table itself is for: the
@@ -90,7 +93,7 @@ fn headed(key: &str) -> Option<(&'static str, &'static [&'static Table])> {
 
 fn scenario() -> String {
     let mut text = String::new();
-    for key in Scenario::TABLE.keys {
+    for key in Scenario::TABLE.keys() {
         let Some((heading, tables)) = headed(key.name) else {
             add_key(&mut text, key);
             continue;
@@ -100,7 +103,7 @@ fn scenario() -> String {
         if key.name == "flows" {
             add(&mut text, "kind = \"tcp\"", "Kind of traffic, see below.");
         }
-        tables.iter().flat_map(|table| table.keys).for_each(|key| add_key(&mut text, key));
+        tables.iter().flat_map(|table| table.keys()).for_each(|key| add_key(&mut text, key));
         if key.name == "tcp" {
             let about = "Parameters of a congestion control, in a table of its name; `goodqueue list tcps` shows them.";
             add(&mut text, "ledbat = { target = \"100ms\", gain = 1 }", about);
@@ -133,7 +136,7 @@ fn add_table(text: &mut String, heading: &str, table: &Table) {
     }
     text.push_str(heading);
     text.push('\n');
-    table.keys.iter().for_each(|key| add_key(text, key));
+    table.keys().for_each(|key| add_key(text, key));
 }
 
 fn add_key(text: &mut String, key: &Key) {
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn examples_with_units_belong_to_keys_with_quantities() {
-        for key in tables().flat_map(|table| table.keys) {
+        for key in tables().flat_map(|table| table.keys()) {
             let Raw::Text(text) = Node::of_text(key.example).raw else { continue };
             let expected = match (units::time(&text), units::rate(&text)) {
                 (Ok(_), _) => Some(Quantity::Time),
@@ -205,7 +208,7 @@ mod tests {
     fn the_example_of_a_key_is_its_default_unless_its_meaning_states_another() {
         // A plain table, and the keys that it may have.
         let mut plain: Vec<(String, &Table)> = vec![(String::new(), &Scenario::TABLE)];
-        for key in Scenario::TABLE.keys {
+        for key in Scenario::TABLE.keys() {
             let Some((heading, inside)) = headed(key.name) else { continue };
             let rates = if key.name == "line" { "down = \"16mbit\"\n" } else { "" };
             plain.extend(inside.iter().map(|table| (format!("{heading}\n{rates}"), *table)));
@@ -215,14 +218,14 @@ mod tests {
             |kind: &str| kind != "capture" && (!kind.starts_with("quic") || cfg!(feature = "quic"));
         for (kind, table) in Traffic::TABLES.iter().filter(|(kind, _)| resolves(kind)) {
             let mut text = format!("[[flows]]\nkind = \"{kind}\"\n");
-            let required = table.keys.iter().filter(|key| key.is_required() || key.name == "connections");
+            let required = table.keys().filter(|key| key.is_required() || key.name == "connections");
             required.for_each(|key| text.push_str(&format!("{} = {}\n", key.name, key.example)));
             plain.push((text, table));
         }
         let mut tried = 0;
         for (text, table) in plain {
             let usual = resolved(&text);
-            for key in table.keys {
+            for key in table.keys() {
                 let is_known = text.contains(&format!("\n{} = ", key.name)) || headed(key.name).is_some();
                 // One rate of a link is the default of the other.
                 let is_free =
@@ -259,7 +262,7 @@ mod tests {
 
     #[test]
     fn every_key_says_what_it_is_for_in_a_sentence() {
-        for key in tables().flat_map(|table| table.keys) {
+        for key in tables().flat_map(|table| table.keys()) {
             let meaning = key.meaning.trim();
             assert!(meaning.starts_with(char::is_uppercase) && meaning.ends_with(['.', '?']), "{}", key.name);
         }

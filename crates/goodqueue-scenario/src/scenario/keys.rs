@@ -16,7 +16,10 @@ use super::reader::Reader;
 pub(super) struct Table {
     /// What the table describes.
     pub(super) about: &'static str,
-    pub(super) keys: &'static [Key],
+    /// The keys that only this table declares.
+    pub(super) own: &'static [Key],
+    /// Tables whose keys belong to this one too.
+    pub(super) shared: &'static [&'static Table],
 }
 
 /// One key of a table.
@@ -38,6 +41,11 @@ pub(super) struct Key {
 }
 
 impl Table {
+    /// Returns all keys.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'static Key> + use<> {
+        self.own.iter().chain(self.shared.iter().flat_map(|table| table.own))
+    }
+
     /// Returns the table at `node`, the value of `key` in `outer`, which has no other keys.
     pub(super) fn inside<'d>(
         &self,
@@ -57,12 +65,12 @@ impl Table {
 
     /// Returns the names of all keys.
     pub(super) fn names(&self) -> Vec<&'static str> {
-        self.keys.iter().map(|key| key.name).collect()
+        self.keys().map(|key| key.name).collect()
     }
 
     /// Returns the names of the keys that a table must have.
     pub(super) fn required(&self) -> Vec<&'static str> {
-        self.keys.iter().filter(|key| key.is_required()).map(|key| key.name).collect()
+        self.keys().filter(|key| key.is_required()).map(|key| key.name).collect()
     }
 
     /// Returns the JSON schema of a table with these keys and no others.
@@ -73,7 +81,7 @@ impl Table {
 
 /// Returns the schemas of all keys of `tables` by their names.
 pub(super) fn merged(tables: &[&Table]) -> Value {
-    let keys = tables.iter().flat_map(|table| table.keys);
+    let keys = tables.iter().flat_map(|table| table.keys());
     Value::Object(keys.map(|key| (key.name.to_owned(), key.schema())).collect())
 }
 
@@ -138,9 +146,10 @@ pub(super) fn written(write: impl FnOnce(&mut Value)) -> Value {
 /// * `required("a rate")`: a message names what is missing.
 /// * `from(value)`: the value is computed, and the form only writes and describes.
 ///
-/// `also` has keys without a field, and `with` fields without a key. `first` has statements before
-/// the keys are read, and `then` statements after it. Both may use `table` and `around`. What
-/// `then` declares under the name of a field is its value.
+/// `shared` has tables that several tables have in common: each is a field, and its keys stand
+/// among those of this table. `also` has keys without a field, and `with` fields without a key.
+/// `first` has statements before the keys are read, and `then` statements after it. Both may use
+/// `table` and `around`. What `then` declares under the name of a field is its value.
 ///
 /// `write` puts the values into an object in the order of the declarations.
 macro_rules! keys {
@@ -153,6 +162,7 @@ macro_rules! keys {
                 $field:ident: $type:ty = $example:tt, $form:expr $(=> $rule:ident $(($($argument:tt)*))?)?;
             )*
         }
+        $(shared { $($(#[doc = $shared_doc:literal])+ $shared:ident: $shared_type:ty;)* })?
         $(also {
             $(
                 $(#[doc = $also_doc:literal])+
@@ -168,6 +178,7 @@ macro_rules! keys {
         #[derive(Clone, PartialEq, Debug $($(, $derive)+)?)]
         $vis struct $name {
             $($(#[doc = $doc])+ pub $field: $type,)*
+            $($($(#[doc = $shared_doc])+ pub $shared: $shared_type,)*)?
             $($($(#[doc = $extra_doc])+ pub $extra: $extra_type,)*)?
         }
 
@@ -176,7 +187,7 @@ macro_rules! keys {
             pub(super) const TABLE: $crate::scenario::keys::Table =
                 $crate::scenario::keys::Table {
                     about: concat!($($about, "\n"),+),
-                    keys: &[
+                    own: &[
                         $($crate::scenario::keys::keys!(
                             @key [$($doc)+] $field [$type] $example [$form] [$($rule)?]
                         ),)*
@@ -184,6 +195,7 @@ macro_rules! keys {
                             @key [$($also_doc)+] $also [$also_type] $also_example [$also_form] [$($also_rule)?]
                         ),)*)?
                     ],
+                    shared: &[$($(&<$shared_type>::TABLE,)*)?],
                 };
 
             /// Reads the keys; absent keys get their defaults.
@@ -195,11 +207,12 @@ macro_rules! keys {
                 $(let $field: $type = $crate::scenario::keys::keys!(
                     @read $table $field [$type] $example [$form] $($rule [$($($argument)*)?])?
                 );)*
+                $($(let $shared = <$shared_type>::read($table, $around)?;)*)?
                 $($(let $also: $also_type = $crate::scenario::keys::keys!(
                     @read $table $also [$also_type] $also_example [$also_form] $($also_rule [$($($also_argument)*)?])?
                 );)*)?
                 $($($then)*)?
-                Ok(Self { $($field,)* $($($extra,)*)? })
+                Ok(Self { $($field,)* $($($shared,)*)? $($($extra,)*)? })
             }
 
             /// Adds the values to an object.
@@ -207,6 +220,7 @@ macro_rules! keys {
                 $(if let Some(value) = $crate::scenario::form::Shape::<$type>::write(&$form, &self.$field) {
                     object[stringify!($field)] = value;
                 })*
+                $($(self.$shared.write(object);)*)?
             }
         }
     };

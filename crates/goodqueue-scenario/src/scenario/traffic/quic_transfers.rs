@@ -2,18 +2,16 @@
 
 use goodqueue::{Direction, Duration};
 #[cfg(feature = "quic")]
-use goodqueue_quic::sim::QuicTransfersSettings;
+use goodqueue_quic::sim::{QuicSettings, QuicTransfersSettings};
 use goodqueue_sim as sim;
 #[cfg(feature = "quic")]
 use goodqueue_sim::traffic::{Habits, OwnSettings};
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::kind::{FlowContext, Kind};
-#[cfg(feature = "quic")]
-use super::quic::Quic;
+use super::quic_connection::QuicConnection;
 #[cfg(not(feature = "quic"))]
-use super::quic::missing;
-use super::quic::{CC, QuicControl, WINDOW, check};
+use super::quic_connection::missing;
 use super::transfers::{COUNT, REQUEST, check_size};
 use crate::scenario::drawn::{Drawn, Random};
 use crate::scenario::form::Maybe;
@@ -33,21 +31,13 @@ keys! {
         persistent: bool = false, Flag;
         /// Number of transfers. Default: until the run ends.
         transfers: Option<u64> = 10, Maybe(COUNT) => none;
-        /// Congestion control.
-        cc: QuicControl = "cubic", CC;
-        /// Send packets as ECT(0), until quinn's validation of ECN fails.
-        ecn: bool = false, Flag;
-        /// Bytes that the receiver accepts before they are read. Default: 1.25 MB, that of quinn.
-        rwnd: Option<u32> = "10mb", Maybe(WINDOW) => none;
     }
-    with {
-        /// Largest packet of the path in bytes.
-        mtu: u32;
+    shared {
+        /// How the ends of each connection behave.
+        connection: QuicConnection;
     }
     then {
         check_size(table, &size)?;
-        let mtu = around.link.mtu;
-        check(mtu).map_err(|message| table.error("kind", message))?;
     }
 }
 
@@ -56,8 +46,7 @@ impl Kind for QuicTransfers {
 
     #[cfg(feature = "quic")]
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
-        let &Self { request, cc, ecn, rwnd, mtu, .. } = self;
-        let connection = Quic { size: None, request, cc, ecn, rwnd, mtu }.settings(direction);
+        let connection = QuicSettings { request: self.request, ..self.connection.settings(direction) };
         let habits = Habits {
             size: self.size.to_sim(),
             think: self.think.to_sim(),
@@ -73,6 +62,6 @@ impl Kind for QuicTransfers {
     }
 
     fn congestion_control(&self) -> Option<&str> {
-        Some(self.cc.name())
+        Some(self.connection.cc.name())
     }
 }

@@ -15,10 +15,7 @@ fn a_quic_flow_has_the_congestion_controls_of_quinn_and_needs_its_mtu() {
     let expected = Quic {
         size: Some(9),
         request: 7,
-        cc: QuicControl::NewReno,
-        ecn: true,
-        rwnd: Some(20_000),
-        mtu: 1500,
+        connection: QuicConnection { cc: QuicControl::NewReno, ecn: true, rwnd: Some(20_000), mtu: 1500 },
     };
     assert_eq!(*traffic, Traffic::Quic(expected));
     let simulated = traffic.to_sim(Direction::Up).unwrap();

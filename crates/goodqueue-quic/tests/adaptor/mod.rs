@@ -30,8 +30,8 @@ impl<A: Program> Peer<Datagram<BytesMut>> for Quic<A> {
         let event = handle(&mut self.endpoint, now, self.flow.destination(), ecn, packet.content);
         if let Some(DatagramEvent::NewConnection(incoming)) = event {
             self.connection = self.endpoint.accept(incoming, now, &mut Vec::new(), None).ok();
-        } else if let Some(DatagramEvent::ConnectionEvent(_, event)) = event
-            && let Some((_, connection)) = &mut self.connection
+        } else if let (Some(DatagramEvent::ConnectionEvent(_, event)), Some((_, connection))) =
+            (event, &mut self.connection)
         {
             connection.handle_event(event);
         }

@@ -13,6 +13,11 @@ GOODQUEUE = $(TARGET)/release/goodqueue
 OWN = examples/own-discipline
 OWN_TRAFFIC = examples/own-traffic
 
+# A fresh checkout compiles each crate once. What the compiler keeps for a next compilation would only take time and disk.
+ifdef CI
+export CARGO_INCREMENTAL = 0
+endif
+
 # Transports behind a link, outside the workspace: smoltcp needs Rust 1.91.
 TRANSPORTS = examples/transports
 

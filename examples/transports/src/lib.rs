@@ -1,5 +1,5 @@
-//! Transports behind a link of goodqueue. The tests have the adaptors for smoltcp and for
-//! rtc-interceptor.
+//! Transports behind a link of goodqueue. The tests have the adaptors for smoltcp, for
+//! rtc-interceptor and for bach.
 
 #![forbid(unsafe_code)]
 

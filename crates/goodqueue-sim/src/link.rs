@@ -1,6 +1,7 @@
 //! One direction of a hop: a queue discipline in front of a rate, a schedule of rates, or a
 //! recorded trace.
 
+mod by_grants;
 mod flow_control;
 mod granted;
 

@@ -254,9 +254,29 @@ pub(super) fn read_link_end(
     // The forms were counted.
     let rate = rate.or(trace).or(schedule).unwrap_or(LinkRate::Unlimited);
     if let Some(grants) = &grants {
-        grants::check(&inner, &rate, grants)?;
+        check_grants(&inner, &rate, grants)?;
     }
     Ok(LinkEnd { rate, driver, pause, grants })
+}
+
+/// Checks that a link of this rate can have these grants. `end` is the table of the link's end.
+fn check_grants(end: &Reader<'_>, rate: &LinkRate, grants: &Grants) -> Result<(), Diagnostic> {
+    let highest = match rate {
+        LinkRate::Fixed(rate) => *rate,
+        LinkRate::Schedule(steps) => steps.iter().map(|step| step.1).max().unwrap_or_default(),
+        LinkRate::Unlimited | LinkRate::Trace { .. } => {
+            let message = Diagnostic::new("a link with `grants` needs a rate");
+            return Err(end.error("grants", message.allowed("a rate, or a schedule of rates")));
+        }
+    };
+    match grants.proactive() {
+        Some(proactive) if proactive > highest => {
+            let message =
+                Diagnostic::new(format!("a proactive rate of {proactive} is above the link's rate"));
+            Err(end.error("grants", message.allowed(format!("at most {highest}"))))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn read_rate(table: &Reader<'_>, key: &str, node: &Node, line: Option<Rate>) -> Result<LinkRate, Diagnostic> {

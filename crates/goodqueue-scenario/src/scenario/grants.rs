@@ -4,11 +4,9 @@ use goodqueue::{Duration, Rate};
 use goodqueue_sim::Grants;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::ends::LinkRate;
 use super::form::{Maybe, Own};
 use super::keys::{Table, keys, written};
 use super::plain::{Speed, time};
-use super::reader::Reader;
 
 keys! {
     /// Requests and grants of a DOCSIS upstream.
@@ -50,23 +48,3 @@ const PROACTIVE: Speed = Speed {
     allowed: "a rate above 0",
     help: "leave `proactive` out",
 };
-
-/// Checks that a link of this rate can have these grants. `end` is the table of the link's end.
-pub(super) fn check(end: &Reader<'_>, rate: &LinkRate, grants: &Grants) -> Result<(), Diagnostic> {
-    let highest = match rate {
-        LinkRate::Fixed(rate) => *rate,
-        LinkRate::Schedule(steps) => steps.iter().map(|step| step.1).max().unwrap_or_default(),
-        LinkRate::Unlimited | LinkRate::Trace { .. } => {
-            let message = Diagnostic::new("a link with `grants` needs a rate");
-            return Err(end.error("grants", message.allowed("a rate, or a schedule of rates")));
-        }
-    };
-    match grants.proactive() {
-        Some(proactive) if proactive > highest => {
-            let message =
-                Diagnostic::new(format!("a proactive rate of {proactive} is above the link's rate"));
-            Err(end.error("grants", message.allowed(format!("at most {highest}"))))
-        }
-        _ => Ok(()),
-    }
-}

@@ -43,8 +43,8 @@ impl<P: Packet + Flow> Duplex<P> {
             .find_map(|direction| self.link_mut(direction).poll(now).map(|event| (direction, event)))
     }
 
-    /// Returns the next packet that arrives until `now`, as [`Self::poll`]. Dropped and lost packets
-    /// are only counted.
+    /// Returns the next packet that arrives until `now`, as [`Self::poll`]. Dropped and lost
+    /// packets are only counted.
     pub fn arrival(&mut self, now: Instant) -> Option<(Direction, P)> {
         loop {
             let (direction, event) = self.poll(now)?;

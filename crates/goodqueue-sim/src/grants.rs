@@ -38,8 +38,8 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Possible MAP intervals. The shortest is below the 135 µs of the shortest frame of an OFDMA
-    /// upstream.
+    /// Possible MAP intervals. The shortest one leaves room below 135 µs, which is the time of a
+    /// frame in CableLabs' module for ns-3.
     pub const INTERVALS: RangeInclusive<Duration> = Duration::from_micros(100)..=Duration::from_secs(1);
 
     /// Possible request-grant delays.

@@ -16,9 +16,7 @@ fn ns2s_agents_have_the_same_window_at_every_instant() {
     assert_eq!(distances.len(), 18);
     for row in distances {
         let distance = row.simulated.expect("windows came out");
-        // The cube root of ns-2's CUBIC, from a table, is off by up to a fifth of a per cent.
-        let most = if row.set_up.contains("cubic") { 0.01 } else { 0.001 };
-        assert!(distance < most, "{}: {distance}", row.set_up);
+        assert!(distance < 0.001, "{}: {distance}", row.set_up);
     }
 }
 

@@ -73,7 +73,7 @@ impl Listed for Ns2Linux {
             "ns-default.tcl of ns-2.35 as for ns2_sack1, but maxrto_ 120, ts_resetRTO_ true; TCPSink/Sack1 acknowledges every segment; timestamps_ true",
             "tcp-linux.cc and scoreboard1.cc: no handshake, lost retransmissions, rate halving, a timer that begins anew with each ACK",
             "tcp-sink.cc: what fell out of the last three SACK blocks is not reported again",
-            "checked against traces of single CUBIC flows: the same packets for 30 s, but for the rounding of CUBIC's cube root",
+            "checked against traces of single CUBIC flows: the same packets for 30 s",
         ],
     }];
 

@@ -14,6 +14,7 @@ use goodqueue::{Duration, Instant};
 pub mod bbr;
 pub mod bbr3;
 pub mod compound;
+pub mod cube_root;
 pub mod cubic;
 pub mod cubic_linux;
 pub mod dctcp;

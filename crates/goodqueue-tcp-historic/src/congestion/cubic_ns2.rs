@@ -1,7 +1,7 @@
 //! CUBIC as ns-2.35 has it, from the Linux of 2007: four fifths of the window on congestion, slow
 //! start without `HyStart`.
 
-use goodqueue_tcp::congestion::cubic_linux::cube_root;
+use goodqueue_tcp::congestion::cube_root::cube_root;
 use goodqueue_tcp::congestion::parameter::{Parameter, Value};
 use goodqueue_tcp::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Signal, Window,

@@ -3,6 +3,7 @@
 use goodqueue::{Duration, Instant};
 
 use crate::clock::TICK;
+use crate::congestion::cube_root::cube_root;
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Window,
@@ -343,29 +344,11 @@ fn ticks(instant: Instant) -> u64 {
     instant.as_nanos() / TICK
 }
 
-/// Returns the cube root, rounded to the nearest whole number.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the root of 64 bits has 22 and no sign"
-)]
-#[must_use]
-pub fn cube_root(value: u64) -> u64 {
-    libm::round(libm::cbrt(value as f64)) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use crate::congestion::GrowthRule;
 
     use super::*;
-
-    #[test]
-    fn the_cube_root_is_near() {
-        for root in [0, 1, 7, 100, 4317, 20_000] {
-            assert_eq!(cube_root(root * root * root), root);
-        }
-    }
 
     #[test]
     fn congestion_leaves_717_of_1024_and_fast_convergence_lowers_the_plateau() {

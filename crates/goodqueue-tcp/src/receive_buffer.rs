@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use goodqueue::{Duration, Instant};
 
+use crate::clock::TICK;
 use crate::config::{BufferGrowth, BufferTuning};
 
 /// A window is counted in this part of the buffer (`TCP_RMEM_TO_WIN_SCALE`).
@@ -26,7 +27,7 @@ const OVERHEAD_STEP: u64 = 128;
 const INITIAL_SEGMENTS: u64 = 10;
 /// Segments added to the window for losses.
 const CUSHION: u64 = 16;
-/// Linux measures times in this unit, in nanoseconds.
+/// Linux measures round trips in this unit since 4.x, in nanoseconds; before, in ticks.
 const MICROSECOND: u64 = 1000;
 /// Shortest segment, in bytes, that lets the window grow.
 const SHORT: u32 = 128;
@@ -74,7 +75,7 @@ pub(crate) struct ReceiveBuffer {
     clamp: u64,
     /// Window in bytes that is announced if the buffer has room.
     announced: u64,
-    /// Smoothed RTT that the receiver measured, in microseconds times eight.
+    /// Smoothed RTT that the receiver measured, in [units](Self::unit) times eight.
     rtt: u64,
     /// Tick of the timestamp that gave the last RTT sample.
     answered: Option<u64>,
@@ -84,8 +85,8 @@ pub(crate) struct ReceiveBuffer {
     next: u64,
     /// First sequence number of this round trip.
     from: u64,
-    /// Start of this round trip.
-    since: Instant,
+    /// Start of this round trip; `None`: nothing was read yet, and the system counts from then on.
+    since: Option<Instant>,
     /// Segments out of order, by sequence number.
     held: Vec<Joined>,
     /// Bytes of payload in `held`.
@@ -112,7 +113,7 @@ impl ReceiveBuffer {
             space,
             next: 1,
             from: 1,
-            since: now,
+            since: (tuning.growth != BufferGrowth::TwoRoundTrips).then_some(now),
             held: Vec::new(),
             held_bytes: 0,
         }
@@ -150,6 +151,12 @@ impl ReceiveBuffer {
         matches!(self.tuning.growth, BufferGrowth::Stepwise | BufferGrowth::TwoRoundTrips)
     }
 
+    /// Returns the unit of round trips in nanoseconds.
+    #[inline]
+    fn unit(&self) -> u64 {
+        if self.is_old() { TICK } else { MICROSECOND }
+    }
+
     /// Returns the window, and whether it is less than half of the largest one. `unread` bytes of
     /// the buffer are in use beside the segments out of order.
     #[inline]
@@ -167,7 +174,7 @@ impl ReceiveBuffer {
         if (is_old || self.answered != Some(answered)) && u64::from(len) >= self.mss {
             self.answered = Some(answered);
             // Since Linux 4.x, a shorter RTT replaces the smoothed one.
-            let sample = rtt.as_nanos() / MICROSECOND;
+            let sample = rtt.as_nanos() / self.unit();
             let is_less = self.rtt == 0 || !is_old && sample * 8 < self.rtt;
             self.rtt = if is_less { sample * 8 } else { self.rtt - self.rtt / 8 + sample };
         }
@@ -252,9 +259,15 @@ impl ReceiveBuffer {
     #[inline]
     pub(crate) fn on_read(&mut self, now: Instant, read: u64) {
         self.next = self.next.max(read);
-        let micros = |instant: Instant| instant.as_nanos() / MICROSECOND;
-        if self.rtt == 0 || micros(now) - micros(self.since) < self.rtt / 8 {
-            return;
+        let units = |instant: Instant| instant.as_nanos() / self.unit();
+        match self.since {
+            None => {
+                self.from = read;
+                self.since = Some(now);
+                return;
+            }
+            Some(since) if self.rtt == 0 || units(now) - units(since) < self.rtt / 8 => return,
+            Some(_) => {}
         }
         let mut copied = read - self.from;
         match self.tuning.growth {
@@ -268,7 +281,7 @@ impl ReceiveBuffer {
             self.space = copied;
         }
         self.from = read;
-        self.since = now;
+        self.since = Some(now);
     }
 
     /// Enlarges the buffer to twice the data of a round trip, and further if the rate grew. In

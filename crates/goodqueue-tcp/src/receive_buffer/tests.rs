@@ -44,6 +44,43 @@ fn linux_3_14_announces_twenty_segments_and_two_more_with_each_that_comes() {
 }
 
 #[test]
+fn linux_3_2_begins_to_measure_with_the_first_read() {
+    let tuning = BufferTuning {
+        growth: BufferGrowth::TwoRoundTrips,
+        initial: 87_380,
+        first_window: Some(10),
+        ..BufferTuning::LINUX
+    };
+    let mut buffer = ReceiveBuffer::new(MSS, tuning, Instant::ZERO);
+    let first = buffer.buffer;
+    let millis = |count: u64| Instant::from_nanos(count * 1_000_000);
+    buffer.time(MSS, 7, Duration::from_millis(50));
+    // The connection is a second old, but nothing was read before.
+    buffer.on_read(millis(1000), 1 + 14_480);
+    buffer.on_read(millis(1049), 1 + 14_480 + 100_000);
+    assert_eq!(buffer.buffer, first, "within a round trip of the first read");
+    buffer.on_read(millis(1050), 1 + 14_480 + 100_000);
+    // A buffer for twice the data of the round trip.
+    assert_eq!(buffer.space, 200_000);
+    assert_eq!(buffer.buffer, 200_000 / 1448 * (1448 + buffer.tuning.overhead));
+}
+
+#[test]
+fn kernels_before_4_x_measure_round_trips_in_whole_ticks() {
+    // A round trip of 50 ms that began in the tick 10 is over in the tick 60 for Linux 3.14,
+    // although half a millisecond is missing.
+    for (growth, measures) in [(BufferGrowth::Stepwise, true), (BufferGrowth::Proportional, false)] {
+        let tuning = BufferTuning { growth, ..BufferTuning::LINUX };
+        let began = Instant::from_nanos(10_900_000);
+        let mut buffer = ReceiveBuffer::new(MSS, tuning, began);
+        let first = buffer.buffer;
+        buffer.time(MSS, 7, Duration::from_millis(50));
+        buffer.on_read(Instant::from_nanos(60_400_000), 1 + 100_000);
+        assert_eq!(buffer.buffer > first, measures, "{growth:?}");
+    }
+}
+
+#[test]
 fn linux_7_3_opens_the_window_six_times_as_soon_as_it_knows_the_memory_of_a_segment() {
     // Linux 7.3.4 acknowledged the first 22 segments of a connection one by one, and 6.1 the
     // first 16: each time that the window opens, one more ACK is quick.

@@ -106,6 +106,27 @@ fn pauses_are_those_of_data_in_order() {
 }
 
 #[test]
+fn a_small_window_has_one_quick_ack_for_two_segments_of_it_and_at_least_two() {
+    for (segments, quick) in [(1, 2), (3, 2), (10, 5), (25, 12), (200, 16)] {
+        let rwnd = segments * 100;
+        let mut receiver = receiver(Config { quick_acks: 16, rwnd, ..calm() });
+        let answered: Vec<bool> =
+            (0..40).map(|number| take(&mut receiver, at(60), &data(number)).is_some()).collect();
+        let at_once = answered.iter().take_while(|&&answered| answered).count();
+        // The segment after the quick ACKs waits for a second one.
+        assert_eq!(at_once, quick, "{segments} segments: {answered:?}");
+    }
+}
+
+#[test]
+fn without_data_in_order_acks_of_linux_6_1_are_not_quick() {
+    // The first segment is lost: after three duplicates, SACKs wait as they do later.
+    let mut receiver = receiver(Config { quick_acks: 16, ..calm() });
+    three_duplicates(&mut receiver, 0);
+    assert!(take(&mut receiver, at(102), &data(4)).is_none());
+}
+
+#[test]
 fn what_a_syn_carries_counts_on_the_wire() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let ack = Segment { flags: Flags::ACK, ..Segment::default() };

@@ -24,6 +24,8 @@ const SACK_SLACK_SHARE: u64 = 10;
 /// Duplicate ACKs of a gap that are never delayed: the number that a sender needs to see a loss
 /// (RFC 5681 §3.2).
 const EAGER_DUPLICATES: u32 = 3;
+/// Quick ACKs where not even one segment fits into half of the window (`tcp_incr_quickack`).
+const QUICK_AT_LEAST: u64 = 2;
 
 /// State of the receiver of Linux.
 #[derive(Clone, Debug)]
@@ -72,7 +74,7 @@ impl ReceiverStack for LinuxReceiver {
             most_patience: LONGEST_DELAY,
             sack_patience: config.sack_delay + sack_slack(config),
             delayed_until: Instant::ZERO,
-            quick: config.quick_acks,
+            quick: 0,
             eager: 0,
             had_ecn: false,
             ack_now: false,
@@ -111,8 +113,9 @@ impl ReceiverStack for LinuxReceiver {
     #[inline]
     fn take_header(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) {
         if intake.config.quick_acks > 0 && segment.seq <= intake.rcv_nxt {
-            if let Some(before) = self.last_in_order {
-                self.note_gap(&intake.config, ticks_between(before, now));
+            match self.last_in_order {
+                Some(before) => self.note_gap(&intake.config, ticks_between(before, now)),
+                None => self.add_quick(&intake.config, intake.config.quick_acks), // the first data
             }
             self.last_in_order = Some(now);
         }
@@ -226,7 +229,7 @@ impl LinuxReceiver {
     fn note_gap(&mut self, config: &Config, gap: Duration) {
         let least = config.delayed_ack.timeout;
         if gap > self.quick_after {
-            self.quick = config.quick_acks;
+            self.add_quick(config, config.quick_acks);
         } else if gap.as_nanos() <= least.as_nanos() / 2 {
             self.patience = half(self.patience) + half(least);
         } else if gap < self.patience {
@@ -260,8 +263,19 @@ impl LinuxReceiver {
     /// At least the next `acks` ACKs are not delayed. Later ones are delayed for a short time
     /// (`tcp_enter_quickack_mode`).
     fn be_quick(&mut self, config: &Config, acks: u32) {
-        self.quick = self.quick.max(acks);
+        self.add_quick(config, acks);
         self.patience = config.delayed_ack.timeout;
+    }
+
+    /// At least the next `acks` ACKs are not delayed, but no more than one for two segments of the
+    /// window that was offered (`tcp_incr_quickack`): a small window is not used up by them.
+    fn add_quick(&mut self, config: &Config, acks: u32) {
+        let for_window = match self.offered / (2 * u64::from(config.payload())) {
+            0 => QUICK_AT_LEAST,
+            pairs => pairs,
+        };
+        let most = u32::try_from(for_window).unwrap_or(u32::MAX);
+        self.quick = self.quick.max(acks.min(most));
     }
 
     /// Returns the window that may be announced now: what the application allows and the buffer

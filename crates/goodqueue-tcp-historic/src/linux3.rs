@@ -14,7 +14,7 @@ use goodqueue::{Duration, Instant};
 
 use goodqueue_tcp::Profile;
 use goodqueue_tcp::config::{
-    BufferGrowth, BufferTuning, Config, Growth, SegmentMemory, SendTuning, UndoRule,
+    BufferGrowth, BufferTuning, Config, Growth, RtoRule, SegmentMemory, SendTuning, UndoRule,
 };
 use goodqueue_tcp::congestion::{GrowthRule, Signal};
 use goodqueue_tcp::machinery::ack_changes::AckChanges;
@@ -87,12 +87,13 @@ impl Listed for Linux3 {
             controllers: linux::CONTROLLERS,
             sources: &[
                 "read in Linux 3.14.1, net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c, tcp_cong.c, tcp_cubic.c; checked against loads of that kernel",
-                "each segment out of order makes the next 16 ACKs quick (tcp_data_queue, until 4.17)",
+                "each segment out of order makes up to 16 ACKs quick, one for two segments of the window (tcp_data_queue until 4.17, tcp_incr_quickack)",
                 "tcp_fack 1 until reordering is seen, a retransmission passed by newer data is lost (tcp_mark_lost_retrans); RACK came with 4.4",
                 "slow start counts acknowledged segments since 3.13 and goes on at the threshold; avoidance grows with the ACK after tcp_cong_avoid_ai's count",
                 "the window counts as used with three segments to spare (tcp_is_cwnd_limited without offloads); PRR always with the slow-start bound",
                 "tail loss probes and early retransmit with its delay (tcp_early_retrans 3), F-RTO as in RFC 5682, which takes what was SACKed before for original",
                 "CUBIC counts ACKs and makes up for their delay (delayed_ack), HyStart is without allowance for bursts: net/ipv4/tcp_cubic.c until 3.19",
+                "the smoothed RTT and its deviation are whole numbers of eighths and quarters of a tick (tcp_rtt_estimator until 3.14)",
                 "no segments in bursts: the testbeds of its time had offloads off; receive buffers as tcp_fixup_rcvbuf and tcp_rcv_space_adjust have them",
                 "send buffer of 2304 bytes for each segment of two windows, made larger only where an ACK finds the window with room (tcp_new_space)",
             ],
@@ -105,7 +106,7 @@ impl Listed for Linux3 {
             sources: &[
                 "growth per ACK until Linux 3.12; PRR, in place of rate halving, since 3.2; the 1 s initial timeout since 3.1, ten segments at first since 2.6.39",
                 "read in Linux 3.2.71, the same files; checked against single flows and loads of that kernel",
-                "send buffer: 2324 bytes are reserved for a segment, which takes 4352 (tcp_new_space, __alloc_skb); receive buffer: ten segments announced at first",
+                "send buffer: 2324 bytes are reserved for a segment, which takes 4352 (tcp_new_space, __alloc_skb); receive buffer: ten segments announced at first, measured from the first read on",
                 "early retransmit came with 3.5, tail loss probes with 3.10, RTT samples from SACKs with 3.12: each ACK that advances is timed by its stamp",
                 "marks and drops by the host itself halve the rate (tcp_cwnd_down), the window is moderated to three segments beyond the flight (tcp_moderate_cwnd)",
                 "F-RTO with SACK (tcp_enter_frto, tcp_process_frto): tcp_frto 2; a spurious timeout halves the rate, tcp_frto_response 0",
@@ -132,6 +133,7 @@ const LINUX_314: Config = Config {
     growth: Growth::SlowStart,
     bursts: false,
     timers: Timers::Ticks,
+    rto_rule: RtoRule::PeakTicks,
     quick_after_gap: true,
     sack_delay: Duration::ZERO,
     ecn_on_all: false,

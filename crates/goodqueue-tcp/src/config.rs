@@ -165,6 +165,9 @@ pub enum RtoRule {
     /// never below a quarter of `min_rto`, so that the timeout is at least SRTT + `min_rto` (Linux
     /// 2.4 to 6.x).
     PeakDeviation,
+    /// The same in whole ticks of 1 ms: eight times the smoothed RTT and four times the deviation
+    /// are whole numbers, so both are a little too large in the mean (Linux up to 3.14).
+    PeakTicks,
     /// RFC 6298 in whole milliseconds. Any ACK ends the back-off, also the ACK of a segment that
     /// was sent twice (libutp).
     WholeMilliseconds,
@@ -310,8 +313,9 @@ pub struct Config {
     pub send_tuning: SendTuning,
     /// When timers fire. Default: exactly on time.
     pub timers: Timers,
-    /// Number of ACKs that are not delayed at the start, and after an idle time or a duplicate.
-    /// Default 0; Linux has 16.
+    /// Number of ACKs that are not delayed, from the first data on, and after an idle time or a
+    /// duplicate: at most one for two segments of the window, but at least 2 (Linux
+    /// `tcp_incr_quickack`). Default 0; Linux has 16.
     pub quick_acks: u32,
     /// The ACKs after each segment out of order, and after the first mark, are quick as well (Linux
     /// up to 4.17, `tcp_enter_quickack_mode` in `tcp_data_queue`). Default off.

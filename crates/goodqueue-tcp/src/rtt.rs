@@ -2,8 +2,9 @@
 
 use alloc::sync::Arc;
 
-use goodqueue::Duration;
+use goodqueue::{Duration, Instant};
 
+use crate::clock::{TICK, ticks};
 use crate::config::{Config, RtoRule};
 
 /// Clock granularity G (RFC 6298 §2.3): one nanosecond here.
@@ -35,6 +36,7 @@ enum Rule {
     Rfc6298,
     WholeMilliseconds,
     PeakDeviation(Deviation),
+    PeakTicks(PeakTicks),
     Ticks(Ticks),
     StampedTicks(Ticks),
 }
@@ -72,6 +74,21 @@ struct Deviation {
     round_end: u64,
 }
 
+/// The same in ticks of Linux's clock, as whole numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct PeakTicks {
+    /// Eight times the smoothed RTT; 0 before the first sample.
+    srtt: u64,
+    /// Four times the mean deviation.
+    deviation: u64,
+    /// Largest `deviation` of this round trip.
+    peak: u64,
+    /// What the timeout adds to the smoothed RTT.
+    rttvar: u64,
+    /// Sequence number whose acknowledgement ends the round trip.
+    round_end: u64,
+}
+
 impl RttEstimator {
     /// Returns an estimator without samples.
     pub fn new(config: Arc<Config>) -> Self {
@@ -85,6 +102,7 @@ impl RttEstimator {
                 RtoRule::Rfc6298 => Rule::Rfc6298,
                 RtoRule::WholeMilliseconds => Rule::WholeMilliseconds,
                 RtoRule::PeakDeviation => Rule::PeakDeviation(Deviation::default()),
+                RtoRule::PeakTicks => Rule::PeakTicks(PeakTicks::default()),
                 RtoRule::Ticks => Rule::Ticks(Ticks::default()),
                 RtoRule::StampedTicks => Rule::StampedTicks(Ticks::default()),
             },
@@ -104,14 +122,28 @@ impl RttEstimator {
     pub fn remember(&mut self) {
         let known = self.config.remembered_rtt;
         let Some(srtt) = self.srtt else { return };
-        let Rule::PeakDeviation(deviation) = &mut self.rule else { return };
-        if known > srtt {
-            self.srtt = Some(known);
-            deviation.mean = deviation.mean.max(self.config.remembered_rttvar.as_nanos());
-            deviation.peak = deviation.mean.saturating_mul(4).max(self.config.min_rto.as_nanos());
-            self.rttvar = Duration::from_nanos(deviation.peak);
-            self.set_rto(known + self.rttvar);
+        if known <= srtt {
+            return;
         }
+        let known_deviation = self.config.remembered_rttvar.as_nanos();
+        let floor = self.config.min_rto.as_nanos();
+        match &mut self.rule {
+            Rule::PeakDeviation(deviation) => {
+                deviation.mean = deviation.mean.max(known_deviation);
+                deviation.peak = deviation.mean.saturating_mul(4).max(floor);
+                self.rttvar = Duration::from_nanos(deviation.peak);
+            }
+            Rule::PeakTicks(ticks) => {
+                ticks.srtt = known.as_nanos() / TICK * 8;
+                ticks.deviation = ticks.deviation.max(known_deviation.saturating_mul(4) / TICK);
+                ticks.peak = ticks.deviation.max(floor / TICK);
+                ticks.rttvar = ticks.peak;
+                self.rttvar = Duration::from_nanos(ticks.rttvar * TICK);
+            }
+            _ => return,
+        }
+        self.srtt = Some(known);
+        self.set_rto(known + self.rttvar);
     }
 
     /// The same; `una` and `next` are SND.UNA and SND.NXT, which mark round trips.
@@ -124,8 +156,21 @@ impl RttEstimator {
             Rule::Rfc6298 => self.take_rfc(r),
             Rule::WholeMilliseconds => self.take_milliseconds(r / MILLISECOND),
             Rule::PeakDeviation(_) => self.take_peak(r, una, next),
+            Rule::PeakTicks(_) => self.take_peak_ticks(rtt.as_nanos() / TICK, una, next),
             Rule::Ticks(_) => self.take_ticks(r, tick.max(1)),
             Rule::StampedTicks(_) => self.take_stamped_ticks(rtt.as_nanos(), tick.max(1)),
+        }
+    }
+
+    /// The same for a segment that was sent at `sent` and answered at `now`. Estimates in ticks
+    /// count the ticks that began between.
+    #[inline(always)]
+    pub fn take_between(&mut self, sent: Instant, now: Instant, una: u64, next: u64) {
+        if let Rule::PeakTicks(_) = self.rule {
+            self.min_rtt = self.min_rtt.min(now.since(sent));
+            self.take_peak_ticks(ticks(now) - ticks(sent), una, next);
+        } else {
+            self.take(now.since(sent), una, next);
         }
     }
 
@@ -257,6 +302,44 @@ impl RttEstimator {
         self.set_rto(Duration::from_nanos(srtt.saturating_add(rttvar)));
     }
 
+    /// As [`take_peak`](Self::take_peak), in ticks. Linux shifts eight times the smoothed RTT by
+    /// three bits, which drops up to seven eighths of a tick: the mean settles that much above the
+    /// samples.
+    #[cold]
+    fn take_peak_ticks(&mut self, r: u64, una: u64, next: u64) {
+        let floor = self.config.min_rto.as_nanos() / TICK;
+        let Rule::PeakTicks(ticks) = &mut self.rule else { return };
+        let r = r.max(1);
+        if ticks.srtt == 0 {
+            ticks.srtt = r << 3;
+            ticks.deviation = r << 1;
+            ticks.peak = ticks.deviation.max(floor);
+            ticks.rttvar = ticks.peak;
+            ticks.round_end = next;
+        } else {
+            let smoothed = ticks.srtt >> 3;
+            ticks.srtt = ticks.srtt - smoothed + r;
+            let error = r.abs_diff(smoothed);
+            let mean = ticks.deviation >> 2;
+            ticks.deviation = match error.checked_sub(mean) {
+                // A shorter RTT raises the deviation an eighth as fast (after Eifel).
+                Some(more) => ticks.deviation + if r < smoothed { more >> 3 } else { more },
+                None => ticks.deviation - (mean - error),
+            };
+            ticks.peak = ticks.peak.max(ticks.deviation);
+            ticks.rttvar = ticks.rttvar.max(ticks.peak);
+            if una > ticks.round_end {
+                ticks.rttvar -= (ticks.rttvar - ticks.peak) >> 2;
+                ticks.round_end = next;
+                ticks.peak = floor;
+            }
+        }
+        let rto = ((ticks.srtt >> 3) + ticks.rttvar).saturating_mul(TICK);
+        self.srtt = Some(Duration::from_nanos(ticks.srtt.saturating_mul(TICK) / 8));
+        self.rttvar = Duration::from_nanos(ticks.rttvar.saturating_mul(TICK));
+        self.set_rto(Duration::from_nanos(rto));
+    }
+
     /// Least RTT seen; `MAX` before the first sample.
     pub fn min_rtt(&self) -> Duration {
         self.min_rtt
@@ -334,6 +417,39 @@ mod tests {
         rtt.sample(Duration::from_millis(180));
         assert_eq!(rtt.srtt(), Some(Duration::from_millis(110)));
         assert_eq!(rtt.rto(), Duration::from_micros(110_000 + 4 * 57_500));
+    }
+
+    fn in_peak_ticks() -> RttEstimator {
+        let config =
+            Config { rto_rule: RtoRule::PeakTicks, min_rto: Duration::from_millis(200), ..Config::default() };
+        RttEstimator::new(config.into())
+    }
+
+    #[test]
+    fn in_ticks_the_smoothed_rtt_settles_up_to_seven_eighths_of_a_tick_above_shorter_samples() {
+        let mut rtt = in_peak_ticks();
+        rtt.sample(Duration::from_millis(50));
+        assert_eq!(rtt.rto(), Duration::from_millis(250));
+        rtt.sample(Duration::from_millis(52));
+        assert_eq!(rtt.srtt(), Some(Duration::from_micros(50_250)));
+        for (millis, settled) in [(60, 60_000), (70, 70_000), (60, 60_875)] {
+            for _ in 0..200 {
+                rtt.sample(Duration::from_millis(millis));
+            }
+            assert_eq!(rtt.srtt(), Some(Duration::from_micros(settled)), "{millis}");
+        }
+        // The deviation has fallen, so the timeout is the whole tick and the least deviation.
+        assert_eq!(rtt.rto(), Duration::from_millis(260));
+    }
+
+    #[test]
+    fn in_ticks_a_round_trip_has_the_ticks_that_began_in_it() {
+        let micros = |count: u64| Instant::from_nanos(count * 1000);
+        for (sent, answered, ticks) in [(900, 51_000, 51), (100, 50_900, 50), (999, 1001, 1), (0, 999, 1)] {
+            let mut rtt = in_peak_ticks();
+            rtt.take_between(micros(sent), micros(answered), 0, 0);
+            assert_eq!(rtt.srtt(), Some(Duration::from_millis(ticks)), "{sent} to {answered}");
+        }
     }
 
     #[test]

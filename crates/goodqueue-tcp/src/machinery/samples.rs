@@ -94,7 +94,7 @@ impl Core {
     ) {
         if let (Some(first), Some(last)) = (done.first_sent, done.sent) {
             if !by_stamps {
-                self.rtt.take(now.since(first), ack, self.snd_nxt);
+                self.rtt.take_between(first, now, ack, self.snd_nxt);
             }
             news.rtt = Some(now.since(last));
         }
@@ -106,7 +106,7 @@ impl Core {
         let arrivals = self.scoreboard.arrivals();
         if let (Some(first), Some(last)) = (arrivals.first_sacked, arrivals.last_sacked) {
             if news.rtt.is_none() {
-                self.rtt.take(now.since(first), ack, self.snd_nxt);
+                self.rtt.take_between(first, now, ack, self.snd_nxt);
             }
             news.rtt = Some(now.since(last));
         }

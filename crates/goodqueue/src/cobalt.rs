@@ -244,6 +244,7 @@ impl CobaltVars {
             let already = packet.ecn() == Ecn::Ce;
             let carries = params.ecn && packet.set_ce();
             verdict = Verdict { drop: !carries, marked: carries && !already };
+            // As in Linux, the count does not wrap: a count of 0 would end the pace.
             self.count = self.count.saturating_add(1);
             self.find_root(params.variant);
             self.step(params);
@@ -276,6 +277,8 @@ impl CobaltVars {
             self.p_drop = self.p_drop.saturating_add(params.p_inc);
             self.blue_timer = now;
         }
+        // As `cobalt_queue_full()` in Linux: an overflow also puts CoDel into its phase, with a
+        // signal due at once.
         self.dropping = true;
         self.drop_next = now;
         self.count = self.count.max(1);
@@ -289,6 +292,8 @@ impl CobaltVars {
             self.blue_timer = now;
         }
         self.dropping = false;
+        // One step per call, as `cobalt_queue_empty()` in Linux does. A late packet decays all due
+        // steps.
         if self.count > 0 && now >= self.drop_next {
             self.decay(params);
         }
@@ -682,6 +687,8 @@ mod tests {
 
     #[test]
     fn in_linux_the_first_late_queue_is_signalled_at_its_next_packet() {
+        // 100 ms / sqrt(2) after the first signal: 70.67 ms by the table of Linux 6.1, 70.71 ms by
+        // that of 7.3.
         assert_eq!(drops_of(&paper().with("variant", Value::Choice("linux61")), 800), [1, 707]);
         assert_eq!(drops_of(&paper().with("variant", Value::Choice("linux")), 800), [1, 708]);
     }
@@ -739,6 +746,7 @@ mod tests {
         for step in 0..3_250_u64 {
             queue.dequeue(Instant::from_nanos(10_000_000 + step * 100_000), &mut |_, _| lost += 1);
         }
+        // As many marks as the first test has drops in the same time.
         assert_eq!((queue.stats().marked.packets, lost), (5, 0));
     }
 
@@ -758,6 +766,7 @@ mod tests {
             now += Duration::from_millis(10);
             queue.dequeue(now, &mut |_, _| ());
         }
+        // Each dequeue comes more than 5 ms after the last one, so each is a step.
         assert_eq!(queue.vars().blue(), (15 << 24) - (100 << 20));
     }
 }

@@ -156,6 +156,8 @@ impl<P: Packet> Codel<P> {
     fn take(&mut self) -> Option<P> {
         let Queued { at, packet } = self.queue.pop_front()?;
         self.tally.max_packet = self.tally.max_packet.max(packet.len());
+        // Linux sets `ldelay` for every packet that it takes from the queue, also for those that it
+        // drops.
         self.last_came = at;
         self.last_left = self.now;
         Some(packet)
@@ -235,6 +237,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
             self.stats.dropped_after.add(queued.packet.len());
             drops.dropped(queued.packet, DropReason::Purged);
         }
+        // As `codel_reset()` in Linux, which clears the law along with the queue.
         self.vars = CodelVars::starting(&self.config.params);
     }
 }

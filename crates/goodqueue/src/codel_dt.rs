@@ -348,11 +348,13 @@ mod tests {
         let (lost, _) = losses(Ecn::NotEct, &Settings::new());
         // Target is exceeded at 5 ms, for an interval at 105; the next arrival is the first victim.
         assert_eq!(lost[0], 106);
+        // The sums of 100 ms / sqrt(n).
         let exact = [0.0, 100.0, 170.71, 228.45, 278.45, 323.17, 363.99, 401.79];
         for (ours, law) in lost.iter().zip(exact) {
             let late = (ours - lost[0]) as f64 - law;
             assert!((0.0..1.01).contains(&late), "{ours} is late by {late}");
         }
+        // By the law 27 drops are due in the 893 ms that are left.
         assert!((26..=28).contains(&lost.len()), "{}", lost.len());
     }
 

@@ -677,6 +677,7 @@ mod tests {
         let mut queue = fq_codel(&Settings::new());
         put(&mut queue, 0, 1514, 10);
         let mut first = || queue.dequeue(Instant::ZERO, &mut |_, _| ()).map(|packet| packet.flow);
+        // The first packet uses up the quantum of a new flow, and the second is that of an old one.
         assert_eq!([first(), first()], [Some(0), Some(0)]);
         put(&mut queue, 1, 100, 1);
         assert_eq!(order(&mut queue)[..2], [1, 0]);
@@ -688,6 +689,7 @@ mod tests {
         put(&mut queue, 0, 1500, 1000);
         put(&mut queue, 1, 300, 5000);
         let mut bytes = [0_u32; 2];
+        // Five small packets for each large one: 200 and 1000, so neither flow runs out.
         for _ in 0..1200 {
             let packet = queue.dequeue(Instant::ZERO, &mut |_, _| ()).expect("backlogged");
             bytes[packet.flow as usize] += packet.bytes;
@@ -702,6 +704,7 @@ mod tests {
         assert_eq!(put(&mut queue, 3, 1514, 10_240), 0);
         assert_eq!(put(&mut queue, 4, 64, 1), 64);
         assert_eq!(queue.queues.aqm(3).map(CodelVars::count), Some(64));
+        // 10,240 and the arrival, less a batch of 64.
         assert_eq!((queue.len(), queue.stats().dropped_after.packets), (10_177, 64));
     }
 
@@ -709,6 +712,7 @@ mod tests {
     fn an_overflow_drops_no_more_than_half_of_the_fattest_flow() {
         let mut queue = fq_codel(&Settings::new().with("limit", Value::Packets(10)));
         put(&mut queue, 0, 1000, 10);
+        // Half of 10,000 bytes.
         assert_eq!(put(&mut queue, 1, 1000, 1), 5);
     }
 
@@ -719,8 +723,10 @@ mod tests {
             |variant| limit().with("variant", Value::Choice(variant)).with("drop_batch", Value::Integer(1));
         let pages = of("linux").with("truesize", Value::Bytes(4352));
         for (settings, large, small) in [
+            // 4 MiB hold 1820 buffers of 2304 bytes, 4681 of 896 and 5461 of 768 (`memory.rs`).
             (of("linux"), 1820, 4681),
             (of("linux61"), 1820, 5461),
+            // Bare lengths: 2770 times 1514 bytes; all the small packets fit.
             (of("rfc8290"), 2770, 10_000),
             (pages, 963, 963),
         ] {
@@ -747,6 +753,7 @@ mod tests {
         let mut queue = fq_codel(&Settings::new().with("quantum", Value::Bytes(3)));
         put(&mut queue, 0, 0, 10);
         put(&mut queue, 1, 3, 2);
+        // Each empty packet is charged one byte, so a quantum of 3 sends three.
         assert_eq!(order(&mut queue)[..5], [0, 0, 0, 1, 0]);
     }
 
@@ -755,6 +762,7 @@ mod tests {
         let mut queue = fq_codel(&Settings::new());
         put(&mut queue, 0, 1514, 200);
         let late = |ms| Instant::ZERO + Duration::from_millis(ms);
+        // Packets are late from 5 ms on, so the phase of flow 0 begins at 105 ms.
         for ms in 0..150 {
             queue.dequeue(late(ms), &mut |_, _| ());
         }

@@ -88,6 +88,7 @@ impl FlowAqm for BinCodel {
     }
 
     fn emptied(&mut self, law: &CodelParams) {
+        // A bin that leaves the round keeps its phase in the code of 2012.
         if law.variant == CodelVariant::Ns2CableLabs {
             self.0.stop();
         }
@@ -147,6 +148,7 @@ impl Configure for SfqCodelConfig {
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let cablelabs = settings.choice("variant") == Some("cablelabs");
         let quantum = QUANTUM.read(settings)?;
+        // The code of 2012 sends one packet per turn. Byte quanta came with the code for CableLabs.
         if quantum > 0 && !cablelabs {
             return Err(ConfigError::new(
                 QUANTUM.name,

@@ -144,6 +144,7 @@ impl CodelParams {
     /// Refuses times that the kernel's clock of 32 bits, in units of 1024 ns, cannot hold. The
     /// kernel would cut them silently.
     fn check_linux_clock(&self) -> Result<(), ConfigError> {
+        // Half of the clock's range, because the sign of a difference tells which time is later.
         let longest = Duration::from_nanos(u64::from(u32::MAX >> 1) << 10);
         if self.variant == CodelVariant::Linux61 && self.interval.as_nanos() < 1024 {
             // The distance of drops would be 0: Linux 6.1 would drop for ever.
@@ -279,6 +280,7 @@ impl Configure for CodelConfig {
 
 impl Show for CodelConfig {
     const SHOWN: &'static [Shown] = &[
+        // iproute2's `q_codel.c` prints `ce_threshold` before `interval`.
         Shown::Setting(LIMIT.name),
         TARGET_SHOWN,
         CE_THRESHOLD_SHOWN,

@@ -144,6 +144,7 @@ mod tests {
             let mut drops = 0;
             for id in 0..200_000 {
                 now += Duration::from_micros(u64::from(random.below(1_500)));
+                // Slightly more arrivals than departures, so that the queue stands.
                 if random.below(100) < 52 {
                     let datagram = Datagram::new(1514, ecn).numbered(id);
                     codel.enqueue(now, datagram, &mut |_, _| drops += 1);
@@ -159,6 +160,7 @@ mod tests {
                 while let Some((came, mut datagram)) = own.pop_front() {
                     let item = Waiting {
                         sojourn: now.since(came),
+                        // One packet of 1514 bytes is not more than the MTU (RFC 8289 §5.4).
                         is_last: own.len() <= 1,
                         can_mark: ecn.is_capable(),
                     };

@@ -69,6 +69,7 @@ pub(super) fn dequeue<S: Source>(
         }
     } else if head.ok_to_drop {
         let delivered = if params.ecn && source.mark_head(Mark::Law) {
+            // A marked packet is sent, so no successor has to be judged.
             Some(head)
         } else {
             source.drop_head();
@@ -76,6 +77,8 @@ pub(super) fn dequeue<S: Source>(
         };
         // The phase begins even if the drop emptied the queue (RFC 8289 §5.5).
         enter(vars, now, params);
+        // The successor is sent even if it is late: entering the phase drops one packet (RFC 8289
+        // §5.5).
         let Some(successor) = delivered else { return false };
         head = successor;
     }
@@ -180,12 +183,15 @@ fn recalled_count(vars: &CodelVars, now: Instant, params: &CodelParams) -> u32 {
     let count = recalled(vars, params, within);
     if params.variant == CodelVariant::Ns2 && params.recall.is_none() && count > 126 {
         // ns-2 codel.cc, unlike sfqcodel.cc and rule B as the drafts have it: above 126 the count
-        // is scaled by 0.9844 instead.
+        // is scaled by 0.9844 instead. The factor applies to the count before the subtraction, and
+        // the result is cut to an integer.
         return u32::try_from(u64::from(vars.count) * 9844 / 10_000).unwrap_or(count);
     }
     count
 }
 
 pub(super) fn next_drop(vars: &CodelVars, interval: Duration) -> u64 {
+    // From the time that was due, not from now: the pace does not depend on how often the link asks
+    // (RFC 8289 §5.5).
     control_law(Instant::from_nanos(vars.drop_next), interval, vars.count).as_nanos()
 }

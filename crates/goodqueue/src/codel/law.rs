@@ -47,6 +47,7 @@ impl CodelVars {
         params: &CodelParams,
         source: &mut S,
     ) -> bool {
+        // ns-2 returns from an empty bin before it could reset the time.
         let first_above = self.first_above;
         let is_left = self.judge(now, params, source);
         if !is_left {
@@ -58,6 +59,7 @@ impl CodelVars {
     /// The time until the next drop; 0 while nothing is being dropped.
     #[must_use]
     pub fn until_drop(&self, params: &CodelParams, now: Instant) -> Gauge {
+        // As `codel_dump_stats()` in Linux, which fills in a time only while dropping.
         if !self.dropping {
             return Gauge::Time(Duration::ZERO);
         }

@@ -196,6 +196,7 @@ fn newton_step(vars: &mut CodelVars) {
 
 /// Returns the time of the next drop.
 fn control_law<V: Version>(vars: &CodelVars, from: Ticks, interval: Ticks) -> u64 {
+    // As the kernel's `reciprocal_scale()`: the upper half of a product replaces a division.
     let step = ticks_of((u64::from(interval) * (u64::from(vars.rec_inv_sqrt) << 16)) >> 32);
     u64::from(from.wrapping_add(step.max(V::SHORTEST_STEP)))
 }
@@ -240,6 +241,8 @@ mod tests {
             }
             roots.push(vars.rec_inv_sqrt);
         }
+        // The first step from 1 gives (3 - 2) / 2 = 0.5 in place of 0.707. Later steps approach the
+        // roots again.
         assert_eq!(roots, [65535, 32769, 36864, 31968, 28935, 26481, 24588, 23037]);
     }
 

@@ -59,6 +59,7 @@ fn linux_waits_until_strictly_after_the_interval() {
     let mut queue = codel(CodelVariant::Linux, false);
     let tick = 1024;
     fill(&mut queue, 0, 0..10, Ecn::NotEct);
+    // 5 ms are 4882 ticks, and 100 ms are 97656, both rounded down.
     assert_eq!(step(&mut queue, 4882 * tick), (Some(0), [].into()));
     assert_eq!(step(&mut queue, (4882 + 97656) * tick), (Some(1), [].into()));
     assert_eq!(step(&mut queue, (4882 + 97657) * tick), (Some(3), [2].into()));
@@ -116,6 +117,7 @@ fn drops_under_overload(variant: CodelVariant, gap: u64, horizon: u64) -> Vec<u6
         queue.now = Instant::ZERO;
         let mut count = 0;
         queue.dequeue(Instant::from_nanos(now), &mut |_, _| count += 1);
+        // The next packets arrive before this dequeue.
         queue.now = Instant::ZERO;
         for _ in 0..count {
             times.push(now);
@@ -138,6 +140,7 @@ fn under_constant_overload_drops_follow_the_closed_form() {
         }
         drops
     };
+    // The sum of 1/sqrt(n) is about 2 sqrt(n), so the number is about (seconds / 0.2)².
     assert_eq!([law(1), law(2), law(5), law(10), law(20), law(60)], [33, 115, 662, 2574, 10147, 90439]);
     // The discipline, asked every 50 us, drops the same number.
     let gap = 50_000;
@@ -148,10 +151,13 @@ fn under_constant_overload_drops_follow_the_closed_form() {
 fn linux_spaces_its_drops_by_its_own_integer_schedule() {
     let times = drops_under_overload(CodelVariant::Linux, 10_000, 520 * MS);
     let offsets: Vec<u64> = times.iter().map(|time| (time - times[0]) / 1000).collect();
+    // The distances are 100 ms times the roots that `linux.rs` tests: 1, 0.5, 0.5625, 0.488 and so
+    // on.
     let expected =
         [0, 99_998, 149_999, 206_248, 255_026, 299_177, 339_583, 377_100, 412_251, 445_432, 476_936, 506_994];
     assert_eq!(offsets.len(), expected.len());
     for (got, want) in offsets.iter().zip(expected) {
+        // A dequeue each 10 us and ticks of 1 us make both the first drop and this one late.
         assert!(got.abs_diff(want) <= 20, "{offsets:?}");
     }
 }
@@ -174,6 +180,8 @@ fn recalled(variant: CodelVariant, pause: u64) -> u32 {
     queue.vars.lastcount = 1;
     queue.vars.drop_next = 10_000 * MS;
     let entry = 10_000 * MS + pause;
+    // The first dequeue finds a packet above target, and the second one comes after a whole
+    // interval.
     fill(&mut queue, entry - 200 * MS, 0..10, Ecn::NotEct);
     queue.now = Instant::ZERO;
     step(&mut queue, entry - 150 * MS);

@@ -54,6 +54,8 @@ impl CodelVars {
         match (params.startup, params.variant) {
             // 0 means "below" in Linux, so the earliest time above target is 1.
             (Some(Startup::Ns2), variant) if variant.is_linux() => Self { first_above: 1, ..fresh },
+            // ns-2 has -1, which is before every time. The earliest instant suffices here, because
+            // the law asks for "at or after".
             (Some(Startup::Ns2), _) => Self { first_above: 0, ..fresh },
             _ => fresh,
         }
@@ -99,6 +101,7 @@ impl CodelVars {
 
     /// Adds drops made outside the law, as `fq_codel` does at an overflow.
     pub const fn add_to_count(&mut self, drops: u32) {
+        // The kernel's count is modulo 2^32 too.
         self.count = self.count.wrapping_add(drops);
     }
 

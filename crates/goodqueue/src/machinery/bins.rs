@@ -80,6 +80,8 @@ pub(crate) struct Bin<A> {
 /// Place of a bin. The two highest bits tell whether it is in the round and whether it is new
 /// there; the others are the number of the next bin. 0 means that it is not in the round.
 #[derive(Clone, Copy, Debug)]
+// The round needs no links backwards, because only the bin whose turn it is leaves it. In one
+// number, the link and the flags let a bin with CoDel fit into a line of the cache.
 struct Place(u32);
 
 impl Place {
@@ -218,9 +220,11 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             (before, at) = (at, self.place(at).next());
         }
         if self.place(at).next() == self.turn {
-            // It is the last one, new or not.
+            // ns-2's walk ends at the last bin, new or not. A new bin is therefore behind a single
+            // old one.
             (before, at, self.last) = (at, self.turn, index);
         } else if at == self.turn {
+            // No bin is new, so this one is served before all.
             self.turn = index;
         }
         self.set_place(index, Place::before(at, true));
@@ -392,6 +396,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
             // Is another as long?
             let most = self.packets_of(index);
             let mirrored = self.mirrored(index);
+            // The tree finds one bin. For a second search this bin counts as empty.
             self.longest.set(mirrored, 0);
             let other = self.longest_bin();
             self.longest.set(mirrored, u64::from(most));

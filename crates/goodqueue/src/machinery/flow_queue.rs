@@ -94,6 +94,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         let stats = self.stats;
         let tally = self.tally;
         let activations = self.activations;
+        // Counters count since the discipline was created, so they survive.
         *self = Self {
             passage,
             stats,
@@ -214,6 +215,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                 self.stats.dropped_after.add(packet.len());
                 drops.dropped(packet, DropReason::Purged);
             }
+            // The deficit needs no reset: a flow gets its quantum when it is listed again.
             flow.aqm = aqm.clone();
             (flow.listed, flow.backlog) = (false, 0);
         }

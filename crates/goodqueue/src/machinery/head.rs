@@ -65,6 +65,7 @@ pub(crate) fn mark<P: Packet>(packet: &mut P, why: Mark, stats: &mut Stats, tall
     if !packet.set_ce() {
         return false;
     }
+    // Linux counts each success of `INET_ECN_set_ce()`, also for a packet that has CE already.
     tally.marked(why);
     if !already {
         stats.marked.add(packet.len());

@@ -72,6 +72,7 @@ impl Largest {
         // The leaves are the upper half. A single size gets a second leaf, so that it is not the
         // root.
         let leaves = self.nodes.len().next_power_of_two().max(2);
+        // The padding ranks below every size: a size of 0 still has the rank of its index.
         self.nodes.resize(leaves, Ranked::default());
         self.nodes.extend_from_within(..);
         for node in (1..leaves).rev() {

@@ -78,6 +78,7 @@ const ROOM_AND_SHARED: u64 = 64 + 320;
 const LEAST_DATA: u64 = 512;
 /// A buffer of `skb_small_head_cache`, and the bytes of the longest packet that fits into it.
 const SMALL_HEAD: u64 = 640;
+// 640 less `ROOM_AND_SHARED`.
 const SMALL: u32 = 256;
 /// `struct sk_buff`, aligned to lines of the cache.
 const DESCRIPTION: u64 = 256;
@@ -158,6 +159,7 @@ mod tests {
             assert_eq!(charge(Buffers::Allocated, &silent(bytes)), now, "{bytes}");
             assert_eq!(charge(Buffers::Bare, &silent(bytes)), u64::from(bytes));
         }
+        // The room in front and the shared description exceed the next power of two, 2^32.
         assert_eq!(charge(Buffers::Allocated, &silent(u32::MAX)), (1 << 33) + 256);
         assert_eq!(
             [60, 1514, 9014].map(|bytes| charge(Buffers::OfDriver(2304), &silent(bytes))),

@@ -240,6 +240,7 @@ impl<P> Oldest<'_, P> {
     #[inline]
     pub const fn take(self) -> Option<P> {
         self.chain.packets = self.chain.packets.wrapping_sub(1);
+        // The tail of an emptied chain is stale: `link` asks for the number of packets.
         let index = core::mem::replace(&mut self.chain.head, self.node.next);
         // The last node freed is used next, because it is still in the cache.
         self.node.next = core::mem::replace(self.free, index);

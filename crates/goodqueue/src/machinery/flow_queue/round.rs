@@ -76,6 +76,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
                 // RFC 8290 §4.2: an emptied new flow goes through the old ones once, else it could
                 // starve them by becoming new again and again.
             }
+            // A new flow that has used up its quantum becomes an old one, too.
             self.new_flows.advance();
             self.old_flows.push(index);
         }
@@ -212,6 +213,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     #[cold]
     fn skip_fruitless_rounds(&mut self, quantum: u32) {
         let quantum = i64::from(quantum.max(1));
+        // Each quotient is rounded down, so no deficit becomes positive: the round after these is a
+        // usual one.
         let mut rounds = i64::MAX;
         for index in self.old_flows.iter() {
             if let Some(flow) = self.flows.get(index as usize).filter(|flow| !flow.packets.is_empty()) {

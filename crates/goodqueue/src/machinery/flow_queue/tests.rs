@@ -87,6 +87,7 @@ fn rounds_done_at_once_end_as_if_they_had_been_gone_through() {
         for number in 0..4_000 {
             let flow = random.below(12);
             let len = [0, 1, 40, 1_514, 20_000][random.below(5) as usize];
+            // Fewer arrivals than departures, so that flows become empty again and again.
             if random.below(9) < 4 {
                 let frame = Frame(number, len);
                 queues.push(Instant::ZERO, flow, frame, quantum);

@@ -143,6 +143,7 @@ impl<P: Packet, R> FqPie<P, R> {
         let used = self.queues.memory();
         let limit = self.config.memory_limit;
         if self.config.pie.variant() == PieVariant::Linux {
+            // Linux adds the packet to the limit, not to the memory in use.
             if used > limit.saturating_add(own) {
                 self.tally.dropped(DropReason::Overmemory);
             }
@@ -388,6 +389,7 @@ mod tests {
             let mut drops = |packet: Of, _| lost[packet.flow as usize] += 1;
             if now.as_nanos() >= bulk {
                 queue.enqueue(now, Of { flow: 0, ecn }, &mut drops);
+                // 1514 bytes at 12 Mbit/s; below the same at 10 Mbit/s.
                 bulk += 1_009_000;
             }
             if now.as_nanos() >= sparse {

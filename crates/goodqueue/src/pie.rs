@@ -251,6 +251,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
     /// instead if it may.
     #[inline(never)]
     fn signals(&mut self, packet: &mut P) -> bool {
+        // Here and not in `admit`, whose usual path stays short. Before the test, because the
+        // packet that arms the allowance is the first of the burst.
         self.vars.arm(&self.config);
         let backlog = self.held_bytes();
         self.vars.may_signal()
@@ -382,6 +384,8 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
     fn reconfigure(&mut self, now: Instant, config: PieConfig, drops: &mut impl Drops<P>) {
         self.update(now);
         let old = core::mem::replace(&mut self.config, config);
+        // Variants differ in their units, `onoff` decides whether control has begun, and an
+        // estimate is a time per `threshold` bytes.
         if old.variant != config.variant || old.on_off != config.on_off || old.threshold != config.threshold {
             self.vars = config.fresh();
         }
@@ -440,6 +444,7 @@ impl<P: Packet, R: Random> Observe for Pie<P, R> {
     fn observe(&self, _now: Instant, seen: &mut Observation) {
         seen.fraction("prob", self.probability());
         seen.time("delay", self.queue_delay());
+        // tc prints the rate only if it is estimated.
         if self.config.delay_from() == DelayFrom::Estimator {
             seen.number("avg_dq_rate", self.config.bytes_per_second(self.vars.estimate));
         }

@@ -14,6 +14,7 @@ pub(crate) fn fires(now: Instant, span: Duration) -> Instant {
     let ahead = span.as_nanos().div_ceil(NANOS);
     let expires = (now.as_nanos() / NANOS).saturating_add(ahead).saturating_add(AT_BOOT);
     let mut shift = 0;
+    // `LVL_START`: of the 64 cogs of a level, the last one is left for rounding up.
     while shift < MAX_SHIFT && ahead >= 63 << shift {
         shift += 3;
     }
@@ -45,6 +46,7 @@ mod tests {
             |at: u64, span: u64| fires(Instant::from_nanos(at), Duration::from_nanos(span)).as_nanos();
         assert_eq!(fired(504 * NANOS, 15 * NANOS), 520 * NANOS, "16 ms period");
         assert_eq!(fired(504 * NANOS + 1, 14 * NANOS + 1), 520 * NANOS);
+        // From 63 to 503 ms ahead, a cog is 8 ms.
         assert_eq!(fired(0, 500 * NANOS), 504 * NANOS);
         assert_eq!(fired(504 * NANOS, 500 * NANOS), 1008 * NANOS);
         assert_eq!(

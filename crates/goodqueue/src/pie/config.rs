@@ -84,6 +84,7 @@ impl Configure for PieConfig {
             _ => {}
         }
         let bandwidth = BANDWIDTH.read_or(settings, link.rate)?;
+        // tc accepts gains up to 32, but RFC 8034 needs a beta of 40.
         for gain in [ALPHA, BETA].iter().filter(|_| variant != PieVariant::Docsis) {
             let given = gain.read::<u32>(settings)?;
             if given > MAX_GAIN {
@@ -107,6 +108,7 @@ impl Configure for PieConfig {
             on_off,
             threshold: DQ_THRESHOLD.read(settings)?,
             bandwidth: if bandwidth.as_bps() < 8 { FALLBACK_RATE } else { bandwidth },
+            // `bytemode` divides by it.
             mtu: link.mtu.max(1),
         })
     }
@@ -140,6 +142,7 @@ impl Configure for PieConfig {
 
 impl Show for PieConfig {
     const SHOWN: &'static [Shown] = &[
+        // tc's pie has no option for the burst or the threshold.
         Shown::Setting(LIMIT.name),
         Shown::Setting(TARGET.name),
         Shown::Setting(TUPDATE.name),

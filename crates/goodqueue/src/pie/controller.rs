@@ -55,6 +55,8 @@ impl<R: Random> Controller<R> {
     /// has its own.
     #[must_use]
     pub fn new(config: PieConfig, random: R) -> Self {
+        // `onoff` has no effect: the controller does not know the buffer of which a third would be
+        // in use.
         let vars = Vars { active: true, ..config.fresh() };
         Self { config, vars, random, now: Instant::ZERO, update_at: Instant::ZERO }
     }
@@ -77,6 +79,7 @@ impl<R: Random> Controller<R> {
     /// Tells the controller that an item of `bytes` left at `now` after `sojourn`, with `backlog`
     /// bytes queued behind it.
     pub fn departed(&mut self, now: Instant, sojourn: Duration, bytes: u32, backlog: u64) {
+        // Updates that were due before the item left still count it.
         self.update(now, backlog.saturating_add(u64::from(bytes)));
         self.vars.departed(&self.config, self.now, self.now - sojourn, bytes, backlog);
     }

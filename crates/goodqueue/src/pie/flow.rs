@@ -24,6 +24,7 @@ impl FlowAqm for PieFlow {
 
     #[inline]
     fn passes(&mut self, now: Instant, params: &PieConfig, head: Head) -> bool {
+        // PIE drops arrivals only. A departure is measured and always passes.
         self.vars.departed(params, now, head.at, head.bytes, head.bytes_behind);
         true
     }

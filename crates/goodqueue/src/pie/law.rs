@@ -90,6 +90,8 @@ impl Vars {
             vars.burst = vars.burst.saturating_sub(config.ticks(config.tupdate));
         }
         let (delay, old) = match config.delay_from() {
+            // Each departure changes `delay`, so the delay at the last update has a variable of its
+            // own.
             DelayFrom::Either => (vars.delay, vars.old_delay),
             DelayFrom::Estimator => (config.estimated(vars.estimate, backlog), vars.delay),
             DelayFrom::LinkRate => (config.ticks(config.time_to_send(backlog)), vars.delay),
@@ -262,6 +264,8 @@ impl Vars {
         match config.departure {
             Departure::Ignored => {}
             Departure::Timed { tick, shrinks_burst } => {
+                // Both times are cut to ticks before the subtraction, as Linux's
+                // `psched_get_time()` does.
                 let now = now.as_nanos() >> tick;
                 // An empty queue has no delay, however long its last packet waited
                 // (`pie_process_dequeue()`).
@@ -388,6 +392,7 @@ impl PieConfig {
         match (estimate, rules.averaging) {
             (0, _) | (_, Averaging::Rate { shift: 0 }) => sample,
             (average, Averaging::Time) => average - average / 4 + sample / 4,
+            // Linux shifts the terms one by one, and so loses fractions of both.
             (average, Averaging::Rate { shift }) => average - (average >> shift) + (sample >> shift),
         }
     }
@@ -430,6 +435,7 @@ impl PieConfig {
             if self.rules().arithmetic == Arithmetic::Linux64 { probability } else { probability.min(one) }
         } else if self.variant == PieVariant::Docsis {
             let scaled = u128::from(probability) * u128::from(bytes) / u128::from(MEAN_PACKET);
+            // RFC 8034 bounds the probability of a packet by PROB_LOW.
             u64::try_from(scaled).unwrap_or(u64::MAX).min(one / 100 * 85)
         } else if bytes <= self.mtu {
             // The division comes first, as in `pie_drop_early()`, where the product would not fit

@@ -26,6 +26,7 @@ pub enum PieVariant {
 impl PieVariant {
     /// Looked up and not decided on, since every packet asks.
     pub(super) const fn rules(self) -> &'static Rules {
+        // In the order of the variants.
         const RULES: [Rules; 7] = [RFC8033, LINUX, DRAFT00, LINUX314, NS2, NS2_2014, DOCSIS];
         &RULES[self as usize]
     }
@@ -114,6 +115,7 @@ impl Rules {
 
     /// RFC 8033 §5.4: accumulated probability below which no packet is dropped.
     pub(super) const fn spacing(&self) -> u64 {
+        // Rounded as Linux rounds: `(MAX_PROB / 100) * 85`, and `(MAX_PROB / 2) * 17` below.
         self.one / 100 * 85
     }
 
@@ -179,10 +181,12 @@ pub(super) const RFC8033: Rules = Rules {
     // RFC 8033 works in reals.
     one: ONE,
     tick: 0,
+    // RFC 8033 §4.2: six rows of its table have smaller steps.
     levels: 6,
     above_one: false,
     most: ONE,
     capped: true,
+    // RFC 8033 §4.2: 98 % of the probability remain.
     decay: 50,
     negligible: Duration::ZERO,
     surcharge: None,
@@ -205,16 +209,20 @@ pub(super) const RFC8033: Rules = Rules {
 
 pub(super) const LINUX: Rules = Rules {
     arithmetic: Arithmetic::Linux64,
+    // `MAX_PROB` of Linux's `pie.h`. The sum of probabilities reaches 8.5 and still fits.
     one: u64::MAX >> 8,
     // Linux only notices when 64 bits overflow, which is 256 times probability 1.
     most: u64::MAX,
+    // `PSCHED_SHIFT`: units of 64 ns.
     tick: 6,
+    // Linux: `prob -= prob / 64`, where RFC 8033 takes 2 %.
     decay: 64,
     surcharge: Some(Duration::from_millis(250)),
     decay_when_empty: true,
     burst_by_departure: true,
     current_delay: true,
     averaging: Averaging::Rate { shift: 3 },
+    // `PIE_SCALE`.
     rate_shift: 8,
     restart: Restart::AfterSuccess,
     jiffies: true,
@@ -252,10 +260,12 @@ const LINUX314: Rules = Rules {
 const NS2: Rules = Rules {
     capped: true,
     decay: 50,
+    // As Linux had it when that code was written.
     surcharge: Some(Duration::from_millis(250)),
     safeguards: true,
     calm_below_target: false,
     burst_by_departure: true,
+    // The code for ns-2 weighs the old and the new rate equally.
     averaging: Averaging::Rate { shift: 1 },
     restart: Restart::Always,
     ..DRAFT00

@@ -84,6 +84,7 @@ fn at_twice_the_target_the_probability_climbs_by_the_steps_of_rfc_8033() {
     // (0.125 * 0.015 + 1.25 * 0.030) / 2048, then 0.125 * 0.015 / 128.
     assert_eq!(p[0], ONE / 1_000_000 * 39_375 / 2_048);
     assert_eq!(p[1] - p[0], ONE / 1_000_000 * 1_875 / 128);
+    // The same recurrence in real numbers reaches the powers of ten at these updates.
     let reaches = |bound: u64| p.iter().position(|&p| p >= ONE / bound).map(|index| index + 1);
     assert_eq!(reaches(10_000), Some(7));
     assert_eq!(reaches(1_000), Some(23));
@@ -165,6 +166,7 @@ fn small_delays_and_tiny_queues_are_safe() {
     queue.vars.old_delay = 7_500_000;
     assert!((0..100).any(|_| !offer(&mut queue, PLAIN).is_empty()), "half the target is not small");
     let mut tiny = congested(Settings::new(), Recorded::default(), ONE);
+    // Two mean packets (RFC 8033 §4.1).
     while tiny.queue.bytes() > 2_048 {
         tiny.queue.pop_front();
     }
@@ -292,6 +294,7 @@ fn the_draft_of_2013_climbs_in_three_levels() {
     let near = |value: u64, micros: u64| value.abs_diff(ONE / 10_000_000 * micros) < ONE / 100_000_000;
     assert!(near(p[0], 65_625) && near(p[1] - p[0], 3_125), "{} {}", p[0], p[1]);
     assert!(near(p[20] - p[19], 12_500) && near(p[90] - p[89], 25_000));
+    // As computed in real numbers.
     let reaches = |bound: u64| p.iter().position(|&p| p >= ONE / bound).map(|index| index + 1);
     assert_eq!((reaches(100), reaches(10)), (Some(12), Some(84)));
 }
@@ -389,6 +392,7 @@ fn the_pie_of_ns2_of_2014_lets_a_burst_pass_when_it_comes_and_again_after_a_seco
     assert_eq!((queue.vars.allowance, queue.vars.burst), (Allowance::Armed, 100_000_000));
     queue.dequeue(Instant::ZERO, &mut |_, _| ());
     assert_eq!(quiet_until(&mut queue, 3_120), Allowance::Quiet(0), "four updates used it up");
+    // 1.5 s later, or 50 updates of 30 ms.
     assert_eq!(quiet_until(&mut queue, 4_620), Allowance::Quiet(50));
     assert_eq!(quiet_until(&mut queue, 4_650), Allowance::Due);
     offer(&mut queue, PLAIN);

@@ -269,6 +269,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
 
     #[inline]
     fn tin_of(&self, packet: &P) -> usize {
+        // A mask of 0 has 32 trailing zeros, and a shift by 32 is `None`.
         let mark = (packet.mark() & self.config.fwmark).checked_shr(self.config.fwmark.trailing_zeros());
         let classes = self.config.classes;
         let marked = mark.and_then(|mark| classes.of_class(mark));
@@ -382,6 +383,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let bytes = packet.len();
         let memory = self.held.charge(&packet);
         let tin_index = self.tin_of(&packet);
+        // The tin is chosen first, because washing clears the DSCP that chooses it.
         if self.config.wash {
             packet.clear_dscp();
         }
@@ -425,8 +427,11 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             // Linux subtracts the bytes of filtered ACKs from those of the arrival, and the
             // difference may wrap.
             self.follow_rate(u64::from(bytes).wrapping_sub(u64::from(gone)));
+            // `set_up` has counted only tins with listed flows, and this flow is not listed yet.
             self.served |= bit(tin_index);
         }
+        // As in Linux, the flow is listed last: its first quantum follows from the rate that this
+        // arrival may have changed.
         if let Some(listed) = self.tins.get_mut(tin_index) {
             listed.enlist(index, isolation, &mut self.random);
         }
@@ -582,6 +587,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
             }
             let chosen = self.choose_tin()?;
             self.current = chosen;
+            // Linux's `first_flow`: a dequeue visits at most one decaying flow.
             if let Some(sent) = self.serve(chosen, core::mem::take(&mut first), drops) {
                 return Some(sent);
             }

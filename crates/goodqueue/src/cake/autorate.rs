@@ -29,6 +29,7 @@ impl Estimate {
             window_bytes: 0,
             window_begin: Instant::ZERO,
             peak: rate,
+            // Linux's time of the last change starts at 0.
             keeps_until: Instant::from_nanos(PAUSE.as_nanos()),
         }
     }

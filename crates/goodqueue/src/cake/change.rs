@@ -90,6 +90,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         // No queued packet is older, so nobody asks for these configurations again.
         self.measured.retain(|earlier| earlier.until > oldest);
         let entered = self.held.passage.entered().packets;
+        // The configuration that ends has measured no packet, or only those of this instant.
         let unused =
             self.measured.last().is_some_and(|last| last.entered == entered || last.until == self.now);
         if !unused && !self.config.measures_as(next) {

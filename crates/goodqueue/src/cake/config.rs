@@ -93,6 +93,7 @@ impl Classes {
             Self::Diffserv8 | Self::Precedence => {
                 // Each has seven eighths of the one before.
                 let smaller =
+                    // This difference is 7/8 rounded down, and cannot overflow.
                     |&(share, weight): &(u64, i64)| Some((share - share.div_ceil(8), weight * 7 / 8));
                 core::iter::successors(Some((rate, 256)), smaller).take(8).collect()
             }
@@ -222,6 +223,8 @@ impl CakeConfig {
         let wanted = if asked > 0 {
             asked
         } else if self.rate > 0 {
+            // Four times what the rate sends in a round-trip time: 250,000 microseconds are a quarter
+            // of a second.
             let product = u128::from(self.rate) * u128::from(self.rtt.as_nanos() / 1_000) / 250_000;
             u64::try_from(product).unwrap_or(u64::MAX).max(4 << 20)
         } else {
@@ -234,7 +237,7 @@ impl CakeConfig {
 
     /// A twentieth of the round-trip time, in whole microseconds (iproute2).
     pub(super) fn target(&self) -> Duration {
-        // As tc sets it: a twentieth of the interval, in microseconds.
+        // tc raises 0 to 1.
         Duration::from_micros((self.rtt.as_nanos() / 20_000).max(1))
     }
 }

@@ -53,6 +53,8 @@ impl Heap {
     }
 
     fn build(&mut self, backlogs: impl Iterator<Item = u64>) {
+        // As in Linux, a new heap starts from the order that the last one left, which decides among
+        // equal queues.
         if self.entries.is_empty() {
             self.entries = (0..QUEUES).collect();
             self.places = (0..QUEUES).collect();
@@ -87,6 +89,7 @@ impl Heap {
     fn sink_queue(&mut self, queue: u32, size: u64, sent: bool) {
         let place = self.note(queue, size);
         self.sink(place);
+        // `cake_dequeue()` counts the timeout down, once for each packet that it sends.
         self.kept -= u16::from(sent);
     }
 

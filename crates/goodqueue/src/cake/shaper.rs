@@ -119,6 +119,7 @@ impl CakeConfig {
         match self.cells {
             Cells::None => bytes,
             Cells::Atm => bytes.div_ceil(48).saturating_mul(53),
+            // The 64/65-octet code of PTM adds a byte for each 64 that begin.
             Cells::Ptm => bytes.saturating_add(bytes.div_ceil(64)),
         }
     }

@@ -165,6 +165,7 @@ fn codepoints_go_to_their_tins() {
 fn eight_flows_of_one_set_have_queues_of_their_own_and_the_ninth_collides() {
     let mut queue = cake(&flags(&["besteffort", "flows"]));
     for flow in 0..9 {
+        // Equal modulo 1024, so all belong in queue 16.
         put(&mut queue, Frame::from_flow(16 + flow * 1024));
     }
     let used = |queue: &TestCake| queue.tins[0].flows.iter().filter(|flow| flow.set != Set::None).count();
@@ -184,6 +185,7 @@ fn hosts_share_alike_whatever_the_number_of_their_flows() {
         let of_first: u64 = sent[..6].iter().sum();
         of_first * 100 / sent.iter().sum::<u64>()
     };
+    // Six of eight flows, and one of two hosts.
     assert!((72..=78).contains(&shares("flows")), "{}", shares("flows"));
     assert!((47..=53).contains(&shares("dual-srchost")), "{}", shares("dual-srchost"));
     // One destination for all: the busier host of each flow counts.
@@ -211,6 +213,7 @@ fn a_sparse_flow_does_not_wait_for_bulk_flows() {
 
 #[test]
 fn when_the_memory_is_used_up_the_longest_queue_loses_its_oldest_packet() {
+    // The packets of flow 5 take 10,045 bytes, so three full frames fit beside them.
     let limits = flags(&["besteffort"]).with("memlimit", Value::Bytes(15_140));
     let mut queue = cake(&limits.with("truesize", Value::Bytes(1)));
     let mut lost = Vec::new();
@@ -232,6 +235,7 @@ fn four_megabytes_of_memory_hold_1820_full_frames_as_in_linux() {
     let linux = limit(flags(&["besteffort"]));
     let paper = limit(flags(&["besteffort"])).with("variant", Value::Choice("paper"));
     let pages = limit(flags(&["besteffort"])).with("truesize", Value::Bytes(4352));
+    // 4 MiB over 2304, 1514 and 4352 bytes.
     for (settings, packets) in [(&linux, 1820), (&paper, 2770), (&pages, 963)] {
         let mut queue = cake(settings);
         for _ in 0..3000 {
@@ -314,6 +318,7 @@ fn defaults_are_those_of_tc() {
         (tin.cobalt.target, tin.cobalt.interval),
         (Duration::from_millis(5), Duration::from_millis(100))
     );
+    // The memory is 4 x 12.5 MB/s x 100 ms.
     assert_eq!((queue.tins.len(), tin.flow_quantum, config.memory()), (3, 1514, 5_000_000));
     // 1 Mbit/s: a packet takes 12 ms, the target is one and a half of that.
     let slow: TestCake = cake(&add(&bandwidth(1), &["besteffort"]));

@@ -109,6 +109,7 @@ impl Tin {
         let tally = &self.tally;
         vec![
             ("threshold_rate", Gauge::Number(rate)),
+            // tc calls them sent, but Linux counts them at arrival.
             ("sent_bytes", Gauge::Number(tally.bytes)),
             ("backlog_bytes", Gauge::Number(self.backlog)),
             ("target_us", Gauge::Time(self.cobalt.target)),
@@ -290,7 +291,8 @@ impl Tin {
     /// busier host has.
     #[inline]
     fn fine_quantum(&self, index: u32, isolation: Isolation) -> u32 {
-        // A division takes long, and most hosts have one bulk flow at most.
+        // A division takes long, and most hosts have one bulk flow at most. As in Linux's
+        // `quantum_div`, the whole is 65535, not 65536.
         let share = if self.hash.is_crowded() { u16::MAX / self.load(index, isolation) } else { u16::MAX };
         self.flow_quantum * u32::from(share)
     }

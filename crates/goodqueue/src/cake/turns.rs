@@ -40,6 +40,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             let awaited = (self.served | self.spent).rotate_right(turn);
             index = (index + awaited.trailing_zeros() as usize) % MOST_TINS;
             let weight = &mut self.tins.get_mut(index)?.weight;
+            // As in Linux, a deficit of 0 suffices for a turn, and is filled nevertheless when the
+            // turn goes on.
             if weight.deficit >= 0 && self.served & bit(index) != 0 {
                 return Some(index);
             }

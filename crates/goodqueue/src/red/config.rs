@@ -194,6 +194,7 @@ impl Configure for RedConfig {
             return Err(ConfigError::new(NODROP.name, "", "nodrop together with ecn"));
         }
         for name in [GENTLE.name, BYTEMODE.name, WEIGHT.name, WAIT.name, AUTOWEIGHT.name] {
+            // A flag that is off states what the variant does anyway.
             let given = settings.get(name).filter(|value| *value != Value::Flag(false));
             let only_ns2 = [WAIT.name, AUTOWEIGHT.name].contains(&name);
             if let Some(value) = given.filter(|_| linux || (only_ns2 && !ns2)) {

@@ -102,6 +102,8 @@ impl Floyd1993 {
             self.count = 0.0;
             return Signal::Forced;
         };
+        // The packet counts before the decision, as in the pseudo-code of 1993. Its text counts
+        // only the packets before it.
         self.count += 1.0;
         let probability = self.spaced(rising, bytes);
         if f64::from(random.next_u32()) / TWO_TO_32 < probability {
@@ -220,6 +222,7 @@ mod tests {
         for _ in 0..500 {
             red.arrival(&arrival(4), &mut random);
         }
+        // 1 - 0.998^500 = 0.6325.
         assert!((red.average - 0.632_5 * 4.0).abs() < 4e-4, "{}", red.average);
     }
 

@@ -71,6 +71,7 @@ struct IdleDecay {
 
 impl Linux {
     pub(super) fn new(config: &RedConfig) -> Self {
+        // A checked configuration always has a filter.
         let shift = filter_shift(config.min, config.burst, config.avpkt).unwrap_or(1);
         Self::from_law(&Law {
             min: config.min,
@@ -86,6 +87,7 @@ impl Linux {
         let shift = law.shift;
         let min = u64::from(law.min);
         let span = law.max.saturating_sub(law.min).max(1);
+        // Linux `red_set_parms()` divides by 5 before it multiplies.
         let fifth = u64::from(span / 5);
         let max_p = law.max_p();
         Self {
@@ -284,6 +286,8 @@ impl Average {
             return false;
         }
         self.count = Some(0);
+        // One number per signal, below 1 / slope: the packet whose count times the excess reaches
+        // it is hit. Floyd and Jacobson 1993 give this form as the efficient one.
         self.goal = random.next_u32() / terms.slope;
         true
     }
@@ -371,6 +375,7 @@ mod tests {
     #[test]
     fn the_logarithm_is_right_to_the_last_digits() {
         assert!((minus_log_of_one_minus(0.5) - core::f64::consts::LN_2).abs() < 1e-15);
+        // ln(16/15).
         assert!((minus_log_of_one_minus(1.0 / 16.0) - 0.064_538_521_137_571_18).abs() < 1e-16);
     }
 }

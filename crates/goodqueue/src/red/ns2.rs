@@ -51,6 +51,7 @@ impl Ns2 {
             bottom: (80_000.0 / per_second).min(0.01),
             top: 0.5,
             rise: (1.0 - max_p) / max,
+            // The line is `max_p` at `max` and 1 at twice `max`.
             offset: 2.0 * max_p - 1.0,
             weight: config.weight,
             gentle: config.gentle,
@@ -70,12 +71,16 @@ impl Ns2 {
 
     pub(super) fn arrival(&mut self, arrival: &Arrival, random: &mut impl Random) -> Signal {
         let queue = if self.byte_mode { arrival.backlog } else { arrival.packets as u64 };
+        // Unlike Linux, ns-2 adds the sample of this arrival also after an idle time: hence one
+        // factor more.
         let missed = self.idle_since.take().map_or(0, |since| self.packets_in(arrival.now.since(since)));
         self.average =
             self.average * power(1.0 - self.weight, missed.saturating_add(1)) + self.weight * queue as f64;
         if self.adaptive && arrival.now > self.moved_at + ADAPT_INTERVAL {
             self.adapt(arrival.now);
         }
+        // The packet counts before the decision, as in the pseudo-code of 1993. At a probability of
+        // 0.1 the gaps are therefore 1 to 9 packets, not 1 to 10.
         self.count = self.count.saturating_add(1);
         self.count_bytes = self.count_bytes.saturating_add(u64::from(arrival.bytes));
         // ns-2 compares with 1 in either unit, so one byte in `byte_mode`.
@@ -120,6 +125,7 @@ impl Ns2 {
 
     fn spaced(&self, p: f64, bytes: u32) -> f64 {
         let mean = f64::from(self.mean);
+        // ns-2 `modify_p()` cuts the quotient to an integer.
         let count = if self.byte_mode { self.count_bytes / u64::from(self.mean) } else { self.count };
         let passed = count as f64 * p;
         let spaced = match (self.wait, passed) {
@@ -283,12 +289,14 @@ mod tests {
         for _ in 0..500 {
             red.arrival(&arrival(4), &mut random);
         }
+        // 1 - 0.998^500 = 0.6325.
         assert!((red.average - 0.632_5 * 4.0).abs() < 4e-4, "{}", red.average);
         red.average = 10.0;
         red.idle(Instant::ZERO);
         // 500 packet times of 800 us, then the sample of the empty queue.
         let late = Arrival { now: Instant::from_nanos(500 * 800_000), ..arrival(0) };
         red.arrival(&late, &mut random);
+        // 10 * 0.998^500 = 3.675.
         assert!((red.average - 3.675 * 0.998).abs() < 5e-4, "{}", red.average);
     }
 
@@ -339,6 +347,7 @@ mod tests {
                 })
                 .unwrap()
         };
+        // A constant queue crosses 3 at the smallest n with queue * (1 - (1 - weight)^n) >= 3.
         for (weight, arrivals, up, over) in [(0.02, [18, 9, 4], 19, 81), (0.04, [9, 4, 2], 14, 64)] {
             let constant =
                 [crossing(weight, |_| 10, 3.0), crossing(weight, |_| 20, 3.0), crossing(weight, |_| 40, 3.0)];

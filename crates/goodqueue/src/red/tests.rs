@@ -43,6 +43,7 @@ fn without_any_setting_the_link_rate_decides_as_in_the_2015_measurements() {
 #[test]
 fn sizes_are_completed_as_tc_does() {
     let sizes = |pairs: &[_]| config(&bytes(pairs), 10).map(|c| (c.limit, c.min, c.max, c.burst)).unwrap();
+    // max = limit / 4, min = max / 3, and burst = (2 min + max) / 3000, all rounded down.
     assert_eq!(sizes(&[("limit", 200_000)]), (200_000, 16_666, 50_000, 27));
     assert_eq!(sizes(&[("limit", 400_000), ("min", 12_500)]), (400_000, 12_500, 37_500, 20));
     assert_eq!(sizes(&[("limit", 60_000), ("max", 30_000)]), (60_000, 10_000, 30_000, 16));

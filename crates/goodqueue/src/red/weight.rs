@@ -8,6 +8,7 @@ use crate::time::Duration;
 /// The filter's weight as a power of two: the smallest shift at which a burst of `burst` packets
 /// into an empty queue stays below `min`. `None` if there is none.
 pub(crate) fn filter_shift(min: u32, burst: u32, avpkt: u32) -> Option<u32> {
+    // The inequality is that of tc's `tc_red_eval_ewma()`.
     let excess = f64::from(burst) + 1.0 - f64::from(min) / f64::from(avpkt.max(1));
     if excess < 1.0 {
         return None;
@@ -45,6 +46,7 @@ pub(super) fn one_minus_exp(x: f64) -> f64 {
     // 1 - e^-x = x - x^2/2! + x^3/3! - ...
     let mut sum = 0.0;
     let mut term = small;
+    // Of at most 0.5, the terms that are left out are far below the precision of `f64`.
     for n in 2..24_u32 {
         sum += term;
         term *= -small / f64::from(n);

@@ -305,6 +305,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Drr<P, Q> {
             let Some(class) = self.classes.get(index as usize) else { continue };
             let Some(len) = class.leaf.known_len(&self.pool) else { continue };
             let lacking = charge(len).saturating_sub(class.deficit);
+            // Rounded up: after these rounds the class that lacks least can send.
             rounds = rounds.min(lacking.div_ceil(u64::from(class.quantum)));
         }
         for index in self.active.iter() {
@@ -346,6 +347,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
                 Some(len) if charge(len) <= class.deficit => {
                     class.deficit -= charge(len);
                     let packet = class.leaf.dequeue(&mut self.pool, clock, drops);
+                    // The rest of the deficit is lost: the class starts anew with its next packet.
                     if class.leaf.is_empty() {
                         class.active = false;
                         self.active.advance();

@@ -302,6 +302,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
         let Some(Queued { at, packet: QueuedInL { packet, service, steps } }) = self.low_latency.pop_front()
         else {
+            // As in Linux, two empty queues start anew.
             self.credit = self.config.first_credit();
             return None;
         };

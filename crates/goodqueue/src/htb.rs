@@ -173,6 +173,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
                 let class = self.tree.class_mut(index)?;
                 let quantum = i64::from(class.terms.quantum);
                 let deficit = class.deficit.get_mut(level)?;
+                // As in Linux, the turn ends only below 0: a leaf overdraws by at most one packet,
+                // and owes it in its next turn.
                 *deficit = deficit.saturating_sub(i64::from(bytes));
                 if *deficit < 0 {
                     *deficit = deficit.saturating_add(quantum);
@@ -272,6 +274,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
         if self.len == 0 {
             return None;
         }
+        // Leaves with tokens of their own are in the rows of level 0, and so come before those that
+        // borrow.
         for level in 0..LEVELS {
             self.tree.change_due_modes(level, self.now.as_nanos());
             for prio in 0..PRIOS {

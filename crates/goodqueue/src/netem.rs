@@ -314,6 +314,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
         self.stats.offered.add(bytes);
         let doubled =
             may_copy && happens(&mut self.random, &mut self.correlations.duplicate, &self.config.duplicate);
+        // The numbers are drawn in Linux's order: copy, loss, corruption, reordering, delay.
         let mut lost = self.is_lost();
         let marked = lost && self.config.ecn && self.mark(&mut packet);
         lost &= !marked;

@@ -239,6 +239,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         {
             return ns2_hash(source, destination) % self.config.divisor;
         }
+        // The divisor is a power of two.
         packet.flow_hash(self.salt) & (self.config.divisor - 1)
     }
 
@@ -346,6 +347,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         self.advance(now, drops);
         let bucket = self.bucket(&packet);
         let known = self.known_slot(bucket);
+        // A new flow would be spared, because its average is 0.
         if self.config.red.is_some() && known != NONE && !self.red_admits(known, &mut packet) {
             self.refuse(known, packet, DropReason::Congested, drops);
             return;
@@ -529,6 +531,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             }
             carries
         };
+        // As in Linux, `headdrop` also moves the mark to the oldest packet.
         let count = if may_mark
             && self.config.head_drop
             && self.pool.front_mut(&slot.chain).is_some_and(&mut marks)

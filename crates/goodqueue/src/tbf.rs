@@ -197,6 +197,8 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
         });
         let costs = Costs {
             rate: cost,
+            // tc hands over bytes (`TCA_TBF_BURST`), and Linux converts them. A class of htb gets
+            // tc's ticks.
             depth: cost.nanos(burst),
             peak: peak_cost,
             // A longer packet would never find enough tokens.

@@ -119,6 +119,7 @@ impl Control {
         Ok(Self {
             target: Duration::from_micros(typical),
             tupdate: Duration::from_micros(tupdate),
+            // The times are microseconds: 0.1 x 256 x 10^6, and 0.3 x 256 x 10^6.
             alpha: gain(u128::from(tupdate) * 25_600_000 / (longest * longest)),
             beta: gain(76_800_000 / longest),
         })
@@ -414,6 +415,7 @@ const KIND: Kind = Kind {
     parameters: PARAMETERS,
 };
 
+// 0.16 and 3.2 per second, in 256ths.
 const DEFAULT_ALPHA: u32 = 41;
 const DEFAULT_BETA: u32 = 819;
 /// 65,536 per second.

@@ -69,6 +69,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         let range = step / 5 * 2;
         let above = sojourn.as_nanos().saturating_sub(low);
         if above >= range {
+            // Without a ramp, at a threshold of 0, a packet that has not waited is still spared.
             return if sojourn.as_nanos() > low { ONE } else { 0 };
         }
         u64::try_from(u128::from(above) * u128::from(ONE) / u128::from(range.max(1))).unwrap_or(ONE)

@@ -41,6 +41,7 @@ fn linux_counts_buffers_in_memlimit_and_rfc9332_packet_bytes() {
 /// Of 100,000 packets that find p' at `per_mille` thousandths: how many are sent with a mark,
 /// and how many dropped.
 fn fates(ecn: Ecn, per_mille: u64) -> (u64, u64) {
+    // No update changes the probability during the test.
     let mut queue = dualpi2(&Settings::new().with("tupdate", Value::Time(Duration::from_secs(4_000))));
     queue.pi.probability = ONE / 1_000 * per_mille;
     let mut marked = 0;
@@ -62,6 +63,7 @@ fn fates(ecn: Ecn, per_mille: u64) -> (u64, u64) {
 #[test]
 fn d1_classic_probability_is_the_square_and_that_of_l_twice_the_base() {
     let (marked, dropped) = fates(Ecn::NotEct, 100);
+    // 0.1² of 100,000, and below 2 x 0.1 of them in L.
     assert!(marked == 0 && (900..1_100).contains(&dropped), "{dropped}");
     let (marked, dropped) = fates(Ecn::Ect0, 100);
     assert!(dropped == 0 && (900..1_100).contains(&marked), "{marked}");
@@ -127,6 +129,7 @@ fn the_expected_round_trip_time_sets_the_controller_as_in_tc() {
     for settings in [rtts, Settings::new().with("typical_rtt", Value::Time(Duration::from_millis(10)))] {
         let config = DualPi2Config::from_settings(&settings, &Link::default()).expect("valid");
         let ten = Duration::from_millis(10);
+        // 0.1 x 10 ms / (60 ms)² = 0.278 and 0.3 / 60 ms = 5 per second, times 256.
         assert_eq!((config.target, config.tupdate, config.alpha, config.beta), (ten, ten, 71, 1280));
     }
 }

@@ -15,7 +15,7 @@ const LONGEST_WAIT: i64 = 60_000_000_000;
 #[derive(Clone, Default, Debug)]
 pub(super) struct Turn {
     pub(super) classes: BTreeSet<Index>,
-    /// Returns the flow whose turn it is.
+    /// The class whose turn it is.
     pub(super) at: Option<Index>,
     /// Whose turn it was when it left.
     pub(super) left: Option<Index>,
@@ -89,6 +89,7 @@ impl Class {
             return (Mode::CannotSend, ctokens.saturating_neg());
         }
         let tokens = self.tokens.saturating_add(elapsed);
+        // A packet, not time, ends the mode of a class that can send. Its second value is not used.
         if tokens >= 0 { (Mode::CanSend, elapsed) } else { (Mode::MayBorrow, tokens.saturating_neg()) }
     }
 }

@@ -117,6 +117,7 @@ impl<C: InnerConfig> HtbClass<C> {
         let cburst = CBURST.read(settings)?;
         // Linux lowers a larger number to the last of its `TC_HTB_NUMPRIO` priorities.
         let prio = PRIO.read::<u32>(settings)?.min(7);
+        // As in Linux, the bounds apply to the derived quantum, not to a given one.
         let derived = (rate.as_bps() / 8 / u64::from(r2q.max(1))).clamp(MIN_QUANTUM, MAX_QUANTUM);
         let quantum = QUANTUM.read_or(settings, u32::try_from(derived).unwrap_or(1))?;
         let terms = Terms {

@@ -7,8 +7,8 @@ use crate::packet::story::Datagram;
 use crate::registry::{AnyConfig, AnyQdisc};
 use crate::time::Rate;
 
-/// A class of 8 Mbit/s below one of 80 Mbit/s, up to which it may borrow, with a quantum of so many
-/// bytes.
+/// A class of 8 Mbit/s below one of 80 Mbit/s, up to which it may borrow. Both have this `quantum`
+/// in bytes.
 fn config(quantum: u64) -> HtbConfig<AnyConfig> {
     let class = |class, parent, mbit: u64| Child {
         class,

@@ -164,6 +164,8 @@ impl Tree {
                             continue;
                         };
                         if row.at == Some(index) {
+                            // Unlike in a feed, the turn passes on at once (Linux
+                            // `htb_remove_class_from_row()`).
                             row.pass();
                         }
                         row.classes.remove(&index);

@@ -115,9 +115,8 @@ impl ByteCost {
         reason = "tc computes with doubles; the conversion saturates"
     )]
     pub(crate) fn depth(&self, bytes: u32) -> i64 {
-        // tc hands over 32 bits.
         // The quotient comes first, as in tc's `tc_calc_xmittime()`: another order rounds
-        // differently.
+        // differently. tc hands over numbers of 32 bits.
         let micros = 1_000_000.0 * (f64::from(bytes) / self.bytes_per_s as f64);
         let ticks = (f64::from(micros as u32) * TICKS_PER_MICRO) as u32;
         i64::from(ticks) * TICK
@@ -162,6 +161,7 @@ mod tests {
         let cost = ByteCost::new(Rate::from_bps(10_000_000)).unwrap();
         assert_eq!(cost.depth(1600), 1_280_000);
         assert_eq!(cost.depth(1601), 1_280_000);
+        // 4266.67 us are cut to 4266, which are 66,656.25 ticks.
         assert_eq!(ByteCost::new(Rate::from_bps(3_000_000)).unwrap().depth(1600), 4_265_984);
     }
 }

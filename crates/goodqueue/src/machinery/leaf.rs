@@ -275,6 +275,7 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
 
     #[inline]
     pub(crate) fn enqueue(&mut self, pool: &mut Pool<P>, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // With another discipline the limit is 0, so this comparison answers both questions.
         if self.queue.len() < self.limit {
             self.entered.add(packet.len());
             pool.push_back(&mut self.queue, now, packet);

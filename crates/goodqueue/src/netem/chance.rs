@@ -48,6 +48,7 @@ impl Setting for Share {
     reason = "the conversion saturates, and a fraction is between 0 and 1"
 )]
 fn scale(fraction: f64) -> u32 {
+    // tc rounds with `rint()`.
     (fraction * f64::from(u32::MAX) + 0.5) as u32
 }
 

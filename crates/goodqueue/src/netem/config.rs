@@ -414,12 +414,14 @@ fn sent_with(parameter: &str) -> &str {
     let is_one_of = |parameters: &[Parameter]| parameters.iter().any(|one| one.name == parameter);
     let first = parameter.split(['.', ' ']).next().unwrap_or_default();
     if is_one_of(&[DELAY_CORRELATION, LOSS_CORRELATION, DUPLICATE_CORRELATION]) {
+        // tc's `struct tc_netem_corr`.
         "correlation"
     } else if is_one_of(&[PACKETS, BYTES]) {
         SLOT.name
     } else if is_one_of(&[LIMIT, DELAY, DELAY_JITTER, GAP])
         || [LOSS, DUPLICATE, REORDER].iter().any(|one| one.name == first)
     {
+        // tc's `struct tc_netem_qopt`, which every change contains.
         "always"
     } else {
         first

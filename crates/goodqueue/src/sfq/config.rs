@@ -127,8 +127,10 @@ parameters! {
         condition: "limited to depth x flows",
         source: "Linux sch_sfq",
     };
+    // Linux: `SFQ_MAX_DEPTH`.
     /// packets that one flow may have queued
     DEPTH: packets "depth", with_depth { default: 127, range: 1..=127, source: "Linux sch_sfq" };
+    // Linux: `SFQ_MAX_FLOWS`. Its indices of 16 bits also name the list of each depth, 0 to 127.
     /// number of flows that can have packets queued at once
     FLOWS: integer "flows", with_flows {
         default: 128,
@@ -216,6 +218,7 @@ impl FlowRed {
             let first = [MIN, MAX, AVPKT, BURST, PROBABILITY, ECN, HARDDROP]
                 .map(|parameter| parameter.name)
                 .into_iter()
+                // A flag that is off asks for nothing.
                 .find(|name| settings.get(name).is_some_and(|value| value != Value::Flag(false)));
             return match first {
                 Some(name) => Err(ConfigError::new(name, "", "nothing without `redflowlimit`")),

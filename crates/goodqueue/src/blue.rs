@@ -398,6 +398,7 @@ mod tests {
         for n in 0..7 {
             let mut ignore = |_: Datagram, _: DropReason| {};
             queue.enqueue(micros(n * 200_000), Datagram::new(1000, Ecn::NotEct), &mut ignore);
+            // The seventh arrival is the first that finds more than five packets.
             assert!((queue.probability() > 0.0) == (n == 6), "{n}");
         }
     }
@@ -423,6 +424,7 @@ mod tests {
             }
         }
         assert!((0.45..0.55).contains(&queue.probability()), "{}", queue.probability());
+        // Half of the 200,000 arrivals that count is 100,000.
         assert!(congested > 90_000 && overlimit < 5_000, "{congested} {overlimit}");
         assert_eq!(queue.stats().marked.packets, 0, "nobody was capable");
     }

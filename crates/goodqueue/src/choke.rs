@@ -238,6 +238,7 @@ impl ChokeConfig {
 
     /// Places of the ring in use at most: one of a power of two stays free.
     const fn places(&self) -> usize {
+        // As in Linux, whose ring would look empty if it were full.
         ((self.limit as usize) + 1).next_power_of_two() - 1
     }
 
@@ -247,6 +248,7 @@ impl ChokeConfig {
             ChokeVariant::Linux => Red::Linux(Linux::from_law(&Law {
                 min: self.min,
                 max: self.max,
+                // A checked configuration always has a filter.
                 shift: self.shift().unwrap_or(1),
                 unit: self.avpkt,
                 probability: self.probability,

@@ -158,6 +158,7 @@ impl<P: Packet + Flow> Fq<P> {
 
     /// Returns the band of a packet.
     fn band_of(&self, packet: &P) -> u8 {
+        // `TC_PRIO_MAX` is 15.
         let priority = packet.class().unwrap_or_else(|| u32::from(packet.priority())) & 15;
         self.config.map.get(priority as usize).copied().unwrap_or(0)
     }
@@ -221,6 +222,8 @@ impl<P: Packet + Flow> Fq<P> {
         }
         self.enlist(number);
         if let Some(flow) = self.flows.flow_mut(number) {
+            // After `enlist`, so the flow is on the list of the band of its previous packet, as in
+            // Linux.
             flow.band = band;
         }
         if let Some(band) = self.bands.get_mut(usize::from(band)) {
@@ -381,8 +384,12 @@ impl<P: Packet + Flow> Fq<P> {
         let mut counted = bytes;
         if !by_sender {
             if rate <= slow {
+                // As in Linux, a slow flow is paced packet by packet: without credit its next
+                // packet sets the time again.
                 flow.credit = 0;
             } else {
+                // A fast flow sends a quantum at once, and the time after it follows from the
+                // quantum.
                 counted = bytes.max(quantum);
                 if flow.credit > 0 {
                     return;

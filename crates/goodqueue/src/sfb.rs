@@ -171,6 +171,7 @@ impl Configure for SfbConfig {
 
     fn from_checked(settings: &Settings, _link: &Link) -> Result<Self, ConfigError> {
         let given_target: Option<u32> = TARGET.given(settings)?;
+        // tc derives one of `max` and `target` from the other: the target is about four fifths.
         let five_fourths = |n: u32| u32::try_from((u64::from(n) * 5 + 1) / 4).unwrap_or(u32::MAX);
         let max = MAX.read_or(settings, given_target.map_or(25, five_fourths))?;
         let four_fifths = u32::try_from((u64::from(max) * 4 + 3) / 5).unwrap_or(u32::MAX);
@@ -330,6 +331,7 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
         }
         let due = self.rehashed_at.saturating_add(interval);
         let warmup = u64::from(self.config.warmup);
+        // Strictly after, as Linux's `time_after()`.
         if now > due {
             self.generation = self.generation.wrapping_add(1);
             if let Some(salt) = self.salts.get_mut(self.slot) {

@@ -72,6 +72,7 @@ fn a_flow_is_matched_as_often_as_it_has_packets_in_the_queue() {
             again.enqueue(Instant::ZERO, of_flow(0), &mut ignore);
             hits += again.matched() - full.matched();
         }
+        // A quarter of 4000.
         assert!((900..1_100).contains(&hits), "{hits} of 4000");
     }
 }
@@ -102,6 +103,7 @@ fn holes_are_closed_before_they_exceed_the_ring() {
     let mut ignore = |_: Datagram, _: DropReason| {};
     for n in 0..100_000_u32 {
         choke.enqueue(Instant::ZERO, of_flow(n % 3), &mut ignore);
+        // The next power of two above the limit, less the place that stays free.
         assert!(choke.ring.places.len() <= 127 && choke.len() <= 100);
         assert!(choke.ring.places.front().is_none_or(Option::is_some), "the head is no hole");
     }
@@ -133,6 +135,7 @@ fn an_unresponsive_flow_keeps_a_smaller_share_than_with_red() {
 #[test]
 fn sizes_are_completed_as_tc_does_and_bad_ones_refused() {
     let made = config(&[packets("limit", 200)]).unwrap();
+    // max = limit / 4, min = max / 3, and burst = (2 min + max) / 3.
     assert_eq!((made.min, made.max, made.burst), (16, 50, 27));
     let refused = |pairs: &[_]| config(pairs).unwrap_err().parameter;
     assert_eq!(refused(&[packets("limit", 3)]), "limit");

@@ -208,6 +208,7 @@ impl<P: Packet> Flows<P> {
         let key = self.first_early(number).map(|(key, _)| *key)?;
         let flow = self.flows.get_mut(number as usize)?;
         let front = self.pool.front(&flow.packets).map(|queued| queued.at);
+        // Of equal plans the packet in order came first.
         if front.is_some_and(|front| key.1 >= front) {
             return self.pool.pop_front(&mut flow.packets);
         }

@@ -110,6 +110,7 @@ impl StandIn {
         if self.ecn == Ecn::Ce && packet.ecn() != Ecn::Ce {
             packet.set_ce();
         }
+        // A discipline can clear a code point, but not set one.
         if self.dscp == 0 && packet.dscp() != 0 {
             packet.clear_dscp();
         }

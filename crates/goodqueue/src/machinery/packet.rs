@@ -158,6 +158,7 @@ pub trait Flow {
     /// `skb->priority`. The default follows the TOS byte as Linux's routers have it (tc-prio(8)):
     /// bulk 2, interactive 6, both 4, else 0.
     fn priority(&self) -> u8 {
+        // The bits of RFC 1349's TOS field for throughput and for delay.
         match self.dscp() >> 1 & 3 {
             1 => 2,
             2 => 6,
@@ -203,6 +204,7 @@ impl TcpAck {
     /// acknowledgement reports.
     #[must_use]
     pub fn is_superseded_by(&self, later: &Self) -> bool {
+        // Sequence numbers and timestamps wrap, so half of their range counts as later.
         let not_after = |a: u32, b: u32| b.wrapping_sub(a) <= u32::MAX >> 1;
         self.pure
             && not_after(self.number, later.number)

@@ -457,7 +457,7 @@ impl Group {
     }
 }
 
-/// The group of aggregates that need so much virtual time for their longest packets.
+/// The group of aggregates that need the virtual time `span` for their longest packets.
 fn group_of(span: u64) -> usize {
     let map = span >> MIN_SLOT_SHIFT;
     if map == 0 {

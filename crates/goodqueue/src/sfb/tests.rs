@@ -29,7 +29,9 @@ fn a_flow_that_never_yields_is_certain_of_its_fate_after_993_arrivals_above_the_
         queue.enqueue(Instant::ZERO, of_flow(1), &mut ignore);
         arrivals += 1;
     }
+    // 65535 / 66 = 992.95.
     assert_eq!(arrivals, 993);
+    // The default of `max`.
     assert!(queue.len() <= 25, "max is never exceeded");
     // From now on 20 packets pass, then none: each refusal starts the clock of the box anew.
     let mut passed = 0;
@@ -88,6 +90,7 @@ fn the_hash_changes_with_time_and_packets_leave_the_bins_that_they_entered() {
             salts.push(queue.salts);
         }
     }
+    // The first pair and nine changes, since 101 ms and not 100 must pass.
     assert_eq!(salts.len(), 10, "every 101 ms");
     while queue.dequeue(Instant::from_nanos(1_000_000_000), &mut ignore).is_some() {}
     assert!(queue.bins.iter().flatten().all(|bin| bin.packets == 0));

@@ -84,6 +84,7 @@ impl Disciplines {
     pub fn with_qdisc<Q: Registrable>(mut self) -> Self {
         const { assert!(!is_built_in(owner::<Q>().kind().name), "a built-in discipline has this name") };
         let new = owner::<Q>();
+        // Owners are equal if their names are.
         self.own.retain(|known| *known != new);
         self.own.push(new);
         self
@@ -125,6 +126,7 @@ impl Disciplines {
 /// Returns true if a built-in discipline or a preset has this name.
 const fn is_built_in(name: &str) -> bool {
     let mut index = 0;
+    // A `for` loop is not constant yet.
     while index < KINDS.len() {
         if is_equal(KINDS[index].name, name) {
             return true;

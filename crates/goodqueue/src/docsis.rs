@@ -211,6 +211,7 @@ impl<P: Packet + Flow, R: Random> Docsis<P, R> {
     }
 
     fn is_for_l(&self, packet: &P) -> bool {
+        // A CE packet may have been ECT(1), so RFC 9331 §5.1 treats it as one.
         matches!(packet.ecn(), Ecn::Ect1 | Ecn::Ce) || (self.config.nqb && packet.dscp() == NQB)
     }
 
@@ -226,6 +227,7 @@ impl<P: Packet + Flow, R: Random> Docsis<P, R> {
     /// Returns the mark probability of the low-latency queue in units of 2^-60: the larger one of
     /// the native probability and that of the coupling.
     fn mark_probability(&self, aqm: &ClassicAqm, native: u64) -> u64 {
+        // PIE's probability is at most 13.6, so 128 bits hold its root shifted by 60 bits.
         let coupled = ((aqm.base() << 60) / u128::from(ONE)) * u128::from(self.config.coupling);
         let coupled = u64::try_from(coupled).unwrap_or(CERTAIN).min(CERTAIN);
         coupled.max(native << (CERTAIN.ilog2() - self.config.lg_range))
@@ -234,6 +236,7 @@ impl<P: Packet + Flow, R: Random> Docsis<P, R> {
     /// Marks an arriving packet when the probabilities since the last mark exceed 1
     /// (MULPIv3.1 Annex N, `recur`).
     fn mark(&mut self, packet: &mut P, native: u64) {
+        // Both are at most 2^60, so the sum cannot overflow.
         self.marks_due += self.mark_probability(&self.aqm, native);
         if self.marks_due <= CERTAIN {
             return;
@@ -329,6 +332,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Docsis<P, R> {
             return;
         }
         let arriving = self.arriving(&packet);
+        // The mark comes before the sanction, as in CableLabs' module for ns-3.
         self.mark(&mut packet, arriving.native);
         if self.config.qprotect && self.protection.sanctions(&self.config, self.now, arriving) {
             self.tally.sanctioned.add(packet.len());
@@ -388,6 +392,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Docsis<P, R> {
         while let Some(packet) = self.next() {
             self.lose(packet, DropReason::Purged, drops);
         }
+        // The last call of `next` found both queues empty and reset the credit.
         self.aqm = ClassicAqm::new();
         self.protection = Protection::new();
         self.sent_by_l = 0;

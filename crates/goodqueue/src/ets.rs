@@ -123,7 +123,9 @@ impl<P: Flow, Q: Qdisc<P>> Ets<P, Q> {
             |priority: u8| self.config.map.get(usize::from(priority)).copied().map_or(0, usize::from);
         match packet.class().map(|class| (class as usize).wrapping_sub(1)) {
             Some(index) if index < self.config.bands.len() => index,
+            // Linux does so for a class that is no band (`ets_classify`).
             Some(_) => of_priority(0),
+            // TC_PRIO_MAX of Linux is 15.
             None => of_priority(packet.priority() & 15),
         }
     }

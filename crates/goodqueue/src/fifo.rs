@@ -129,6 +129,7 @@ impl<F: Flavour> Configure for FifoConfig<F> {
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let packets = DEFAULT_PACKETS;
+        // An MTU of 0 would make a limit of 0, which is an error.
         let default = if F::BYTES { packets.saturating_mul(link.mtu.max(1)) } else { packets };
         Self::new(F::LIMIT.read_or(settings, default)?)
     }
@@ -192,6 +193,8 @@ impl<P: Packet, F: Flavour> Qdisc<P> for FifoQueue<P, F> {
                 drops.dropped(packet, DropReason::Overlimit);
                 return;
             }
+            // As in Linux, one packet makes room for one, so after a lower limit the queue stays
+            // above it.
             if let Some(oldest) = self.queue.pop_front() {
                 self.stats.dropped_after.add(oldest.packet.len());
                 drops.dropped(oldest.packet, DropReason::Overlimit);

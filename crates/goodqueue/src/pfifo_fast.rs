@@ -154,6 +154,7 @@ impl<P: Packet + Flow> Qdisc<P> for PfifoFast<P> {
         self.config = config;
         for band in &mut self.bands {
             while band.len() > config.txqueuelen as usize {
+                // Linux moves the oldest packets into a ring of the new size and frees the others.
                 let Some(youngest) = band.pop_back() else { break };
                 self.stats.dropped_after.add(youngest.packet.len());
                 drops.dropped(youngest.packet, DropReason::Overlimit);
@@ -176,6 +177,7 @@ impl<P: Packet + Flow> Qdisc<P> for PfifoFast<P> {
 /// Returns the band of a packet.
 fn band_of(packet: &impl Flow) -> u8 {
     match packet.class() {
+        // TC_PRIO_MAX of Linux is 15.
         None => DEFAULT_PRIOMAP.get(usize::from(packet.priority() & 15)).copied().unwrap_or(1),
         Some(1) => 0,
         Some(3) => 2,

@@ -102,6 +102,7 @@ impl<C: InnerConfig> Configure for PrioConfig<C> {
             bands.push(C::usual());
         }
         for child in children {
+            // Class 0 wraps around to an index that no band has.
             let index = (child.class as usize).wrapping_sub(1);
             let band = bands.get_mut(index).ok_or_else(|| {
                 ConfigError::new(
@@ -178,7 +179,9 @@ impl<P: Flow, Q: Inner<P>> Prio<P, Q> {
         let of_priority = |priority: u8| self.map.get(usize::from(priority)).copied().map_or(0, usize::from);
         match packet.class().map(|class| (class as usize).wrapping_sub(1)) {
             Some(index) if index < self.bands.len() => index,
+            // Linux does so for a class that is no band (`prio_classify`).
             Some(_) => of_priority(0),
+            // TC_PRIO_MAX of Linux is 15.
             None => of_priority(packet.priority() & 15),
         }
     }
@@ -309,8 +312,9 @@ const KIND: Kind = Kind {
     parameters: PARAMETERS,
 };
 
-const MAX_BANDS: u64 = 16;
+const MAX_BANDS: u64 = 16; // TCQ_PRIO_BANDS of Linux
 /// Default of `priomap` in Linux and tc. `pfifo_fast` has the same bands.
+// Band 0: interactive (6) and control (7). Band 2: filler (1), bulk (2) and the unnamed 3 and 5.
 pub const DEFAULT_PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 
 rules! {

@@ -257,7 +257,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
             let deficit = joined.deficit;
             self.activate(index);
             if let Some(moved) = self.classes.get_mut(index) {
-                // `activate` has given it a full deficit, but a change of the aggregate keeps the old one.
+                // `activate` has given it a full deficit, but a change of the aggregate keeps the
+                // old one.
                 moved.deficit = deficit;
             }
         }

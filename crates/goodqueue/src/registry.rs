@@ -552,6 +552,7 @@ const HARSH_RED: &str =
 const fn harsh_red(weight: f64) -> [(&'static str, Value); 9] {
     [
         ("variant", Value::Choice("ns2")),
+        // 100 frames of 1514 bytes.
         ("limit", Value::Bytes(151_400)),
         ("avpkt", Value::Bytes(1_500)),
         ("min", Value::Bytes(4_500)),

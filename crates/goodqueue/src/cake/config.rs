@@ -223,8 +223,8 @@ impl CakeConfig {
         let wanted = if asked > 0 {
             asked
         } else if self.rate > 0 {
-            // Four times what the rate sends in a round-trip time: 250,000 microseconds are a quarter
-            // of a second.
+            // Four times what the rate sends in a round-trip time: 250,000 microseconds are a
+            // quarter of a second.
             let product = u128::from(self.rate) * u128::from(self.rtt.as_nanos() / 1_000) / 250_000;
             u64::try_from(product).unwrap_or(u64::MAX).max(4 << 20)
         } else {

@@ -43,6 +43,7 @@ impl CodelVars {
         if about.moment == Moment::Departure
             && let Some(rule) = self.rule(params, about, head)
         {
+            // The law counts a drop before it computes the time of the next one.
             let count = self.count.saturating_add(1);
             let mut numbers = Vec::from([
                 ("behind", Quantity::Bytes(head.bytes_behind)),
@@ -66,6 +67,7 @@ impl CodelVars {
 
     fn on_the_clock(&self, at: u64, params: &CodelParams, now: Instant) -> Quantity {
         match params.variant {
+            // Linux's times have 32 bits and wrap around.
             CodelVariant::Linux | CodelVariant::Linux61 => match linux::until(at, now) {
                 Gauge::Time(span) => Quantity::In(span),
                 Gauge::Overdue(span) => Quantity::Ago(span),

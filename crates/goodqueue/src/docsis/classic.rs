@@ -49,6 +49,8 @@ impl ClassicAqm {
         let enough = BURST_RESET.as_nanos() / config.pie.tupdate().as_nanos().max(1);
         self.state = match self.state {
             Burst::Protecting if is_quiet => Burst::Begun(0),
+            // RFC 8034: the quiet time must exceed the timeout, so 62 updates of 16 ms are one too
+            // few.
             Burst::Begun(updates) if is_quiet && u64::from(updates) >= enough => Burst::None,
             Burst::Begun(updates) if is_quiet => Burst::Begun(updates + 1),
             Burst::Begun(_) => Burst::Begun(0),
@@ -98,6 +100,7 @@ impl ClassicAqm {
 
     /// Returns true if the queue is too short for a drop.
     pub(super) fn spares(&self, config: &DocsisConfig, backlog: u64) -> bool {
+        // RFC 8034 appendix A: PROB_DAMP is 0.2.
         let is_short = self.delay < config.pie.target().as_nanos() / 2 && self.probability < ONE / 5;
         is_short || backlog <= 2 * MEAN_PACKET
     }

@@ -82,6 +82,7 @@ impl DocsisConfig {
     /// the last period (MULPIv3.1 Annex O, `qdelayCoupledC`).
     pub(super) fn classic_rate(&self, bytes: u64) -> Rate {
         let all = self.bandwidth.as_bps();
+        // L may have sent more than its share while C was empty; a busy C gets at least its own.
         let share = u128::from(all) * u128::from(self.weight) / u128::from(WEIGHTS);
         let period = u128::from(self.pie.tupdate().as_nanos());
         let sent = u128::from(bytes) * 8_000_000_000 / period.max(1);

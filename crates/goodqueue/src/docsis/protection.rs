@@ -45,6 +45,7 @@ impl Protection {
     pub(super) fn sanctions(&mut self, config: &DocsisConfig, now: Instant, packet: Arriving) -> bool {
         let index = self.pick(config.attempts, now, packet.flow);
         let Some(bucket) = self.buckets.get_mut(index) else { return false };
+        // The shared bucket gets the hash of its last flow; nobody looks for it there.
         bucket.flow = Some(packet.flow);
         let start = bucket.expires.max(now);
         let score = (start.since(now).as_nanos().saturating_add(growth(config, packet))).min(MOST_SCORE);
@@ -73,6 +74,7 @@ impl Protection {
             if free == BUCKETS && bucket.expires <= now {
                 free = index;
             }
+            // Each attempt uses five other bits, so that 32 bits are enough for six attempts.
             hash >>= BUCKETS.ilog2();
         }
         free

@@ -42,6 +42,7 @@ fn moved(settings: &Settings, percent: u64) -> (u64, u64) {
             let before = queue.sanctioned().packets;
             queue.enqueue(now, packet(1, Ecn::Ect1), &mut |_, _| ());
             moved.0 += queue.sanctioned().packets - before;
+            // 300 us of the link for each packet at 100 percent.
             due += 300 * 100;
         }
         if step % 3 == 0 {
@@ -54,6 +55,7 @@ fn moved(settings: &Settings, percent: u64) -> (u64, u64) {
 #[test]
 fn a_flow_that_builds_the_queue_is_moved_and_a_sparse_flow_is_not() {
     let (bulk, sparse) = moved(&Settings::new(), 150);
+    // The flow sends 5000 packets and the link could send 3333.
     assert!(bulk > 1_000 && sparse == 0, "{bulk} {sparse}");
 }
 
@@ -74,6 +76,8 @@ fn moved_packets_are_counted_in_packets_and_bytes_and_sent_by_the_classic_queue(
         queue.enqueue(Instant::ZERO, packet(1, Ecn::Ect1), &mut |_, _| ());
     }
     let Count { packets, bytes } = queue.sanctioned();
+    // Four packets stay in L. With the fifth, L takes 1.5 ms, which is above the end of the ramp at
+    // 1.32 ms, and the score is 6 ms.
     assert!(packets > 10 && bytes == packets * 1500, "{packets} {bytes}");
     assert_eq!(queue.classic.len() as u64, packets);
     let mut seen = Observation::default();
@@ -116,6 +120,7 @@ fn a_flow_without_a_bucket_of_its_own_shares_the_last_one() {
         protection.sanctions(&config, micros(0), of(flow));
     }
     let scores = flows.map(|flow| protection.score_with(&config, micros(0), of(flow)) / (1500 * 2_048));
+    // Each flow has sent one packet and the question adds one; two flows share the last bucket.
     assert_eq!(scores, [2, 2, 3, 3]);
 }
 
@@ -145,6 +150,7 @@ fn marks_are_spread_evenly() {
             marks.push(number);
         }
     }
+    // Two halves are 1, and a mark needs more.
     assert_eq!(marks, [2, 4, 6, 8]);
 }
 
@@ -171,6 +177,7 @@ fn l_gets_230_of_256_bytes_while_both_queues_are_busy() {
     }
     let sent = (0..2_000).filter_map(|_| queue.dequeue(Instant::ZERO, &mut |_, _| ()));
     let classic = sent.filter(|sent| sent.flow == 2).count();
+    // 26 of 256 packets make 203 of 2000.
     assert!((190..=204).contains(&classic), "{classic}");
 }
 
@@ -198,6 +205,7 @@ fn the_first_drop_of_a_burst_is_followed_by_142_ms_without_drops() {
     }
     let congested: Vec<u64> =
         drops.iter().filter(|(_, why)| *why == DropReason::Congested).map(|(millis, _)| *millis).collect();
+    // The ninth update of 16 ms ends the 142 ms; it is at least eight periods after the drop.
     assert!(congested[1] - congested[0] >= 128, "{:?}", &congested[..3]);
     assert!(congested.len() > 20);
 }

@@ -74,6 +74,7 @@ impl<C: InnerConfig> Configure for EtsConfig<C> {
             bands.push(C::usual());
         }
         for child in children {
+            // Class 0 wraps around to an index that no band has.
             let index = (child.class as usize).wrapping_sub(1);
             let band = bands.get_mut(index).ok_or_else(|| {
                 let number = alloc::format!("{:x}", child.class);
@@ -264,7 +265,7 @@ const QUANTA: [&Parameter; 16] = [
     &QUANTUM_16,
 ];
 
-const MOST_BANDS: u64 = 16;
+const MOST_BANDS: u64 = 16; // TCQ_ETS_MAX_BANDS of Linux
 
 pub(super) const KIND: Kind = Kind {
     name: "ets",

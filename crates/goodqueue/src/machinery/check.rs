@@ -83,6 +83,7 @@ impl Parameter {
             return refuse(self.unit.in_words());
         }
         match value {
+            // NaN is in no range either.
             Value::Probability(part) if !(0.0..=1.0).contains(part) => refuse("a value from 0 to 1".into()),
             _ if !self.range.contains(value) => refuse(self.allowed()),
             _ => Ok(()),

@@ -134,6 +134,7 @@ impl Owner {
 
 impl PartialEq for Owner {
     fn eq(&self, other: &Self) -> bool {
+        // `Disciplines` keeps one of each name.
         self.kind.name == other.kind.name
     }
 }

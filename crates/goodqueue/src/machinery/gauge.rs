@@ -113,6 +113,7 @@ impl From<Gauge> for Quantity {
     fn from(gauge: Gauge) -> Self {
         match gauge {
             Gauge::Number(number) => Self::Number(number),
+            // The only signed whole number of a quantity is in bytes.
             Gauge::Signed(number) => Self::Real(number as f64),
             Gauge::Time(span) => Self::Span(span),
             Gauge::Overdue(span) => Self::Ago(span),

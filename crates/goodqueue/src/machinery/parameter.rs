@@ -191,6 +191,7 @@ impl Parameter {
 impl VariantDefaults {
     /// Returns the names of variants, and their default.
     fn all(self) -> impl Iterator<Item = (&'static [&'static str], Literal)> {
+        // Only one of the three lists has entries; together they make one type of iterator.
         let numbers: &[_] = if let Self::Numbers(numbers) = self { numbers } else { &[] };
         let times: &[_] = if let Self::Times(times) = self { times } else { &[] };
         let flags: &[_] = if let Self::Flags(flags) = self { flags } else { &[] };

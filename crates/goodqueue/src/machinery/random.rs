@@ -49,6 +49,7 @@ impl Xoshiro256PlusPlus {
     /// of each other.
     #[must_use]
     pub fn stream(seed: u64, stream: u64) -> Self {
+        // Without the inner mix, seed 1 with stream 2 would be seed 2 with stream 1.
         Self::new(mix_64(seed ^ mix_64(stream.wrapping_add(GOLDEN))))
     }
 }
@@ -195,8 +196,8 @@ mod tests {
         // From state (1, 2, 3, 4) the first outputs are known: they follow from the definition by
         // hand.
         let mut generator = Xoshiro256PlusPlus { state: [1, 2, 3, 4] };
-        assert_eq!(generator.next_u64(), 41_943_041);
-        assert_eq!(generator.next_u64(), 58_720_359);
+        assert_eq!(generator.next_u64(), 41_943_041); // 5 x 2^23 + 1
+        assert_eq!(generator.next_u64(), 58_720_359); // 7 x 2^23 + 6 x 2^4 + 7
     }
 
     #[test]

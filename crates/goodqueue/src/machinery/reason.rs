@@ -87,6 +87,7 @@ impl DropReason {
     /// Returns the position in [`Self::ALL`].
     #[must_use]
     pub const fn index(self) -> usize {
+        // `ALL` has the order of the declaration.
         self as usize
     }
 }

@@ -46,6 +46,7 @@ pub(crate) fn remembered(state: &impl Debug, now: Instant) -> Vec<Remembered> {
     let _ = write!(text, "{state:?}");
     let text = text.0.trim();
     let named = |name: &str, value: &str| Remembered { name: name.to_owned(), value: recalled(value, now) };
+    // `Debug` writes a struct with fields as `Name { field: value }`.
     let inside = text.split_once(" {").filter(|(name, _)| is_identifier(name));
     match inside {
         Some((_, inside)) => {

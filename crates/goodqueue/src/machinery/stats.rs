@@ -12,6 +12,7 @@ pub struct Count {
 impl Count {
     /// Adds one packet of `bytes`.
     pub const fn add(&mut self, bytes: u32) {
+        // Differences of counters stay right when both wrap around.
         self.packets = self.packets.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add(bytes as u64);
     }

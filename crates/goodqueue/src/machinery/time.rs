@@ -228,9 +228,11 @@ mod tests {
 
     #[test]
     fn serialization_delay_rounds_down_and_never_divides_by_zero() {
+        // A bit takes 100 ns.
         assert_eq!(Rate::from_bps(10_000_000).serialization(1514), Duration::from_nanos(1_211_200));
         assert_eq!(Rate::from_bps(0).serialization(1), Duration::MAX);
         assert_eq!(Rate::from_bps(1).serialization(u32::MAX), Duration::MAX);
+        // Eight bits take 2.67 s.
         assert_eq!(Rate::from_bps(3).serialization(1), Duration::from_nanos(2_666_666_666));
     }
 

@@ -114,7 +114,7 @@ impl<Q: Qdisc<Frame>> Queue for Discipline<Q> {
     }
 }
 
-const PAIRS: u32 = 20_480;
+const PAIRS: u32 = 20_480; // a multiple of `FLOWS`
 const ROUNDS: usize = 40;
 /// Enough arrivals for the longest flows of an overload to become equally long.
 const ARRIVALS: u32 = 200_000;
@@ -209,6 +209,7 @@ fn time(mut queue: impl Queue, depth: u32, frames: &[Frame]) -> f64 {
     let start = Clock::now();
     for _ in 0..PAIRS / FLOWS {
         for frame in frames {
+            // 1514 bytes take 121 ns at 100 Gbit/s.
             now += Duration::from_nanos(121);
             queue.enqueue(now, *frame, &mut lost);
             black_box(&queue.dequeue(now, &mut lost));

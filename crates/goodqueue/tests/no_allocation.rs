@@ -88,6 +88,7 @@ impl Load {
             self.offer();
         }
         for _ in 0..pairs {
+            // 1514 bytes take so long at 10 Mbit/s.
             self.now += Duration::from_nanos(1_211_200);
             self.offer();
             self.take();

@@ -257,6 +257,7 @@ fn new_parameters_keep_the_queue_and_the_state() {
     for _ in 0..3 {
         queue.apply(&packet).unwrap();
     }
+    // Longer than the default target.
     queue.apply(&Operation::Advance(Step::Forward(Duration::from_millis(6)))).unwrap();
     queue.apply(&Operation::Dequeue).unwrap();
     let slower = Settings::new().with("target", Value::Time(Duration::from_millis(50)));

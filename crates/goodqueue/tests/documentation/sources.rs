@@ -25,6 +25,8 @@ impl Source {
                 let texts =
                     source.files().into_iter().map(|file| std::fs::read_to_string(file).expect("readable"));
                 let mut without_spaces = texts.map(|text| without_spaces(&text));
+                // A name may be followed by another line break or indentation than `definition`
+                // has.
                 without_spaces.any(|text| text.contains(&self::without_spaces(&definition)))
             });
             own.unwrap_or_else(|| panic!("no source describes {}", kind.name)).kinds.push(kind);

@@ -48,6 +48,7 @@ fn row(prefix: &str, parameter: &Parameter) -> String {
     let default = parameter.default_text();
     let range = parameter.range_text();
     format!("//! | {prefix}`{name}` | {doc} | {} | {default} | {source} | {range} |\n", unit(parameter.unit))
+        // Two empty cells side by side share a bar, so one pass finds only the first.
         .replace("|  |", "| |")
         .replace("|  |", "| |")
 }

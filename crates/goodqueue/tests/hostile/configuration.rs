@@ -82,6 +82,8 @@ fn every_quantum_works_with_one_flow_and_with_the_most() {
         }
         for bytes in quanta {
             for flows in [1, 2, 3, 1_024, 65_536] {
+                // A parent asks all its classes for their counters, and the test asks after every
+                // operation.
                 if flows > 1_024 && kind.children != Children::None {
                     continue;
                 }
@@ -161,6 +163,7 @@ fn tables_of_zero_or_one_entry_are_refused_or_work() {
 // H9: Linux's sfq derived a limit of 1 from values that each were fine.
 #[test]
 fn every_company_of_the_smallest_numbers_is_refused_or_works() {
+    // 3^5 are 243 companies; more numbers are tried in pairs.
     const ALL_OF: usize = 5;
     let mut told = 0;
     for kind in KINDS {
@@ -209,6 +212,7 @@ fn every_company_of_the_smallest_numbers_is_refused_or_works() {
 // H10
 #[test]
 fn every_target_and_interval_is_refused_or_works() {
+    // 2^42 ns are 2^32 of Linux's units of 1024 ns.
     let spans = [0, 1, 1_000, 5_000_000, 100_000_000, 1 << 42, u64::MAX - 1, u64::MAX];
     let mut told = 0;
     for kind in KINDS {

@@ -227,10 +227,13 @@ fn statistics_never_go_back() {
 #[test]
 fn serialization_is_exact_for_every_rate_that_a_nanosecond_can_show() {
     for (bps, bytes, expected) in [
+        // 1.28 ns, rounded down.
         (400_000_000_000, 64, 1),
         (400_000_000_000, 6_400, 128),
         (1, 1, 8_000_000_000),
+        // 3.4 x 10^19 ns are more than 64 bits hold.
         (1, u32::MAX, u64::MAX),
+        // 1.86 ns, rounded down.
         (u64::MAX, u32::MAX, 1),
     ] {
         let span = Rate::from_bps(bps).serialization(bytes).as_nanos();

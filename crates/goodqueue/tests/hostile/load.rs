@@ -26,6 +26,7 @@ fn a_tenfold_overload_of_a_thousand_flows_is_only_lost_packets() {
             let before = dropped;
             queue.enqueue(now, of_flow(number, flow, 1514), &mut |_, _| dropped += 1);
             most_in_one_call = most_in_one_call.max(dropped - before);
+            // A tenth of the time that 1514 bytes take at 10 Mbit/s.
             now += Duration::from_nanos(121_120);
             if number % 10 == 0 {
                 let _ = queue.dequeue(now, &mut |_, _| dropped += 1);
@@ -100,6 +101,8 @@ fn the_fattest_flow_is_the_one_with_the_most_bytes_not_the_most_packets() {
         for number in 950..1_100 {
             offer(number, 1, 1514);
         }
+        // 950 small packets and 50 large ones fill the limit. Each of the other 100 costs one
+        // packet of the flow with more bytes.
         assert_eq!(victims, [0, 100], "{}", kind.name);
     }
     assert!(told > 0);
@@ -147,6 +150,7 @@ fn marks_alone_do_not_stop_a_flood_of_ecn_capable_packets_so_packets_are_dropped
         for number in 0..40_000 {
             let packet = TestPacket { ecn: Ecn::Ect0, came_with: Ecn::Ect0, ..of_flow(number, 7, 1514) };
             queue.enqueue(now, packet, &mut |_, _| dropped += 1);
+            // A tenth of the time that 1514 bytes take at 10 Mbit/s.
             now += Duration::from_nanos(121_120);
             if number % 10 == 0 {
                 let _ = queue.dequeue(now, &mut |_, _| dropped += 1);

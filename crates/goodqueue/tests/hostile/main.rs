@@ -90,6 +90,7 @@ fn the_table_names_tests_that_exist() {
         });
         assert!(named, "H{id} is not in the table");
     }
+    // No other word of the table has as many underscores as the name of a test.
     for name in table.iter().flat_map(|row| row.split('`')).filter(|word| word.matches('_').count() > 4) {
         let elsewhere = name == "a_link_that_never_works_sends_nothing_and_ends";
         assert!(elsewhere || sources.contains(&format!("fn {name}()")), "there is no test {name}");

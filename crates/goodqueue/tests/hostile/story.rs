@@ -113,6 +113,7 @@ impl Story {
                 // stands still.
                 0..20 => {
                     self.sends();
+                    // 1514 bytes take so long at 10 Mbit/s.
                     self.waits(nanos(1_211_200));
                     self.sends();
                 }
@@ -141,6 +142,7 @@ pub(crate) fn roomy(kind: &Kind) -> AnyConfig {
     let mut settings = goodqueue::Settings::new();
     for parameter in kind.parameters.iter().filter(|p| is_limit(p.name) || p.name == "depth") {
         let mut values = goodqueue_testkit::edge::values(parameter.unit);
+        // The greatest value comes first, and the first that fits is taken.
         values.reverse();
         for value in values {
             let wider = settings.clone().with(parameter.name, value);

@@ -151,6 +151,7 @@ fn packets_that_all_came_at_once_and_left_a_nanosecond_below_the_target_are_not_
 // microseconds.
 #[test]
 fn clocks_of_32_bits_may_wrap() {
+    // Wraps of 32 bits in units of 1 ns, 1024 ns, 1 us and 4 ms, and of 63 bits in ns.
     let wraps = [1_u64 << 32, 1 << 42, (1 << 32) * 1_000, 4_000_000 << 32, 1 << 63];
     in_every_variant(|_, case| {
         for wrap in wraps {

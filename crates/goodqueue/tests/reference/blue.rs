@@ -33,6 +33,7 @@ fn blue_drops_as_feng_says() {
         let model = reference::blue::Blue {
             limit: 30,
             freeze_time: 10_000_000,
+            // The defaults of `increment` and `decrement`.
             d1: 0.02,
             d2: 0.002,
             threshold: threshold.and_then(|packets| usize::try_from(packets).ok()),

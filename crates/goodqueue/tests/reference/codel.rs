@@ -34,6 +34,7 @@ fn codel_drops_as_rfc_8289_the_article_of_2012_and_ns_2_say() {
                 variant,
                 ..CodelParams::new(1514)
             };
+            // The model has no limit.
             let queue = Codel::new(CodelConfig::new(100_000, params).unwrap());
             let law = Law::new(author, target, interval, 1514);
             agree(queue, reference::codel::Codel { law, queue: Vec::new() }, events)

@@ -9,6 +9,7 @@ use crate::harness::{Model, agree, configured, differ_nowhere, pick};
 
 impl Model for reference::fq::Fq {
     fn enqueue(&mut self, now: u64, flow: u32, item: Item) -> Vec<u64> {
+        // The harness sends flow n as class n + 1, which `fq` takes for the priority.
         let priority = flow as usize + 1;
         let lost = reference::fq::Fq::enqueue(self, now, flow as usize, priority, item);
         if lost { vec![item.id] } else { Vec::new() }
@@ -33,6 +34,7 @@ fn fq_serves_paces_and_drops_as_linux_does() {
             .with("flow_limit", Value::Packets(flow_limit))
             .with("quantum", Value::Bytes(quantum))
             .with("initial_quantum", Value::Bytes(initial))
+            // The model has no hash. 16 bits of it keep the six flows apart.
             .with("orphan_mask", Value::Integer(65_535))
             .with("weights", Value::Integer(weights[0]))
             .with("weights.second", Value::Integer(weights[1]))

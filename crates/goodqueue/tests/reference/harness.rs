@@ -94,6 +94,7 @@ pub(crate) fn agree(
             }
             Event::Arrives { len, flow } => {
                 let ecn = model.codepoint(flow);
+                // The class, which counts from 1, names the queue: most models have no hash.
                 let packet = TestPacket { id, len, flow, class: Some(flow + 1), came_with: ecn, ecn, at };
                 queue.enqueue(at, packet, &mut sink);
                 let theirs = model.enqueue(now, flow, Item { id, len, at: now });

@@ -298,6 +298,7 @@ impl<P: Packet + Flow> Fq<P> {
                 if next.credit > 0 {
                     break;
                 }
+                // A band in debt comes nearer to a credit with each visit, so the search goes on.
                 fruitless = 0;
             }
         }
@@ -347,6 +348,8 @@ impl<P: Packet + Flow> Fq<P> {
             }
             let planned = self.flows.pop(number)?;
             let bytes = planned.packet.len();
+            // A packet counts in its own band, but the band in which its flow was listed pays for
+            // it.
             if let Some(own) = self.bands.get_mut(usize::from(planned.plan.band)) {
                 own.packets = own.packets.saturating_sub(1);
             }
@@ -404,6 +407,8 @@ impl<P: Packet + Flow> Fq<P> {
         }
         // The packet may have left too late.
         if flow.time_next > Instant::ZERO {
+            // As in Linux, the difference wraps around if the packet left ahead of its time, by
+            // `offload_horizon`: the gap is then halved.
             let late = now.as_nanos().wrapping_sub(flow.time_next.as_nanos());
             // Timers fire tens of microseconds late (Linux `fq_dequeue()`), so the next gap is
             // shorter by that, but never by more than half.
@@ -417,6 +422,7 @@ impl<P: Packet + Flow> Fq<P> {
         if self.now.since(at) > threshold {
             let was_marked = packet.ecn() == Ecn::Ce;
             let carries = packet.set_ce();
+            // Linux counts packets that cannot carry the mark, too.
             self.tally.ce_mark = self.tally.ce_mark.wrapping_add(1);
             if carries && !was_marked {
                 self.stats.marked.add(packet.len());

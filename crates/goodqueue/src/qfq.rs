@@ -219,6 +219,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
         class.active = true;
         class.deficit = i64::from(aggregate.longest);
         aggregate.active.push_back(u32::try_from(index).unwrap_or(0));
+        // The aggregate in service has no place in the schedule until its budget is spent.
         if aggregate.active.len() == 1 && self.scheduler.serving != Some(place) {
             self.scheduler.activate(place);
         }
@@ -328,6 +329,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
             return;
         };
         if len > longest {
+            // Linux, too, moves the class to an aggregate for such lengths for good.
             self.lengthen(index, len);
         }
         let Some(class) = self.classes.get_mut(index) else { return };
@@ -375,6 +377,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
                     Some(len) if u64::from(len) <= budget || in_turn => {
                         let packet = self.take(index, len, drops);
                         if let Some(paid) = self.scheduler.aggregate(serving) {
+                            // A flow of empty packets must not keep its turn for ever.
                             paid.budget = paid.budget.saturating_sub(u64::from(len.max(1)));
                         }
                         self.scheduler.advance(len);

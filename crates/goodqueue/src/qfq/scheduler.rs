@@ -197,6 +197,7 @@ impl Scheduler {
         match self.serving {
             None => {
                 self.serving = Some(index);
+                // What is served must be eligible, so time moves to its start.
                 self.time = self.aggregates.get(index as usize).map_or(self.time, |first| first.start);
                 self.time_before = self.time;
             }
@@ -222,6 +223,7 @@ impl Scheduler {
                 group.full = group.full.checked_shl(u32::try_from(slots).unwrap_or(64)).unwrap_or(0);
                 group.front = (group.front + SLOTS - back) % SLOTS;
                 group.start = rounded;
+                // A start that can move back is ahead of the time: the group was not eligible.
                 self.clear_state(at, WAITING);
                 self.clear_state(at, BLOCKED_WAITING);
             } else if idle && later(rounded, self.time) {
@@ -275,6 +277,7 @@ impl Scheduler {
         match group.scan() {
             None => self.clear_state(at, READY),
             Some(front) => {
+                // With the same start the finish is the same, too, so the group blocks as before.
                 if !self.restart(at, front) {
                     return chosen;
                 }
@@ -311,6 +314,7 @@ impl Scheduler {
             return;
         }
         let Some(aggregate) = self.aggregate(index) else { return };
+        // It has not been served since its start, so it owes nothing.
         aggregate.finish = aggregate.start;
         let start = aggregate.start;
         let at = aggregate.group;
@@ -332,6 +336,7 @@ impl Scheduler {
             let ready = self.ready();
             if ready & (1 << at) != 0 && from_bit(ready, at) == 1 << at {
                 let below = ready & below_bit(at);
+                // The group blocked only those above the next ready group below it.
                 let mask =
                     if below == 0 { u64::MAX } else { !below_bit(63 - below.leading_zeros() as usize) };
                 self.unblock_masked(mask);
@@ -370,6 +375,7 @@ impl Scheduler {
             longest,
             classes: 0,
             active: VecDeque::new(),
+            // The group stays as classes join: lengths and weights grow alike.
             group: group_of(u64::from(longest) * (ONE / weight)),
             start: 0,
             finish: 0,
@@ -422,6 +428,7 @@ impl Aggregate {
 
     /// Its finish time follows from the bytes that it sent, not from its budget.
     pub(super) fn charge_service(&mut self) {
+        // If classes have left since the recharge, the old budget may be above the greatest of now.
         let sent = self.initial_budget.saturating_sub(self.budget).min(self.most());
         self.finish = self.start.wrapping_add(sent * self.inverse_weight());
     }
@@ -464,6 +471,7 @@ fn group_of(span: u64) -> usize {
         return 0;
     }
     let index = 64 - map.leading_zeros() as usize;
+    // A span that is a power of 2 just fits into the slots of the group below.
     let exact = span == 1 << (index + MIN_SLOT_SHIFT as usize - 1);
     (index - usize::from(exact)).min(GROUPS - 1)
 }
@@ -502,8 +510,8 @@ const BLOCKED: usize = 2;
 const BLOCKED_WAITING: usize = 3;
 /// Virtual time has 30 bits behind the point.
 const ONE: u64 = 1 << 30;
-const SLOTS: usize = 32;
-const GROUPS: usize = 25;
+const SLOTS: usize = 32; // QFQ_MAX_SLOTS of Linux
+const GROUPS: usize = 25; // groups 0 to QFQ_MAX_INDEX of Linux
 /// Classes of an aggregate, at most.
 const FULL: u64 = 8;
 /// So that the largest group holds the largest budget at weight 1: 30 + 16 + 3 bits in 24 groups.

@@ -240,6 +240,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
         self.now = self.now.max(now);
         let packet = self.queue.pop_front().map(|queued| queued.packet);
         if self.queue.is_empty() {
+            // A queue without packets stands for an idle link (Feng et al. 2002).
             self.change(-self.config.decrement);
         }
         packet

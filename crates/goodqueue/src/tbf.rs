@@ -336,6 +336,7 @@ impl Costs {
 impl Bucket {
     /// How long the packet must wait; `None` if it may go.
     fn debt(&self) -> Option<Duration> {
+        // Without a peak rate its tokens stay 0, so they are no debt.
         let worst = self.tokens.min(self.peak_tokens);
         (worst < 0).then(|| Duration::from_nanos(worst.unsigned_abs()))
     }

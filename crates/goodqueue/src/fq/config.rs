@@ -210,6 +210,7 @@ parameters! {
         off: "nopacing",
         source: "Linux sch_fq",
     };
+    // 8 x (2^32 - 2): Linux gets bytes per second in 32 bits, and 2^32 - 1 is no limit.
     /// most that each flow may send
     pub(super) MAXRATE: rate "maxrate", with_maxrate {
         derived: "unlimited",
@@ -273,7 +274,7 @@ const KIND: Kind = Kind {
 pub(super) const BANDS: usize = 3;
 /// Linux sch_fq.
 const MOST_QUANTUM: u32 = 1 << 20;
-const LEAST_WEIGHT: u64 = 1 << 14;
-const MOST_WEIGHT: u64 = (1 << 31) - 1;
+const LEAST_WEIGHT: u64 = 1 << 14; // FQ_MIN_WEIGHT of Linux
+const MOST_WEIGHT: u64 = (1 << 31) - 1; // Linux has weights with a sign
 /// Ten of these fit into 31 bits.
 const MOST_MTU: u32 = 214_748_364;

@@ -63,6 +63,7 @@ impl Configure for FqPieConfig {
             memory_limit: MEMORY_LIMIT.read(settings)?,
             buffers: Buffers::from_settings(
                 settings,
+                // PIE's variant `linux` is Linux 6.1.
                 if linux { Buffers::Allocated61 } else { Buffers::Bare },
             )?,
             ecn_percent: ECN_PROB.read(settings)?,

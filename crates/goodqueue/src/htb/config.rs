@@ -263,6 +263,7 @@ const KIND: Kind = Kind {
 pub(super) const DIRECT_PACKETS: &str = "direct_packets_stat";
 /// Linux `TC_HTB_MAXDEPTH`.
 pub(super) const LEVELS: usize = 8;
+// Linux `htb_change_class()` bounds the derived quantum by these, and warns.
 const MIN_QUANTUM: u64 = 1000;
 const MAX_QUANTUM: u64 = 200_000;
 
@@ -276,6 +277,7 @@ parameters! {
     };
     /// rate up to which the class may borrow
     pub(super) CEIL: rate "ceil" { derived: "rate", range: Rate::from_bps(8)..=Rate::MAX, source: "tc" };
+    // To 1600, tc adds the bytes of one tick of the clock, whose frequency is 10^9.
     /// bytes that may leave at once at the guaranteed rate
     BURST: bytes "burst" { default: 1600, range: 1..=4_294_967_295, source: "tc" };
     /// bytes that may leave at once at the ceiling

@@ -135,6 +135,7 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
         let delay: Duration = DELAY.read(settings)?;
         let jitter: Duration = DELAY_JITTER.read(settings)?;
         let reorder = chance(settings, &REORDER, &REORDER_CORRELATION)?;
+        // As in tc: without a delay there is none to skip.
         if !reorder.share.is_zero() && delay.is_zero() && jitter.is_zero() {
             return Err(ConfigError::new(
                 REORDER.name,

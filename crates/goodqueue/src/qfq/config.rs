@@ -133,9 +133,9 @@ const KIND: Kind = Kind {
     parameters: PARAMETERS,
 };
 
-const MIN_LONGEST: u32 = 512;
-pub(super) const MAX_LONGEST: u32 = 65_536;
-const MAX_WEIGHTS: u64 = 65_536;
+const MIN_LONGEST: u32 = 512; // QFQ_MIN_LMAX of Linux
+pub(super) const MAX_LONGEST: u32 = 65_536; // 2^QFQ_MTU_SHIFT of Linux
+const MAX_WEIGHTS: u64 = 65_536; // QFQ_MAX_WSUM of Linux
 
 parameters! {
     CLASS_PARAMETERS;

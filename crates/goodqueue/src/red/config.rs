@@ -167,6 +167,7 @@ impl Configure for RedConfig {
         let ns2 = variant == RedVariant::Ns2;
         let adaptive = ADAPTIVE.read(settings)?;
         let mtu = link.mtu.max(SMALLEST_MTU);
+        // Two thirds of an MTU, because `min` can be an MTU by default, and must be above `avpkt`.
         let typical = if ns2 { 500 } else { 1000.min(mtu.saturating_sub(mtu / 3)) };
         let avpkt = AVPKT.read_or(settings, typical)?;
         let bandwidth = bandwidth(settings, link)?;

@@ -146,7 +146,7 @@ impl Tree {
                         let Some(feed) = lender.feed.get_mut(prio) else { continue };
                         if feed.at == Some(index) {
                             // Linux forgets the class but remembers its number, so that the turn
-                            // resumes behind it.
+                            // resumes there or behind it.
                             (feed.at, feed.left) = (None, Some(index));
                         }
                         feed.classes.remove(&index);
@@ -275,6 +275,7 @@ impl Tree {
             let terms = class.terms;
             let elapsed = class.elapsed(now);
             match class.level.cmp(&level) {
+                // Linux counts a loan at every class below the lender, not only at the leaf.
                 Ordering::Less => class.borrowed = class.borrowed.wrapping_add(1),
                 Ordering::Equal => class.lended = class.lended.wrapping_add(1),
                 Ordering::Greater => {}
@@ -324,6 +325,7 @@ impl Tree {
             {
                 turn.at = turn.classes.range(left..).next().copied();
             }
+            // As in Linux, the number serves once: the classes may change before the next look.
             turn.left = None;
             let Some(at) = turn.at else {
                 // At the end: from the first one again, and the turn passes one level up.

@@ -24,6 +24,7 @@ pub fn tick_of(now: Instant, stamp: u32) -> u64 {
 /// How long ago, in the last 2^32 microseconds, the timestamps clock showed `stamp`: in whole
 /// ticks, at least one.
 pub fn ticks_since(now: Instant, stamp: u32) -> Duration {
+    // Linux takes a round trip within one tick for one tick (`tcp_ack_update_rtt()`).
     let passed = ticks(now) - tick_of(now, stamp);
     Duration::from_nanos(passed.max(1) * TICK)
 }

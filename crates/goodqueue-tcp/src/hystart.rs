@@ -137,6 +137,7 @@ impl HyStartPlusPlus {
         if self.window_end == 0 {
             self.window_end = ack.next;
         }
+        // The window grows before the sample is looked at, as RFC 9406 §4.2 orders the steps.
         let grown = self.growth(ack);
         if let Some(rtt) = ack.rtt {
             self.take_sample(rtt);

@@ -47,7 +47,8 @@ use stats::SenderStats;
 
 /// First sequence number of data: the SYN has number 0.
 pub const FIRST_BYTE: u64 = 1;
-/// Number of segments that leave unpaced at first: those of an initial window (Linux).
+/// Data segments after which no departure is computed yet. The tenth is the first that delays the
+/// next one, so that an initial window leaves unpaced (Linux `tcp_update_skb_after_send()`).
 const UNPACED: u64 = 9;
 /// After more SYN retransmissions than this, the initial window is one segment (RFC 6928 §2).
 pub const FORGIVEN_SYN_RETRANSMITS: u64 = 1;
@@ -272,6 +273,7 @@ impl Core {
 
     /// The application takes back unsent bytes, except `kept` ones that the stack does not return.
     pub fn take_back(&mut self, kept: u64) {
+        // Before the connection opens, SND.NXT is 0, which is below the first byte.
         self.data_end = self.data_end.min(self.snd_nxt.max(FIRST_BYTE) + kept);
         if let Some(buffer) = &mut self.buffer.of_bursts {
             buffer.take_back(self.data_end);
@@ -324,6 +326,7 @@ impl Core {
             if self.pacer.paced_out {
                 return true;
             }
+            // Linux decides again whether a burst waits when its pacing timer runs out.
             self.burst.awaits_ack &= !was_paced_out;
         }
         false
@@ -390,10 +393,12 @@ impl Core {
             len += 1;
             self.fin_sent = true;
         }
+        // CWR goes with new data (RFC 3168 §6.1.2), not with a FIN alone.
         if self.cwr_due && payload > 0 {
             self.cwr_due = false;
             flags = flags.and_if(self.ecn, Flags::CWR);
         }
+        // The snapshot of this segment notes the bytes lost in all, so older losses count first.
         self.settle_losses(now);
         if let Some(rates) = &mut self.rates {
             rates.on_sent(now, self.scoreboard.pipe() + len, self.scoreboard.is_empty());
@@ -435,6 +440,8 @@ impl Core {
     pub fn retransmission(&mut self, now: Instant, record: Record) -> Segment {
         self.stats.retransmits += 1;
         self.note_sent(now, u64::from(record.len));
+        // ACKs that come in bunches can bring the third duplicate late. The timeout, which counts
+        // from the last ACK of new data, would then run out before this retransmission is answered.
         if self.config.rearm_in_recovery && self.config.sack && self.phase == Phase::Recovery {
             self.set_retransmission_timer(now);
         }
@@ -494,6 +501,8 @@ impl Core {
             self.pacer.next_departure = now;
         }
         if self.stats.data_segments > UNPACED {
+            // Linux grants the credit once for a burst, which is one packet there. Here the
+            // segments of a burst share the credit.
             let wait = u128::from(len) * 1_000_000_000 / u128::from(rate.max(1));
             let wait = Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX));
             let credit = self.pacer.late_by.min(Duration::from_nanos(wait.as_nanos() / 2));
@@ -544,6 +553,8 @@ impl Core {
     /// `recent`.
     pub fn lose_all(&mut self, now: Instant, recent: Instant) {
         self.scoreboard.time_out(recent, self.config.forget_on_timeout);
+        // The timeout decides about the tail, so the answer to a probe no longer matters (Linux
+        // clears `tlp_high_seq`).
         self.tail.probed = None;
         self.phase = Phase::Loss;
         self.settle_losses(now);

@@ -200,6 +200,8 @@ impl RttEstimator {
                 let old = old.as_nanos() / MILLISECOND;
                 let before = self.rttvar.as_nanos() / MILLISECOND;
                 let error = old.abs_diff(r);
+                // The division of C rounds towards zero, so a fall and a rise of the variance are
+                // both rounded down in size.
                 let less = before.saturating_sub(error) / 4;
                 (old - old / 8 + r / 8, before - less + error.saturating_sub(before) / 4)
             }
@@ -224,12 +226,15 @@ impl RttEstimator {
             ticks.rttvar = r << 1;
         } else {
             let smoothed = ticks.srtt >> 3;
+            // At least 1, because 0 means that there is no sample (ns-2 `rtt_update()`).
             ticks.srtt = (ticks.srtt + r).saturating_sub(smoothed).max(1);
             ticks.rttvar = (ticks.rttvar + r.abs_diff(smoothed)).saturating_sub(ticks.rttvar >> 2).max(1);
         }
         ticks.back_off = 1;
         self.srtt = Some(Duration::from_nanos((ticks.srtt >> 3) * tick));
         self.rttvar = Duration::from_nanos((ticks.rttvar >> 2) * tick);
+        // In eighths of a tick: the RTT and four times the deviation, whose unit is a quarter of a
+        // tick.
         let rto = Duration::from_nanos((((ticks.rttvar << 3) + ticks.srtt) >> 3).saturating_mul(tick));
         ticks.unbounded = rto;
         self.set_rto(rto);
@@ -238,6 +243,7 @@ impl RttEstimator {
     /// Samples are rounded to ticks, and do not end the back-off.
     fn take_stamped_ticks(&mut self, r: u64, tick: u64) {
         let Rule::StampedTicks(ticks) = &mut self.rule else { return };
+        // ns-2 rounds to the nearest tick if it has timestamps, and counts ticks otherwise.
         let r = (r + tick / 2) / tick;
         let r = r.max(1);
         if ticks.srtt == 0 {
@@ -357,6 +363,8 @@ impl RttEstimator {
         if let Rule::Ticks(ticks) | Rule::StampedTicks(ticks) = &mut self.rule {
             ticks.back_off = ticks.back_off.saturating_mul(2);
             if ticks.back_off > WORTHLESS {
+                // The RTT may have changed, so the next sample counts as the first. Its old value
+                // moves into the deviation, so that the timeout stays long (ns-2 `rtt_backoff()`).
                 ticks.rttvar += ticks.srtt >> 3;
                 ticks.srtt = 0;
             }

@@ -90,7 +90,7 @@ pub struct LateSegments {
     pub lost: u64,
     /// A retransmission was lost.
     pub retransmission: bool,
-    /// Time until the next segment is lost, unless it arrives.
+    /// Time until all waiting segments are lost, unless they arrive.
     pub next: Option<Duration>,
 }
 
@@ -206,6 +206,7 @@ impl Scoreboard {
     #[inline]
     pub fn begin_ack(&mut self, recent: Instant, stamped: Instant) {
         self.recent = recent;
+        // A retransmission that cannot have arrived cannot be acknowledged either.
         self.stamped = stamped.min(recent);
         self.arrivals = Arrivals::default();
     }
@@ -358,6 +359,7 @@ impl Scoreboard {
             self.first += 1;
         }
         if self.first < self.next {
+            // The rest of a burst that was acknowledged in part takes memory of its own.
             self.part(self.first);
         }
         self.resend = self.resend.max(self.first);

@@ -55,9 +55,12 @@ impl Timers {
 #[inline]
 fn slot_end(due: u64, wait: u64) -> u64 {
     let mut level = 0;
+    // A level ends one slot early, which leaves room for the slot added below (`LVL_START`).
     while level + 1 < LEVELS && wait >= (SLOTS - 1) << (level * WIDER) {
         level += 1;
     }
+    // One slot later: the timer may have been set late in a tick, and the shift cuts off the rest,
+    // but a timer must not fire early (`calc_index()`).
     let slot = (due.saturating_add(FIRST_TICK) >> (level * WIDER)) + 1;
     (slot << (level * WIDER)) - FIRST_TICK
 }

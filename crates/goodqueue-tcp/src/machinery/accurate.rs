@@ -62,6 +62,7 @@ impl Accurate {
     /// packets of `mss` bytes (RFC 9768 appendix A.2).
     pub(super) fn decode(&mut self, segment: &Segment, packets: u64, mss: u64) -> u64 {
         let ace = u64::from(segment.flags.ace());
+        // 2^64 is a multiple of the cycle, so the differences may wrap.
         let likely = ace.wrapping_sub(FIRST_PACKETS).wrapping_sub(self.reported) % CYCLE;
         let safe = safest(likely, packets);
         let marked_bytes = segment.ecn_option().and_then(|option| option.ce()).map(|ce| {

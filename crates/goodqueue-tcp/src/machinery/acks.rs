@@ -96,6 +96,7 @@ impl Core {
     #[cold]
     fn on_window_told(&mut self, edge: u64) {
         let usable = edge.saturating_sub(self.snd_nxt);
+        // A smaller window lets no segment leave (RFC 9293 §3.8.6.2.1), so the probes continue.
         if usable > 0 && usable >= self.mss.min(self.offered.most / 2) {
             self.persist.is_on = false;
             self.timer = None;
@@ -159,6 +160,8 @@ impl Core {
         }
         self.settle_losses(now);
         let rate = self.rates.as_mut().and_then(|rates| {
+            // Deliveries and losses of this ACK need the snapshots, so they are forgotten after
+            // both.
             rates.forget_below(self.scoreboard.first());
             rates.sample(now)
         });

@@ -42,6 +42,9 @@ impl Core {
         let full = u64::from(most) * self.mss;
         let left = end.saturating_sub(self.snd_nxt);
         let ends = self.closing && is_last && end == self.data_end;
+        // Linux `tcp_tso_should_defer()`. A single segment does not wait. A piece before the last
+        // gets no more data, and neither does the last one before a FIN. These two wait only if the
+        // window cuts them.
         if permission == Permission::MayWait
             && left > self.mss
             && open < full
@@ -92,6 +95,7 @@ impl Core {
     /// The application may write more, if the send buffer has room with `pipe` bytes in the
     /// network.
     fn make_room(&mut self, flight: Flight, pipe: u64) {
+        // A closure, because the division is needed only while the application sleeps.
         let window = || (pipe < self.cwnd).then(|| self.cwnd / self.mss);
         if let Some(buffer) = &mut self.buffer.of_bursts {
             buffer.make_room(flight, window);
@@ -182,6 +186,8 @@ impl Core {
     #[inline]
     pub(super) fn usual_rate(&self) -> u64 {
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO).as_nanos();
+        // From half of the threshold on, slow start is about to end, so Linux already lowers the
+        // rate.
         let slow_start = self.cwnd < self.ssthresh / 2;
         let ratio = if slow_start { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
         self.window_in_use().saturating_mul(ratio).saturating_mul(10_000_000) / srtt.max(1)

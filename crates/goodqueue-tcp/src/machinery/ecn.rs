@@ -123,8 +123,10 @@ impl Core {
             self.ecn = false; // something clears the field on the way (RFC 9768 §3.2.2.4)
         }
         if self.ecn {
+            // The ACE field counts packets, and a short segment is a packet too.
             let marked = accurate.decode(segment, news.delivered.div_ceil(mss), mss);
             self.stats.marks += marked;
+            // The counter gives packets, so each counts as a full segment.
             news.marked = marked * mss;
             news.echo = marked > 0;
         }

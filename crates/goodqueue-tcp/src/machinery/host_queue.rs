@@ -48,6 +48,8 @@ impl Core {
             rates.take_back();
         }
         if self.scoreboard.is_empty() {
+            // Linux starts the timer of its window probes, which begins with the RTO. Each further
+            // refusal sets it to `TCP_RESOURCE_PROBE_INTERVAL` at most (`tcp_send_probe0()`).
             let again = core::mem::replace(&mut self.host.refused_alone, true);
             let wait = if again { self.rtt.rto().min(OFFER_AGAIN) } else { self.rtt.rto() };
             self.purpose = TimerPurpose::Timeout;

@@ -56,10 +56,14 @@ impl PlainBuffer {
             if !core::mem::replace(&mut self.freed, false) {
                 return false;
             }
+            // These kernels count `packets_out`, which includes SACKed and lost segments
+            // (`tcp_should_expand_sndbuf()`).
             if (next - una).div_ceil(mss) < cwnd / mss {
                 self.expand(cwnd / mss);
             }
             let taken = self.written.saturating_sub(una).div_ceil(mss) * self.segment();
+            // Half of the taken memory must be free, which is a third of the buffer
+            // (`sk_stream_min_wspace()`).
             if self.limit.saturating_sub(taken) < taken / 2 {
                 return false;
             }

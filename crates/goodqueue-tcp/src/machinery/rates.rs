@@ -55,6 +55,7 @@ impl Rates {
     /// none was out.
     pub(crate) fn on_sent(&mut self, now: Instant, in_flight: u64, idle: bool) {
         if idle {
+            // A pause with nothing in flight is no part of any sample.
             self.first_sent = now;
             self.delivered_at = now;
         }
@@ -84,6 +85,7 @@ impl Rates {
     /// The segment at `position` was delivered.
     pub(crate) fn on_delivered(&mut self, position: u64) {
         let Some(snapshot) = self.snapshot_at(position) else { return };
+        // The segment that was sent last gives the sample, since its interval is the most recent.
         if self.newest.is_none_or(|newest| snapshot.delivered >= newest.delivered) {
             self.newest = Some(snapshot);
         }
@@ -126,6 +128,7 @@ impl Rates {
     /// The sample of the ACK whose bytes were [delivered](Self::deliver).
     pub(crate) fn sample(&mut self, now: Instant) -> Option<RateSample> {
         let newest = self.newest.take()?;
+        // The sending interval of later segments begins where that of this sample ends.
         self.first_sent = newest.sent;
         let interval = newest.sent.since(newest.first_sent).max(now.since(newest.delivered_at));
         Some(RateSample {

@@ -51,6 +51,8 @@ impl Core {
         if self.config.timed_by_stamps {
             return false;
         }
+        // SACKs of newer data would extend the timeout again and again while the oldest segment is
+        // missing (Linux `tcp_clean_rtx_queue()`).
         let sacked = self.scoreboard.arrivals().first_sacked;
         sacked.is_some_and(|sacked| self.scoreboard.front_sent().is_some_and(|front| sacked < front))
     }
@@ -58,6 +60,7 @@ impl Core {
     /// Prepares the scoreboard for an ACK that answers a segment sent at `answered`. A
     /// retransmission sent later, or less than the least RTT ago, did not cause the ACK.
     fn begin_ack(&mut self, now: Instant, answered: Option<Instant>) {
+        // Linux's timestamps are whole ticks, so any segment sent within the tick may be meant.
         let stamped =
             answered.map_or(Instant::MAX, |sent| Instant::from_nanos(ticks(sent) * TICK + TICK - 1));
         self.scoreboard.begin_ack(now - self.rtt.min_rtt(), stamped);
@@ -76,6 +79,8 @@ impl Core {
             self.take_sacked_rtt(now, segment.ack, news);
         }
         let stamped = self.config.timestamps && segment.ts_ecr != 0;
+        // Linux trusts its own clock more than an echoed timestamp. The timestamp serves where
+        // segments that were sent again give no sample (`tcp_ack_update_rtt()`).
         if (news.rtt.is_none() || by_stamps) && news.acked > 0 && stamped {
             self.take_stamped_rtt(now, segment, news);
         }

@@ -151,12 +151,15 @@ impl SendBuffer {
         }
         let half = max_window / 2;
         let goal = (PIECE.min(half) / mss).max(1) * mss;
+        // Of a piece that was sent in part, the rest is a piece that can grow again. Linux cuts it
+        // off when it sends the part (`tso_fragment()`).
         let start = match self.pieces.len().checked_sub(2) {
             Some(before) => self.pieces[before].end,
             None => flight.next,
         };
         let mut room = self.pieces.back().map_or(0, |last| goal.saturating_sub(last.end - start));
         if room == 0 {
+            // Linux looks at the memory only for a new piece, so the last one may exceed the limit.
             if self.taken(flight) >= self.limit {
                 self.sleeps = true;
                 self.push();
@@ -172,6 +175,8 @@ impl SendBuffer {
         if self.written == data_end || self.written > self.pushed.saturating_add(half) {
             self.push();
         }
+        // Linux sends all that the window allows after half a window was written (`forced_push()`),
+        // and one burst when the piece is the first unsent one (`tcp_push_one()`).
         self.mode = match self.pieces.len() {
             _ if self.pushed == self.written => Mode::Fill,
             1 => Mode::One,

@@ -49,6 +49,7 @@ impl Core {
             return (!self.is_held_by_pacing(now)).then_some(now);
         }
         if begins {
+            // `fq` paces every connection, also those whose controller does not pace.
             if self.controller.pacing().rate.is_none() {
                 self.pacer.rate = Some(self.usual_rate());
             }

@@ -39,6 +39,7 @@ impl Core {
             // RFC 8985 §7.2: the wait without an SRTT.
             None => Duration::from_secs(1),
         };
+        // The probe comes at the latest when the timeout would (RFC 8985 §7.2).
         let timeout = if afresh { self.rtt.rto() } else { self.wait_of_front(now) };
         self.set_timer(now, wait.min(timeout));
         self.purpose = TimerPurpose::Probe;

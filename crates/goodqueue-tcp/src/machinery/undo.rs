@@ -67,6 +67,8 @@ impl UndoState {
     /// The receiver reported a duplicate that begins at `start`.
     pub fn on_duplicate_report(&mut self, start: u64) {
         if let Some(undo) = &mut self.undo
+            // Duplicates of data below SND.UNA at the reduction are not copies that the reduction
+            // caused (Linux `undo_marker`).
             && start >= undo.since
         {
             undo.retransmissions = undo.retransmissions.map(|count| count.saturating_sub(1));
@@ -79,6 +81,8 @@ impl UndoState {
         if let Some(undo) = &mut self.undo {
             undo.retransmissions = Some(undo.retransmissions.unwrap_or(0) + 1);
         }
+        // A timer that waits for a reordered segment keeps running (Linux
+        // `tcp_xmit_retransmit_queue()`).
         if record.seq <= core.snd_una && core.purpose != TimerPurpose::Reordering {
             core.purpose = TimerPurpose::Timeout;
             core.set_retransmission_timer(now);
@@ -106,6 +110,7 @@ impl UndoState {
     pub fn answers_original(&self, answered: Option<Instant>) -> bool {
         self.undo.is_some_and(|undo| !undo.needs_test) && {
             let first = self.resent_since;
+            // Timestamps are whole ticks in Linux. Within one tick the order of the two is unknown.
             first.is_none_or(|first| answered.is_some_and(|sent| ticks(sent) < ticks(first)))
         }
     }
@@ -118,6 +123,8 @@ impl UndoState {
             core.cwnd = core.cwnd.max(undo.cwnd);
             if undo.ssthresh > core.ssthresh {
                 core.ssthresh = undo.ssthresh;
+                // The receiver must not hear of a reduction that was taken back
+                // (`tcp_ecn_withdraw_cwr()`).
                 core.cwr_due = false;
             }
             if unmark {
@@ -156,6 +163,8 @@ impl UndoState {
             }
             Phase::Recovery if news.acked > 0 && self.answers_original(answered) => {
                 // A hole was filled by a segment that came late.
+                // Linux waits until no retransmission is out, and marks no more losses until then
+                // (`tcp_try_undo_partial()`).
                 if core.scoreboard.has_resent() {
                     return false;
                 }

@@ -24,6 +24,7 @@ impl Scoreboard {
     /// `end`.
     pub fn mark_with_sacked_above(&mut self, above: u64, end: u64) {
         let end = self.high_sacked.min(self.position(end));
+        // Nearly all segments are full, so the bytes stand for the number of segments.
         let mut ahead = self.sacked / u64::from(self.mss);
         for position in self.first..end {
             if ahead < above {

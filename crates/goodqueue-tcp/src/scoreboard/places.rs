@@ -73,6 +73,7 @@ impl Scoreboard {
 
     #[inline]
     fn slot(&self, position: u64) -> usize {
+        // The number of records is a power of two, so a mask replaces the division.
         usize::try_from(position & (self.records.len() as u64 - 1)).unwrap_or(0)
     }
 
@@ -91,6 +92,7 @@ impl Scoreboard {
     /// to come.
     #[inline]
     pub fn sample(&self) -> impl Iterator<Item = &Slot> {
+        // Four slots of 16 bytes make a cache line of 64.
         let from_oldest = (self.first..self.next).step_by(4).take(3);
         from_oldest.chain([self.next]).map(|position| self.at(position))
     }

@@ -14,6 +14,7 @@ impl Scoreboard {
         self.pieces -= u64::from(record.is(APART));
         self.end_seq -= len;
         self.outstanding -= len;
+        // `high_sacked` is no cursor to move: a segment that never left cannot have been SACKed.
         for cursor in [&mut self.resend, &mut self.edge, &mut self.undecided, &mut self.doubted] {
             *cursor = (*cursor).min(self.next);
         }

@@ -80,6 +80,7 @@ impl Scoreboard {
         let before = *record;
         record.marks |= RESENT | AMBIGUOUS;
         record.sent = now;
+        // A retransmission that is sent a second time replaces the first, so its bytes count once.
         if before.marks & (SACKED | RESENT) == 0 {
             self.resent += before.len();
         }

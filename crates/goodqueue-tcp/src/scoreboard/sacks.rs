@@ -27,6 +27,7 @@ impl Scoreboard {
             if end <= ack {
                 continue; // DSACK, or old
             }
+            // Most blocks repeat one of the last ACK, so their records need no second look.
             if let Some(same) = known.iter().find(|known| known.start == start && known.end == end) {
                 *slot = *same;
                 continue;
@@ -66,6 +67,7 @@ impl Scoreboard {
                 self.note_sacked(position, record);
             }
             self.at_mut(position).marks |= SACKED;
+            // Only hosts with Linux join SACKed segments, and only their scoreboards have `rack`.
             if self.rack {
                 self.join(position);
             }
@@ -77,6 +79,8 @@ impl Scoreboard {
             }
             if position >= self.edge {
                 self.sacked_above += len;
+                // A range counts at its last record, so a record that extends a range replaces its
+                // count.
                 self.ranges_above += u64::from(!self.is_sacked(position + 1));
                 self.ranges_above -= u64::from(position > self.edge && self.is_sacked(position - 1));
             }

@@ -42,11 +42,15 @@ impl Scoreboard {
                         self.resend = self.resend.min(position);
                         self.note_lost(position, record.len());
                     }
+                    // The timer waits for the last of them, so that it runs out once for all (RFC
+                    // 8985 §6.2 step 5).
                     Some(later) => found.next = found.next.max(Some(later)),
                     None => break,
                 }
             }
             position += 1;
+            // The cursor stays at the first segment that must wait, which the next call looks at
+            // again.
             if found.next.is_none() {
                 self.undecided = position;
             }
@@ -59,6 +63,7 @@ impl Scoreboard {
     fn detect_resent(&mut self, found: &mut LateSegments, remaining: impl Fn(&Slot) -> Option<Duration>) {
         let mut kept = 0;
         while let Some(&(position, sent, _)) = self.resends.get(kept) {
+            // A segment that is no longer out compares as a record that was never sent again.
             let known = position >= self.first && position < self.next;
             let record = if known { *self.at(position) } else { Slot::default() };
             if record.sent != sent || record.marks & (SACKED | RESENT) != RESENT {

@@ -24,7 +24,8 @@ mod receiver;
 
 pub use receiver::LinuxReceiver;
 
-/// Greatest multiple of the reordering window (RFC 8985 §6.2 step 4).
+/// Greatest multiple of the reordering window (RFC 8985 §6.2 step 4). Linux keeps the multiple in
+/// eight bits (`reo_wnd_steps`).
 const MAX_STEPS: u32 = 255;
 
 /// State of the sender of Linux 6.x.

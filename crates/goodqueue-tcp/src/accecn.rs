@@ -6,7 +6,8 @@
 
 use goodqueue::Ecn;
 
-/// The counter of marked packets starts here (RFC 9768 §3.2.1).
+/// The counter of marked packets starts here (RFC 9768 §3.2.1), and not at 0, so that a field that
+/// was cleared on the way is noticed (§3.2.2.4).
 pub(crate) const FIRST_PACKETS: u64 = 5;
 /// The counters of ECT(0) and ECT(1) bytes start here on the wire (RFC 9768 §3.2.1).
 const FIRST_BYTES: u32 = 1;

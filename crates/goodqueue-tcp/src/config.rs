@@ -104,7 +104,11 @@ impl BufferTuning {
         growth: BufferGrowth::Proportional,
         initial: 131_072,
         first_window: None,
+        // 256 bytes for headers (`MAX_TCP_HEADER`), 256 for the `sk_buff` and 320 for the
+        // `skb_shared_info`.
         overhead: 832,
+        // 1024 bytes for headers, the power of two that holds 256 and the 320 of the
+        // `skb_shared_info`, and 256 for the `sk_buff`.
         taken: 1280,
         most: 6_291_456,
         scale: 128,
@@ -125,6 +129,7 @@ impl BufferTuning {
     pub const fn most_window(&self) -> u64 {
         match self.growth {
             BufferGrowth::Measured => self.most * 1448 / (1448 + self.taken),
+            // Half of the buffer is for bookkeeping (`tcp_adv_win_scale` 1).
             _ => self.most / 2,
         }
     }

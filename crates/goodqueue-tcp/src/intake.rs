@@ -218,6 +218,7 @@ impl Intake {
     /// True if the segment has new data that lies within the window.
     #[inline]
     pub fn is_acceptable(&self, segment: &Segment) -> bool {
+        // A FIN takes a sequence number, but no room in the window.
         let end = segment.seq.saturating_add(u64::from(segment.len));
         segment.end() > self.rcv_nxt && segment.seq <= self.edge && end <= self.edge
     }
@@ -269,6 +270,7 @@ impl Intake {
             self.ack_due = true;
         } else {
             let due = self.config.timers.expiry(now, self.config.delayed_ack.timeout);
+            // A later segment does not extend the wait of an earlier one (RFC 5681 §4.2).
             self.timer = Some(self.timer.map_or(due, |earlier| earlier.min(due)));
         }
     }
@@ -297,6 +299,7 @@ impl Intake {
             Stored::Full => {
                 self.stats.refused += 1;
                 if segment.flags.contains(Flags::FIN) {
+                    // The FIN was dropped with its segment, and comes again.
                     self.fin = None;
                 }
             }
@@ -472,6 +475,7 @@ impl Intake {
         if self.state == State::Listen || opened == 0 {
             return;
         }
+        // The lesser of a segment and half of the buffer (RFC 9293 §3.8.6.2.2).
         let announced = u64::from(self.config.payload().min(self.window / 2));
         self.edge = edge;
         self.ack_due |= self.state == State::Established && opened >= announced;

@@ -35,6 +35,7 @@ impl Prr {
         Self {
             delivered: 0,
             out: 0,
+            // At least 1, because it divides.
             recover_fs: in_flight.saturating_sub(sacked).max(1),
             whole_segments: false,
         }
@@ -50,6 +51,7 @@ impl Prr {
         self.delivered += ack.delivered;
         let send = if ack.pipe > ack.ssthresh {
             let share = self.delivered.saturating_mul(ack.ssthresh).div_ceil(self.recover_fs);
+            // Linux computes in segments and rounds up (`tcp_cwnd_reduction()`).
             let share = if self.whole_segments { share.next_multiple_of(ack.mss) } else { share };
             share.saturating_sub(self.out)
         } else {

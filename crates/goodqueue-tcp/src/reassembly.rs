@@ -140,6 +140,7 @@ impl Reassembly {
             return blocks;
         }
         let recent = self.recent.iter().flatten().filter_map(|&seq| self.range_of(seq));
+        // At most three of the first six ranges were reported already, so six are enough.
         let others = if self.is_forgetful { 0 } else { MAX_SACK_BLOCKS * 2 };
         for range in recent.chain(self.ranges.iter().copied().take(others)) {
             if reported[..count].contains(&range) {

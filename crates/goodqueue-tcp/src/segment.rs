@@ -54,6 +54,7 @@ impl Flags {
     #[must_use]
     #[inline]
     pub const fn ace(self) -> u8 {
+        // ECE, CWR and AE are the bits 6 to 8 of the header.
         (self.0 >> 6 & 7) as u8
     }
 
@@ -160,6 +161,7 @@ impl SackBlocks {
     /// Returns the ECN option, if there is one.
     fn ecn_option(&self) -> Option<EcnOption> {
         let fields = (self.shape & !ECT1_FIRST).checked_sub(1)?;
+        // The third block has 72 bits with `rest`: room for three counters of 24 bits.
         let [low, middle] = [self.start[2].cast_unsigned(), self.length[2]];
         let values =
             [low & 0xff_ffff, low >> 24 | (middle & 0xffff) << 8, middle >> 16 | u32::from(self.rest) << 16];

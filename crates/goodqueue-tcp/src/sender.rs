@@ -83,6 +83,7 @@ impl Sender {
             State::Established if segment.ack < core.snd_una => {} // overtaken by a later one
             State::Established => {
                 stack.on_ack(core, now, segment);
+                // With a window of less than a segment nothing would leave.
                 core.cwnd = core.cwnd.max(core.mss);
             }
         }

@@ -285,6 +285,8 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         (position, record): (u64, Record),
         pipe: u64,
     ) -> Option<Segment> {
+        // With nothing in the network a segment leaves even if it exceeds the window. After a
+        // timeout the window is one segment, and a FIN makes the last segment longer.
         if pipe > 0 && pipe + u64::from(record.len) > core.cwnd {
             self.note_use(core, pipe, true);
             return None;
@@ -322,6 +324,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         }
         let mut cwnd = core.cwnd;
         if core.duplicate_acks > 0 && core.phase == Phase::Open {
+            // SACKed segments count too, so that duplicates make no room for new data.
             if !core.config.limited_transmit {
                 pipe = core.scoreboard.outstanding();
             } else if !core.config.sack && Self::WIDENS_FOR_DUPLICATES {
@@ -359,6 +362,8 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
             let burst = core.begin_burst(now, cwnd - pipe, usable);
             if burst != Burst::Begins {
                 core.burst.awaits_ack = burst == Burst::Waits;
+                // A burst that waits because the window is small counts as limited by it (Linux
+                // `is_cwnd_limited`).
                 self.note_use(core, pipe, core.burst.awaits_ack);
                 return None;
             }
@@ -405,6 +410,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
             self.send_new(core, now, payload)
         } else {
             let (position, record) = core.scoreboard.rescue()?;
+            // Linux sends one segment of the last burst as a probe (`tcp_send_loss_probe()`).
             core.scoreboard.cut_out(position);
             self.probe_again(core, now, position, record)
         };
@@ -446,6 +452,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
     /// Sends the segment at `position` again.
     fn retransmit(&mut self, core: &mut Core, now: Instant, position: u64, record: Record) -> Segment {
         self.before_sending(core, now);
+        // The scoreboard does not count the copy yet, so the snapshot adds it.
         core.begin_retransmission(now, position);
         self.mark_resent(core, now, position);
         let segment = core.retransmission(now, record);
@@ -497,6 +504,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         let window = core.mss * u64::from(core.config.iw);
         core.stats.idle_restarts += 1;
         core.controller.on_idle(now, idle);
+        // `last_sent` moves below, so the controller must hear of the pause here.
         self.before_sending(core, now);
         core.cwnd = core.cwnd.min(window);
         core.last_sent = now;

@@ -30,6 +30,8 @@ impl Segment {
             SackOption::BlocksOnly => blocks,
         };
         let of_syn = match config.stack.syn_options {
+            // Segment size takes 4 bytes, window scale 3 and a pad. SACK takes 2 and two pads, or
+            // the place of the two pads of timestamps.
             SynOptions::Counted if self.flags.contains(Flags::SYN) => {
                 if config.timestamps {
                     8

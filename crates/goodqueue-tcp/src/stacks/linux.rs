@@ -152,6 +152,8 @@ impl Stack for Linux {
     fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let set_timer = core.timer;
         let mut turn = self.take(core, now, segment);
+        // New data goes first on the ACK that asks for it, and on no later one (RFC 5682 §3.1 step
+        // 2b).
         self.undoing.new_data_first = false;
         let feedback_first =
             core.feedback && core.controller.about().feedback == FeedbackTiming::EveryAckFirst;
@@ -204,6 +206,7 @@ impl Stack for Linux {
     #[cold]
     fn on_host_congestion(&mut self, core: &mut Core, now: Instant, _dropped: u64) {
         let Some(cwnd) = core.note_host_congestion(now) else { return };
+        // Congestion is certain, so the reduction stays (`tcp_enter_cwr()`).
         self.undoing.undo = None;
         if core.config.prr {
             core.begin_reduction(cwnd);
@@ -228,6 +231,8 @@ impl Stack for Linux {
                 NextStep::Mend => {}
             }
         }
+        // With nothing in the network a segment leaves even if it exceeds the window, as in
+        // `Stack::mend`.
         if pipe > 0 && pipe + u64::from(record.len) > core.cwnd {
             self.note_use(core, pipe, true);
             return None;
@@ -303,6 +308,7 @@ impl Linux {
     fn detect_losses(&mut self, core: &mut Core, now: Instant) -> LateSegments {
         let arrivals = *core.scoreboard.arrivals();
         self.reordered |= arrivals.reordered;
+        // Without an arrival no later segment overtook another (`rack.advanced`).
         let Some(newest) = arrivals.newest else { return LateSegments::default() };
         // Linux takes this RTT, which is not always the RTT of the newest segment
         // (`tcp_rack_advance`).
@@ -357,6 +363,7 @@ impl Linux {
             }
         } else if turn.news.echo && !core.controls_all && core.phase == Phase::Open {
             core.reduce_for_mark(turn.now, turn.news.acked);
+            // A mark makes congestion certain, so the reduction stays (`tcp_enter_cwr()`).
             self.undoing.undo = None;
         }
         begins
@@ -369,6 +376,7 @@ impl Linux {
             if let Some(threshold) = core.controller.on_loss_after_mark(&event) {
                 core.ssthresh = threshold.max(core.mss);
             }
+            // The reduction for the mark stays, even if nothing was lost.
             self.undoing.remember_window(core);
             self.undoing.forgo_window();
             // The recovery ends where the reduction would have ended (`high_seq`). A loss beyond
@@ -454,6 +462,8 @@ impl Linux {
         if lost && core.phase != Phase::Recovery {
             self.begin_recovery(core, now, 0);
             if !core.controls_all {
+                // The kernel counts one segment as delivered, since without a delivery it would set
+                // no window (`tcp_rack_reo_timeout()`).
                 core.reduce_rate(core.mss, false);
             }
         }

@@ -112,6 +112,7 @@ impl Stack for Rfc {
         let spurious_before = core.stats.spurious;
         let mut news = core.news_of(segment);
         take(core, now, segment, &mut news);
+        // The ACK that ends recovery sets the window, so the window does not grow on that ACK.
         let was_in_recovery = core.phase == Phase::Recovery;
         if core.tail.probed.is_some() {
             let duplicate_reported = core.stats.spurious > spurious_before;
@@ -161,6 +162,7 @@ fn take(core: &mut Core, now: Instant, segment: &Segment, news: &mut AckChanges)
     if core.config.sack {
         core.take_sacks(segment, news);
     } else {
+        // The definition of a duplicate ACK (RFC 5681 §2).
         news.duplicate = news.acked == 0 && same_window && segment.len == 0 && !core.scoreboard.is_empty();
     }
     core.take_counters(segment, news);
@@ -195,6 +197,7 @@ fn enter_recovery(core: &mut Core, now: Instant, news: &AckChanges) {
     if !core.config.sack {
         core.cwnd = core.ssthresh + DUP_THRESH * core.mss; // RFC 6582 §3.2 step 2
     } else if core.config.prr {
+        // Both numbers are those before this ACK.
         let in_flight = core.scoreboard.outstanding() + news.acked;
         core.prr = Prr::begin(in_flight, core.scoreboard.sacked() - news.sacked);
         reduce_rate(core, news, true);

@@ -22,14 +22,15 @@ use aggregation::Aggregation;
 use params::{PHASES, Params};
 use policer::{Policer, PolicerSample};
 
-/// The bandwidth is the maximum of this number of rounds (draft-00 §4.1.1.3).
+/// The bandwidth is the maximum of this number of rounds (draft-00 §4.1.1.3): the eight phases of a
+/// cycle, one of which probes, and two more (Linux `bbr_bw_rtts`).
 const BANDWIDTH_ROUNDS: u64 = 10;
 /// Startup ends when the bandwidth grew by less than a quarter in each of three rounds.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
-/// The pacing rate is this share of the estimate (Linux).
+/// The pacing rate is this share of the estimate, so that the queue becomes shorter (Linux).
 const PACING_MARGIN: f64 = 0.99;
-/// Least window in segments, and that of PROBE_RTT.
+/// Least window in segments, and that of PROBE_RTT: two ACKs of two segments each are under way.
 const MIN_WINDOW: u64 = 4;
 /// So many bursts are allowed above the bandwidth-delay product (draft-00 §4.2.3.2), and what a
 /// burst holds: what the pacing rate brings in 1/1024 s, two segments at least, one below 1.2
@@ -148,6 +149,8 @@ impl Bbr {
     fn product(&self, bandwidth: f64, gain: f64) -> u64 {
         let mss = u64::from(self.mss);
         let Some(rtt) = self.min_rtt else { return INITIAL_WINDOW * mss };
+        // Linux rounds up: a product that is too small would lower the rate, and thereby the next
+        // product.
         whole(gain * bandwidth * micros(rtt) as f64 * 1e-6).next_multiple_of(mss.max(1))
     }
 
@@ -188,6 +191,7 @@ impl Bbr {
         if begins {
             self.round_end = sample.total;
             self.round += 1;
+            // Only the first round of a recovery sends no more than is delivered.
             self.conserves = false;
         }
         let app_limited = sample.app_limited || self.limited.covers(sample.prior_delivered);
@@ -243,6 +247,9 @@ impl Bbr {
             let before = self.at_departure(feedback.pipe_before, feedback);
             let elapsed = now.since(self.phase_at) > self.min_rtt.unwrap_or(Duration::ZERO);
             let gain = self.gain;
+            // A path with a small buffer may not hold the probe, so a loss ends it too. A longer
+            // drain than the queue needs would leave the path idle (Linux
+            // `bbr_is_next_cycle_phase()`).
             let over = if gain > 1.0 {
                 elapsed && (feedback.lost > 0 || before >= self.inflight(gain))
             } else if gain < 1.0 {
@@ -280,6 +287,7 @@ impl Bbr {
             self.min_rtt = Some(feedback.min_rtt);
             self.min_rtt_at = now - feedback.rtt.unwrap_or(Duration::ZERO);
         }
+        // Linux keeps this time in ticks (`min_rtt_stamp`).
         let expired =
             self.min_rtt.is_some() && ticks_between(self.min_rtt_at, now) > self.params.min_rtt_window;
         // What is not less by a microsecond does not count.
@@ -362,12 +370,16 @@ impl Bbr {
         if acked == 0 {
             return;
         }
+        // An ACK lets at most twice as much leave as it delivered. Losses are subtracted first, and
+        // the window then grows by what was delivered (Linux
+        // `bbr_set_cwnd_to_recover_or_restore()`).
         if feedback.lost > 0 {
             self.cwnd = self.cwnd.saturating_sub(feedback.lost).max(mss);
         }
         if self.recovers_from == Recovery::Fast && self.recovered_from != Recovery::Fast {
             self.conserves = true;
             self.round_end = self.delivered;
+            // The part of the window that was not in use is cut off.
             self.cwnd = feedback.pipe + acked;
         } else if self.recovers_from == Recovery::None && self.recovered_from != Recovery::None {
             self.conserves = false;
@@ -385,6 +397,7 @@ impl Bbr {
             let bandwidth = self.used_bandwidth();
             let aggregated = if self.is_full { self.aggregation.allowance(bandwidth) } else { 0 };
             let target = self.with_bursts(self.product(bandwidth, gain) + aggregated);
+            // Before the pipe is full the target is too small to cut the window to it.
             if self.is_full {
                 self.cwnd = (self.cwnd + acked).min(target);
             } else if self.cwnd < target || self.delivered < INITIAL_WINDOW * mss {
@@ -404,6 +417,8 @@ impl CongestionControl for Bbr {
         if self.cwnd == 0 {
             self.cwnd = event.cwnd;
         }
+        // In recovery and in PROBE_RTT the window is small for a time, so the one saved before
+        // counts.
         let keeps_last = self.recovered_from != Recovery::None || self.mode == Mode::ProbeRtt;
         self.before = if keeps_last { self.before.max(self.cwnd) } else { self.cwnd };
         match event.signal {
@@ -425,6 +440,7 @@ impl CongestionControl for Bbr {
             delivered: self.delivered,
             lost,
             has_losses: true,
+            // Linux takes a timeout for the end of a round (`bbr_set_state()`).
             begins_round: true,
             app_limited: false,
         });

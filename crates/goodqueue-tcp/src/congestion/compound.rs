@@ -35,7 +35,7 @@ impl Default for Params {
 
 /// Source of the defaults.
 const PAPER: &str = "INFOCOM 2006";
-/// RTT samples that a round needs.
+/// RTT samples that a round needs, as in Vegas: fewer are probably all from delayed ACKs.
 const MIN_SAMPLES: u32 = 3;
 
 /// Compound TCP. It computes windows in segments.

@@ -138,6 +138,8 @@ impl CongestionControl for Cubic {
         };
         self.cwnd_prior = cwnd;
         self.epoch = None;
+        // §4.6: the reduction starts from the bytes in flight, which are fewer than the window if
+        // the application had little to send.
         let reduced = scaled(event.in_flight, self.law.beta);
         reduced.max(MIN_SSTHRESH * u64::from(event.mss))
     }

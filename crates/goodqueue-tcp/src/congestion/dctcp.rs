@@ -51,9 +51,11 @@ impl CongestionControl for Dctcp {
         if event.signal != Signal::Ecn {
             return self.reno.on_congestion(event);
         }
+        // A reduction forgets what was counted for growth (Linux `snd_cwnd_cnt`).
         self.reno.acked = 0;
         let mss = u64::from(event.mss).max(1);
         let cwnd = event.cwnd / mss;
+        // Ten places for the unit of α, and one more for its half.
         (cwnd - ((cwnd * self.alpha) >> 11)).max(MIN_WINDOW) * mss
     }
 
@@ -69,6 +71,7 @@ impl CongestionControl for Dctcp {
             // RFC 8257 §3.3 steps 5 to 9, with Linux's rounding: α always falls, and to 0.
             let decay = self.alpha >> self.shift_g;
             self.alpha -= if decay == 0 { self.alpha } else { decay };
+            // The share in 1024ths, times g.
             let share = (self.marked << (10 - self.shift_g)) / self.acked.max(1);
             self.alpha = (self.alpha + share).min(ONE);
             self.acked = 0;

@@ -148,6 +148,8 @@ impl Prague {
         if feedback.una < self.round_end || is_early {
             return;
         }
+        // Before the first mark there may be no AQM that marks, and a share of 0 would mean
+        // nothing.
         if self.has_marks {
             let share = (self.marked as f64 / self.delivered.max(1) as f64).min(1.0);
             let weight = 1.0 / f64::from(1_u32 << self.shift_g);
@@ -176,6 +178,8 @@ impl Prague {
         } else {
             0.0
         };
+        // From half of the threshold on, slow start is about to end (as
+        // `tcp_update_pacing_rate()`).
         let start = if window.cwnd < window.ssthresh / 2 { 2.0 } else { 1.0 };
         self.pace = Some((rate * start * (1.0 + swing)).max(MIN_RATE));
     }
@@ -214,6 +218,7 @@ impl CongestionControl for Prague {
     }
 
     fn on_idle(&mut self, _now: Instant, _idle: Duration) {
+        // The sender cuts its window to the restart window after this call.
         self.adopts = true;
     }
 
@@ -233,6 +238,7 @@ impl CongestionControl for Prague {
         if feedback.marked > 0 && feedback.accurate {
             self.reduce(feedback, window);
         }
+        // Asked after the marks, since the first one ends slow start.
         let slow_start = window.cwnd < window.ssthresh;
         let unmarked = feedback.delivered.saturating_sub(feedback.marked);
         // At least half of the window is in use (RFC 7661 §4.2).

@@ -21,6 +21,8 @@ impl Reno {
     pub(crate) fn additive(&mut self, segments: u64, per: u64, acked: u64) -> u64 {
         let mut grown = segments;
         let per = per.max(1);
+        // Credit from the time of a larger window is spent gently, a segment at once (Linux
+        // `tcp_cong_avoid_ai()`).
         if self.acked >= per {
             self.acked = 0;
             grown += 1;

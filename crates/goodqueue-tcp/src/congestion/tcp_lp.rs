@@ -82,6 +82,7 @@ impl TcpLp {
     /// estimate has a weight of 63/64, and the result is rounded down.
     fn estimate_clock(&mut self, theirs: u64, ours: u64) {
         if let Some((their_last, our_last)) = self.reference
+            // Within one tick of either clock there is no rate to measure.
             && theirs != their_last
             && ours != our_last
         {
@@ -150,6 +151,7 @@ impl CongestionControl for TcpLp {
         let ticks = |stamp| ticks(feedback.now, stamp, feedback.clock_start_ms);
         let [theirs, ours] = [theirs, ours].map(ticks);
         let now = ticks(timestamp(feedback.now));
+        // Linux takes a delay only from an ACK that gives an RTT.
         if feedback.rtt.is_some() {
             let [theirs, ours] = [theirs, ours].map(u64::from);
             self.estimate_clock(theirs, ours);
@@ -159,6 +161,7 @@ impl CongestionControl for TcpLp {
             }
         }
         let round_trip = now.wrapping_sub(ours);
+        // Positive as a signed number of 32 bits, as Linux 6.1 compares it.
         if round_trip > 0 && round_trip < u32::MAX / 2 {
             self.inference = round_trip.saturating_mul(self.inference_rounds);
         }
@@ -173,6 +176,7 @@ impl CongestionControl for TcpLp {
         self.most = self.smoothed >> 2;
         self.reserve = self.smoothed >> 2;
         let mss = u64::from(feedback.mss).max(1);
+        // A second sign within the inference phase leaves one segment.
         let segments = if self.infers { 1 } else { (window.cwnd / mss / 2).max(1) };
         window.cwnd = segments * mss;
         self.last_drop = Some(now);

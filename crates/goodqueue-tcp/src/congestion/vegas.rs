@@ -10,7 +10,8 @@ use crate::congestion::{
 
 /// Source of the defaults.
 const LINUX: &str = "Linux 6.1, module parameter";
-/// RTT samples that a round needs.
+/// RTT samples that a round needs. With fewer, all of them are probably from delayed ACKs (Linux
+/// `tcp_vegas_cong_avoid()`).
 const MIN_SAMPLES: u32 = 3;
 /// Least window in segments.
 const MIN_WINDOW: u64 = 2;
@@ -47,6 +48,7 @@ impl Rounds {
 
     /// True if a round is over: its end was acknowledged.
     pub(crate) fn is_over(&self) -> bool {
+        // Strictly above, as in Linux: a segment that was sent in this round was acknowledged.
         self.una > self.end
     }
 
@@ -104,6 +106,7 @@ impl CongestionControl for Vegas {
         let mut window = segments;
         let mut threshold = ack.ssthresh / mss;
         if slow_start && diff > self.gamma {
+            // One more, because the division rounds down.
             window = window.min(target + 1);
             threshold = threshold.min(window);
         } else if slow_start {
@@ -115,6 +118,7 @@ impl CongestionControl for Vegas {
             window += 1;
         }
         window = window.max(MIN_WINDOW);
+        // The threshold is at least three quarters of the window (Linux `tcp_current_ssthresh()`).
         ack.ssthresh = threshold.max(window / 2 + window / 4) * mss;
         window * mss
     }
@@ -124,6 +128,7 @@ impl CongestionControl for Vegas {
     }
 
     fn on_idle(&mut self, _now: Instant, _idle: Duration) {
+        // After a pause only fresh samples count (Linux `tcp_vegas_cwnd_event()`).
         self.rounds.base = None;
         self.rounds.begin();
     }

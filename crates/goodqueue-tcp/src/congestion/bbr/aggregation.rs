@@ -8,7 +8,7 @@ use crate::congestion::whole::whole;
 /// (Linux from 5.1 on).
 const AGGREGATION_ROUNDS: u32 = 5;
 const AGGREGATION_TIME: f64 = 0.1;
-/// Segments after which the counting begins anew.
+/// Segments after which the counting begins anew: Linux counts them in 20 bits.
 const LONGEST_EPOCH: u64 = 1 << 20;
 
 /// How much more is acknowledged at times than the bandwidth brings: paths that hold ACKs back and
@@ -51,10 +51,12 @@ impl Aggregation {
         let brings = |since: Instant| {
             whole(bandwidth * now.since(since).as_nanos() as f64 * 1e-9 / segment as f64) * segment
         };
+        // As long as no more comes than the bandwidth brings, nothing was held back.
         if self.acked <= brings(self.epoch) || self.acked + acked >= LONGEST_EPOCH * u64::from(mss) {
             self.restart(now);
         }
         self.acked += acked;
+        // More than the window cannot have been held back.
         let extra = self.acked.saturating_sub(brings(self.epoch)).min(cwnd);
         self.extra[0] = self.extra[0].max(extra);
     }

@@ -11,9 +11,10 @@ use crate::clock::TICK;
 
 /// Rounds that an interval lasts at least, and at most.
 const INTERVAL_ROUNDS: core::ops::RangeInclusive<u32> = 4..=16;
-/// Least share of losses among delivered bytes, in 256ths.
+/// Least share of losses among delivered bytes, in 256ths: a fifth.
 const LOSSES: u64 = 50;
-/// Greatest difference between two intervals: as a share of the rate, and in bytes per second.
+/// Greatest difference between two intervals: as a share of the rate, and in bytes per second (4
+/// kbit/s).
 const SAME_SHARE: f64 = 1.0 / 8.0;
 const SAME_RATE: f64 = 500.0;
 /// Rounds for which the rate is kept before BBR probes again.
@@ -87,11 +88,14 @@ impl Policer {
             return expired;
         }
         if self.interval.is_none() {
+            // Before the first loss a policer's bucket is not empty and lets bursts pass, so the
+            // rate would be too high.
             if !account.has_losses {
                 return false;
             }
             self.begin(account);
         }
+        // With too little data the rate would be too low.
         if account.app_limited {
             *self = Self::default();
             return false;

@@ -133,6 +133,7 @@ impl Bbr3 {
     /// `inflight`, and at least what the hosts and delayed ACKs need (`QuantizationBudget`).
     pub(super) fn quantized(&self, inflight: u64) -> u64 {
         let least = (QUANTA_IN_HOSTS * self.send_quantum()).max(self.min_pipe());
+        // A probe must exceed even a small product.
         let probing = if self.state == State::ProbeBw(Phase::Up) { 2 * self.mss } else { 0 };
         inflight.max(least) + probing
     }
@@ -214,6 +215,7 @@ impl Bbr3 {
     /// `UpdateModelAndState`, for an ACK that delivered something.
     pub(super) fn update_model_and_state(&mut self, feedback: &Feedback, sample: &Sample) {
         let now = feedback.now;
+        // The order is the draft's: each step reads what the steps before it changed.
         self.model.take_latest(sample);
         self.update_congestion_signals(sample);
         self.model.take_aggregation(now, sample, self.cwnd, self.full.is_reached());

@@ -164,6 +164,7 @@ impl Model {
             self.round += 1;
             self.full_window = [self.full_window[1], false];
         }
+        // A sample that the application limited can be too small, but not too large.
         if sample.delivery_rate > 0.0 && (sample.delivery_rate >= self.max_bw() || !sample.app_limited) {
             self.max_bw[1] = self.max_bw[1].max(sample.delivery_rate);
         }
@@ -196,12 +197,14 @@ impl Model {
         full_bw_reached: bool,
     ) {
         let mut expected = whole(self.bw * seconds(now.since(self.extra_acked_since)));
+        // As long as no more comes than the bandwidth brings, nothing was held back.
         if self.extra_acked_delivered <= expected {
             self.extra_acked_delivered = 0;
             self.extra_acked_since = now;
             expected = 0;
         }
         self.extra_acked_delivered += sample.newly_acked;
+        // More than the window cannot have been held back.
         let extra = (self.extra_acked_delivered - expected).min(cwnd);
         let rounds = if full_bw_reached { EXTRA_ACKED_ROUNDS } else { 1 };
         self.extra_acked.take(self.round, extra as f64, rounds);

@@ -56,6 +56,7 @@ impl Bbr3 {
     /// cycle begins is what is random here.
     fn pick_probe_wait(&mut self, now: Instant) {
         let mut random = Xoshiro256PlusPlus::new(now.as_nanos());
+        // Flows that probe after a number of rounds do not probe together either.
         self.cycle.rounds_since_up = random.next_u64() & 1;
         self.cycle.wait = LEAST_WAIT + Duration::from_nanos(random.next_u64() % RANDOM_WAIT.as_nanos());
     }
@@ -136,11 +137,14 @@ impl Bbr3 {
             match self.cycle.ack_phase {
                 AckPhase::ProbeStarting => self.cycle.ack_phase = AckPhase::ProbeFeedback,
                 AckPhase::ProbeStopping => {
+                    // A round after the probe ended, its last samples have arrived.
                     self.cycle.is_probe_sample = false;
                     self.cycle.ack_phase = AckPhase::Init;
                     if in_cycle && !sample.app_limited {
                         self.model.advance_max_bw();
                     }
+                    // The cautious probe lost too little to matter, so another probe follows at
+                    // once.
                     if in_cycle && self.cycle.was_precautionary && !self.cycle.was_too_high {
                         self.start_refill();
                         return true;

@@ -188,6 +188,8 @@ impl Stack for Libutp {
             let may_grow = !news.echo && news.pipe_before + core.mss > core.cwnd;
             core.grow(now, &news, core.growth_rule(), news.acked, may_grow);
         }
+        // Nagle: a packet that is alone leaves at once. The quota has to hold its header too
+        // (`pkt->length`).
         if self.packets(core) == 1 && self.queued == 1 && self.quota / 100 >= core.mss + HEADER {
             self.send_queued(core, now);
         }
@@ -249,6 +251,8 @@ impl Libutp {
         for &position in &told {
             let (sent, once) = core.scoreboard.last_sent(position);
             let rtt = now.since(sent);
+            // The delay of an ACK counts as at most the least round-trip time that the ACK shows
+            // (`min_rtt`).
             news.rtt = Some(news.rtt.map_or(rtt, |least| least.min(rtt)));
             if once {
                 let whole = ticks(Instant::ZERO + rtt);
@@ -315,6 +319,7 @@ impl Libutp {
             self.lose_all(core, now);
             self.write(core, now);
         }
+        // No more quota is saved while there is nothing to send.
         let limit = (Self::fine_window(core) / 2).max(SAVED_PACKETS * core.mss).saturating_mul(100);
         self.quota = self.quota.min(limit);
         let waits = self.packets(core) > 0 || self.has_more(core);
@@ -328,6 +333,7 @@ impl Libutp {
         core.reduced_window(now, Signal::Timeout, 0);
         core.cwnd = core.mss;
         core.scoreboard.time_out(Instant::MAX, false);
+        // `pkt->length` counts the header, unlike the payload that is later spent.
         self.quota = self.quota.max((core.mss + HEADER) * 100);
         match core.scoreboard.front() {
             Some((position, _)) => self.send_again(core, now, position),
@@ -339,6 +345,8 @@ impl Libutp {
     fn write(&mut self, core: &mut Core, now: Instant) {
         self.asked = Asked::from_core(core);
         while self.has_more(core) && self.is_writable(core, core.mss) {
+            // The timeout counts from when a packet is queued, whether or not it leaves
+            // (`write_outgoing_packet`).
             if self.packets(core) == 0 {
                 self.renew_timeout(core, now);
             }
@@ -381,6 +389,7 @@ impl Libutp {
     fn is_writable(&self, core: &Core, len: u64) -> bool {
         let window = Self::fine_window(core);
         let out = core.scoreboard.pipe();
+        // With a window of less than a packet, one packet may exceed it, if the quota allows.
         let fits = out + core.mss <= window || (window < len && out < window && self.packets(core) == 0);
         self.quota / 100 >= len && self.packets(core) < QUEUE && fits
     }
@@ -402,6 +411,7 @@ impl Libutp {
 
     fn send_queued(&mut self, core: &mut Core, now: Instant) {
         let payload = Self::next_payload(core);
+        // The quota paces packets only while the window is less than one (`send_packet`).
         if Self::fine_window(core) < core.mss {
             self.quota = self.quota.saturating_sub(payload * 100);
         }

@@ -167,6 +167,7 @@ impl Stack for Ns2 {
 
     fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, _first: bool) {
         core.halve(now, Signal::Timeout);
+        // Only Sack1 ignores duplicates after a timeout (`timeout_`); Newreno counts them.
         *self = Self { timed_out: core.config.sack, next: core.scoreboard.first(), ..Self::default() };
         core.lose_all(now, Instant::MAX);
     }
@@ -175,6 +176,7 @@ impl Stack for Ns2 {
     fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         let whole = core.cwnd - core.cwnd % core.mss;
         if core.phase == Phase::Recovery && core.config.sack {
+            // On the third duplicate, `recv()` sends only the oldest segment and no more.
             if self.begins {
                 return None;
             }
@@ -202,6 +204,7 @@ impl Stack for Ns2 {
             if !core::mem::take(&mut self.one_due) {
                 return None;
             }
+            // Unlike `window()`, `send_one()` does not round the window down.
             window = core.cwnd + core.duplicate_acks * core.mss;
         }
         self.next = self.next.max(core.scoreboard.first());
@@ -271,6 +274,7 @@ impl Ns2 {
         core.stats.fast_recoveries += 1;
         core.recovery_point = core.snd_nxt;
         let threshold = i64::try_from(DUP_THRESH).unwrap_or(0);
+        // The three duplicates show that three segments left the network.
         self.pipe = Self::segments(core, core.scoreboard.outstanding()) - threshold;
         self.inflation = DUP_THRESH;
         self.begins = true;
@@ -293,9 +297,12 @@ impl Ns2 {
         self.pipe -= 1;
         if segment.ack >= core.recovery_point {
             self.end_recovery(core, now, news);
+            // `recover_` is 0 now, so the next three duplicates always begin a recovery.
             core.recovery_point = 0;
             return;
         }
+        // If the ACK answers a retransmission, two segments have left: the lost one and its copy.
+        // With both counted, recovery is never slower than slow start (tcp-sack1.cc).
         if news.acked > 0 {
             self.pipe -= 1;
             core.rtt.clear_back_off();
@@ -337,6 +344,8 @@ impl Ns2 {
         if self.inflation > covered {
             self.inflation -= covered - 1;
         } else {
+            // The duplicates widened the window by less than this ACK covers, so `cwnd_` itself
+            // shrinks.
             core.cwnd = core.cwnd.saturating_sub((covered - self.inflation) * core.mss).max(core.mss);
             self.inflation = 1;
         }

@@ -125,6 +125,7 @@ impl Stack for Ns2Full {
         let mut grows = false;
         if news.acked == 0 {
             core.stats.duplicate_acks += 1;
+            // As in 4.4BSD, duplicates count only while the retransmission timer runs.
             core.duplicate_acks = if timer_ran { core.duplicate_acks + 1 } else { 0 };
             if core.duplicate_acks == DUP_THRESH {
                 self.start_recovery(core, now);
@@ -143,6 +144,8 @@ impl Stack for Ns2Full {
                 core.duplicate_acks = 0;
             }
             self.hole = self.hole.max(core.scoreboard.first());
+            // With everything acknowledged, the next output does not look at the window
+            // (`needoutput`).
             self.forced = core.scoreboard.is_empty();
             grows = !is_partial;
         }
@@ -237,6 +240,7 @@ impl Ns2Full {
         self.recovers = true;
         let out = core.scoreboard.outstanding() - core.scoreboard.sacked();
         self.pipe = i64::try_from(out).unwrap_or(i64::MAX);
+        // The counter begins anew even if no recovery does (`dupack_action()`).
         if core.snd_una <= core.recovery_point {
             return;
         }
@@ -244,6 +248,7 @@ impl Ns2Full {
         core.halve(now, Signal::Loss);
         self.timed = None;
         self.counts = true;
+        // The oldest segment is sent at once, so the search begins after it.
         self.hole = core.scoreboard.first() + 1;
         core.recovery_point = core.snd_nxt;
         core.due.front = true;
@@ -260,6 +265,7 @@ impl Ns2Full {
         let room = if self.counts { u64::MAX } else { edge.saturating_sub(core.snd_nxt) };
         let empties = left <= core.mss.min(room);
         let fills = left.min(room) >= core.mss;
+        // Nagle: a part of a segment leaves only if nothing is out and it empties the buffer.
         if left > 0 && !fills && !(empties && is_quiet) {
             return None;
         }

@@ -48,6 +48,7 @@ impl LedbatNs2 {
             self.count = count;
             window
         } else if window > 1 {
+            // The count begins anew at one less than the new window, times the target.
             self.count = (segments - 2) * target;
             window - 1
         } else {

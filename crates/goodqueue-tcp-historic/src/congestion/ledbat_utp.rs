@@ -35,7 +35,8 @@ impl Default for Params {
 /// `MIN_WINDOW_SIZE`, in bytes.
 const MIN_WINDOW: f64 = 10.0;
 
-/// The window does not grow if no packet had to wait for it for this time.
+/// The window does not grow if no packet had to wait for it for this time. The application limits
+/// the rate then, and the window would grow without bound (`last_maxed_out_window`).
 const FULL: Duration = Duration::from_millis(300);
 
 /// The congestion control of libutp. A window of less than a packet is a rate: that number of bytes
@@ -59,6 +60,7 @@ impl LedbatUtp {
     /// The window in bytes after `acked` ones. The further the delay is
     /// beyond the target the faster down, without bound.
     fn steer(&self, window: f64, acked: f64, was_full: bool) -> f64 {
+        // libutp's `window_factor`, which is at most 1 also for an ACK of more than the window.
         let share = acked.min(window) / acked.max(window).max(1.0);
         let target = self.params.target.as_nanos() as f64 / 1000.0;
         let gain = f64::from(self.params.max_increase) * share * (target - self.queuing) / target;

@@ -99,6 +99,7 @@ impl Blocks {
             self.highest = end - 1;
             whole = true;
         }
+        // Nothing changed that could show another segment lost.
         if !whole && sacks.is_empty() {
             return Shown::default();
         }
@@ -177,6 +178,7 @@ impl Blocks {
             }
             index += usize::from(rest.is_none());
             match self.walked.last_mut() {
+                // Each retransmission has a place of its own, so its block stays alone.
                 Some(last) if last.kind == block.kind && !matches!(last.kind, Kind::Resent { .. }) => {
                     last.end = block.end;
                 }
@@ -199,6 +201,8 @@ impl Blocks {
         match block.kind {
             Kind::Lost => self.lost -= count,
             Kind::Resent { order, .. } => {
+                // ns-2 does not keep the greatest place here: an earlier retransmission sets it
+                // back (`acked_rtx_id_`).
                 self.arrived = order;
                 is_news = true;
             }
@@ -221,6 +225,8 @@ impl Blocks {
                 }
                 true
             }
+            // Something that was sent later arrived: a new segment, or a retransmission more than
+            // `dupack_threshold` + 1 places behind.
             Kind::Resent { next, order } => next <= self.highest || order + 4 < self.arrived,
             Kind::Lost => {
                 self.resend_from.get_or_insert(block.start);

@@ -151,6 +151,8 @@ mod tests {
         };
         assert_eq!(stamped(Ecn::Ect0, false, 0), (0, Some(3)));
         assert_eq!(stamped(Ecn::Ect0, false, 1), (1, Some(3)));
+        // Options have 40 bytes. Timestamps take 12 and two blocks 20; two counters with kind and
+        // length fill the other 8.
         assert_eq!(stamped(Ecn::Ect0, false, 2), (2, Some(2)));
         assert_eq!(stamped(Ecn::Ect0, false, 3), (2, Some(2)), "the third block gives way");
         assert_eq!(stamped(Ecn::Ect0, true, 2), (2, None), "the counter of ECT(0) is the last one");

@@ -424,6 +424,7 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_millis(300));
         rtt.sample(Duration::from_millis(180));
         assert_eq!(rtt.srtt(), Some(Duration::from_millis(110)));
+        // 3/4 of 50 ms, and 1/4 of the 80 ms between the sample and SRTT.
         assert_eq!(rtt.rto(), Duration::from_micros(110_000 + 4 * 57_500));
     }
 

@@ -102,6 +102,7 @@ mod tests {
 
     #[test]
     fn a_timer_is_off_by_less_than_two_ticks_or_a_seventh() {
+        // On both sides of where the slots of the wheel become wider.
         for millis in [0, 1, 62, 63, 503, 504, 4031, 4032, 120_000, u64::MAX / 2_000_000] {
             let wait = Duration::from_millis(millis);
             let now = Instant::from_nanos(999_999);

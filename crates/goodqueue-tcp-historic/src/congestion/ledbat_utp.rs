@@ -188,6 +188,7 @@ mod tests {
 
     #[test]
     fn two_packets_more_per_round_trip_without_delay_and_none_at_the_target() {
+        // `MAX_CWND_INCREASE_BYTES_PER_RTT`, 3000, in proportion to the distance from the target.
         for (queuing, growth) in [(0.0, 3000.0), (50_000.0, 1500.0), (100_000.0, 0.0)] {
             let utp = LedbatUtp { queuing, ..LedbatUtp::default() };
             let window = (0..10).fold(14_000.0, |window, _| utp.steer(window, 1400.0, true));
@@ -202,6 +203,7 @@ mod tests {
         assert!((window - MIN_WINDOW).abs() < 1e-9);
         let least_rtt = Duration::from_millis(30);
         let utp = LedbatUtp { window: Some(window), mss: 1382, least_rtt, ..utp };
+        // Ten bytes per 30 ms.
         assert_eq!(utp.pacing().rate, Some(333));
     }
 
@@ -218,6 +220,7 @@ mod tests {
                 whole: false,
             })
         };
+        // libutp leaves 0.78 of the window: of 8000, then of 6240.
         assert_eq!([0, 99, 100].map(&mut lose), [6240, 6240, 4867]);
     }
 }

@@ -139,6 +139,7 @@ mod tests {
             cwnd = reno.on_ack(&mut ack, cwnd);
             acks += 1;
         }
+        // Each adds a segment over the window: 13 bring at most 13 / 27.5, which is less than half.
         assert_eq!(acks, 14);
     }
 }

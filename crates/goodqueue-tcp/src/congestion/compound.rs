@@ -189,6 +189,8 @@ mod tests {
     #[test]
     fn an_empty_queue_lets_the_delay_window_grow_by_the_power_law() {
         let compound = Compound::default();
+        // The window to the power of 3/4, an eighth of it, less one; and nothing where that is
+        // negative.
         assert!((compound.change(100.0, 0.0) - 2.953).abs() < 0.001);
         assert!((compound.change(10_000.0, 0.0) - 124.0).abs() < 0.001);
         assert!(compound.change(10.0, 0.0).abs() < f64::EPSILON);
@@ -197,6 +199,7 @@ mod tests {
     #[test]
     fn a_long_queue_takes_the_delay_window_away() {
         let compound = Compound { delay_window: 50.0, ..Compound::default() };
+        // What is queued, as ζ is 1, and at most the delay window.
         assert!((compound.change(200.0, 35.0) + 35.0).abs() < 0.001);
         assert!((compound.change(200.0, 60.0) + 50.0).abs() < 0.001);
     }

@@ -128,6 +128,7 @@ mod tests {
     #[test]
     fn a_loss_halves_the_window_also_while_it_is_being_reduced_for_marks() {
         let mut dctcp = Dctcp { alpha: 64, ..Dctcp::default() };
+        // Half of alpha, which is 64 of 1024, is a segment of 32.
         assert_eq!(dctcp.on_congestion(&congestion(Signal::Ecn, 32)), 31 * 1448);
         assert_eq!(dctcp.on_loss_after_mark(&congestion(Signal::Loss, 31)), Some(15 * 1448));
     }

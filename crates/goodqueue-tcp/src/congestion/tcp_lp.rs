@@ -236,6 +236,7 @@ mod tests {
 
     #[test]
     fn from_10_to_30_ms_the_threshold_is_13() {
+        // 15 % of the way. The smoothed delay is in eighths.
         let mut lp = TcpLp { least: 10, most: 30, ..TcpLp::default() };
         lp.smoothed = 13 * 8 - 1;
         assert!(!lp.is_near());
@@ -255,6 +256,7 @@ mod tests {
     #[test]
     fn a_clock_taken_for_fast_counts_for_nothing() {
         let lp = TcpLp { remote_hz: 1001, ..TcpLp::default() };
+        // 1000 / 1001 is 0, so nothing is left of the other clock.
         assert_eq!(lp.delay(5025, 5000), (1 << 32) - 5000);
         let lp = TcpLp { remote_hz: 1000, ..TcpLp::default() };
         assert_eq!(lp.delay(5025, 5000), 25);

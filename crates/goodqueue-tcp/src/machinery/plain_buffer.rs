@@ -118,6 +118,7 @@ mod tests {
 
     #[test]
     fn twenty_segments_are_written_at_first_in_3_14_and_six_in_3_2_as_recorded() {
+        // 20 · 2304 bytes hold 20 segments; 10 · 2324 bytes are full with the sixth of 4352.
         for (memory, segments) in [(LINUX_314, 20), (LINUX_32, 6)] {
             let mut buffer = PlainBuffer::new(memory, 1);
             assert!(buffer.write(1, 1, u64::MAX, MSS, 10 * MSS));

@@ -47,6 +47,7 @@ fn more_than_two_segments_above_make_a_loss() {
     assert_eq!((board.lost(), board.pipe()), (300, 400));
     assert!(board.is_front_lost());
     assert_eq!(board.sack(1, &blocks(1, &[(601, 901), (301, 501)])), (200, 0));
+    // The sixth has three above it; the tenth alone is still in the network.
     assert_eq!((board.lost(), board.pipe(), board.recount_pipe()), (400, 100, 100));
 }
 

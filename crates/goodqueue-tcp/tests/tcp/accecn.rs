@@ -98,6 +98,7 @@ fn marks_are_counted_in_packets_and_bytes_and_reduce_once_per_round_trip() {
     assert_eq!((stats.ecn_reductions, stats.marks, stats.retransmits), (1, 3, 0));
     // Half of 20, and one for the ten ACKs without a new mark.
     assert_eq!((pair.sender.ssthresh(), pair.sender.cwnd()), (10 * MSS, 11 * MSS));
+    // The counter begins at 5, and its three bits wrap to 0 with the third mark.
     assert_eq!(ace(&pair.acks)[1..=10], [5, 5, 6, 7, 7, 7, 7, 7, 0, 0]);
     let option = pair.acks[20].1.ecn_option().expect("each ACK has it");
     assert_eq!((option.ce(), option.ect0(), option.ect1()), (Some(3 * 1460), Some(17 * 1460), Some(0)));

@@ -36,6 +36,7 @@ fn answer(receiver: &mut Receiver, now: Instant, number: u64) -> Option<(u64, Ve
 fn every_second_segment_is_acknowledged_at_once_and_a_single_one_after_the_delay() {
     let mut receiver = connected(Config::default());
     assert_eq!(answer(&mut receiver, at(10), 0), None);
+    // The RFCs' profile waits 40 ms.
     assert_eq!(receiver.next_event(), Some(at(50)));
     assert_eq!(answer(&mut receiver, at(20), 1), Some((2, vec![])));
     assert_eq!(receiver.next_event(), None);

@@ -126,6 +126,7 @@ fn bbr_sends_single_segments_below_1200_kbit_per_second() {
     pair.data_fates = vec![Fate::Delay(200); 8000];
     pair.run_until(at(8000));
     let rate = pair.sender.pacing_rate().expect("it paces");
+    // 1200 kbit/s.
     assert!(rate < 150_000, "{rate} bytes per second");
     let times: Vec<Instant> =
         pair.data.iter().filter(|sent| sent.0 > at(4000) && sent.1.len > 0).map(|sent| sent.0).collect();

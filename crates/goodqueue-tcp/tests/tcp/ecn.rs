@@ -32,7 +32,7 @@ fn marks_of_one_window_reduce_once_and_the_sender_says_so() {
         // the echo lasts from the first mark to the CWR
         let echoes: Vec<_> = pair.acks.iter().map(|e| e.1.flags.contains(Flags::ECE)).collect();
         let first = echoes.iter().skip(1).position(|&echo| echo).unwrap();
-        assert_eq!(first, 2);
+        assert_eq!(first, 2); // segment 3, as the SYN/ACK is skipped
         assert!(!echoes.last().unwrap());
         assert_eq!(pair.sender.stats().ecn_reductions, 1);
     }

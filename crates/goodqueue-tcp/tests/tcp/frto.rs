@@ -80,6 +80,7 @@ fn duplicates_before_the_answer_wait_for_it() {
     for segment in 2..=10 {
         pair.fates.insert((segment, 1), Fate::Delay(310));
     }
+    // The SACKs come from 510 ms on, the answer at 600 ms.
     pair.run_until(at(590));
     assert!(pair.sender.stats().duplicate_acks > 3);
     assert!(!pair.sender.is_in_recovery());

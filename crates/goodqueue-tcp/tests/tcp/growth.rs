@@ -26,6 +26,7 @@ fn sixty_kilobytes_take_three_rounds_after_the_handshake() {
     assert_eq!(pair.finish(), at(400));
     assert_eq!(rounds(&pair), [(at(100), 10), (at(200), 20), (at(300), 12)]);
     assert_eq!(pair.receiver.delivered(), 60_000);
+    // 60,000 bytes are 42 segments; the SYN and the ACK of its answer count, too.
     assert_eq!(pair.sender.stats().segments, 42 + 2);
 }
 
@@ -38,6 +39,7 @@ fn slow_start_doubles_with_an_ack_each_and_grows_by_half_with_delayed_acks() {
     let mut delayed = Pair::bulk(Config::default());
     delayed.run_until(at(200));
     assert_eq!(delayed.sender.cwnd(), 15 * MSS);
+    // The SYN/ACK, and one for each two of ten segments.
     assert_eq!(delayed.acks.len(), 6);
 }
 
@@ -51,6 +53,7 @@ fn congestion_avoidance_adds_a_segment_per_round() {
         assert_eq!(pair.sender.cwnd(), 11 * MSS);
         pair.run_until(at(950));
         let segments = pair.sender.cwnd() / MSS;
+        // Seven further round trips have ended, and each adds one at most.
         assert!((16..=18).contains(&segments), "{segments}");
     }
 }
@@ -102,6 +105,7 @@ fn cubic_returns_to_its_plateau() {
     assert!((first - 86.7).abs() < 1.5, "{first}");
     let plateau = segments_after(4);
     assert!((plateau - 100.0).abs() < 0.5, "{plateau}");
+    // W(8 s) = 121.7.
     assert!(segments_after(8) > 115.0);
 }
 
@@ -115,6 +119,7 @@ fn the_mean_rate_under_periodic_loss_is_that_of_the_model() {
             (1..200_000).map(|n| if n % period == 0 { Fate::Lose } else { Fate::Deliver }).collect();
         pair.run_until(at(200_000));
         let window = 0.75 * (f64::from(period) * 8.0 / 3.0).sqrt();
+        // 200 s have 2000 round trips.
         let measured = pair.receiver.delivered() as f64 / MSS as f64 / 2000.0;
         let ratio = measured / window;
         assert!((0.85..1.15).contains(&ratio), "period {period}, sack {sack}: {measured} against {window}");

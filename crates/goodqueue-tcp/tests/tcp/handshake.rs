@@ -37,6 +37,7 @@ fn a_lost_syn_is_sent_again_after_1_3_7_seconds() {
     let syns: Vec<_> = pair.data.iter().filter(|e| e.1.flags.contains(Flags::SYN)).map(|e| e.0).collect();
     assert_eq!(syns, [at(0), at(1000), at(3000), at(7000)]);
     assert_eq!(pair.sender.stats().syn_retransmits, 3);
+    // The fourth SYN is answered at 7100 ms, and the data a round trip later.
     assert_eq!(pair.now, at(7200));
 }
 
@@ -111,7 +112,9 @@ fn timestamps_take_twelve_bytes_and_are_echoed() {
     let mut pair = Pair::transfer(config, 10);
     pair.finish();
     let full = pair.data[2].1;
+    // 40 bytes of headers, and 12 of the option.
     assert_eq!((full.len, full.wire_len(&config)), (1448, 1500));
+    // In microseconds: it left at 100 ms, and echoes the SYN/ACK of 50 ms.
     assert_eq!((full.ts_val, full.ts_ecr), (100_000, 50_000));
     let ack = pair.acks[1].1;
     assert_eq!((ack.ts_val, ack.ts_ecr, ack.wire_len(&config)), (150_000, 100_000, 52));

@@ -27,6 +27,7 @@ fn ack(ack: u64, blocks: &[(u64, u64)]) -> Segment {
 #[test]
 fn acknowledgements_of_what_was_never_sent_are_ignored() {
     let mut sender = established();
+    // SND.NXT is 14,601 after ten segments.
     for hostile in [14_602, u64::MAX, 1 << 62] {
         sender.on_segment(at(200), &ack(hostile, &[]));
     }
@@ -97,6 +98,7 @@ fn segments_far_outside_the_window_are_refused() {
     receiver.on_segment(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
     receiver.poll_transmit(at(0));
     let flags = Flags::ACK | Flags::FIN;
+    // The first begins at the end of the window; the last begins within it and ends beyond it.
     for seq in [10_001, 1 << 40, u64::MAX, u64::MAX - 5, 9_000] {
         receiver.on_segment(at(1), &Segment { seq, ack: 1, len: 1460, flags, ..Segment::default() });
         assert_eq!(receiver.poll_transmit(at(1)).map(|ack| ack.ack), Some(1));
@@ -132,7 +134,9 @@ fn time_that_stands_still_or_goes_back_harms_nothing() {
 fn a_configuration_out_of_range_names_the_field() {
     let refused = |config: Config| config.check().unwrap_err().parameter;
     assert_eq!(refused(Config { mss: 0, ..quick() }), "mss");
+    // The option alone takes 12 bytes.
     assert_eq!(refused(Config { mss: 12, timestamps: true, ..quick() }), "mss");
+    // With 40 bytes of headers one byte more than IPv4's longest packet.
     assert_eq!(refused(Config { mss: 65_496, ..quick() }), "mss");
     assert_eq!(refused(Config { iw: 0, ..quick() }), "iw");
     assert_eq!(refused(Config { rwnd: u32::MAX, ..quick() }), "rwnd");

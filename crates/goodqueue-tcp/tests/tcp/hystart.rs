@@ -72,7 +72,7 @@ fn in_conservative_slow_start_the_window_grows_by_a_quarter_per_round_trip() {
     pair.run_until(at(460));
     assert_eq!(pair.sender.cwnd(), 31 * MSS + 31 * MSS / 4);
     let before = pair.sender.cwnd();
-    pair.run_until(at(573));
+    pair.run_until(at(573)); // a round trip has 113 ms
     let grown = pair.sender.cwnd() - before;
     assert!((9 * MSS..=before / 4).contains(&grown), "{grown} bytes on {before}");
 }
@@ -146,6 +146,7 @@ fn an_ack_of_more_than_eight_segments_counts_for_eight() {
         pair.run_until(at(220));
         pair.sender.cwnd() / MSS
     };
+    // Two ACKs of five segments count whole, one of ten counts for eight.
     assert_eq!((acks(5), acks(10)), (20, 18));
 }
 

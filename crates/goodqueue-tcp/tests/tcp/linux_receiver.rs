@@ -17,6 +17,7 @@ fn receiver(config: Config) -> Receiver {
 
 /// Without quick ACKs at first; a window that does not grow leaves it so.
 fn calm() -> Config {
+    // Segments of 100 bytes beside the timestamps.
     Config { mss: 112, quick_acks: 0, ..settings("linux") }
 }
 
@@ -48,6 +49,7 @@ fn sacks_that_waited_bear_the_time_at_which_data_last_came() {
     let mut receiver = receiver(calm());
     three_duplicates(&mut receiver, 0);
     assert!(take(&mut receiver, at(102), &data(4)).is_none());
+    // 1 ms, which is less than a twentieth of the RTT, and a slack of 0.1 ms.
     let due = micros(103, 100);
     assert_eq!(receiver.next_event(), Some(due));
     let ack = receiver.poll_transmit(due).expect("due");
@@ -87,7 +89,8 @@ fn a_third_range_makes_waiting_sacks_go_and_waits_itself() {
 #[test]
 fn pauses_are_those_of_data_in_order() {
     // A gap was open for longer than a timeout: what fills it makes ACKs quick, whatever came out
-    // of order meanwhile.
+    // of order meanwhile. Data in order came last at 100 ms. After a handshake of 50 ms the timeout
+    // is 250 ms.
     for (filled, quick) in [(250, false), (480, true)] {
         let mut receiver = receiver(Config { quick_acks: 16, ..calm() });
         for number in 0..20 {

@@ -128,6 +128,7 @@ fn whatever_is_refused_all_of_it_arrives_once_and_in_order() {
         pair.sender.open(Instant::ZERO);
         let mut state = seed;
         let mut draw = || {
+            // Knuth's MMIX generator. Its upper bits are the more random ones.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % 10
         };
@@ -170,6 +171,7 @@ fn nothing_is_sent_again_while_the_hosts_own_queue_holds_the_whole_connection() 
         );
         pair.sender.set_in_host(2);
         pair.run_until(at(2300));
+        // 1200 ms after the second timeout.
         assert_eq!(pair.times_of(1).get(1), Some(&at(2200)), "{profile}");
         pair.sender.set_in_host(0);
         pair.sender.close();

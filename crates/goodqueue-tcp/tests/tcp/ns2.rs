@@ -102,6 +102,7 @@ fn the_last_segment_is_acknowledged_after_the_delay_as_there_is_no_fin() {
     pair.sender.write(MSS);
     pair.sender.close();
     pair.sender.open(at(0));
+    // It arrives at 150 ms, its ACK waits 100 ms and arrives at 300 ms.
     pair.run_until(at(290));
     assert!(!pair.sender.is_finished());
     pair.run_until(at(310));
@@ -116,6 +117,7 @@ fn an_ack_is_eight_bytes_longer_for_each_block() {
     }
     let ack = goodqueue_tcp::Segment { sack, ..Default::default() };
     assert_eq!(ack.wire_len(&agent("ns2_sack1")), 40 + 24);
+    // Kind, length and two bytes of padding as well.
     assert_eq!(ack.wire_len(&agent("rfc")), 40 + 28);
 }
 
@@ -123,6 +125,7 @@ fn an_ack_is_eight_bytes_longer_for_each_block() {
 fn after_a_lost_syn_the_window_begins_at_one_and_grows_slowly() {
     let config = Config { iw: 3, delayed_ack: DelayedAck::OFF, ..agent("ns2_sack1") };
     let mut pair = Pair::bulk_with(config, "newreno_ns2").lose([0]);
+    // The SYN goes again after 3 s.
     pair.run_until(at(3110));
     assert_eq!((pair.sender.cwnd(), pair.sender.ssthresh()), (MSS, 2 * MSS));
     pair.run_until(at(3310));

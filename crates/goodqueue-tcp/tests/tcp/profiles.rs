@@ -137,6 +137,7 @@ fn per_ack_growth_is_half_as_fast_with_delayed_acks() {
     let config = Config { quick_acks: 0, mss: 1460, timestamps: false, send_tuning, ..settings("linux32") };
     let mut pair = Pair::bulk(config);
     pair.run_until(at(200));
+    // Five ACKs for ten segments.
     assert_eq!(pair.sender.cwnd(), 15 * MSS);
 }
 
@@ -158,6 +159,7 @@ fn the_first_sixteen_acks_are_not_delayed() {
         receiver.on_segment(at(number), &data(number));
         acks += std::iter::from_fn(|| receiver.poll_transmit(at(number))).count();
     }
+    // The other 24 are acknowledged in pairs.
     assert_eq!(acks, 16 + 12);
     // after a pause they are quick again
     receiver.on_segment(at(10_000), &data(40));
@@ -199,6 +201,7 @@ fn until_linux_4_17_a_gap_makes_acks_quick_again() {
 
 #[test]
 fn after_three_duplicates_sacks_wait_a_twentieth_of_the_handshakes_rtt_and_the_timers_slack() {
+    // A twentieth of the RTT is 0.5 ms, or more than `sack_delay`; the slack is 0.1 ms.
     for (rtt, micros) in [(10, 600), (50, 1100)] {
         let mut receiver = Receiver::new(Config { sack_delay: ms(1), ..adaptive() }).expect("valid");
         receiver.on_segment(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });

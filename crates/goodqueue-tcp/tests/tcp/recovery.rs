@@ -37,6 +37,7 @@ fn duplicates_that_come_late_do_not_leave_the_retransmission_too_little_time() {
     for (rearm_in_recovery, sent, timeouts) in [(true, 2, 0), (false, 3, 1)] {
         let config = Config { min_rto: ms(150), rearm_in_recovery, ..window_of(20, quick()) };
         let mut pair = Pair::bulk(config).lose([101]);
+        // The SYN/ACK, the ACKs of segments 1 to 100, and the first two duplicates.
         pair.ack_fates = vec![crate::pair::Fate::Deliver; 103];
         pair.ack_fates.resize(110, crate::pair::Fate::Delay(80));
         pair.run_until(at(1500));
@@ -112,6 +113,7 @@ fn reordering_by_two_places_retransmits_nothing() {
         let mut pair = Pair::transfer(Config { sack, ..quick() }, 30);
         // the first segment comes after the third
         pair.fates.insert((1, 1), crate::pair::Fate::Delay(1));
+        // All others come later still, or more than two would overtake the first.
         pair.fates.extend((4..=10).map(|n| ((n, 1), crate::pair::Fate::Delay(2))));
         pair.finish();
         assert_eq!(pair.sender.stats().retransmits, 0);
@@ -144,6 +146,7 @@ fn full_window(segments: u32, config: Config) -> Sender {
     let flags = Flags::SYN | Flags::ACK;
     let answer = Segment { ack: 1, window: 1 << 30, flags, ..Segment::default() };
     sender.on_segment(at(100), &answer);
+    // With the ACK of the handshake.
     assert_eq!(drain(&mut sender, at(100)).len(), segments as usize + 1);
     sender
 }
@@ -174,6 +177,7 @@ fn proportional_rate_reduction_sends_one_for_two_acks_when_the_window_halves() {
     // then one for one
     assert_eq!(sent, [1, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1]);
     assert_eq!(sender.pipe(), 10 * MSS);
+    // The window of 20, and the two of limited transmit.
     sender.on_segment(at(300), &ack(22, &[]));
     assert!(!sender.is_in_recovery());
     assert_eq!(sender.cwnd(), 10 * MSS);
@@ -203,6 +207,8 @@ fn cutting_the_window_at_once_waits_for_half_a_window() {
         sender.on_segment(at(200), &ack(0, &[(2, top + 1)]));
         sent.push(drain(&mut sender, at(200)).len());
     }
+    // After two by limited transmit and the retransmission, 19 are in the network. The next leaves
+    // when ten more are SACKed, as the window is of ten.
     assert_eq!(sent, [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1]);
 }
 
@@ -218,6 +224,7 @@ fn three_separate_ranges_show_a_loss_even_if_they_are_short() {
         drain(&mut sender, at(100));
     }
     let mut sack = SackBlocks::NONE;
+    // Segments 3, 5 and 7.
     for start in [21, 41, 61] {
         assert!(sack.push(1, start, start + 10));
     }
@@ -226,6 +233,7 @@ fn three_separate_ranges_show_a_loss_even_if_they_are_short() {
     assert!(sender.is_in_recovery());
     assert_eq!(sender.pipe(), sender.recount_pipe());
     assert_eq!(drain(&mut sender, at(200)).first().map(|s| (s.seq, s.len)), Some((1, 10)));
+    // The least timeout of RFC 6298 §2.4, from the retransmission on.
     let duration = Duration::from_secs(1);
     assert_eq!(sender.next_event(), Some(at(200) + duration));
 }

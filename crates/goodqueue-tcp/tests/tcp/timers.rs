@@ -7,6 +7,8 @@ use crate::pair::{MSS, Pair, at, controller, ms, quick};
 
 #[test]
 fn a_lost_tail_waits_for_the_timer() {
+    // The ninth is acknowledged at 200 ms. The timeout is the least one, or at most that of a first
+    // sample: the RTT and four times half of it.
     for (min_rto, retransmitted) in [(1000, 1200), (200, 500)] {
         let mut pair = Pair::transfer(Config { min_rto: ms(min_rto), ..quick() }, 10).lose([10]);
         pair.run_until(at(210));
@@ -26,6 +28,7 @@ fn the_timer_doubles_and_the_threshold_is_set_once() {
         pair.fates.insert((1, transmission), crate::pair::Fate::Lose);
     }
     pair.run_until(at(7200));
+    // Timeouts of 1, 2 and 4 s.
     assert_eq!(pair.times_of(1), [at(100), at(1100), at(3100), at(7100)]);
     assert_eq!(pair.sender.ssthresh(), 5 * MSS);
     assert_eq!(pair.sender.cwnd(), MSS);
@@ -43,6 +46,7 @@ fn a_retransmitted_segment_gives_no_sample_and_leaves_the_back_off() {
     pair.run_until(at(3300));
     assert_eq!(pair.sender.bytes_acked(), MSS);
     assert_eq!(pair.sender.srtt(), Some(ms(100)));
+    // Each of two timeouts doubled it.
     assert_eq!(pair.sender.rto(), ms(4000));
     pair.sender.write(MSS);
     pair.run_until(at(3500));
@@ -56,6 +60,7 @@ fn after_a_timeout_slow_start_repairs_the_whole_window() {
         let finished = pair.finish();
         let stats = pair.sender.stats();
         assert_eq!((stats.timeouts, stats.retransmits, stats.fast_recoveries), (1, 10, 0), "sack {sack}");
+        // The first goes again at 1100 ms, and its ACK lets the second go.
         assert_eq!(pair.times_of(2), [at(100), at(1200)]);
         assert!(finished < at(2500), "{finished:?}");
     }
@@ -75,7 +80,7 @@ fn thirty_losses_in_a_row_leave_a_window_of_one_segment() {
         assert_eq!(pair.times_of(1).len(), 31);
         assert_eq!(pair.sender.cwnd(), MSS);
         assert!(pair.sender.ssthresh() >= 2 * MSS);
-        assert_eq!(pair.sender.rto(), ms(60_000));
+        assert_eq!(pair.sender.rto(), ms(60_000)); // the greatest one (`max_rto`)
         pair.finish();
         assert_eq!(pair.receiver.delivered(), 30 * MSS);
     }
@@ -102,6 +107,7 @@ fn new_acknowledgements_put_the_timer_off() {
     pair.run_until(at(150));
     assert_eq!(pair.sender.next_event(), Some(at(1100)));
     pair.run_until(at(350));
+    // The retransmission was acknowledged at 300 ms.
     assert!(pair.sender.next_event() >= Some(at(1300)));
 }
 
@@ -125,6 +131,7 @@ fn linux_3_2_begins_with_the_round_trip_time_of_earlier_connections_and_waits_by
     assert_eq!(lost_tail_after(5000, 2000).0, at(100 + 5000 + 4 * 2000));
     // What is shorter than the handshake's is not remembered.
     assert_eq!(lost_tail(99), lost_tail(0));
+    // Sent at 100 ms, with a timeout of the RTT and 200 ms.
     assert_eq!(lost_tail(0).0, at(400));
     let error = Config { remembered_rtt: ms(1), ..Config::default() }.check().unwrap_err();
     assert!(error.to_string().contains("remembered_rtt"), "{error}");

@@ -47,6 +47,7 @@ fn a_timeout_is_undone_when_the_ack_answers_what_was_sent_first() {
 #[test]
 fn after_several_timeouts_the_window_before_the_first_comes_back() {
     let mut pair = held_up(stamped(), 1600);
+    // The timeouts come at 602 and 1202 ms, the ACK of the first transmission at 1800 ms.
     pair.run_until(at(1799));
     assert_eq!(pair.sender.stats().timeouts, 2);
     pair.run_until(at(1800));

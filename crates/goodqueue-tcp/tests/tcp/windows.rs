@@ -10,6 +10,7 @@ use crate::pair::{MSS, Pair, at, ms, quick};
 fn the_sender_stays_within_the_window() {
     let mut pair = Pair::bulk(Config { rwnd: 5 * 1460 + 700, ..quick() });
     pair.run_until(at(1000));
+    // The 700 bytes beyond are less than half of the window, and wait (RFC 9293 §3.8.6.2.1).
     assert_eq!(pair.sender.in_flight(), 5 * MSS);
     assert_eq!(pair.sender.cwnd(), 10 * MSS);
     assert_eq!(pair.receiver.stats().refused, 0);
@@ -34,6 +35,7 @@ fn a_closed_window_is_probed_ever_more_slowly_for_ever() {
     pair.run_until(at(400_000));
     assert_eq!(pair.receiver.delivered(), 0);
     let probes: Vec<_> = pair.data.iter().filter(|e| e.1.len > 0).map(|e| e.0).collect();
+    // The timeout of 1 s from 100 ms on, doubled each time.
     assert_eq!(probes[..4], [at(1100), at(3100), at(7100), at(15_100)]);
     assert_eq!(pair.sender.rto(), ms(60_000));
     let stats = pair.sender.stats();
@@ -50,10 +52,13 @@ fn a_window_that_opens_lets_the_data_flow() {
         pair.sender.open(Instant::ZERO);
         pair.run_until(at(2000));
         if announcement_lost {
+            // Fates count from the first ACK of all: only the next one is still to be sent.
             pair.ack_fates = vec![crate::pair::Fate::Lose; pair.acks.len() + 1];
         }
         pair.receiver.set_window(MAX_WINDOW);
         let finished = pair.finish();
+        // The next probe leaves at 3100 ms and is answered a round trip later; the announcement
+        // arrives at 2050 ms. Windows of ten then take two round trips.
         let expected = if announcement_lost { at(3100 + 300) } else { at(2050 + 200) };
         assert_eq!(finished, expected);
         assert_eq!(pair.receiver.delivered(), 20 * MSS);

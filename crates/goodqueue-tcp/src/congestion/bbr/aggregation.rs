@@ -84,6 +84,7 @@ mod tests {
         // 1.8 segments later five come.
         let now = now + Duration::from_nanos(18 * 116_800);
         aggregation.take(now, 5 * 1460, BANDWIDTH, false, u64::MAX, 1460);
+        // 10 and 5, less the whole one of the 1.8.
         assert_eq!(aggregation.allowance(BANDWIDTH), 14 * 1460);
     }
 

@@ -9,6 +9,7 @@ fn what_is_in_flight_counts_as_it_will_be_when_the_next_burst_leaves() {
     bbr.bandwidth.take(1, BANDWIDTH, BANDWIDTH_ROUNDS);
     bbr.pace = BANDWIDTH;
     let feedback = feedback(Duration::from_millis(4));
+    // In 4 ms 5000 bytes arrive.
     assert_eq!(bbr.at_departure(20_000, &feedback), 15_000);
     bbr.gain = bbr.params.gain_of(0);
     assert_eq!(bbr.at_departure(20_000, &feedback), 15_000 + 2 * 1460, "probing, with the burst itself");
@@ -24,6 +25,7 @@ fn the_cycle_begins_anywhere_but_where_it_drains() {
         begun[bbr.phase] += 1;
     }
     assert_eq!(begun[1], 0);
+    // A hundred for each of the seven others in the mean.
     assert!(begun.iter().enumerate().all(|(phase, &times)| phase == 1 || times > 60), "{begun:?}");
 }
 

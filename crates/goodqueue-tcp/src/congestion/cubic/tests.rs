@@ -50,6 +50,8 @@ fn close(value: f64, expected: f64, tolerance: f64) {
 
 #[test]
 fn the_plateau_is_reached_after_k_seconds() {
+    // K³ = 0.3 · plateau / 0.4, and the window after a second is 0.4 · (1 - K)³ + plateau (RFC 9438
+    // §4.2).
     for (plateau, k, at_one_second) in
         [(10, 1.957, None), (50, 3.347, Some(44.83)), (100, 4.217, Some(86.68)), (500, 7.211, Some(404.15))]
     {
@@ -72,6 +74,7 @@ fn a_loss_below_the_last_plateau_makes_room() {
     assert_eq!(cubic.on_congestion(&loss(100)), segments(70));
     close(cubic.w_max / f64::from(MSS), 100.0, 1e-9);
     assert_eq!(cubic.on_congestion(&loss(80)), segments(56));
+    // 80 · (1 + 0.7) / 2 (RFC 9438 §4.7).
     close(cubic.w_max / f64::from(MSS), 68.0, 1e-9);
 }
 

@@ -84,6 +84,7 @@ fn below_the_target_the_increase_falls_with_the_square_of_the_rtt() {
     let mut prague = Prague { rounds: 3, ..Prague::default() };
     assert_eq!(prague.increase(&at(5)), 1.0, "not yet");
     prague.rounds = 4;
+    // The square of 5 ms / 25 ms.
     assert!((prague.increase(&at(5)) - 0.04).abs() < 1e-12);
     assert_eq!([25, 50, 200].map(|millis| prague.increase(&at(millis))), [1.0; 3]);
     assert_eq!(prague.increase(&Feedback { accurate: false, ..at(5) }), 1.0);

@@ -221,6 +221,7 @@ impl Path {
         let is_data = segment.len > 0 && !segment.flags.contains(Flags::SYN);
         self.sent += u64::from(is_data);
         let fate = if is_data { (self.fate)(self.sent) } else { Fate::Deliver };
+        // Headers of 40 bytes, and the timestamps.
         let len = f64::from(segment.len) + 52.0;
         let now = self.now;
         let waiting = self.busy_until.since(now).as_nanos() as f64 * 1e-9 * self.rate;

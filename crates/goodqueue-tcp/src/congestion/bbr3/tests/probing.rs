@@ -43,6 +43,7 @@ fn flows_with_a_small_window_probe_as_often_as_reno_would_fill_the_pipe() {
     reach(&mut path, DOWN);
     let round = path.bbr().model.round();
     reach(&mut path, REFILL);
+    // The draft's bound for paths that hold more (§5.3.3.8).
     assert!(path.bbr().model.round() - round <= 63);
 }
 
@@ -68,6 +69,7 @@ fn losses_end_the_probe_and_set_the_bound() {
     assert_eq!(path.state(), DOWN);
     assert!(path.bbr().cycle.was_too_high);
     let longterm = path.bbr().losses.inflight_longterm;
+    // `Beta`, 0.7, of the target is the least bound that losses set.
     assert!(longterm != INFINITE && longterm as f64 >= 0.69 * path.bbr().target_inflight() as f64);
 }
 
@@ -123,6 +125,7 @@ fn cruising_leaves_a_share_of_the_bound_to_others() {
     path.until(|path| path.bbr().losses.inflight_longterm != INFINITE && path.state() == CRUISE);
     path.run(ms(1));
     let longterm = path.bbr().losses.inflight_longterm;
+    // `Headroom` is 0.15.
     assert!(path.bbr().cwnd as f64 <= 0.851 * longterm as f64, "{} of {longterm}", path.bbr().cwnd);
 }
 

@@ -67,6 +67,7 @@ fn drain_ends_after_three_rounds_if_the_path_became_slower() {
     path.rate /= 4.0;
     path.until(|path| path.state() != State::Drain);
     assert_eq!(path.state(), State::ProbeBw(Phase::Down));
+    // The draft asks for more than three rounds.
     assert_eq!(path.bbr().model.round(), start + 4);
     assert!(path.pipe() > path.bbr().inflight(path.bbr().model.bw(), 1.0));
 }

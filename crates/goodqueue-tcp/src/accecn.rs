@@ -97,6 +97,7 @@ impl EcnOption {
     /// Returns the counted bytes with a congestion mark, if the option has them.
     #[must_use]
     pub const fn ce(&self) -> Option<u32> {
+        // In both orders CE is the second.
         if self.fields >= 2 { Some(self.values[1]) } else { None }
     }
 
@@ -127,6 +128,7 @@ impl EcnOption {
 /// Returns the length of an option with this number of counters, padded to a multiple of four.
 #[must_use]
 pub(crate) const fn wire_len(fields: u8) -> u32 {
+    // Kind and length, and 24 bits for each counter.
     (2 + 3 * fields as u32).next_multiple_of(4)
 }
 

@@ -484,6 +484,7 @@ impl Intake {
     /// Payload bytes delivered to the application, in order.
     #[inline]
     pub fn delivered(&self) -> u64 {
+        // The SYN takes a number, and so does the FIN.
         self.rcv_nxt.saturating_sub(1 + u64::from(self.fin_received))
     }
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::segment::{MAX_SACK_BLOCKS, SackBlocks};
 
 /// Largest number of separate ranges. A segment that would begin another range is dropped. The
-/// limit bounds memory (256 KiB) and work if a sender leaves out every other byte. A window of 90
+/// limit bounds memory (256 KiB) and work if a sender leaves out every other byte. A window of 47
 /// MB in which every second segment is lost fits.
 pub const MAX_RANGES: usize = 16_384;
 

@@ -102,6 +102,7 @@ impl Received {
 
 /// Returns the number of counters for which a segment has room.
 fn room(segment: &Segment, config: &Config) -> u8 {
+    // The option is kept in the place of the third block.
     if segment.sack.len() == MAX_SACK_BLOCKS {
         return 0;
     }

@@ -328,6 +328,7 @@ impl Scoreboard {
             }
             self.outstanding -= len;
             self.pieces -= u64::from(record.is(APART));
+            // The usual segment: it has no marks, so the counters of marks stay as they are.
             if record.marks & !APART == 0 {
                 delivered += len;
                 sent = Some(record.sent);
@@ -372,6 +373,8 @@ impl Scoreboard {
         {
             self.note_arrival(Delivered { sent, end: self.seq_of_first() }, true);
         }
+        // Karn's algorithm (RFC 6298 §3): the ACK may answer to either transmission of one that was
+        // sent twice.
         if ambiguous {
             return Acknowledged { delivered, sent: None, first_sent: None };
         }

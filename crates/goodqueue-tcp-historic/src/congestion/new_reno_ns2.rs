@@ -57,6 +57,7 @@ impl CongestionControl for NewRenoNs2 {
             return cwnd.saturating_add(mss);
         }
         let exact = self.exact(cwnd);
+        // A segment's share of the window; the division takes one of the two factors of 2^32 away.
         let square = u128::from(mss * mss * self.increase) << (2 * PLACES);
         self.split(exact.saturating_add(square / exact.max(1) / u128::from(THOUSAND)))
     }

@@ -13,7 +13,7 @@ const LINUX: &str = "Linux 6.1, module parameter";
 /// RTT samples that a round needs. With fewer, all of them are probably from delayed ACKs (Linux
 /// `tcp_vegas_cong_avoid()`).
 const MIN_SAMPLES: u32 = 3;
-/// Least window in segments.
+/// Least window in segments (Linux `tcp_vegas_cong_avoid()`).
 const MIN_WINDOW: u64 = 2;
 
 /// Rounds and their RTTs, shared with controllers built on Vegas.
@@ -65,6 +65,8 @@ impl Rounds {
         let least = self.least?.as_nanos().max(1);
         let wide = u128::from(segments);
         let target = wide * u128::from(base) / u128::from(least);
+        // Linux (`tcp_vegas_cong_avoid()`) divides by the least RTT of all, unlike the paper, which
+        // divides by that of the round.
         let diff = wide * u128::from(least.saturating_sub(base)) / u128::from(base);
         Some((u64::try_from(diff).ok()?, u64::try_from(target).ok()?))
     }
@@ -134,6 +136,7 @@ impl CongestionControl for Vegas {
     }
 
     fn on_start(&mut self, _now: Instant, _pause: Duration) {
+        // Linux begins anew here too, even if a recovery had paused Vegas (`tcp_vegas_init()`).
         self.rounds.base = None;
         self.rounds.paused = false;
         self.rounds.begin();

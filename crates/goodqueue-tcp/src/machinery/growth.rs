@@ -78,6 +78,7 @@ impl Core {
         match hystart.on_ack(&seen) {
             Verdict::Grow(bytes) => {
                 ack.acked = bytes;
+                // The bound of ABC does not apply: `HyStart++` has its own, of eight segments.
                 ack.growth.whole = true;
             }
             Verdict::Leave => ack.ssthresh = self.cwnd,

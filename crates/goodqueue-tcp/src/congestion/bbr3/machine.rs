@@ -126,6 +126,7 @@ impl Bbr3 {
     }
 
     pub(super) fn send_quantum(&self) -> u64 {
+        // Two segments may exceed 64 KiB, and `clamp` must not see bounds that cross.
         whole(self.pace * QUANTUM_SECONDS)
             .clamp(LEAST_QUANTUM * self.mss, MOST_QUANTUM.max(LEAST_QUANTUM * self.mss))
     }

@@ -20,6 +20,7 @@ pub struct Spike {
 #[derive(Clone, Debug)]
 pub(crate) struct BacklogWatch {
     bytes: u64,
+    // 128 bits: a megabyte that is queued for five hours exceeds 64 bits.
     area: u128,
     since: Instant,
     levels: Vec<Level>,
@@ -48,6 +49,7 @@ impl BacklogWatch {
         for level in &mut self.levels {
             level.spike.longest = Duration::ZERO;
             level.spike.total = Duration::ZERO;
+            // A time above the level that began in the warm-up counts from here on.
             level.begun = level.begun.map(|_| now);
         }
     }
@@ -81,6 +83,7 @@ impl BacklogWatch {
             level.spike
         });
         let spikes = spikes.collect();
+        // A run that ends with its warm-up has no measured time, and must not divide by zero.
         (self.area as f64 / end.since(begin).as_nanos().max(1) as f64, spikes)
     }
 }

@@ -27,6 +27,7 @@ pub(crate) struct CollisionWatch {
     /// For each flow, whether it is a probe; empty if no flow is.
     probes: Vec<bool>,
     /// Collisions by link and flow.
+    // Ordered, because results list the collisions in this order.
     met: BTreeMap<(LinkId, FlowId), Collisions>,
 }
 
@@ -42,6 +43,7 @@ impl CollisionWatch {
     }
 
     /// Examines the queue that `qdisc` chooses for a probe's packet at `link`.
+    // Probes send few of the packets of a run.
     #[cold]
     pub(crate) fn look(&mut self, link: LinkId, packet: &Packet, qdisc: &AnyQdisc<Packet>) {
         let collisions = self.met.entry((link, packet.flow)).or_default();

@@ -116,6 +116,7 @@ impl Config {
         let Some(every) = self.delay_tick.filter(|every| !every.is_zero()) else { return flow.rtt };
         let hops = self.before.iter().chain(&self.after).map(|hop| hop.delay);
         let on_the_way = hops.skip(flow.joins as usize).fold(flow.access, |sum, delay| sum + delay);
+        // Each direction has half of the round-trip time, as in `Network::connect`.
         let emulated = Duration::from_nanos(flow.rtt.as_nanos() / 2).saturating_sub(on_the_way);
         let ticks = emulated.as_nanos() / every.as_nanos();
         (on_the_way.saturating_mul(2) + every.saturating_mul(2 * ticks)).saturating_sub(every)

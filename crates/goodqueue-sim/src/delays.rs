@@ -60,6 +60,7 @@ impl DelayCounts {
         }
         self.counts[bucket] += 1;
         self.most = self.most.max(nanos);
+        // The histogram treats delays below a unit as 0, and leaves them out of its least value.
         if nanos >> UNIT > 0 {
             self.least = self.least.min(nanos);
         }
@@ -69,7 +70,10 @@ impl DelayCounts {
     #[inline]
     fn bucket_of(&self, nanos: u64) -> usize {
         let units = nanos >> UNIT;
+        // `| 1`: 0 has no logarithm, and all other numbers keep theirs.
         let octave = (units | 1).ilog2().saturating_sub(self.octave);
+        // From octave 1 on the second term begins at 2^`self.octave`, so the numbers of the buckets
+        // continue those of the octave before without a gap.
         usize::try_from((u64::from(octave) << self.octave) + (units >> octave)).unwrap_or(usize::MAX)
     }
 
@@ -86,6 +90,8 @@ impl DelayCounts {
         let [least, most] = [self.least, self.most].map(|delay| self.bucket_of(delay));
         for (bucket, &count) in self.counts.iter().enumerate().take(most + 1).filter(|(_, count)| **count > 0)
         {
+            // The histogram takes its extremes from the recorded values, so the least and the
+            // greatest delay are recorded as they were.
             let usual = if bucket == least { self.least } else { self.least_of(bucket) };
             let greatest = u64::from(bucket == most);
             histogram.saturating_record_n(usual, count - greatest);

@@ -44,6 +44,7 @@ struct Bql {
     held_back: bool,
     /// Smallest number of bytes left in the ring at a completion since `since`.
     slack: Option<u64>,
+    /// Start of the present watch for slack.
     since: Instant,
 }
 
@@ -67,6 +68,7 @@ impl Ring {
     /// Returns true if the device takes another packet now.
     pub(crate) fn has_room(&self) -> bool {
         let inside = self.bytes + u64::from(self.sending);
+        // Linux counts a packet in the ring until its transmission is complete.
         let packets = self.packets.len() + usize::from(self.sending > 0);
         match self.driver {
             Driver::Packets(limit) => packets < limit.max(1) as usize,
@@ -103,6 +105,7 @@ impl Ring {
             bql.slack = Some(slack);
             if now.since(bql.since) > HOLD {
                 bql.limit = bql.limit.saturating_sub(slack);
+                // The next second is watched anew, as in `dql_completed()`.
                 (bql.slack, bql.since) = (None, now);
             }
         }

@@ -64,6 +64,7 @@ impl EventQueue {
     /// Removes and returns the event that is due first, if it is due before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: Instant) -> Option<(Instant, u32)> {
+        // An entry due at `end` is never below this, whatever its number of insertion is.
         let end = u128::from(end.as_nanos()) << 64;
         self.pop_if(|first| first < end)
     }

@@ -111,6 +111,7 @@ impl Grants {
 
     /// Returns the number of intervals from a request to its grant.
     fn answered_after(&self) -> u64 {
+        // A grant is at the beginning of an interval, so a delay is rounded up to whole intervals.
         self.delay.as_nanos().div_ceil(self.interval.as_nanos().max(1))
     }
 
@@ -178,6 +179,8 @@ impl Requests {
             self.on_the_way.pop_front();
             self.due += bytes;
         }
+        // A new rate counts its bytes from its own first interval. The proactive rate never
+        // changes, so it counts from the start.
         let most = self.grants.bytes_of(self.rate, number.saturating_sub(self.since));
         let proactive = self.grants.proactive.map_or(0, |rate| self.grants.bytes_of(rate, number));
         // Proactive grants are a part of the rate, and answer requests like any other grant.
@@ -191,6 +194,8 @@ impl Requests {
     /// Sends a request in interval `number` for those of the `waiting` bytes that no request
     /// covers. A modem cannot take a request back.
     pub(crate) fn request(&mut self, number: u64, waiting: u64) {
+        // More than the waiting bytes can be outstanding: proactive grants and drops take packets
+        // away that were requested.
         let bytes = waiting.saturating_sub(self.outstanding);
         if bytes > 0 {
             self.on_the_way.push_back((number.saturating_add(self.grants.answered_after()), bytes));

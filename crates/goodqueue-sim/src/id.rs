@@ -98,6 +98,7 @@ impl LinkId {
 
     /// Returns the link of the same hop in the other direction.
     pub(crate) const fn reverse(self) -> Self {
+        // The two links of a hop differ in the lowest bit.
         Self(self.0 ^ 1)
     }
 
@@ -105,6 +106,8 @@ impl LinkId {
     /// first one. `links` is the number of links.
     pub(crate) fn previous(self, links: usize) -> Option<Self> {
         let before = match self.direction() {
+            // The first hop has no hop before it for packets down, the last one none for packets
+            // up.
             Direction::Down => self.index().checked_sub(2)?,
             Direction::Up => self.index() + 2,
         };

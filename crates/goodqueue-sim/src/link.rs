@@ -121,6 +121,7 @@ impl Link {
             Some(grants) if rate != UNLIMITED => {
                 Server::Granted(Box::new(Granted::new(grants, rate, changes)))
             }
+            // Without a limit there is no interval whose bytes a grant could name.
             _ => Server::Rate { wire: Wire::new(rate), changes },
         };
         let server = match &config.capacity {
@@ -168,6 +169,7 @@ impl Link {
             // Of several changes at one time the last one counts.
             let due = changes.iter().rev().find(|change| change.0 <= now);
             wire.change_rate(now, due.map_or(wire.rate(), |change| change.1));
+            // A rate of 0 stopped the link in front of a queue with packets.
             if self.ask_at.is_none() && !self.is_idle() {
                 self.ask_at = Some(self.free_at.map_or(now, |free| free.max(now)));
                 return self.ask_at;
@@ -201,10 +203,13 @@ impl Link {
         let monitor = &mut self.monitor;
         let losses = &mut self.lost;
         let last_drop = &mut self.last_drop;
+        // Until now the queue had the length that the call below changes.
         monitor.advance(now);
         let mut drops = |lost: Packet, why| {
             *last_drop = Some(why);
             monitor.dropped(why);
+            // The network counts the drop after the call. A closure over all of its counters cost
+            // every packet instructions, also those that are not dropped.
             losses.push(lost);
         };
         match &mut self.notes {
@@ -214,6 +219,8 @@ impl Link {
         monitor.length_is(self.qdisc.len());
         monitor.backlog_is(now, || self.qdisc.backlog());
         if self.ring.is_some() {
+            // A device with room takes a packet when it arrives, as Linux runs the discipline at
+            // each arrival.
             self.fill_ring(now, self.has_sent(now));
         }
         // A link that waits for a shaper or a delay is free, so the packet that arrived may be sent
@@ -249,6 +256,7 @@ impl Link {
             Server::Rate { wire, .. } if wire.rate().as_bps() == 0 => None,
             Server::Rate { .. } => Some(self.free_at.map_or(now, |free| free.max(now))),
             Server::Trace { opportunities, next, .. } => {
+                // The opportunity at `now` may be used up.
                 *next = opportunities.first_not_before(now).max(*next);
                 Some(opportunities.time_of(*next))
             }
@@ -267,11 +275,13 @@ impl Link {
     #[inline]
     pub(crate) fn serve(&mut self, now: Instant) -> Served {
         if self.ask_at != Some(now) {
-            // A change of rate has made this call superfluous.
+            // A PAUSE frame, an arrival or a new configuration has moved the call, or the device in
+            // front of the link only looks at its buffer (`control_flow`).
             return Served::nothing(None);
         }
         self.ask_at = None;
         match &mut self.server {
+            // The next change of rate lets the link ask again.
             Server::Rate { wire, .. } if wire.rate().as_bps() == 0 => Served::nothing(None),
             Server::Rate { .. } => self.send_next(now),
             Server::Trace { .. } => self.use_opportunity(now),
@@ -293,6 +303,8 @@ impl Link {
         let end = self.end_of(now, packet.len);
         self.free_at = Some(end);
         self.monitor.sent(packet.len);
+        // An idle link schedules no event. The next arrival asks the empty discipline in arrears
+        // (`enqueue`).
         if !self.is_idle() {
             self.ask_at = Some(end);
         }
@@ -304,6 +316,7 @@ impl Link {
     fn end_of(&mut self, now: Instant, bytes: u32) -> Instant {
         match &mut self.server {
             Server::Rate { wire, .. } => wire.end_of(now, bytes),
+            // An opportunity or a grant is an instant, at which its packets leave in one burst.
             Server::Trace { .. } | Server::Granted(_) => now,
         }
     }
@@ -371,6 +384,7 @@ impl Link {
                 *next += 1;
                 budget = OPPORTUNITY_BYTES;
                 let when = opportunities.time_of(*next);
+                // A trace may have several opportunities in one millisecond.
                 if when > now {
                     *in_transit = rest;
                     self.ask_at = Some(when);
@@ -382,6 +396,8 @@ impl Link {
             budget -= bytes;
             self.monitor.sent(bytes);
             self.ask_at = if budget > 0 {
+                // The next packet, if it comes from the queue at this instant, shares the
+                // opportunity.
                 *left = Some(budget);
                 Some(now)
             } else {
@@ -408,6 +424,7 @@ impl Link {
         if self.ring.is_none() {
             return self.dequeue(now);
         }
+        // Kept out of line, because few links have a ring.
         self.take_from_ring(now)
     }
 
@@ -421,6 +438,7 @@ impl Link {
 
     /// Moves packets from the discipline into the device's ring while the ring has room.
     fn fill_ring(&mut self, now: Instant, has_sent: bool) {
+        // Taken out, because `dequeue` needs the whole link.
         let Some(mut ring) = self.ring.take() else { return };
         if has_sent {
             ring.complete(now);
@@ -435,6 +453,8 @@ impl Link {
                 }
             }
         }
+        // Only a limit that keeps packets waiting counts. Otherwise the device runs dry for lack of
+        // packets, and byte queue limits would grow without need.
         ring.holds_back(holds_back && !self.monitor.is_empty());
         self.ring = Some(ring);
     }

@@ -123,9 +123,11 @@ impl LinkMonitor {
         *self = Self {
             sojourn: self.sojourn.emptied(),
             length: self.length,
+            // Packets of the warm-up that are still queued count in the measured time.
             length_max: self.length,
             last: now,
             begin: now,
+            // The series covers the warm-up too, so the current step keeps its packets.
             bin: self.bin,
             backlog,
             sent_bytes: self.sent_bytes,
@@ -213,6 +215,7 @@ impl LinkMonitor {
     ) -> LinkOutcome {
         self.advance(end);
         let sent = self.work_sent(link).minus(self.sent_before);
+        // A run that ends with its warm-up has no measured time, and must not divide by zero.
         let span = end.since(self.begin).as_nanos().max(1);
         let sojourn = self.sojourn.to_histogram();
         let samples = sojourn.len();

@@ -124,6 +124,7 @@ impl Notes {
             Some(witness) => witness.enqueue(qdisc, now, packet, &mut noted),
         }
         // The copies precede the fates of the packets.
+        // All but the packet itself.
         let copies = all_of(qdisc).saturating_sub(before + 1);
         events.insert(place, Note::Copied(copies));
     }
@@ -184,6 +185,7 @@ pub(crate) struct Visits {
 
 /// The properties that identify a packet. Packets that are equal in all of them may be confused
 /// with each other.
+// ECN and DSCP are missing, because a queue may change them.
 pub(crate) type PacketIdentity = (Instant, FlowId, u32, u32, bool, [u64; 2]);
 
 impl<'a> Register<'a> {
@@ -237,6 +239,7 @@ impl<'a> Register<'a> {
                 }
                 Note::Ended(packet, fate) => {
                     let present = &mut visits.present[direction.index()];
+                    // A packet that arrived before there was an observer has no visit.
                     let Some(same) = present.get_mut(&identity(&packet)) else { continue };
                     let visit = same.pop_front();
                     if same.is_empty() {
@@ -267,6 +270,7 @@ impl Visits {
     /// Reports the packets still queued at the end of the run, in the order of their arrival.
     pub(crate) fn finish(self, now: Instant, observer: &mut dyn Observer) {
         let mut left: Vec<Visit> = self.present.into_iter().flatten().flat_map(|(_, same)| same).collect();
+        // The map is in the order of identities.
         left.sort_unstable_by_key(|visit| visit.number);
         for visit in &left {
             observer.ended(visit, now, Fate::Queued);

@@ -286,6 +286,7 @@ fn acknowledgement(segment: &Segment) -> Option<TcpAck> {
     Some(TcpAck {
         number: u32::try_from(segment.ack & u64::from(u32::MAX)).unwrap_or(0),
         ecn: u8::from(has(Flags::ECE)) << 1 | u8::from(has(Flags::CWR)),
+        // `u32::MAX` means a duplicate SACK, so a larger sum ends one below it.
         sacked: if is_duplicate_sack { u32::MAX } else { u32::try_from(sacked).unwrap_or(u32::MAX - 1) },
         timestamps: (segment.ts_val, segment.ts_ecr),
         pure: segment.len == 0 && !has(Flags::FIN) && !has(Flags::AE) && segment.ecn_option().is_none(),

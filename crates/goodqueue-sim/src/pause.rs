@@ -36,7 +36,7 @@ const QUANTUM_BITS: u64 = 512;
 /// Returns the duration of a pause of this number of quanta on a link of this rate.
 pub(crate) fn duration(time: u16, rate: Rate) -> Duration {
     match rate.as_bps() {
-        0 => Duration::MAX,
+        0 => Duration::MAX, // a bit takes for ever
         _ if rate == UNLIMITED => Duration::ZERO,
         bps => Duration::from_nanos(u64::from(time) * QUANTUM_BITS * 1_000_000_000 / bps),
     }
@@ -76,6 +76,7 @@ impl Sender {
     /// pause has passed, as Linux programs Intel's controllers (ixgbe, `FCRTV`).
     pub(crate) fn decide(&mut self, now: Instant, backlog: u64, lasts: Duration) -> Option<u16> {
         match self.renews_at {
+            // XON comes first: a buffer below the low mark renews no pause.
             Some(_) if backlog <= self.config.low => {
                 self.renews_at = None;
                 return Some(0);
@@ -130,6 +131,7 @@ impl Receiver {
     }
 
     fn settle(&mut self, now: Instant) {
+        // A pause that ended before `settled` is counted already, and `since` is then 0.
         self.seen.time += self.until.min(now).since(self.settled);
         self.settled = now;
     }

@@ -24,7 +24,9 @@ pub(crate) fn room_for(flows: &[FlowConfig], duration: Duration) -> Result<Room,
         return Ok(Room::UNLIMITED);
     }
     let probes = counts.len() as u64;
+    // A flow may fill eight times its room while packets may still arrive (`MOST_HALVES`).
     let samples = (MOST_SAMPLES / 8 / probes).max(LEAST_ROOM);
+    // A flow begins to sum up when it has twice its room.
     let summed = counts.iter().filter(|count| **count > 2 * samples).count();
     if summed > MOST_SUMMED {
         return Err(RunError::TooManyProbes { flows: summed, samples: all, most: MOST_SUMMED });

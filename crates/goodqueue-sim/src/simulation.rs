@@ -422,6 +422,8 @@ fn hops(config: &Config) -> Vec<([Link; 2], Duration)> {
     // draws.
     let mut hops: Vec<_> = config.before.iter().map(|hop| (&hop.links, hop.delay)).collect();
     hops.push((&config.links, config.after.first().map_or(Duration::ZERO, |hop| hop.delay)));
+    // The delay of a hop behind the bottleneck is in front of it, and here each hop has the delay
+    // behind it. The last hop has none: the rest of a flow's delay follows there.
     let behind = config.after.iter().skip(1).map(|hop| hop.delay).chain([Duration::ZERO]);
     hops.extend(config.after.iter().map(|hop| &hop.links).zip(behind));
     (0_u64..)
@@ -448,6 +450,7 @@ fn build(config: &Config, streams: u64, direction: Direction, link: &LinkConfig)
     let mut generator = Xoshiro256PlusPlus::stream(config.seed, streams + direction.index() as u64);
     let salt = generator.next_u32() ^ link.hash_key;
     let qdisc = AnyQdisc::new(link.qdisc.clone(), salt, Randomness::Seeded(generator));
+    // Asking for the backlog is expensive, so only limits in bytes and levels of spikes pay for it.
     let in_bytes = matches!(link.qdisc.to_settings().get("limit"), Some(Value::Bytes(_)));
     let backlog = (in_bytes || !config.spikes.is_empty()).then(|| BacklogWatch::new(&config.spikes));
     Link::new(link, qdisc, config.framing, LinkMonitor::new(backlog))

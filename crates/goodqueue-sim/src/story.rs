@@ -84,6 +84,7 @@ pub fn story(config: &Config, which: Which, qdisc: [&str; 2]) -> Result<Story, N
     let known = witness::Known { arrived: packet.queued_at, ended, fate };
     let properties = identity(&packet);
     let witness = Witness::new(known, move |other| identity(other) == properties);
+    // Nobody reads the result of this finder, which ends the second run as early as the first.
     let mut again = Finder { which: Which::Number(visit.number), arrived: 0, found: None };
     let mut second = Run::new(config).map_err(NoStory::Run)?.witnessed(visit.direction, witness);
     second.go_to_end(|_| true, Some(&mut again)).map_err(NoStory::Run)?;

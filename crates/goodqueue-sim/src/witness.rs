@@ -226,6 +226,8 @@ impl<P: Packet + Clone> Witness<P> {
     /// Looks at the queue before a call that may decide.
     fn look<Q: Lookahead<P>>(&mut self, qdisc: &Q, now: Instant, moment: Moment) {
         if !self.is_over && now == self.known.ended {
+            // Several calls may come at this instant. The last look is that before the call which
+            // decided.
             self.decision = self.scene(qdisc, now, moment);
         }
     }
@@ -245,6 +247,7 @@ impl<P: Packet + Clone> Witness<P> {
         let before = self.evidence(qdisc, now, moment)?;
         let packets = qdisc.len() as u64;
         let bytes = qdisc.backlog();
+        // Replaced after the call, if that call decides.
         let after = before.clone();
         Some(Scene { moment, at: now, packets, bytes, before, after, drops: (0, 0) })
     }

@@ -88,6 +88,7 @@ impl Story {
         }
         let decision = self.decision();
         if let Fate::Dropped(why) = known.fate
+            // No rule has told why the packet was dropped.
             && sentences.len() == 2
         {
             sentences.push(sourced(reason(why), decision.before.reference));

@@ -25,6 +25,7 @@ const IN_HEAP: usize = MOST + 1;
 impl Few {
     #[inline]
     pub(super) fn push(&mut self, entry: u128) {
+        // The range exceeds a full list, and the length of one that became a heap.
         let Some(sorted) = self.sorted.get_mut(..=self.listed) else {
             self.push_many(entry);
             return;
@@ -42,6 +43,8 @@ impl Few {
     #[inline(never)]
     fn push_many(&mut self, entry: u128) {
         if self.listed == MOST {
+            // A heap has its smallest entry first. Ascending entries are a heap without further
+            // moves.
             self.sorted.reverse();
             self.many = Heap::from_sorted(self.sorted.to_vec());
             self.listed = IN_HEAP;
@@ -52,6 +55,7 @@ impl Few {
     /// Returns the smallest entry, or [`NONE`].
     #[inline]
     pub(super) fn first(&mut self) -> u128 {
+        // An empty list wraps to an index that no list has.
         match self.sorted.get(self.listed.wrapping_sub(1)) {
             Some(least) => *least,
             None if self.listed == IN_HEAP => self.many.first(),
@@ -71,6 +75,7 @@ impl Few {
 
     /// Returns the smallest entry, or [`NONE`].
     pub(super) fn peek(&self) -> u128 {
+        // As in `first`, except that the root of the heap is not refilled.
         match self.sorted.get(self.listed.wrapping_sub(1)) {
             Some(least) => *least,
             None if self.listed == IN_HEAP => self.many.peek(),

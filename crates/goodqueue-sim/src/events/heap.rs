@@ -57,6 +57,7 @@ impl Heap {
     #[inline]
     fn fill_hole(&mut self) {
         self.has_hole = false;
+        // The last entry fills the root, or was the root.
         if let Some(last) = self.entries.pop()
             && !self.entries.is_empty()
         {
@@ -107,6 +108,7 @@ impl Heap {
 fn least_of_four(entries: &[u128]) -> Option<(usize, u128)> {
     let lesser = |a: (usize, u128), b: (usize, u128)| if b.1 < a.1 { b } else { a };
     if let Some(&[a, b, c, d]) = entries.first_chunk() {
+        // Two independent comparisons and one between their results. A loop took more instructions.
         return Some(lesser(lesser((0, a), (1, b)), lesser((2, c), (3, d))));
     }
     entries.iter().copied().enumerate().reduce(lesser)

@@ -11,6 +11,7 @@ impl Link {
         let is_idle = self.is_idle();
         let Server::Granted(granted) = &mut self.server else { return None };
         granted.change_rate(now);
+        // Requests outlive an outage: their grants come, although the packets may be gone.
         let has_work = !is_idle || granted.in_transit.is_some() || granted.requests.are_outstanding();
         if self.ask_at.is_some() || !has_work {
             return None;
@@ -30,6 +31,7 @@ impl Link {
             // The next change of rate wakes the link.
             return Served::nothing(None);
         }
+        // `left` is also kept when it is 0, so each interval is asked for its grant only once.
         let budget = granted.left.take().unwrap_or_else(|| granted.requests.grant(granted.next));
         if budget == 0 {
             return self.request();
@@ -40,18 +42,21 @@ impl Link {
         let Some(left) = budget.checked_sub(u64::from(bytes)) else {
             // The budget is below the bytes of the packet, so it fits into their type.
             let part = u32::try_from(budget).unwrap_or(bytes);
+            // DOCSIS sends a packet in parts (continuous concatenation and fragmentation).
             server.in_transit = Some((packet, bytes - part));
             self.monitor.sent(part);
             return self.request();
         };
         server.left = Some(left);
         self.monitor.sent(bytes);
+        // The rest of the grant is for the next packets, or lost.
         self.ask_at = Some(now);
         Served { sent: Some(packet), end: now, call_at: self.ask_at }
     }
 
     /// Ends the use of a grant: requests the bytes that wait, and goes on to the next interval.
     fn request(&mut self) -> Served {
+        // A modem requests all bytes that it holds, also those that the discipline has let go.
         let in_ring = self.ring.as_ref().map_or(0, |ring| ring.held().bytes);
         let queued = self.qdisc.backlog() + in_ring;
         let Server::Granted(granted) = &mut self.server else { return Served::nothing(None) };
@@ -201,6 +206,8 @@ mod tests {
             while arrivals.len() < 300 {
                 let gap = if random.below(8) == 0 { 60_000_000 } else { 900_000 };
                 now += 1 + u64::from(random.below(gap));
+                // An arrival at the very beginning of an interval is too late for the model's
+                // request, and in time for that of the link.
                 if now % interval.as_nanos() != 0 {
                     arrivals.push((now, 64 + random.below(1451)));
                 }
@@ -209,12 +216,14 @@ mod tests {
             let mut link = link(Capacity::Constant(Rate::from_bps(bps)), grants);
             let expected = literal(&arrivals, &grants, bps, end);
             assert_eq!(
+                // The model has whole intervals only.
                 departures(&mut link, &arrivals, end / interval.as_nanos() * interval.as_nanos()),
                 expected,
                 "case {case}: {grants:?} at {bps}"
             );
             seen += expected.len();
         }
+        // 200 cases have 300 packets each. The slowest links do not send all of theirs.
         assert!(seen > 30_000, "{seen} packets left");
     }
 

@@ -23,6 +23,7 @@ impl Link {
     pub(crate) fn pause_lasts(&self, time: u16) -> Duration {
         match &self.server {
             Server::Rate { wire, .. } => pause::duration(time, wire.rate()),
+            // A pause is a number of bit times at a rate. Scenarios refuse to pause these links.
             Server::Trace { .. } | Server::Granted(_) => Duration::ZERO,
         }
     }
@@ -55,6 +56,7 @@ impl Link {
     /// Moves the time at which the link becomes free. A link that waits to ask its queue asks then.
     fn becomes_free(&mut self, when: Instant) -> Option<Instant> {
         self.free_at = Some(when);
+        // A link that is asleep stays asleep, and a call at that time is scheduled already.
         if self.ask_at.is_none_or(|ask| ask == when) {
             return None;
         }

@@ -44,6 +44,7 @@ impl DelayLine {
     /// Returns the time at which the last bit of a packet sent at `now` is on the line.
     #[inline]
     pub(super) fn begin(&mut self, now: Instant, bytes: u32) -> Instant {
+        // Without an access link a host sends in no time.
         let Some((rate, free_at)) = &mut self.host else { return now };
         *free_at = now.max(*free_at) + rate.serialization(bytes);
         *free_at

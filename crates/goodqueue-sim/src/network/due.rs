@@ -30,6 +30,7 @@ pub(crate) const MAX_FLOWS: usize = 1 << 19;
 impl Event {
     pub(crate) const fn encode(self) -> u32 {
         match self {
+            // Three bits name one of eight kinds. The other 21 of an event are the index.
             Self::Serve(link) => link.number() << 3,
             Self::RateChange(link) => 1 | link.number() << 3,
             Self::Arrive(line) => 2 | line.number() << 3,

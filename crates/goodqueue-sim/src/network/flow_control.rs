@@ -36,6 +36,7 @@ impl Network {
         let Some(control) = &mut self.flow_control else { return };
         let Some(device) = &mut control.devices[link.index()] else { return };
         let before = device.before;
+        // The pause is measured in bit times of the link that it stops.
         let lasts = self.links[before.index()].pause_lasts(device.sender.config().time);
         let backlog = self.links[link.index()].held().bytes;
         let Some(time) = device.sender.decide(now, backlog, lasts) else { return };
@@ -45,7 +46,10 @@ impl Network {
         }
         // The frame takes the other direction of the cable on which the paused packets come.
         let back = before.reverse();
+        // A cable that sends nothing loses the frame. The device tries again when it renews the
+        // pause.
         let Some(taken) = self.links[back.index()].send_pause(now) else { return };
+        // Both directions between two hops have the same delay.
         let delay = self.onward[before.index()].map(|line| self.lines[line.index()].delay);
         let arrives = taken.sent + delay.unwrap_or(Duration::ZERO);
         control.frames[before.index()].push_back(time);

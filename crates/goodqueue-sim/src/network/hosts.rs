@@ -26,6 +26,7 @@ impl Network {
         mut build: impl FnMut(usize, Direction, &LinkConfig) -> Link,
     ) {
         if qdiscs.iter().all(Option::is_none) {
+            // Without hosts `of_flows` stays empty, and no packet asks for one (`exist`).
             return;
         }
         let mut known: BTreeMap<Host, Vec<Shared<'_>>> = BTreeMap::new();
@@ -48,6 +49,7 @@ impl Network {
                     _ => End::Link(self.first_of(id, direction)),
                 };
                 let line = self.add_line(flow.access, end);
+                // `fq` is the only discipline that reads the planned departure of a packet.
                 Some(Exit { link, line, paces: matches!(qdisc, AnyConfig::Fq(_)) })
             });
             self.hosts.of_flows.push(exits);
@@ -66,7 +68,10 @@ impl Network {
         let config = LinkConfig::new(capacity, qdisc.clone());
         let first = self.links.len();
         let number = (first - self.hosts.first) / 2;
+        // Both directions, although a flow needs one, because the number of a link tells its
+        // direction.
         self.links.extend(Direction::BOTH.map(|either| build(number, either, &config)));
+        // Flows leave a host by lines of their own (`line_behind`).
         self.onward.extend([None; 2]);
         LinkId::from_index(first + direction.index())
     }

@@ -50,6 +50,8 @@ impl Cbr {
     /// Never.
     pub fn new(flow: FlowId, settings: &CbrSettings, _: Xoshiro256PlusPlus) -> Result<Self, ConfigError> {
         let CbrSettings { direction, rate, bytes, ecn, l4s } = *settings;
+        // Neither sends anything. A rate of 0 would also be a divisor, and packets without bytes
+        // have no interval.
         let stopped = rate.as_bps() == 0 || bytes == 0;
         let datagrams = Datagrams::new(flow, direction, ecn);
         let datagrams = if l4s { datagrams.as_l4s() } else { datagrams };
@@ -81,6 +83,7 @@ impl Source for Cbr {
         let bits = u128::from(self.datagrams.sent()) * u128::from(self.bytes) * 8;
         let nanos = bits * 1_000_000_000 / u128::from(self.rate.as_bps());
         let due = self.started_at.as_nanos().saturating_add(u64::try_from(nanos).unwrap_or(u64::MAX));
+        // At least 1 ns later, so that an extreme rate cannot stop time.
         network.wake(self.flow, Instant::from_nanos(due.max(now.as_nanos() + 1)));
     }
 

@@ -71,6 +71,7 @@ impl Connection {
         let halves = [half()?, half()?];
         let config = Arc::clone(config);
         Ok(Self {
+            // The lowest bit tells the halves apart (`Packet::connection`).
             id: ConnectionId { number: id.number << 1, ..id },
             halves,
             asks,
@@ -217,6 +218,8 @@ impl Connection {
 
     fn transmit(&mut self, now: Instant, network: &mut Network) {
         for direction in Direction::BOTH {
+            // The SYN of this half would be a packet that no full-duplex connection sends
+            // (`begin_answering`).
             if direction != self.asks && !self.begun {
                 continue;
             }

@@ -219,6 +219,7 @@ impl Connections {
             let number = (at.generation & GENERATION_MASK) << PLACE_BITS | place;
             self.with(now, Handle(number), network, |connection, network| connection.on_timer(now, network));
         }
+        // The network has forgotten the wake-up that it has just served.
         self.ask_to_be_woken(now, network);
     }
 
@@ -254,6 +255,8 @@ impl Connections {
         }
         let Some(when) = connection.next_event() else { return };
         let when = when.max(now);
+        // A later time schedules nothing, as in `Network::wake`: at the earlier one the connection
+        // is asked again.
         if place.timer.is_none_or(|timer| when < timer) {
             place.timer = Some(when);
             self.timers.push(when, handle.0 & PLACE_MASK);

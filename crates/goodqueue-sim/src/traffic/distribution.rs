@@ -91,6 +91,7 @@ pub(super) fn duration(seconds: f64) -> Duration {
 /// Draws from the uniform distribution on [0, 1), with 53 random bits.
 #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
 pub(super) fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
+    // The upper 53 bits: as many as the significand of `f64` has.
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
@@ -105,10 +106,12 @@ pub(super) fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
 /// 2000).
 pub(super) fn gamma(shape: f64, random: &mut Xoshiro256PlusPlus) -> f64 {
     let d = shape - 1.0 / 3.0;
+    // IEEE 754 rounds square roots correctly, so `sqrt` gives the same bits on every platform.
     let c = 1.0 / (9.0 * d).sqrt();
     loop {
         let x = normal(random);
         let v = (1.0 + c * x) * (1.0 + c * x) * (1.0 + c * x);
+        // Above 0, so the logarithm is finite.
         let u = 1.0 - unit(random);
         if v > 0.0 && libm::log(u) < 0.5 * x * x + d - d * v + d * libm::log(v) {
             return d * v;

@@ -40,6 +40,7 @@ impl Farima {
             phi: Vec::new(),
             variance: variance(d),
             history: vec![0.0; 2 * terms],
+            // No draw is known. `phi` is empty as well, so the zeros are never read.
             newest: 2 * terms,
         }
     }
@@ -48,6 +49,7 @@ impl Farima {
     pub(super) fn draw(&mut self, random: &mut Xoshiro256PlusPlus) -> f64 {
         let known = self.phi.len();
         let value = dot(&self.phi, &self.history[self.newest..]) + self.variance.sqrt() * normal(random);
+        // The buffer is used up from its end. Only its first half is still needed.
         if self.newest == 0 {
             let (old, new) = self.history.split_at_mut(self.terms);
             new.copy_from_slice(old);

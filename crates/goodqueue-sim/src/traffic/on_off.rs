@@ -82,6 +82,7 @@ impl OnOff {
     fn burst(&mut self) -> u64 {
         let span = self.settings.on.draw_time(&mut self.random).as_nanos();
         let interval = self.interval.as_nanos();
+        // Half an interval more rounds to the nearest number.
         ((span.saturating_add(interval / 2)) / interval).max(1)
     }
 }

@@ -258,6 +258,7 @@ impl Source for PackMime {
 
     fn on_wake(&mut self, now: Instant, network: &mut Network) {
         self.connections.on_wake(now, network);
+        // `pop_before` excludes its end, and timers that are due now are meant.
         while let Some((_, place)) = self.timers.pop_before(Instant::from_nanos(now.as_nanos() + 1)) {
             self.resume(now, place, network);
         }

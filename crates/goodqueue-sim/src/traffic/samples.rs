@@ -193,6 +193,8 @@ impl<S: Sample> Samples<S> {
     fn sum_up(&mut self, now: Instant) {
         let half = self.room.samples;
         let is_known = |sample: &S| sample.time().is_some() || now.since(sample.sent_at()) > PATIENCE;
+        // Packets that may still arrive must not keep all later ones in memory. Those of the first
+        // half then count as lost.
         let count = if self.latest.len() >= MOST_HALVES * half {
             half
         } else {
@@ -234,6 +236,7 @@ impl Earlier {
         samples.iter().for_each(|sample| self.add_one(sample.sent_at(), sample.time()));
         let mut arrived: Vec<_> =
             samples.iter().filter_map(|one| Some((one.sent_at() + one.time()?, one.time()?))).collect();
+        // A stable sort: packets that arrive together keep the order of sending.
         arrived.sort_by_key(|packet| packet.0);
         arrived.into_iter().for_each(|packet| self.jitter.add(packet.1));
     }
@@ -267,6 +270,7 @@ impl Jitter {
     pub fn add(&mut self, time: Duration) {
         if let Some(last) = self.last.replace(time) {
             let change = seconds(last.max(time).saturating_sub(last.min(time)));
+            // The gain of 1/16 is that of RFC 3550 §6.4.1.
             self.now_s += (change - self.now_s) / 16.0;
             self.sum_s += self.now_s;
             self.changes += 1;

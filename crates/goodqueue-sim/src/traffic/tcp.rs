@@ -86,6 +86,8 @@ impl Tcp {
         let TcpSettings { direction, size, mut config, congestion_control, local_congestion } =
             settings.clone();
         if !config.tick.is_zero() && config.tick_phase.is_zero() {
+            // ns-2 draws the time at which an agent starts (`boot_time_`). With a common phase,
+            // flows that start together would have the same timeouts.
             let tick_phase = Duration::from_nanos(random.next_u64() % config.tick.as_nanos());
             config = Arc::new(Config { tick_phase, ..*config });
         }
@@ -163,6 +165,8 @@ impl Tcp {
     #[cold]
     fn offer(&mut self, now: Instant, bytes: u32, segment: Segment, network: &mut Network) {
         let dropped = |path: &Network| path.fates(self.flow.index())[self.direction.index()].dropped;
+        // A queue reports its drops to the network. The counters before and after the call tell
+        // whether it dropped something.
         let before = (dropped(network), network.first_link(self.flow, self.direction).not_taken());
         let departs = self.sender.departure();
         let connection = self.flow.into();

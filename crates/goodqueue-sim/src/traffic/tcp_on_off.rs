@@ -101,6 +101,7 @@ impl TcpOnOff {
         self.connections.take_back(now, handle, self.settings.direction, network);
         if !self.settings.persistent {
             self.connections.close(now, handle, network);
+            // The closing connection stays in the table until its data has arrived.
             self.current = None;
         }
     }

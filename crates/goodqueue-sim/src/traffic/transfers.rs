@@ -86,6 +86,7 @@ impl Transfers {
             Some(handle) if !self.user.needs_connection() => handle,
             _ => {
                 let Some(handle) = self.connections.open(now, network) else { return };
+                // Both count the bytes of one connection, as `Connections::delivered` does.
                 (self.asked, self.awaited) = (0, 0);
                 self.current = Some(handle);
                 handle

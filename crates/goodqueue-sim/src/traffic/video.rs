@@ -213,6 +213,7 @@ impl Video {
             self.is_shown = true;
             match self.playback.stalls.last_mut() {
                 Some((_, goes_on)) => *goes_on = Some(now),
+                // Without a stall so far the playback begins.
                 None => self.playback.shown_from = Some(now),
             }
         }

@@ -86,6 +86,7 @@ struct Page {
 impl PartialEq for WebPage {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+            // Divided pages are compared without their sizes, which would have to be computed.
             || ((self.0.bytes, self.0.requests, self.0.is_divided)
                 == (other.0.bytes, other.0.requests, other.0.is_divided)
                 && (self.0.is_divided || self.objects() == other.objects()))
@@ -184,6 +185,7 @@ fn divide(bytes: u64, requests: usize) -> Vec<u64> {
     // Each object gets one byte plus its share of the remaining bytes.
     let free = (rest - others) as f64;
     let mut sizes: Vec<u64> = weights.iter().map(|weight| 1 + (free * weight / sum) as u64).collect();
+    // The shares were rounded down. The largest object changes least by the rest.
     let missing = rest.saturating_sub(sizes.iter().sum());
     if let Some(largest) = sizes.last_mut() {
         *largest += missing;
@@ -198,6 +200,7 @@ fn divide(bytes: u64, requests: usize) -> Vec<u64> {
 /// Returns the value that a standard normal variable exceeds with probability `1 - p`, by
 /// bisection.
 fn normal_quantile(p: f64) -> f64 {
+    // The smallest share asked for, half of 1 / 2^32, has the quantile -6.3.
     let mut low = -8.0;
     let mut high = 8.0;
     // After 60 halvings the interval is narrower than the precision of `f64`.
@@ -302,6 +305,8 @@ impl Web {
         if direction == self.asks() {
             network.send_on(now, direction.reverse(), self.lookup(), ANSWER, packet.payload);
         } else if self.phase == Phase::Lookup && number == self.transfers.len() as u64 {
+            // Answers to queries of an earlier fetch have another number, and a second answer finds
+            // another phase.
             self.phase = Phase::Fetch;
             self.due = Instant::MAX;
             self.employ(now, network);
@@ -359,6 +364,8 @@ impl Web {
             while self.workers.len() < most && self.asked < objects {
                 let before = self.workers.len();
                 self.employ(now, network);
+                // No connection opened, because the largest number of them is open. The others
+                // fetch the rest.
                 if self.workers.len() == before {
                     return;
                 }

@@ -47,6 +47,8 @@ impl Model {
         let shape = of_rate(0.352, 0.388);
         let mean_of_unit_scale = libm::exp(libm::lgamma(1.0 + 1.0 / shape));
         Self {
+            // ns-2 cuts the autoregressive form off after 1000 coefficients, and after 5000 for the
+            // requests.
             arrivals: LongRange::new(0.33, 1000, of_rate(0.333, 0.414), random),
             arrival: Weibull { shape, scale: 1.0 / (rate * mean_of_unit_scale) },
             requests: LongRange::new(0.31, 5000, of_rate(0.123, 0.494), random),
@@ -55,9 +57,12 @@ impl Model {
                     Weibull { shape: of_rate(0.718, 0.357), scale: 0.775 },
                     Weibull { shape: of_rate(1.293, 0.316), scale: 3.11 },
                 ],
+                // The first draw ends this empty run, so a run of downloads is the first, as in
+                // ns-2.
                 is_download: false,
                 left: 0,
             },
+            // ns-2 draws these means and variances once in a simulation.
             between_pages: LogTwoNormal::new(3.22, 0.73, 1.85, 1.21, random),
             within_pages: LogTwoNormal::new(-4.15, 3.12, 2.35, 1.57, random),
         }
@@ -84,6 +89,7 @@ impl Model {
             return session;
         }
         let first = session.exchanges[0].response;
+        // Drawn anew for each connection, unlike the gaps.
         let sizes = LogTwoNormal::new(10.62, 0.94, 3.22, 2.43, random);
         let pages = if unit(random) < ONE_PAGE { 1 } else { PAGES.draw_whole(random) + 1 };
         for page in 0..pages {
@@ -117,6 +123,7 @@ impl Model {
 
 /// Draws the time that a server takes to answer, in seconds.
 fn server_delay(random: &mut Xoshiro256PlusPlus) -> f64 {
+    // ns-2 bounds the speed below, so no answer takes longer than 0.1 s.
     1.0 / SERVER.draw(random).max(10.0)
 }
 

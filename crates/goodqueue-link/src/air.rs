@@ -18,6 +18,8 @@ impl Air {
         let delay = settings.time("delay").unwrap_or_default();
         let mut faults = Settings::new();
         let perfect = NetemConfig::<AnyConfig>::default().to_settings();
+        // A setting that a perfect `netem` has is no fault. Without faults the path needs no
+        // discipline.
         let chosen = settings
             .iter()
             .filter(|(name, value)| perfect.get(name).as_ref() != Some(value) && *name != "delay");

@@ -172,6 +172,7 @@ impl LinkBuilder {
 
     /// Sets another seed, which depends on this one: for the opposite direction.
     pub(crate) fn with_other_seed(self) -> Self {
+        // Mixed, so that the caller does not give another link the same seed.
         let seed = mix_64(self.seed ^ 1);
         self.seed(seed)
     }

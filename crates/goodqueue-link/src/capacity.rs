@@ -138,11 +138,13 @@ impl Opportunities {
     fn most_within(&self, span: Duration) -> u64 {
         let count = self.at_ms.len() as u64;
         let period = self.period().as_nanos().max(1);
+        // Each whole period carries the same, wherever the span begins.
         let whole = (span.as_nanos() / period).saturating_mul(count);
         let rest = Duration::from_nanos(span.as_nanos() % period);
         let mut end = 0;
         let within = (0..count).map(|start| {
             let last = self.time_of(start) + rest;
+            // The end of the span never moves back, so the search takes one pass through the trace.
             while self.time_of(end) <= last {
                 end += 1;
             }
@@ -156,6 +158,7 @@ impl Opportunities {
     #[must_use]
     #[inline]
     pub fn first_not_before(&self, now: Instant) -> u64 {
+        // Opportunities are at whole milliseconds.
         let now_ms = now.as_nanos().div_ceil(1_000_000);
         let period_ms = self.period_ms().max(1);
         let count = self.at_ms.len() as u64;

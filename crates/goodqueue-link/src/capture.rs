@@ -112,6 +112,7 @@ pub fn datagram<T: AsRef<[u8]>>(packet: &Datagram<T>, to: &mut Vec<u8>) {
     match (key.source().ip(), key.destination().ip()) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let begin = to.len();
+            // Version 4, and a header of five words.
             to.extend([0x45, tos]);
             to.extend(length(IPV4 + payload));
             // No identification and no fragments; 64 hops.
@@ -124,6 +125,7 @@ pub fn datagram<T: AsRef<[u8]>>(packet: &Datagram<T>, to: &mut Vec<u8>) {
             }
         }
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            // Version 6; the traffic class is in two bytes. The flow label is 0.
             to.extend([0x60 | tos >> 4, tos << 4, 0, 0]);
             to.extend(length(payload));
             to.extend([key.protocol(), 64]);

@@ -34,6 +34,8 @@ pub const SHOT: Opt<'static> = (7, &[1, 2, 0, 0, 0, 0, 0, 0, 0]);
 
 /// Appends the header of a file (§4.1).
 pub fn section(to: &mut Vec<u8>, options: &[Opt<'_>]) {
+    // This type reads the same in both orders of bytes, because the order is not known before the
+    // body.
     block(to, 0x0A0D_0D0A, options, |body| {
         // The order of bytes, version 1.0, and an unknown length.
         body.extend(0x1A2B_3C4D_u32.to_le_bytes());
@@ -44,6 +46,7 @@ pub fn section(to: &mut Vec<u8>, options: &[Opt<'_>]) {
 
 /// Appends an interface (§4.2) with this name. Interfaces are numbered from 0.
 pub fn interface(to: &mut Vec<u8>, link_type: u16, name: &str) {
+    // `if_name` and `if_tsresol` (§4.2).
     block(to, 1, &[(2, name.as_bytes()), (9, &[NANOSECONDS])], |body| {
         body.extend(link_type.to_le_bytes());
         // Reserved; and packets are captured whole.

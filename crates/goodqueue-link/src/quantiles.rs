@@ -61,6 +61,7 @@ impl Quantiles {
         for (bucket, count) in self.counts.iter().enumerate() {
             passed += count;
             if passed >= rank {
+                // The bucket of the highest value may end above it.
                 return Duration::from_nanos(highest_in(bucket)).min(self.most);
             }
         }
@@ -118,6 +119,7 @@ const KEPT: u32 = 7;
 
 /// Values below 256 have a bucket each; above, each power of two has 128 buckets.
 fn bucket_of(nanos: u64) -> usize {
+    // 0 has no logarithm, and is in the first bucket.
     let shift = nanos.checked_ilog2().unwrap_or(0).saturating_sub(KEPT);
     let low = usize::try_from(nanos >> shift).unwrap_or(0);
     (shift as usize) * (1 << KEPT) + low

@@ -111,6 +111,7 @@ impl<P: Packet + Flow, W: Write> Observer<P> for Recorder<W> {
         rows.push(Row::Arrival {
             t: at,
             seq: packet.tag.number,
+            // Two hashes, so that two flows have the same number only if both collide.
             flow: self.flows.number([0, u32::MAX].map(|salt| packet.flow_hash(salt))),
             bytes: packet.len(),
             tos: tos(packet),

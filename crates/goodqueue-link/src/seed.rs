@@ -43,6 +43,7 @@ impl Seed {
     /// # Errors
     /// As [`Self::from_env`].
     pub fn from_text(name: &str, text: &str) -> Result<Self, String> {
+        // `parse` alone would accept a sign.
         let decimal = if text.bytes().all(|digit| digit.is_ascii_digit()) { text.parse().ok() } else { None };
         let value = decimal.or_else(|| hexadecimal(text)).ok_or_else(|| refused(name, text))?;
         Ok(Self { name: name.into(), text: text.into(), value })
@@ -65,6 +66,7 @@ impl Drop for Seed {
 
 /// Folds 64 hexadecimal digits to 64 bits.
 fn hexadecimal(text: &str) -> Option<u64> {
+    // `from_str_radix` alone would accept a sign.
     if text.len() != 64 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
     }

@@ -80,6 +80,7 @@ impl<P> Log<P> {
         let gone = core::mem::take(&mut self.gone);
         let observed = core::mem::replace(&mut self.observed, Observed::nobody());
         let length = self.length;
+        // Packets that are still queued count as queued from here on.
         *self = Self { gone, length, longest: length, observed, ..Self::new() };
     }
 

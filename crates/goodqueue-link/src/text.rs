@@ -96,6 +96,7 @@ fn read(text: &str) -> Result<Ways<LinkBuilder>, Diagnostic> {
             rest
         }
     };
+    // Otherwise the delay of the preset stays.
     let has_delay = faults.iter().any(|word| text.get(word.clone()) == Some("delay"));
     let air = air(text, faults)?;
     let finish = |builder: LinkBuilder| -> Result<LinkBuilder, Diagnostic> {
@@ -201,6 +202,7 @@ fn first_word(text: &str) -> Range<usize> {
 fn words_of(text: &str) -> Vec<Range<usize>> {
     let mut words = Vec::new();
     let mut start = None;
+    // A space behind the text ends its last word.
     for (index, character) in text.char_indices().chain([(text.len(), ' ')]) {
         if !character.is_whitespace() {
             start.get_or_insert(index);

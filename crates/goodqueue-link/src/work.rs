@@ -27,6 +27,7 @@ impl Work {
     /// Returns the work of `rate` in `span`.
     #[must_use]
     pub const fn at(rate: Rate, span: Duration) -> Self {
+        // The product of two numbers of 64 bits always fits.
         Self(rate.as_bps() as u128 * span.as_nanos() as u128)
     }
 

@@ -35,6 +35,7 @@ impl Preset {
     /// bytes of the line.
     #[must_use]
     pub const fn modelled(&self, given: Rate) -> Rate {
+        // Divided first, so that no rate overflows.
         Rate::from_bps(given.as_bps() / 1000 * self.real)
     }
 

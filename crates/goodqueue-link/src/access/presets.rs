@@ -124,6 +124,7 @@ pub const LTE: Preset = Preset {
     encapsulation: Encapsulation::ETHERNET,
     buffer: Buffer { milliseconds: 1000, least: 256 * KIB, most: 16_384 * KIB, drops: Drops::Tail },
     real: 1000,
+    // A fifth of the highest rate, which is twice the mean.
     variation: Variation::Walk { per_second: 0.4, bounds: [0.25, 2.0] },
 };
 

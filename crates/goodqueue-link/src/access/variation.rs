@@ -59,6 +59,7 @@ impl Variation {
             rates.push((at, (mean_bps as f64 * share) as u64));
             #[expect(clippy::cast_precision_loss, reason = "few steps")]
             let steps = rates.len() as f64;
+            // A product, because a sum would add up the rounding of every step.
             at = steps * every_s;
         }
         rates
@@ -85,6 +86,7 @@ impl Variation {
 /// Mirrors a value at the bounds.
 fn reflected(value: f64, [low, high]: [f64; 2]) -> f64 {
     if value < low {
+        // A step may be wider than the room between the bounds.
         (2.0 * low - value).min(high)
     } else if value > high {
         (2.0 * high - value).max(low)

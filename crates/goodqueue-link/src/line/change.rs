@@ -17,6 +17,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
     pub fn reconfigure(&mut self, now: Instant, config: AnyConfig, watch: &mut impl Watch<P>) {
         let now = self.advance(now);
         self.run_until(now, watch);
+        // The same kind of discipline keeps its state, as with `tc qdisc change`.
         if discriminant(&self.qdisc.config()) == discriminant(&config) {
             watch.reconfigured(now, Change::Settings(&config));
             let mut dropped = Vec::new();

@@ -65,6 +65,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
             return false;
         }
         let rate = match self.capacity.rate_at(now) {
+            // Only a change of the rate can let a packet go. Without one the line sleeps.
             Some((rate, change)) if rate.as_bps() == 0 => {
                 self.ask_at = change;
                 return false;

@@ -40,6 +40,7 @@ impl Airtime {
     pub(crate) fn new(quantum: Duration, weights: &[u32]) -> Self {
         let station = |weight: &u32| {
             let nanos = quantum.as_nanos().saturating_mul(u64::from(*weight)) / u64::from(DEFAULT_WEIGHT);
+            // A quantum of 0 would never pay a debt.
             let share = i64::try_from(nanos).unwrap_or(i64::MAX).max(1);
             Station { deficit: share, quantum: share, listed: false }
         };
@@ -107,6 +108,7 @@ impl Airtime {
         let rounds = listed()
             .map(|&index| {
                 let station = &self.stations[index];
+                // One station with a deficit above 0 makes the next round fruitful.
                 if station.deficit > 0 { 0 } else { station.deficit.saturating_neg() / station.quantum }
             })
             .min()

@@ -78,6 +78,7 @@ impl<P> Session<P> {
 
     /// Returns true if the number of the next frame would lie in the window.
     pub(crate) fn may_send(&self) -> bool {
+        // A frame that is sent again has its number already, which is in the window.
         !self.retries.is_empty() || self.settled.len() < WINDOW
     }
 

@@ -98,6 +98,7 @@ impl Backoff {
     /// has been idle since `idle` and stays idle.
     pub(crate) fn sends_at(&self, idle: Instant, ready: Instant) -> Instant {
         let first = self.first_boundary(idle);
+        // A frame that becomes ready between two boundaries goes at the later one.
         let late = ready.since(first).as_nanos().div_ceil(SLOT.as_nanos());
         first + SLOT.saturating_mul(self.counter.max(late))
     }
@@ -140,6 +141,7 @@ impl Backoff {
     }
 
     fn draw(&mut self, random: &mut impl Random) {
+        // The window itself is a possible back-off (IEEE 802.11-2012 §9.3.3).
         self.counter = u64::from(random.below(self.window + 1));
     }
 

@@ -92,6 +92,8 @@ impl<P: Packet + Flow> Driver<P> {
         let Self { config, seed, hash_key, peers, .. } = self;
         let place = &mut self.categories[category.index()];
         let queue = place.get_or_insert_with(|| {
+            // A stream for each category, so that the draws of one do not depend on the packets of
+            // another.
             let mut generator = Xoshiro256PlusPlus::stream(*seed, category.index() as u64);
             let salt = generator.next_u32() ^ *hash_key;
             Box::new(Category {
@@ -105,6 +107,7 @@ impl<P: Packet + Flow> Driver<P> {
         });
         let before = queue.qdisc.len();
         queue.qdisc.enqueue(now, packet, drops);
+        // The sum comes first, because drops can leave fewer packets than before.
         self.len = self.len + queue.qdisc.len() - before;
     }
 

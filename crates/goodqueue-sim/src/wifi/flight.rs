@@ -87,6 +87,7 @@ impl<P> Flight<P> {
     }
 
     const fn all(&self) -> u64 {
+        // A PPDU has 1 to 64 frames, so the shift is below 64.
         u64::MAX >> (WINDOW - self.count())
     }
 
@@ -118,6 +119,8 @@ impl<P> Flight<P> {
     /// Returns the time at which the next frame arrives.
     pub(super) fn next_arrival(&self) -> Option<Instant> {
         let place = self.place();
+        // Lost frames need no event: the call for the next frame that arrives passes them. Behind
+        // the last frame the shift can be 64, which `checked_shr` allows.
         let lost =
             self.lost.checked_shr(u32::try_from(place).unwrap_or(u32::MAX)).unwrap_or(0).trailing_ones();
         self.ends.get(place + lost as usize).map(|end| self.begin + *end)

@@ -221,6 +221,7 @@ impl<P: Packet + Flow> FqMac<P> {
                     }
                 }
             }
+            // Without a byte in any flow there is nothing to drop.
             let Some((1.., peer, category)) = fattest else { return };
             let Some(tid) = &mut self.stations[peer].tids[category.index()] else { return };
             let before = Load { packets: tid.len(), bytes: tid.bytes() };
@@ -232,6 +233,7 @@ impl<P: Packet + Flow> FqMac<P> {
     /// Updates the totals after a receiver's queue, which held `before`, has changed.
     fn changed(&mut self, before: Load, category: AccessCategory, peer: usize) {
         if let Some(tid) = &self.stations[peer].tids[category.index()] {
+            // The sums come first, because drops can leave fewer packets than before.
             self.len = self.len + tid.len() - before.packets;
             self.bytes = self.bytes + tid.bytes() - before.bytes;
         }
@@ -311,6 +313,7 @@ impl<P: Packet + Flow> FqMac<P> {
     }
 
     fn charge(&mut self, category: AccessCategory, peer: usize, used: Duration) {
+        // The same charge for each transmission gives all stations the same number of them.
         let charged = if self.config.airtime_fairness { used } else { self.config.airtime_quantum };
         self.rounds[category.index()].charge(peer, charged);
     }

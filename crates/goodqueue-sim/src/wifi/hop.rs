@@ -197,6 +197,7 @@ impl Sink<Packet> for Seen {
         let length = match node {
             Node::AccessPoint => packets,
             Node::Client(client) => {
+                // The sum comes first, because the queue can have become shorter.
                 self.length = self.length + packets - self.lengths[client];
                 self.lengths[client] = packets;
                 self.length

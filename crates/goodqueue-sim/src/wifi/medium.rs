@@ -111,6 +111,7 @@ impl<P: Packet + Flow> Medium<P> {
                 Some(sent.iter().filter_map(Flight::next_arrival).fold(*until, Instant::min))
             }
         };
+        // Without a shaper no driver has to be asked at each event.
         if !self.has_shaper {
             return channel;
         }
@@ -239,6 +240,7 @@ impl<P: Packet + Flow> Medium<P> {
         access.ready = Some(now);
         match &mut self.state {
             State::Busy { .. } if in_air == 0 => access.backoff.arrived_while_busy(&mut self.random),
+            // After its own frame a category draws a back-off anyway (`complete`).
             State::Busy { .. } => (),
             State::Idle { next } => {
                 let when = access.backoff.sends_at(*idle_from, now);
@@ -287,6 +289,7 @@ impl<P: Packet + Flow> Medium<P> {
             }
         }
         match &mut sent[..] {
+            // Only a frame that does not collide can be lost on its own.
             [alone] => alone.lose(nodes[alone.node].queues.peers[alone.peer].losses(alone.count(), random)),
             several => several.iter_mut().for_each(Flight::collide),
         }
@@ -313,6 +316,7 @@ impl<P: Packet + Flow> Medium<P> {
         sink: &mut impl Sink<P>,
     ) {
         let mut answered = true;
+        // `complete` takes the flights.
         let done: Vec<(usize, Instant)> = sent.iter().map(|flight| (flight.node, flight.end())).collect();
         for flight in sent {
             answered &= flight.is_answered();
@@ -384,8 +388,11 @@ impl<P: Packet + Flow> Medium<P> {
         }
         match &mut queues.mac {
             Mac::Driver(driver) => driver.completed(category, peer, settled),
+            // Without an answer less airtime was used than the estimate of `prepared`, which is
+            // taken back whole.
             Mac::Fq(mac) => mac.completed(category, peer, exchange, airtime),
         }
+        // The access point charges a station for its uploads, too ("Ending the Anomaly", §3.2).
         if let (Node::Client(_), Mac::Fq(mac)) = (name, &mut self.nodes[0].queues.mac) {
             mac.heard(category, client, airtime);
         }

@@ -124,6 +124,7 @@ impl Modulation {
     /// Returns the largest PSDU, in bytes, whose PPDU takes no longer than `limit`.
     #[must_use]
     pub fn bytes_within(self, limit: Duration) -> u32 {
+        // The inverse of `ppdu`: whole steps of the grid first, then whole symbols in them.
         let grid = limit.saturating_sub(self.preamble()).as_nanos() / LONG_SYMBOL;
         let bits = grid * LONG_SYMBOL / self.symbol_nanos() * u64::from(self.bits_per_symbol());
         let bytes = bits.saturating_sub(SERVICE_BITS + self.tail_bits()) / 8;
@@ -141,6 +142,7 @@ impl Modulation {
             1 | 2 => 48, // QPSK: 12 Mbit/s
             _ => 96,     // 16-QAM and above: 24 Mbit/s
         };
+        // 6 tail bits.
         let symbols = (SERVICE_BITS + 8 * bytes + 6).div_ceil(bits_per_symbol);
         LEGACY_PREAMBLE + Duration::from_nanos(symbols * LONG_SYMBOL)
     }
@@ -162,6 +164,7 @@ impl Modulation {
 
     /// 6 bits for each encoder; above 300 Mbit/s there are two encoders.
     const fn tail_bits(self) -> u64 {
+        // 1080 bits in a short symbol of 3.6 µs are 300 Mbit/s.
         if self.bits_per_symbol() > 1080 { 12 } else { 6 }
     }
 }

@@ -137,6 +137,7 @@ impl<P: Packet + Flow> Queues<P> {
                         if let Some(packet) = &packet {
                             sink.left_queue(now, *node, packet);
                         }
+                        // Only a driver's order asks for the position.
                         packet.map(|packet| Taken { position: 0, packet })
                     }
                 },
@@ -148,6 +149,7 @@ impl<P: Packet + Flow> Queues<P> {
             if frames.is_empty() {
                 continue;
             }
+            // A frame alone is sent without delimiter and padding, and answered by an ACK.
             let alone = frames.len() == 1;
             let mut bytes = 0;
             let ends = frames.iter().map(|frame| {
@@ -203,6 +205,7 @@ impl<P> Link<P> {
         if self.error == 0 {
             return 0;
         }
+        // As 64 bits, so that a probability of 1 (2^32) loses every MPDU.
         (0..count).fold(0, |lost, place| lost | u64::from(u64::from(random.next_u32()) < self.error) << place)
     }
 }

@@ -23,6 +23,7 @@ impl<P: Packet + Flow> Supply<P> {
     pub(super) fn new(forming: Forming) -> Self {
         match forming {
             Forming::AtAccess => Self::AtAccess,
+            // With 0 no aggregate would ever be formed.
             Forming::Ahead(most) => Self::Ahead { most: most.max(1) as usize, ready: VecDeque::new() },
         }
     }

@@ -53,6 +53,7 @@ fn packet(flow: u16, number: u32) -> Packet {
     let source = ([192, 0, 2, 1], 443).into();
     let key = FlowKey::new(source, ([198, 51, 100, 7], 5000 + flow).into(), FlowKey::UDP);
     let content = number.to_be_bytes().repeat(if flow == 0 { 300 } else { 10 });
+    // 42 bytes of Ethernet, IPv4 and UDP headers.
     let bytes = u32::try_from(content.len()).expect("short") + 42;
     Datagram { ecn: if flow == 0 { Ecn::Ect0 } else { Ecn::NotEct }, ..Datagram::new(key, bytes, content) }
 }
@@ -120,7 +121,9 @@ fn a_replay_of_a_recorded_link_makes_the_same_decisions() {
         send(&mut link);
         assert_eq!(link.stop_observing(), None);
         let [recorded, here] = replayed(file.bytes());
+        // 2000 packets of the burst, and 100 of the thin flow.
         assert!(recorded.len() >= 2100, "{line}: {} fates", recorded.len());
+        // 3 is the code point of CE.
         assert!(recorded.iter().any(|fate| fate.2.is_none_or(|tos| tos == 3)), "{line}: something happened");
         assert_eq!(recorded, here, "{line}");
     }
@@ -136,6 +139,7 @@ fn a_recording_ends_with_its_link() {
     drop(link);
     let text = String::from_utf8(file.bytes()).unwrap();
     let kinds: Vec<&str> = text.lines().skip(1).map(|row| &row[2..3]).collect();
+    // The first packet is sent at once. The second one is still queued at the end.
     assert_eq!(kinds, ["H", "A", "X", "H", "A", "E"], "{text}");
 }
 

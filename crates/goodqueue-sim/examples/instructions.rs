@@ -97,6 +97,7 @@ fn pairs(kind: &str, count: u32) -> u64 {
         queue.enqueue(now, Frame { flow }, &mut |_, _| ());
     }
     for number in 0..count {
+        // The time of a frame on this link.
         now += Duration::from_nanos(121);
         queue.enqueue(now, Frame { flow: number % QUEUED }, &mut |_, _| ());
         let _ = queue.dequeue(now, &mut |_, _| ());

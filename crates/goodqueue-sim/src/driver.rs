@@ -166,6 +166,7 @@ mod tests {
             taken(&mut ring);
             most = most.max(ring.held().packets);
             assert!(ring.pop().is_some(), "the device never runs dry with packets waiting");
+            // About the time of a frame at 10 Mbit/s.
             ring.complete(Instant::ZERO + Duration::from_micros(1200).saturating_mul(step + 1));
         }
         assert!(most <= 3, "{most} packets in a device that is served at once");

@@ -79,8 +79,10 @@ mod tests {
             |count, traffic, seconds| room_for(&flows(count, traffic, 0), Duration::from_secs(seconds));
         assert_eq!(room(1, &ping, 600), Ok(Room::UNLIMITED));
         assert_eq!(room(100, &call, 300), Ok(Room::UNLIMITED));
+        // An eighth of the 4,000,000 samples, divided by the flows.
         assert_eq!(room(100, &call, 20_000), Ok(Room { samples: 5000, digits: 3 }));
         assert_eq!(room(1000, &call, 20_000), Ok(Room { samples: 500, digits: 2 }));
+        // A packet each 20 ms in 100 s, and the one at the beginning.
         let samples = 100_000 * 5001;
         assert_eq!(
             room(100_000, &call, 100),

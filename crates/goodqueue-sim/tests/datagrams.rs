@@ -136,6 +136,7 @@ fn what_leaves_a_token_bucket_never_exceeds_its_arrival_curve() {
         departures.extend(arrived.filter_map(|p| Some(((p.sent_at + p.delay?).as_nanos(), bytes))));
     }
     departures.sort_unstable();
+    // In a minute the calls send 30,000 and 85,714 packets, and the bursts cost some of them.
     assert!(departures.len() > 50_000);
     // In units of 10^-9 bits, which is exact.
     let full = u128::from(burst) * 8_000_000_000;
@@ -154,6 +155,7 @@ fn a_call_on_an_idle_line_takes_half_the_round_trip_and_one_serialization() {
     let expected = Duration::from_millis(10) + Rate::from_bps(1_000_000).serialization(200);
     let calls = &outcome.flows[0].one_way;
     assert_eq!(calls.len(), 450, "50 packets a second in the nine seconds measured");
+    // The run ends before the packet that was sent last has arrived.
     let late = calls.iter().filter(|packet| packet.delay.is_none()).count();
     assert!(late <= 1, "{late} have not arrived");
     assert!(calls.iter().filter_map(|packet| packet.delay).all(|delay| delay == expected));
@@ -172,6 +174,7 @@ fn bursts_and_silences_last_as_long_as_they_are_drawn() {
         })
     };
     let sent = |traffic| {
+        // A tenth of the 4000 s is the warm-up, so 3600 s are measured.
         let outcome = simulate(line(Rate::from_bps(10_000_000), 1000), vec![traffic], 1, 4000);
         outcome.flows[0].tally.sent
     };
@@ -179,6 +182,7 @@ fn bursts_and_silences_last_as_long_as_they_are_drawn() {
     // silence.
     let regular = sent(traffic(Distribution::Constant(0.5), Distribution::Constant(0.5)));
     let period = 19.0 * 0.026_25 + 0.5;
+    // 38 packets are two bursts: one at each end of the measured time may count in part.
     assert!((f64::from(u32::try_from(regular).expect("few")) - 3600.0 / period * 19.0).abs() < 38.0);
     // ns-2's defaults: bursts with this mean. Rounding to at least one packet lengthens them.
     let random = sent(traffic(Distribution::Exponential(0.5), Distribution::Exponential(0.5)));
@@ -253,6 +257,6 @@ fn a_call_that_is_stopped_is_measured_to_its_end() {
     let link = || line(Rate::from_bps(10_000_000), 100);
     let outcome = run(&Config::new([link(), link()], vec![call], Duration::from_secs(5))).expect("valid");
     let calls = &outcome.flows[0].one_way;
-    assert_eq!(calls.len(), 200);
+    assert_eq!(calls.len(), 200); // two seconds, a packet each 10 ms
     assert!(calls.iter().all(|packet| packet.delay.is_some()));
 }

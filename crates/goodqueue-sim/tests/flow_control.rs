@@ -79,6 +79,7 @@ fn median(link: &LinkOutcome) -> u64 {
 fn without_flow_control_the_queue_is_in_the_modem_where_codel_does_not_see_it() {
     let outcome = run(&behind_a_modem(256, None, vec![upload(), upload()])).expect("valid");
     assert_eq!(median(router(&outcome)), 0);
+    // A full buffer of 256 packets takes 1.55 s.
     assert!(median(modem(&outcome)) > 500, "{} ms", median(modem(&outcome)));
     assert_eq!(router(&outcome).pauses, None);
 }
@@ -184,6 +185,7 @@ fn all_flows_through_the_paused_port_wait_also_those_that_do_not_pass_the_modem(
     };
     let free = wait(None);
     let paused = wait(Some(PAUSE));
+    // The ping waits for at most one packet, 121 us, and its own bits take 13 us both ways.
     assert!(free < 200, "{free} us without flow control");
     assert!(paused > 1000, "{paused} us with flow control");
 }

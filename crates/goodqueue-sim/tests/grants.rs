@@ -60,6 +60,8 @@ fn upload() -> Traffic {
 
 /// The round-trip times of pings, each at another place of its MAP interval, on an idle line.
 fn pings(grants: Option<Grants>) -> Vec<Duration> {
+    // 25 MAP intervals and 130 us, so each ping is 130 us later in its interval than the one
+    // before.
     let interval = Duration::from_micros(50_130);
     let ping = Traffic::Ping(PingSettings { interval, bytes: 84, l4s: false });
     let outcome = run(&cable(pfifo(100), grants, vec![flow(ping)], 10)).expect("valid");

@@ -52,6 +52,7 @@ fn a_run_has_the_same_outcome_and_the_same_packets_however_it_is_played() {
     let whole = run(&crowded()).expect("valid");
     let mut all = Notes::default();
     Run::new(&crowded()).expect("valid").to_end(|_| true, Some(&mut all)).expect("runs");
+    // Shorter than a step of the series, as long as the warm-up, and longer than the run.
     for step in [7, 300, 5000] {
         let mut played = Run::owned(crowded()).expect("valid").observed_everywhere();
         let mut notes = Notes::default();
@@ -73,7 +74,7 @@ fn a_run_shows_its_state_on_its_way() {
     assert!(played.observe(Direction::Up).packets >= 4, "the queue is full, or was before the last packet");
     assert!(played.so_far().delivered(0) > 40_000, "{}", played.so_far().delivered(0));
     assert!(played.so_far().sender(0).is_none(), "datagrams have no window");
-    assert_eq!(played.so_far().round_trips(1).len(), 8);
+    assert_eq!(played.so_far().round_trips(1).len(), 8); // at 0, 70, ..., 490 ms
 }
 
 /// Packets that arrived, were sent and were dropped at each other hop, and at the bottleneck.
@@ -123,9 +124,12 @@ fn a_playback_reports_the_packets_of_other_hops_apart_from_those_of_the_bottlene
     assert_eq!(format!("{:?}", played.finish()), format!("{whole:?}"));
     let [down, up] = counts.hop;
     assert_eq!(counts.bottleneck[2], 0, "the router drops nothing");
+    // The sender offers 500 packets in 2 s, and the modem sends half of them.
     assert!(up[0] > 400 && up[2] > 200, "{up:?}");
+    // At most five packets are still queued.
     assert!(up[0] >= up[1] + up[2] && up[0] <= up[1] + up[2] + 5);
     assert!(down[0] > 0 && down[2] == 0, "{down:?}");
     assert_eq!(counts.bottleneck[0], up[0] + down[1], "each packet passes both");
+    // A full queue of five packets takes 41 ms.
     assert!(counts.longest > Duration::from_millis(30), "{:?}", counts.longest);
 }

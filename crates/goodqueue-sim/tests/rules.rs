@@ -78,6 +78,7 @@ impl Packet for Frame {
 
 impl Flow for Frame {
     fn flow_hash(&self, salt: u32) -> u32 {
+        // Multiples of 2^32 divided by the golden ratio, which are far apart.
         [0, 0x9E37_79B9, 0x3C6E_F372, 0xDAA6_6D2B][self.number % 7 % 4] ^ salt
     }
 
@@ -100,7 +101,7 @@ fn frame(number: usize, now: Instant) -> Frame {
     let ecn = [Ecn::Ect0, Ecn::Ect0, Ecn::Ect1, Ecn::NotEct][number % 7 % 4];
     let earliest = match number % 50 {
         7 => Some(now + Duration::from_millis(30)),
-        8 => Some(now + Duration::from_secs(100)),
+        8 => Some(now + Duration::from_secs(100)), // beyond the horizon of fq, 10 s
         _ => None,
     };
     Frame { number, ecn, earliest }

@@ -55,6 +55,7 @@ fn a_run_in_steps_has_the_outcome_of_the_run() {
     let mut drops = 0;
     let mut sent = 0.0;
     for step in 1..=50 {
+        // Steps of unequal lengths.
         run.advance(at(step * 100 - step % 7), None).expect("runs");
         let queue = run.queue(Direction::Down);
         packets += queue.bin.packets;
@@ -120,8 +121,10 @@ fn a_window_of_an_agent_fills_the_line_or_leaves_it_idle() {
     // The product of rate and round-trip time is 33 segments.
     let (low, queued_low) = rate_in(&mut run, 5);
     let (high, queued_high) = rate_in(&mut run, 40);
+    // Two windows of 5 segments are 10 of the 33.
     assert!((0.25..0.35).contains(&low), "{low}");
     assert!(high > 0.99, "{high}");
+    // 10 segments, all at once, take 12.1 ms. Two windows of 40 leave 47 of them queued, for 57 ms.
     assert!(queued_low < Duration::from_millis(13) && queued_high > Duration::from_millis(40));
     let (low_again, _) = rate_in(&mut run, 5);
     assert!((0.25..0.35).contains(&low_again), "{low_again}");

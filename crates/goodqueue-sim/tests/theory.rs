@@ -84,8 +84,8 @@ fn a_ping_on_an_idle_line_takes_the_round_trip_and_two_serializations() {
 
 #[test]
 fn waiting_times_follow_lindleys_recursion_exactly() {
-    // Two unresponsive senders, with rates that do not divide each other, use 97 % of the link: W'
-    // = max(0, W + S - A).
+    // Two unresponsive senders, with rates that do not divide each other, use 98.5 % of the link:
+    // W' = max(0, W + S - A).
     let sources = [(5_700_u64, 1500_u32), (3_917, 300)];
     let flows = sources.iter().map(|&(kbit, bytes)| flow(cbr(kbit, bytes), 10, Instant::ZERO)).collect();
     let outcome = simulate(constant(10, 10_000), flows, 5);
@@ -137,6 +137,7 @@ fn a_window_five_packets_above_the_pipe_keeps_a_standing_queue_of_five() {
     });
     let outcome = simulate(constant(10, 1000), vec![FlowConfig::new(traffic, rtt)], 20);
     let series = outcome.series.expect("asked for");
+    // Two seconds for the start.
     let queued: Vec<u64> = series.queues[0].iter().skip(20).map(|bin| bin.queue_packets).collect();
     assert!(queued.iter().all(|packets| (4..=6).contains(packets)), "{queued:?}");
     assert_eq!(outcome.flows[0].tally.retransmits, 0);
@@ -174,6 +175,7 @@ fn throughput_under_periodic_loss_is_that_of_the_square_root_law() {
     #[allow(clippy::cast_precision_loss)]
     let loss = flow.fates[0].dropped as f64 / flow.tally.sent as f64;
     let rate = flow.tally.delivered as f64 / 540.0;
+    // 1.3 ms are the serialization of a segment and of its ACK.
     let mean_rtt = 0.1 + outcome.links[0].sojourn_mean.expect("packets") + 0.0013;
     let law = 1460.0 / mean_rtt * (1.5 / loss).sqrt();
     assert!((0.85..1.15).contains(&(rate / law)), "rate {rate}, law {law}, loss {loss}");
@@ -188,6 +190,7 @@ fn a_blocked_link_keeps_its_packets_and_goes_on_when_it_is_back() {
         LinkConfig::new(Capacity::Schedule(vec![(at(0), on), (at(500), off), (at(1500), on)]), pfifo(10_000));
     let outcome = simulate(outage, vec![flow(cbr(1_000, 1250), 10, at(0))], 3);
     let longest = Duration::from_nanos(outcome.links[0].sojourn.max());
+    // A packet comes every 10 ms, so one of them waits for nearly the whole second.
     assert!(longest >= Duration::from_millis(989) && longest <= Duration::from_millis(1001), "{longest}");
     assert_eq!(outcome.links[0].stats.dropped().packets, 0);
     let series = outcome.series.expect("asked for");
@@ -291,8 +294,6 @@ fn a_fetch_takes_a_handshake_a_round_trip_and_its_bytes() {
 
 #[test]
 fn a_hop_in_series_adds_its_serialization_and_the_slower_one_queues() {
-    // A router at 100 Mbit/s before a modem at 10 Mbit/s: the queue forms in the modem, whatever
-    // the router does.
     let hop = |mbit, limit, delay| HopConfig {
         links: [constant(mbit, limit), constant(mbit, limit)],
         delay: Duration::from_millis(delay),
@@ -337,6 +338,8 @@ fn a_hop_in_series_adds_its_serialization_and_the_slower_one_queues() {
         "both hosts send over links of their own"
     );
 
+    // A router at 100 Mbit/s before a modem at 10 Mbit/s: the queue forms in the modem, whatever
+    // the router does.
     let behind = Config {
         after: vec![hop(10, 50, 0)],
         ..Config::new(

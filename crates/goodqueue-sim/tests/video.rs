@@ -8,6 +8,7 @@ use goodqueue_sim::traffic::{Playback, TcpSettings, VideoSettings};
 use goodqueue_sim::{Capacity, Config, Direction, FlowConfig, LinkConfig, Outcome, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
+// The bit rates of Pensieve (Mao, Netravali & Alizadeh, SIGCOMM 2017), the default of scenarios.
 const LADDER: [u64; 6] = [300_000, 750_000, 1_200_000, 1_850_000, 2_850_000, 4_300_000];
 
 fn cubic() -> AnyCongestionControl {

@@ -194,6 +194,7 @@ fn a_lost_query_is_sent_again_after_5_s() {
     let config = Config::new([link(10, 1000), link(10, 20)], vec![flood, browser], Duration::from_secs(10));
     let times = fetch_times(&run(&config).expect("valid"), 1);
     let first = times.first().copied().expect("a page");
+    // 5 s, and the page takes as long as the later ones.
     assert!((5_100..5_400).contains(&(first.as_nanos() / 1_000_000)), "{first:?}");
     assert!(times[1..].iter().all(|time| *time < Duration::from_millis(400)), "{times:?}");
 }
@@ -226,6 +227,7 @@ fn a_sender_that_is_silent_half_of_the_time_gets_half_of_the_line() {
             assert!(!silent || *bytes == 0, "{persistent} {step}: {bytes}");
             assert!(!busy || *bytes > 400_000, "{persistent} {step}: {bytes}");
         }
+        // 20 s at 10 Mbit/s carry 191 Mbit in segments of 1448 bytes.
         assert!((total * 8).abs_diff(190_000_000) < 10_000_000, "{total}");
     }
 }

@@ -170,6 +170,7 @@ mod tests {
             noise.learn();
         }
         let closed = |n: i32, j: i32| {
+            // C(2, j) and C(3, j), four places for each n.
             let choose =
                 f64::from([1, 2, 1, 0, 1, 3, 3, 1][usize::try_from(4 * (n - 2) + j).expect("small")]);
             let n = f64::from(n);
@@ -246,6 +247,7 @@ mod tests {
         let expected = (1.0 - share) * (1.0 + 2.0 * rho1 + rho2) / (2.0 + 2.0 * rho1);
         assert!((covariance(&series, 1) - expected).abs() < 0.03, "{} {expected}", covariance(&series, 1));
         let above = series.iter().filter(|value| **value > 1.0).count() as f64 / series.len() as f64;
+        // A standard normal value is above 1 with probability 0.1587.
         assert!((above - 0.1587).abs() < 0.01, "{above}");
     }
 }

@@ -350,6 +350,7 @@ mod tests {
         }
         assert!(all.earlier().is_none() && all.latest().len() == 50_000);
         let earlier = bounded.earlier().expect("more than fit");
+        // Twice the room, and a half before the next attempt.
         assert!(bounded.latest().len() < 3 * 1024, "{}", bounded.latest().len());
         assert_eq!((all.sent(), bounded.sent()), (50_000, 50_000));
         assert_eq!(earlier.next + bounded.latest().len() as u64, 50_000);
@@ -362,6 +363,7 @@ mod tests {
         assert_eq!(earlier.shortest, Some(Duration::from_millis(20)));
         let sum: f64 = summed.iter().filter_map(|sample| sample.delay).map(seconds).sum();
         assert!((earlier.sum_s - sum).abs() < 1e-6);
+        // The times are 20 to 24 ms in equal parts.
         assert_eq!(earlier.times.value_at_quantile(0.5) / 100_000, 220);
         assert!(earlier.jitter.mean_s().is_some_and(|jitter| (0.001..0.003).contains(&jitter)));
         let count = earlier.thinned.len() as u64;
@@ -388,6 +390,7 @@ mod tests {
         for number in 300..2000 {
             samples.send(at(number));
         }
+        // Eight halves, and one before the next attempt.
         assert!(samples.latest().len() <= 64 * 9, "{} without an answer", samples.latest().len());
         assert_eq!(samples.earlier().expect("summed up").times.max() / 1_000_000, 299);
     }

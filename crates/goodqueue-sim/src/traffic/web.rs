@@ -480,6 +480,7 @@ mod tests {
         // The median of a log-normal variable with deviation 1 is exp(-1/2) of its mean.
         let mean = 2_700_000.0 / 109.0;
         assert!((objects[54] as f64 / (mean * libm::exp(-0.5)) - 1.0).abs() < 0.05, "{}", objects[54]);
+        // The largest sixth of the 109 objects has half of the bytes.
         let of_largest: u64 = objects[91..].iter().sum();
         assert!(of_largest > 2_700_000 * 45 / 100, "{of_largest}");
     }

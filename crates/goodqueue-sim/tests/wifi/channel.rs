@@ -125,6 +125,8 @@ pub(crate) fn driver(limit: u32) -> MacConfig {
 }
 
 pub(crate) fn client(radio: RadioConfig) -> ClientConfig {
+    // The limit of iwlwifi: 7/8 of a ring of 256. The access points of most tests have that of
+    // ath9k, 123.
     ClientConfig { mac: driver(224), radio: [radio; 2], weight: DEFAULT_WEIGHT }
 }
 
@@ -168,6 +170,7 @@ pub(crate) fn run(config: &MediumConfig, senders: &[Sender], millis: u64) -> (Se
             } else {
                 Node::Client(sender.client)
             };
+            // Enough packets that the discipline does not run empty before the next event.
             while sender.interval.is_none() && medium.queue_len(node) < 20 * senders.len() {
                 offer(&mut medium, &mut seen, &mut numbers, now, index);
             }

@@ -40,6 +40,7 @@ fn contention(n: usize, attempts: u32, frame: u64, waits: [u64; 2]) -> (f64, f64
     let mut collided = 0;
     let mut now = 0;
     while sent < 200_000 {
+        // 43 µs are AIFS of best effort, and 9 µs are a slot.
         let begins = |&(_, counter, idle_from): &(u32, u64, u64)| idle_from + 43 + 9 * counter;
         now = stations.iter().map(begins).min().expect("there are stations");
         let senders: Vec<bool> = stations.iter().map(|station| begins(station) == now).collect();
@@ -49,10 +50,12 @@ fn contention(n: usize, attempts: u32, frame: u64, waits: [u64; 2]) -> (f64, f64
                 sent += 1;
                 (arrived, collided) = (arrived + u64::from(!collides), collided + u64::from(collides));
                 *failures = if collides { (*failures + 1) % attempts } else { 0 };
+                // The window of 15 slots doubles to at most 1023.
                 *counter = u64::from(random.below((16 << (*failures).min(6)).min(1024)));
             } else if now >= *idle_from + 43 {
                 *counter -= (now - *idle_from - 43) / 9 + 1;
             }
+            // 16 µs are SIFS, and 28 µs are an ACK at 24 Mbit/s.
             *idle_from = now + frame + if collides { waits[usize::from(!sends)] } else { 16 + 28 };
         }
     }
@@ -77,6 +80,7 @@ fn saturated_stations_share_the_channel_as_the_back_off_rules_and_bianchis_model
         let answer = whole(phy::ANSWER_TIMEOUT);
         let eifs = whole(phy::EIFS_EXTRA);
         let (rate, p) = contention(n, 7, frame, [answer, eifs]);
+        // A frame carries 12,000 bits, and a bit per microsecond is 1 Mbit/s.
         close(mbits(arrived, millis), 12_000.0 * rate, 0.01, &format!("throughput of {n} stations"));
         assert!((collided - p).abs() < 0.01, "{n} stations: {collided} collide, expected {p}");
 
@@ -164,6 +168,7 @@ fn a_slow_station_pulls_a_fast_one_down_to_its_own_rate() {
     let frame = |mcs| micros(ht(mcs, false).ppdu(phy::mpdu_bytes(1500)));
     close(
         fraction(slow.airtime.as_nanos() / slow.ppdus, quick.airtime.as_nanos() / quick.ppdus),
+        // The slow station is answered at 6 Mbit/s, the fast one at 24.
         (frame(0) + 16.0 + 44.0) / (frame(7) + 16.0 + 28.0),
         0.03,
         "airtime goes as the length of a frame",
@@ -185,6 +190,7 @@ fn voice_waits_less_for_the_channel_than_best_effort() {
         let mut config = channel(driver(123), clients.clone());
         config.seed = 3;
         let (seen, _) = run(&config, &senders, 10_000);
+        // Flow 4 is the probe, behind four loads.
         let (sum, count) = seen.delay_of[&4];
         assert!(count > 400);
         sum / fraction(count, 1)

@@ -28,6 +28,7 @@ pub(crate) fn paper_formula(n: f64, mbit: f64) -> f64 {
     let subframe: f64 = 1500.0 + 4.0 + 34.0 + 4.0;
     let bytes = n * (subframe / 4.0).ceil() * 4.0;
     let data = 32.0 + 8.0 * bytes / mbit;
+    // DIFS, SIFS, the answer of 58 bytes, and half of CWmin slots.
     let overhead = 34.0 + 16.0 + (32.0 + 8.0 * 58.0 / mbit) + 9.0 * 15.0 / 2.0;
     8.0 * n * 1500.0 / (data + overhead)
 }

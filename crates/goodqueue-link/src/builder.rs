@@ -73,6 +73,7 @@ impl LinkBuilder {
     /// Sets the capacity.
     #[must_use]
     pub fn capacity(self, capacity: Capacity) -> Self {
+        // A rate that is set does not vary like that of an earlier preset.
         Self { capacity, variation: Variation::Steady, ..self }
     }
 

@@ -71,6 +71,7 @@ impl<P: Packet + Flow> Link<P> {
 
     /// Offers a packet to the queue at `now`.
     pub fn send(&mut self, now: Instant, packet: P) {
+        // The line takes a time in the past for the present, and the sojourn time counts from it.
         let arrival = Arrival { at: self.line.latest(now), number: self.arrivals };
         let packet = Tagged { tag: arrival, packet };
         self.arrivals += 1;
@@ -80,6 +81,7 @@ impl<P: Packet + Flow> Link<P> {
     /// Returns the next event until `now`, in order of time; `None` if there is none left.
     pub fn poll(&mut self, now: Instant) -> Option<Event<P>> {
         let now = self.line.advance(now);
+        // Everything until `now` has to be decided before the earliest event is known.
         self.line.catch_up(now, &mut self.log);
         let next = self.line.next_arrival();
         if self.log.gone.front().is_some_and(|gone| next.is_none_or(|next| gone.at() <= next)) {
@@ -132,6 +134,7 @@ impl<P: Packet + Flow> Link<P> {
     }
 
     fn set_air(&mut self, now: Instant, air: Air) -> Result<(), ConfigError> {
+        // The only step that can fail comes first.
         if let Some(netem) = air.netem()? {
             self.line.set_path(now, netem, &mut self.log);
         }

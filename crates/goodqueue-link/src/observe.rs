@@ -77,6 +77,7 @@ impl<P> Observed<P> {
     }
 }
 
+// A file is complete also if nobody ends the observation.
 impl<P> Drop for Observed<P> {
     fn drop(&mut self) {
         self.end();

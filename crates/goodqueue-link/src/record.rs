@@ -60,6 +60,7 @@ fn header<P: Packet + Flow>(line: &Line<Queued<P>>, salt: u32) -> Header {
     let tree = goodqueue_tc::to_tc(&line.qdisc().config());
     let rate_bps = match line.capacity() {
         Capacity::Constant(rate) => Some(rate.as_bps()),
+        // A recording has one rate.
         Capacity::Schedule(_) | Capacity::Trace(_) => None,
     };
     let mut lines = tree.lines().map(str::to_owned);

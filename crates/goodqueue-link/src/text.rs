@@ -191,6 +191,7 @@ fn air(text: &str, words: &[Range<usize>]) -> Result<Air, Diagnostic> {
 
 /// Returns the place in the text of a place in the line of `netem`.
 fn place_of(places: &[(usize, Range<usize>)], span: &Range<usize>) -> Range<usize> {
+    // The word `netem` is not in the text, and its errors are shown at the first word behind it.
     let word = places.iter().rev().find(|(start, _)| *start <= span.start).or(places.first());
     word.map_or(0..0, |(_, place)| place.clone())
 }

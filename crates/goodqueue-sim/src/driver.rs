@@ -71,6 +71,7 @@ impl Ring {
         // Linux counts a packet in the ring until its transmission is complete.
         let packets = self.packets.len() + usize::from(self.sending > 0);
         match self.driver {
+            // A limit of 0 would stop the device for good.
             Driver::Packets(limit) => packets < limit.max(1) as usize,
             Driver::Bytes(limit) => inside < u64::from(limit.max(1)),
             // An empty device takes a packet whatever the limit is, or a limit of 0 would stop it

@@ -96,6 +96,7 @@ impl Losses {
     /// Counts a packet of `flow` that was dropped on its way in `direction`.
     pub(crate) fn dropped(&mut self, now: Instant, direction: Direction, flow: FlowId) {
         let flow = &mut self.flows[flow.index()];
+        // Drops of acknowledgements are no losses of the flow's data.
         if flow.watched.direction != direction {
             return;
         }

@@ -169,6 +169,8 @@ impl Network {
         }
         for index in 0..network.links.len() {
             for when in network.links[index].change_times() {
+                // Scheduled before all packets, so a rate holds for a packet that comes at its
+                // instant.
                 network.schedule(when, Event::RateChange(LinkId::from_index(index)));
             }
         }

@@ -102,6 +102,7 @@ impl Notes {
     }
 
     /// Offers a packet to `qdisc`, and notes what happens.
+    // Out of line: it would be inlined wherever a discipline drops a packet.
     #[cold]
     #[inline(never)]
     pub(crate) fn enqueue(

@@ -74,6 +74,7 @@ const WATCHES: u64 = 400;
 
 impl<'a> Simulation<'a> {
     pub(crate) fn new(config: Cow<'a, Config>) -> Result<Self, ConfigError> {
+        // An event has no number for another flow.
         let flows = &config.flows[..config.flows.len().min(MAX_FLOWS)];
         let last_hop = u32::try_from(config.before.len() + config.after.len()).unwrap_or(u32::MAX);
         let hosts: Vec<Hosts> = flows
@@ -117,6 +118,7 @@ impl<'a> Simulation<'a> {
             // The random streams of flows begin at 2^32, those of links at 0.
             let generator = Xoshiro256PlusPlus::stream(config.seed, (1 << 32) | u64::from(id.number()));
             sources.push(flow.traffic.source(id, generator)?);
+            // Flows that start at one instant start in the order of the configuration.
             network.schedule(flow.start, Event::Start(id));
             if let Some(stop) = flow.stop {
                 network.schedule(stop, Event::Stop(id));

@@ -64,6 +64,7 @@ impl Wire {
     /// Sets the rate from now on. The packet in transmission keeps the old rate.
     pub(crate) fn change_rate(&mut self, now: Instant, rate: Rate) {
         let until = self.ended.max(now);
+        // After two changes during one packet the time until its end is counted already.
         if until > self.settled {
             self.capacity = self.capacity.plus(Work::at(self.rate, until.since(self.settled)));
             (self.settled, self.kept) = (until, self.rate);
@@ -78,6 +79,8 @@ impl Wire {
 
     /// Returns the state of the link's work at `now`.
     pub(crate) fn progress(&self, now: Instant) -> Progress {
+        // The packet that outlives a change is in transmission, and its time was counted in
+        // advance.
         let keeps = self.settled > now;
         let capacity = if keeps {
             self.capacity.minus(Work::at(self.kept, self.settled.since(now)))

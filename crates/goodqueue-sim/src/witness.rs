@@ -187,6 +187,7 @@ impl<P: Packet + Clone> Witness<P> {
         let mut sent = None;
         let counted = self.count(drops, |mut sink| sent = qdisc.dequeue(now, &mut sink));
         let leaves = sent.as_ref().filter(|packet| self.packet.is_some() && (self.is_it)(packet));
+        // A packet that is sent is none of the drops.
         self.end(qdisc, counted.or(leaves.map(|_| (0, 0))));
         sent
     }
@@ -298,6 +299,7 @@ impl Story {
         let of_level = |level: &Evidence| {
             let kind = level.kind;
             let value = |fact: &goodqueue::decision::Fact| {
+                // A decision changes neither parameters nor the values of the packet.
                 let after = later(kind, fact.name).filter(|_| !fact.is_given);
                 Value { kind, name: fact.name, before: fact.value, after, doc: fact.doc }
             };

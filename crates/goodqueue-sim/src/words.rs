@@ -159,6 +159,8 @@ pub fn in_words(evidence: &Evidence, applied: &Applied, fate: Fate) -> String {
         match evidence.number(applied, name) {
             Some(number) => text.push_str(&written(number, format)),
             None if name == "verb" => text.push_str(verb(fate)),
+            // Only a sentence of another crate can name a number that its rule lacks
+            // (`tests/rules.rs`).
             None => text.push_str(place),
         }
         rest = behind;
@@ -206,6 +208,7 @@ fn sourced(sentence: &str, source: &str) -> String {
 fn fill(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     let mut column = 0;
     for word in text.split(' ') {
+        // Columns, not bytes.
         let length = word.chars().count();
         if column > 0 && column + 1 + length > LINE {
             writeln!(f)?;
@@ -244,6 +247,7 @@ const fn reason(why: DropReason) -> &'static str {
         DropReason::BandLimit => "Its band had reached the limit of one band.",
         DropReason::Horizon => "Its sender asked for a departure too far in the future.",
         DropReason::NotEct => "It was to be marked, but is not ECN-capable.",
+        // Reasons may be added.
         _ => "The discipline dropped it.",
     }
 }

@@ -22,12 +22,14 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
             watch.reconfigured(now, Change::Settings(&config));
             let mut dropped = Vec::new();
             self.qdisc.reconfigure(now, config, &mut |lost: P, why| dropped.push((lost, why)));
+            // A discipline drops queue by queue. The reports are in the order of arrival.
             dropped.sort_by_key(|(lost, _)| lost.number());
             for (lost, why) in dropped {
                 watch.dropped(now, lost, why);
             }
         } else {
             watch.reconfigured(now, Change::Discipline(&config));
+            // Read before the purge, which counts the packets as dropped.
             let before = self.qdisc.stats();
             let mut kept = Vec::new();
             self.qdisc.purge(now, &mut |packet: P, _: DropReason| kept.push(packet));
@@ -46,6 +48,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
     /// the time already planned, as a kernel's device does after `tc qdisc change`.
     pub fn reconfigure_quietly(&mut self, now: Instant, config: AnyConfig, watch: &mut impl Watch<P>) {
         self.catch_up(now, watch);
+        // Read after catching up, which moves it.
         let planned = self.ask_at;
         self.reconfigure(now, config, watch);
         self.ask_at = planned;

@@ -70,6 +70,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
                 self.ask_at = change;
                 return false;
             }
+            // `None` is a link without a limit, because a trace has opportunities instead.
             rate => rate.map_or(UNLIMITED, |now| now.0),
         };
         let Some(packet) = self.take(now, watch) else {

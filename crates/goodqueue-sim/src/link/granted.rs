@@ -57,6 +57,7 @@ impl Granted {
 
     /// Applies the rate of the schedule to the intervals that begin at `now` or later.
     pub(super) fn change_rate(&mut self, now: Instant) {
+        // With the old rate, and so before it changes.
         self.capacity = self.capacity_before(now);
         self.settled = self.requests.grants().first_not_before(now);
         // Of several changes at one time the last one counts.

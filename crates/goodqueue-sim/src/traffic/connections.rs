@@ -101,6 +101,7 @@ impl Connections {
         let number = (at.generation & GENERATION_MASK) << PLACE_BITS | place;
         let id = ConnectionId { flow: self.flow, number };
         let made = Connection::new(id, self.asks, &self.config, &self.congestion_control);
+        // The settings were valid in `new`.
         at.connection = Some(Box::new(made.ok()?));
         let handle = Handle(number);
         self.with(now, handle, network, |connection, network| connection.open(now, network));

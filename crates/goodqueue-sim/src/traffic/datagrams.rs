@@ -54,6 +54,7 @@ impl Datagrams {
 
     fn is_new(&mut self, number: u64) -> bool {
         let Ok(word) = usize::try_from(number / 64) else { return false };
+        // All numbers are kept, because a copy may arrive at any time after its original.
         if self.arrived.len() <= word {
             self.arrived.resize(word + 1, 0);
         }

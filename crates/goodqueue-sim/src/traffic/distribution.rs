@@ -58,6 +58,7 @@ impl Distribution {
             // bits on every platform; the methods of `f64` need not.
             Self::Exponential(mean) => -libm::log(1.0 - unit(random)) * mean,
             Self::Pareto { shape, mean } => {
+                // The mean is least * shape / (shape - 1).
                 let least = if shape > 1.0 { mean * (shape - 1.0) / shape } else { mean };
                 least * libm::pow(1.0 - unit(random), -1.0 / shape)
             }

@@ -123,6 +123,7 @@ impl LongRange {
     /// noise in the variance.
     pub(super) fn new(d: f64, terms: usize, share_of_white: f64, random: &mut Xoshiro256PlusPlus) -> Self {
         let mut noise = Farima::new(d, terms);
+        // The first sum needs a predecessor.
         let before = noise.draw(random);
         // A sum of two neighbours has the variance γ(0) (2 + 2 ρ(1)), where ρ(1) = d / (1 - d).
         let of_sum = variance(d) * (2.0 + 2.0 * d / (1.0 - d));

@@ -107,6 +107,7 @@ impl Source for OnOff {
             return;
         }
         self.datagrams.send(now, self.settings.bytes, network);
+        // Never below 0, because a burst has at least one packet.
         self.left -= 1;
         self.next_at = now + self.interval;
         if self.left == 0 {

@@ -114,6 +114,7 @@ impl KnownSource {
     pub const fn new<S: Named>() -> Self {
         Self(
             const {
+                // A constant lives as long as the program, so no registry has to hold it.
                 &Maker {
                     kind: S::KIND,
                     is_one_way: S::IS_ONE_WAY,
@@ -142,6 +143,7 @@ impl KnownSource {
     pub fn traffic(self, direction: Direction, settings: Settings) -> Result<OwnSettings, ConfigError> {
         self.0.kind.check(&settings)?;
         let declared = Declared { known: self, direction, settings };
+        // A source that is thrown away finds contradictions now, and not when a run begins.
         declared.source(FlowId::default(), Xoshiro256PlusPlus::new(0))?;
         Ok(OwnSettings {
             kind: self.0.kind.name,

@@ -148,6 +148,7 @@ impl PackMime {
         let session = if self.settings.persistent { model.persistent(random) } else { model.single(random) };
         let Some(bytes) = session.exchanges.first().map(|exchange| exchange.response) else { return };
         self.transfers.push(Transfer { begun_at: now, ended_at: None, bytes });
+        // Such a user counts as a transfer that did not end.
         if self.connections.count_open() >= self.settings.max_open {
             return;
         }

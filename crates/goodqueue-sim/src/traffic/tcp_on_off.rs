@@ -75,6 +75,7 @@ impl TcpOnOff {
             settings: settings.clone(),
             connections: Connections::new(
                 flow,
+                // The client opens the connections, whichever way the data goes.
                 Direction::Up,
                 settings.config,
                 settings.congestion_control.clone(),

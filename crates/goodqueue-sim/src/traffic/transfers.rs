@@ -67,6 +67,7 @@ impl Transfers {
         settings: &TransfersSettings,
         random: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {
+        // The client opens the connections, whichever way the data goes.
         let connections =
             Connections::new(flow, Direction::Up, settings.config, settings.congestion_control.clone())?;
         Ok(Self {
@@ -100,6 +101,7 @@ impl Transfers {
                 self.asked += self.settings.request;
                 (Direction::Up, self.settings.request)
             }
+            // An upload needs no request.
             Direction::Up => (Direction::Up, bytes),
         };
         self.connections.write(now, handle, first, network);
@@ -107,6 +109,7 @@ impl Transfers {
 
     /// Checks whether the request has arrived, and whether the transfer is complete.
     fn advance(&mut self, now: Instant, handle: Handle, network: &mut Network) {
+        // Packets of a connection that is closing concern no transfer.
         if self.current != Some(handle) || !self.user.is_transferring() {
             return;
         }

@@ -138,6 +138,7 @@ impl Video {
         self.buffered = self.buffered.saturating_sub(elapsed);
         if self.buffered.is_zero() {
             self.is_shown = false;
+            // The flow is woken when the buffer runs empty (`wake`), so the stall begins now.
             self.playback.stalls.push((now, None));
         }
     }
@@ -170,6 +171,7 @@ impl Video {
         // 2015).
         let expected = self.paces.len() as f64 / self.paces.iter().sum::<f64>();
         let fits = |rate: &&Rate| rate.as_bps() as f64 <= SHARE * expected;
+        // The lowest bit rate is used although it may not fit.
         let highest = self.settings.ladder.iter().take_while(fits).count().saturating_sub(1);
         // The bit rate rises by one step at a time (Jiang et al. 2012).
         highest.min(self.step + 1)
@@ -202,6 +204,7 @@ impl Video {
         self.buffered += self.settings.segment;
         if let Some(segment) = self.playback.segments.last_mut() {
             segment.ended_at = Some(now);
+            // A segment takes no time on a path without delay and limit. Its pace must not be 0.
             let seconds = now.since(segment.begun_at).as_nanos().max(1) as f64 / 1e9;
             let bits = segment.rate.bytes_in(self.settings.segment).max(1) as f64 * 8.0;
             if self.paces.len() == PACES {

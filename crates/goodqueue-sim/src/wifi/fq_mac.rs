@@ -190,6 +190,7 @@ impl<P: Packet + Flow> FqMac<P> {
         let codel = station.codel;
         let tid = station.tids[category.index()]
             .get_or_insert_with(|| Box::new(FlowQueues::new(config.flows, CodelVars::starting(&codel))));
+        // The two lowest bits are the category. Each hash table has a salt of its own.
         let mixed = mix_64(*seed ^ ((peer as u64) << 2 | category.index() as u64));
         let salt = u32::try_from(mixed >> 32).unwrap_or(0) ^ *hash_key;
         let flow = tid.classify(&packet, salt);

@@ -137,6 +137,7 @@ impl WifiHop {
 
     /// Discards everything measured before `now`, at the end of the warm-up.
     pub(crate) fn restart(&mut self, now: Instant) {
+        // A channel has no rate of its own, so its capacity is 0.
         self.seen.monitors.iter_mut().for_each(|monitor| monitor.restart(now, Progress::default()));
         self.baseline = Baseline { queues: self.stats(), radio: self.radio(now) };
     }
@@ -146,6 +147,7 @@ impl WifiHop {
         let radio = self.radio(end);
         let [down, up] = self.seen.monitors;
         let outcome = |monitor: LinkMonitor, of: usize| {
+            // A side has several disciplines, of which only the counters have a sum.
             let mut seen = Observation::default();
             seen.stats = stats[of];
             monitor.finish(end, Progress::default(), &self.baseline.queues[of], seen)

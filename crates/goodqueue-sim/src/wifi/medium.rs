@@ -81,6 +81,7 @@ impl<P: Packet + Flow> Medium<P> {
         client_of: &impl Fn(&P) -> usize,
         sink: &mut impl Sink<P>,
     ) {
+        // The packet finds the channel as it is now.
         self.advance(now, client_of, sink);
         if client >= self.radio.len() {
             return sink.dropped(now, Node::AccessPoint, packet, DropReason::Lost);
@@ -273,6 +274,8 @@ impl<P: Packet + Flow> Medium<P> {
                     sends = true;
                     sent.push(Flight::new(node, aggregate, now));
                 }
+                // Without another aggregate the category contends again when it has one
+                // (`prepare`).
                 access.ready = access.ready.filter(|_| access.supply.is_ready());
             }
         }
@@ -280,6 +283,7 @@ impl<P: Packet + Flow> Medium<P> {
             // The queues of the nodes whose turn it was dropped everything they held.
             return self.rest();
         }
+        // Only now all senders of this instant are known.
         for (node, station) in nodes.iter_mut().enumerate() {
             for (category, access) in AccessCategory::ALL.into_iter().zip(&mut station.access) {
                 let sends = |flight: &Flight<P>| (flight.node, flight.category) == (node, category);

@@ -88,9 +88,11 @@ impl Turns {
     }
 
     fn next(&mut self, head: impl Fn(usize) -> Head) -> Option<usize> {
+        // Each receiver once, because all of them may be blocked.
         for _ in 0..self.waiting.len() {
             let peer = self.waiting.pop_front()?;
             match head(peer).demand {
+                // The next packet for this receiver lists it again.
                 Demand::Nothing => self.listed[peer] = false,
                 Demand::Blocked => self.waiting.push_back(peer),
                 Demand::Ready => {

@@ -154,6 +154,7 @@ impl<P: Packet + Flow> Queues<P> {
             let mut bytes = 0;
             let ends = frames.iter().map(|frame| {
                 let frame = length(&frame.packet);
+                // The delimiter is in front of a frame, and the padding behind it.
                 let end = bytes + if alone { frame } else { DELIMITER + frame };
                 bytes += if alone { frame } else { subframe_bytes(frame) };
                 radio.modulation.until(end)
@@ -240,7 +241,7 @@ fn expected_bps(radio: &RadioConfig) -> u64 {
     let most = radio.modulation.bytes_within(radio.longest).min(MAX_AMPDU_BYTES) / subframe_bytes(frame);
     let count = most.clamp(1, radio.aggregate.max(1));
     let bytes = if count == 1 { frame } else { count * subframe_bytes(frame) };
-    // AIFS and the mean back-off of best effort.
+    // AIFS of best effort, and its mean back-off of 7.5 slots.
     let access = Duration::from_nanos(43_000 + 67_500);
     let time = access + radio.modulation.ppdu(bytes) + SIFS + radio.modulation.answer(count > 1);
     u64::from(count) * u64::from(FULL_PACKET) * 8_000_000_000 / time.as_nanos().max(1)

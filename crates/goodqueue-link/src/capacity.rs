@@ -40,6 +40,7 @@ impl Capacity {
             Self::Constant(rate) => Some((*rate, None)),
             Self::Schedule(changes) => {
                 let passed = changes.partition_point(|change| change.0 <= now);
+                // Before its instant the first rate holds already.
                 let current = changes.get(passed.saturating_sub(1)).or(changes.first());
                 let rate = current.map_or(Rate::from_bps(0), |change| change.1);
                 Some((rate, changes.get(passed).map(|change| change.0)))

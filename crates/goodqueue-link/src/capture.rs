@@ -107,6 +107,7 @@ pub fn datagram<T: AsRef<[u8]>>(packet: &Datagram<T>, to: &mut Vec<u8>) {
     let key = &packet.key;
     let is_udp = key.protocol() == FlowKey::UDP;
     let payload = content.len() + if is_udp { UDP } else { 0 };
+    // A packet too long for the field gets the largest length.
     let length = |bytes: usize| u16::try_from(bytes).unwrap_or(u16::MAX).to_be_bytes();
     let tos = packet.dscp() << 2 | packet.ecn().bits();
     match (key.source().ip(), key.destination().ip()) {
@@ -120,6 +121,7 @@ pub fn datagram<T: AsRef<[u8]>>(packet: &Datagram<T>, to: &mut Vec<u8>) {
             to.extend(source.octets());
             to.extend(destination.octets());
             let checksum = checksum(to.get(begin..).unwrap_or_default()).to_be_bytes();
+            // The checksum is computed over a header in which it is 0.
             if let Some(place) = to.get_mut(begin + 10..begin + 12) {
                 place.copy_from_slice(&checksum);
             }

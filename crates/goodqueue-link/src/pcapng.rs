@@ -79,6 +79,7 @@ pub fn packet(
 fn block(to: &mut Vec<u8>, kind: u32, options: &[Opt<'_>], body: impl FnOnce(&mut Vec<u8>)) {
     let begin = to.len();
     to.extend(kind.to_le_bytes());
+    // Room for the length, which is known at the end.
     to.extend([0; 4]);
     body(to);
     // A block without options has no end of them.
@@ -90,6 +91,7 @@ fn block(to: &mut Vec<u8>, kind: u32, options: &[Opt<'_>], body: impl FnOnce(&mu
         to.extend(value);
     }
     pad(to, begin);
+    // The length at the end counts, too.
     let length = u32::try_from(to.len() - begin + 4).unwrap_or(u32::MAX).to_le_bytes();
     to.extend(length);
     if let Some(place) = to.get_mut(begin + 4..begin + 8) {

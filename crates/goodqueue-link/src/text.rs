@@ -150,6 +150,7 @@ fn qdisc(text: &str, rate: Rate) -> Result<AnyConfig, Diagnostic> {
     let Some(inside) = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
         return Err(Diagnostic::new("the discipline ends without `]`").at(0..trimmed.len()).help(EXAMPLE));
     };
+    // Some defaults of disciplines follow from the rate.
     let link = LinkDefaults { rate, ..LinkDefaults::default() };
     goodqueue_tc::parse(inside, &link).map_err(|error| error.shifted(1))
 }

@@ -92,6 +92,7 @@ impl Ring {
 
     /// Completes the transmission of the current packet.
     pub(crate) fn complete(&mut self, now: Instant) {
+        // An idle device has completed nothing.
         if self.sending == 0 {
             return;
         }

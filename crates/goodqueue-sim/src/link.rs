@@ -460,6 +460,7 @@ impl Link {
     }
 
     /// Takes the next packet from the discipline, and measures it.
+    // Inlined, because a call that saves six registers costs about 20 instructions.
     #[inline(always)]
     fn dequeue(&mut self, now: Instant) -> Option<Packet> {
         let Self { qdisc, monitor, notes, lost: losses, .. } = self;

@@ -183,6 +183,7 @@ impl LinkMonitor {
         self.sojourn.record(nanos);
         self.sojourn_sum += u128::from(nanos);
         self.bin.packets += 1;
+        // Saturates at 584 years of waiting in one step.
         self.bin.sojourn_sum = self.bin.sojourn_sum.saturating_add(nanos);
         self.bin.sojourn_max = self.bin.sojourn_max.max(sojourn);
     }

@@ -174,6 +174,7 @@ impl Network {
                 network.schedule(when, Event::RateChange(LinkId::from_index(index)));
             }
         }
+        // Behind the last hop the flows have lines of their own.
         for (hop, &delay) in delays.iter().enumerate().take(count.saturating_sub(1)) {
             let [down, up] = Direction::BOTH.map(|direction| LinkId::of_hop(hop, direction));
             let [next_down, next_up] = Direction::BOTH.map(|direction| LinkId::of_hop(hop + 1, direction));
@@ -518,6 +519,7 @@ impl Network {
     }
 
     /// Serves a link that was idle.
+    // Out of line, because `serve` is inlined into the loop over events.
     #[inline(never)]
     fn serve_idle(&mut self, now: Instant, link: LinkId) {
         self.serve(now, link);

@@ -277,6 +277,7 @@ pub(crate) fn hash(salt: u32, number: u32) -> u32 {
 /// none of AccECN (Linux `cake_tcph_may_drop`).
 fn acknowledgement(segment: &Segment) -> Option<TcpAck> {
     let has = |flag| segment.flags.contains(flag);
+    // An ACK filter leaves the handshake alone.
     if !has(Flags::ACK) || has(Flags::SYN) {
         return None;
     }

@@ -38,6 +38,7 @@ pub(crate) fn duration(time: u16, rate: Rate) -> Duration {
     match rate.as_bps() {
         0 => Duration::MAX, // a bit takes for ever
         _ if rate == UNLIMITED => Duration::ZERO,
+        // The product is at most 3.4 * 10^16.
         bps => Duration::from_nanos(u64::from(time) * QUANTUM_BITS * 1_000_000_000 / bps),
     }
 }

@@ -16,6 +16,7 @@ pub(crate) fn room_for(flows: &[FlowConfig], duration: Duration) -> Result<Room,
         // The least that a source allows, against an interval of zero.
         let interval = flow.traffic.probe_interval()?.as_nanos().max(1000);
         let end = flow.stop.unwrap_or(Instant::MAX).as_nanos().min(duration.as_nanos());
+        // One more, because the first packet is sent at the start.
         Some(end.saturating_sub(flow.start.as_nanos()) / interval + 1)
     });
     let counts: Vec<u64> = counts.collect();

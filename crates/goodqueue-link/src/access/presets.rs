@@ -53,7 +53,9 @@ pub const ADSL: Preset = Preset {
              downstream, a common size of DSL modems (Kreibich et al., Netalyzr, IMC 2010). The line is 1 % slower than \
              the rate given: assumed. RTT: assumed.",
     rtt: Duration::from_millis(30),
+    // 8 bytes of 1500 are PPPoE (RFC 2516).
     mtu: 1492,
+    // PPP 2, PPPoE 6, Ethernet 14, LLC/SNAP 10 and the trailer of AAL5 8 bytes.
     encapsulation: Encapsulation { overhead: 40, mpu: 0, framing: Framing::Atm },
     buffer: Buffer::fixed(128 * KIB),
     real: 990,

@@ -40,6 +40,7 @@ impl Few {
     }
 
     /// Adds an entry to the heap, which the list becomes for the rest of the run.
+    // Out of line, because there are usually few entries.
     #[inline(never)]
     fn push_many(&mut self, entry: u128) {
         if self.listed == MOST {

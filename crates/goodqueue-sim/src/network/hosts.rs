@@ -77,6 +77,7 @@ impl Network {
     }
 
     /// Offers a packet to the queue of its host. Returns false if the host has none.
+    // Out of line, because few runs have such hosts.
     #[inline(never)]
     pub(super) fn enter_host(
         &mut self,

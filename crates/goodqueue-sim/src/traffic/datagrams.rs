@@ -48,6 +48,7 @@ impl Datagrams {
         if let Payload::Datagram { number, .. } = packet.payload
             && self.is_new(number)
         {
+            // The length of a datagram may be set below that of its headers.
             self.delivered += u64::from(network.ip_bytes(packet).saturating_sub(HEADERS));
         }
     }

@@ -66,6 +66,7 @@ impl Poisson {
             settings: *settings,
             random,
             datagrams: Datagrams::new(flow, settings.direction, settings.ecn),
+            // A rate of 0 sends nothing (`stopped`), and must not divide.
             gap: Distribution::Exponential(f64::from(settings.mean_bytes) * 8.0 / rate.max(1) as f64),
             next_at: Instant::ZERO,
             stopped: rate == 0 || settings.mean_bytes == 0,
@@ -100,6 +101,7 @@ impl Source for Poisson {
         }
         let (shortest, longest) = self.settings.limits;
         let drawn = self.settings.bytes.draw_bytes(&mut self.random);
+        // Not `clamp`, which panics if the shortest packet is longer than the longest.
         let bytes = u32::try_from(drawn).unwrap_or(u32::MAX).min(longest).max(shortest);
         self.datagrams.send(now, bytes, network);
         self.wait(now, network);

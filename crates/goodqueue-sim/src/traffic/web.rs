@@ -173,6 +173,7 @@ impl WebPage {
     reason = "shares of a number of bytes, far below 2^53"
 )]
 fn divide(bytes: u64, requests: usize) -> Vec<u64> {
+    // A lone object has all bytes.
     if requests < 2 {
         return vec![bytes];
     }

@@ -117,6 +117,7 @@ impl Modulation {
     /// its PSDU's first `bytes`.
     #[must_use]
     pub fn until(self, bytes: u32) -> Duration {
+        // Without the grid of `ppdu`, which only the end of the data keeps to.
         let symbols = (SERVICE_BITS + 8 * u64::from(bytes)).div_ceil(u64::from(self.bits_per_symbol()));
         self.preamble() + Duration::from_nanos(symbols * self.symbol_nanos())
     }

@@ -216,6 +216,7 @@ fn logit2_inverse(x: f64) -> f64 {
 /// Evaluates the piecewise linear function through `knots`, which is constant beyond them.
 fn interpolate(knots: &[(f64, f64)], x: f64) -> f64 {
     let after = knots.partition_point(|knot| knot.0 <= x);
+    // In front of the first knot the index wraps to one that does not exist.
     let (Some(&(x0, y0)), Some(&(x1, y1))) = (knots.get(after.wrapping_sub(1)), knots.get(after)) else {
         return if after == 0 { knots.first() } else { knots.last() }.map_or(0.0, |knot| knot.1);
     };

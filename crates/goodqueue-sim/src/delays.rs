@@ -145,6 +145,7 @@ mod tests {
 
     #[test]
     fn delays_below_a_microsecond_and_above_an_hour_are_recorded_at_the_bounds() {
+        // The finest bucket has 512 ns.
         for delays in [&[0][..], &[511], &[0, 300], &[1_000_000], &[u64::MAX, 512], &[HIGHEST_DELAY + 1]] {
             compare(Digits::Three, delays.iter().copied());
         }

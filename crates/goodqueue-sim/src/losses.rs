@@ -188,6 +188,7 @@ mod tests {
             losses.dropped(at(ms), Direction::Down, FlowId::new(0));
         }
         losses.dropped(at(950), Direction::Up, FlowId::new(0));
+        // From 10 to 900 ms. The drop at 110 ms is just within the first event.
         let span = Duration::from_millis(890);
         assert_eq!(losses.of_flow(0), FlowLosses { packets: 6, events: 4, span });
         losses.restart();

@@ -95,6 +95,7 @@ fn with_flow_control_the_queue_is_in_the_router_where_codel_keeps_it_short() {
     let share = modem(&outcome).sent.share_of(modem(&outcome).capacity).expect("a rate");
     assert!(share > 0.97, "the modem is kept busy: {share}");
     let pauses = router(&outcome).pauses.expect("the modem pauses the port");
+    // The Ethernet is 50 times as fast as the modem, so its port is paused for most of the 30 s.
     assert!(pauses.frames > 1000 && pauses.time > Duration::from_secs(20), "{pauses:?}");
 }
 

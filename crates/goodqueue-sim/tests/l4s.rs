@@ -20,6 +20,7 @@ fn download(profile: &str, controller: &str) -> Traffic {
     let catalogue = Catalogue::new();
     let profile = catalogue.profile(profile).expect("listed");
     let known = catalogue.known(profile.variant(controller)).expect("listed");
+    // `TCP_RTO_MIN` of Linux, also for the stack of the RFCs.
     let config = TcpConfig { min_rto: Duration::from_millis(200), ..profile.settings };
     Traffic::Tcp(TcpSettings {
         direction: Direction::Down,
@@ -46,6 +47,7 @@ fn simulate(profile: &str, controllers: &[&str], rtt_ms: u64) -> Outcome {
 #[test]
 fn datagrams_of_l4s_that_exceed_the_link_are_marked_and_others_are_dropped() {
     for l4s in [true, false] {
+        // A tenth more than the link carries.
         let rate = Rate::from_bps(MBIT * 1_100_000);
         let load =
             Traffic::Cbr(CbrSettings { direction: Direction::Down, rate, bytes: 1500, ecn: false, l4s });

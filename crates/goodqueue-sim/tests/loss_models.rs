@@ -32,6 +32,7 @@ fn rate(congestion_control: &str, loss: f64) -> f64 {
     .expect("valid");
     #[expect(clippy::cast_precision_loss, reason = "bytes of a test")]
     let segments = outcome.flows[0].tally.delivered as f64 / f64::from(config.payload());
+    // 2000 s are measured.
     segments / 2000.0
 }
 

@@ -77,5 +77,6 @@ fn a_run_is_the_same_whether_somebody_looks_on_or_not() {
 fn an_observer_that_has_seen_enough_ends_the_run() {
     let mut notes = Notes { enough: true, ..Notes::default() };
     let outcome = Run::new(&crowded()).expect("valid").to_end(|_| true, Some(&mut notes)).expect("runs");
+    // A run of 2 s asks its observer every 5 ms.
     assert!(outcome.measured < Duration::from_millis(50), "{}", outcome.measured);
 }

@@ -159,6 +159,7 @@ fn a_packet_that_was_only_sent_is_told_why_it_was_spared() {
 
 #[test]
 fn an_overflow_of_fq_codel_names_the_fattest_flow_and_the_place_in_the_batch() {
+    // With a target of a minute CoDel drops nothing before the queue is full.
     let small = Settings::new()
         .with("limit", Value::Packets(20))
         .with("target", Value::Time(Duration::from_secs(60)));
@@ -214,8 +215,10 @@ fn sfb_tells_a_draw_from_a_full_bin_and_from_the_penalty_box() {
     };
     let draw = dropped(&Settings::new(), DropReason::Congested);
     assert!(draw.contains("a draw with it hit the packet"), "{draw}");
+    // Without an increment the probabilities stay 0, and only a full bin drops.
     let full = dropped(&Settings::new().with("increment", Value::Probability(0.0)), DropReason::FlowLimit);
     assert!(full.contains("the limit is 25 packets. Each of its bins was that long"), "{full}");
+    // One step makes the probabilities 1, so the flows count as unresponsive.
     let steep = Settings::new().with("increment", Value::Probability(1.0));
     let penalty = dropped(&steep, DropReason::Congested);
     assert!(penalty.contains("The penalty box had no token left"), "{penalty}");
@@ -280,6 +283,7 @@ fn the_state_of_an_aqm_of_another_crate_is_told_without_code_of_its_own() {
     let queue = || AqmQueue::new(EveryTenth, Source::seeded(1));
     let fates = drive(&mut queue(), Ecn::NotEct);
     let signals = fates.into_iter().filter(|&(.., fate)| is_signal(fate));
+    // The second one, so that the state has an earlier signal.
     let (packet, arrived, ended, fate) = signals.into_iter().nth(1).expect("the second signal");
     let number = packet.number;
     let witness = Witness::new(Known { arrived, ended, fate }, move |other: &Frame| other.number == number);

@@ -174,7 +174,7 @@ fn throughput_under_periodic_loss_is_that_of_the_square_root_law() {
     let flow = &outcome.flows[0];
     #[allow(clippy::cast_precision_loss)]
     let loss = flow.fates[0].dropped as f64 / flow.tally.sent as f64;
-    let rate = flow.tally.delivered as f64 / 540.0;
+    let rate = flow.tally.delivered as f64 / 540.0; // 600 s without the warm-up
     // 1.3 ms are the serialization of a segment and of its ACK.
     let mean_rtt = 0.1 + outcome.links[0].sojourn_mean.expect("packets") + 0.0013;
     let law = 1460.0 / mean_rtt * (1.5 / loss).sqrt();

@@ -268,8 +268,8 @@ impl Connections {
     fn forget(&mut self, handle: Handle) {
         let place = &mut self.places[handle.place()];
         let Some(connection) = place.connection.take() else { return };
-        // The number repeats after 2^14 connections of the place, long after the last packet of this
-        // one.
+        // The number repeats after 2^14 connections of the place, long after the last packet of
+        // this one.
         place.generation = place.generation.wrapping_add(1);
         place.timer = None;
         self.free.push(handle.0 & PLACE_MASK);

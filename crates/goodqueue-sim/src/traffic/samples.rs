@@ -165,7 +165,7 @@ impl<S: Sample> Samples<S> {
 
     /// Notes the arrival of a packet. Returns true for the first copy of one that is kept.
     pub(super) fn arrive(&mut self, number: u64, time: Duration) -> bool {
-        // The answer to a packet that was summed up as lost comes too late.
+        // Nothing more is counted for a packet that was summed up.
         let index = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
         let Some(sample) = index.and_then(|index| self.latest.get_mut(index)) else { return false };
         let is_first = sample.time().is_none();

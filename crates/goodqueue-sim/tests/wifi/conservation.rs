@@ -98,7 +98,7 @@ fn every_packet_arrives_or_is_dropped_with_a_reason_whatever_the_load() {
                 flow: pick(&mut random, 3),
                 number,
                 ip_bytes: 40 + pick(&mut random, 1461),
-                dscp: [0, 8, 40, 48][pick(&mut random, 4) as usize],
+                dscp: [0, 8, 40, 48][pick(&mut random, 4) as usize], // one of each category
                 sent: now,
             };
             medium.enqueue(now, direction, client, packet, &client_of, &mut seen);

@@ -303,8 +303,7 @@ impl Link {
         let end = self.end_of(now, packet.len);
         self.free_at = Some(end);
         self.monitor.sent(packet.len);
-        // An idle link schedules no event. The next arrival asks the empty discipline in arrears
-        // (`enqueue`).
+        // An idle link schedules no event. `enqueue` makes up for the question at the next arrival.
         if !self.is_idle() {
             self.ask_at = Some(end);
         }

@@ -24,7 +24,7 @@ pub(crate) enum Event {
 }
 
 /// Largest number of flows. An event has 21 bits for an index, and a flow has up to four delay
-/// lines.
+/// lines. Hosts with a discipline of their own add two, which this number does not allow for.
 pub(crate) const MAX_FLOWS: usize = 1 << 19;
 
 impl Event {

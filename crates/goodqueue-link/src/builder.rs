@@ -131,6 +131,7 @@ impl LinkBuilder {
     /// Loses packets behind the queue at random, with this probability from 0 to 1.
     #[must_use]
     pub fn loss(mut self, probability: f64) -> Self {
+        // netem has one model of loss at a time.
         self.air.replace(LOSS, &[(LOSS, probability)]);
         self
     }

@@ -71,6 +71,7 @@ impl<P> Observed<P> {
 
     /// Ends the observation, and returns what went wrong.
     pub(crate) fn end(&mut self) -> Option<String> {
+        // Taken out, because the drop of the link ends the observation again.
         let mut observer = self.observer.take()?;
         observer.ended(self.last);
         observer.trouble()

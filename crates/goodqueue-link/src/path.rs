@@ -38,6 +38,7 @@ impl<P: Packet + Flow> Path<P> {
         for index in 0..self.links.len() {
             while let Some(event) = self.links[index].poll(now) {
                 match (event, self.links.get_mut(index + 1)) {
+                    // At the time of the arrival, which may be before `now`.
                     (Event::Arrived { at, packet }, Some(next)) => next.send(at, packet),
                     (event, _) => return Some(event),
                 }

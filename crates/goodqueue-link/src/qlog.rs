@@ -33,6 +33,7 @@ pub fn header(to: &mut String, title: &str) {
     // Writing to a string cannot fail.
     let _ = writeln!(
         to,
+        // Each record begins with a record separator (RFC 7464).
         "\u{1e}{{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\",\
          \"serialization_format\":\"application/qlog+json-seq\",\"title\":{title},\
          \"trace\":{{\"common_fields\":{{\"time_format\":\"relative_to_epoch\",\

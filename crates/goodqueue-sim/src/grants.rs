@@ -139,6 +139,7 @@ pub(crate) struct Requests {
     since: u64,
     /// Requests whose answer is not due yet: number of the first interval that may answer, and
     /// bytes.
+    // In order, because all requests have the same delay.
     on_the_way: VecDeque<(u64, u64)>,
     /// Bytes that the next grant may answer.
     due: u64,

@@ -578,6 +578,7 @@ impl Network {
     /// Counts a packet that was dropped on its way in `direction`.
     fn count_drop(&mut self, now: Instant, direction: Direction, lost: &Packet) {
         self.conservation.dropped(lost.len);
+        // The flow did not send a copy (`netem duplicate`), so it did not lose one.
         if !lost.ends.is_copy() {
             self.flows[lost.flow.index()].fates[direction.index()].dropped += 1;
             self.losses.dropped(now, direction, lost.flow);

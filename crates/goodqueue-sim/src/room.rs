@@ -24,6 +24,7 @@ pub(crate) fn room_for(flows: &[FlowConfig], duration: Duration) -> Result<Room,
     if all <= MOST_SAMPLES {
         return Ok(Room::UNLIMITED);
     }
+    // Not 0, because there are samples.
     let probes = counts.len() as u64;
     // A flow may fill eight times its room while packets may still arrive (`MOST_HALVES`).
     let samples = (MOST_SAMPLES / 8 / probes).max(LEAST_ROOM);

@@ -212,6 +212,7 @@ impl<'a> Simulation<'a> {
         let Self { network, sources, events, bottleneck, .. } = self;
         while let Some((now, event)) = network.next_event(pause) {
             *events += 1;
+            // Counting visits all links and lines.
             if events.is_multiple_of(COUNT_EVERY) && network.packets_held() > MAX_PACKETS {
                 return Err(RunError::TooManyPackets(now));
             }
@@ -258,6 +259,7 @@ impl<'a> Simulation<'a> {
         let Some(series) = &mut self.series else { return };
         let first = LinkId::of_hop(self.bottleneck, Direction::Down).index();
         let bottleneck = &mut self.network.links_mut()[first..];
+        // Two series, so the two links of the bottleneck and none behind it.
         for (link, bins) in bottleneck.iter_mut().zip(&mut series.queues) {
             let progress = link.progress(self.now);
             bins.push(link.monitor.take_bin(progress));

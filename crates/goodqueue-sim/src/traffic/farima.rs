@@ -66,6 +66,7 @@ impl Farima {
     /// Adds one coefficient.
     #[expect(clippy::cast_precision_loss, reason = "some thousands of coefficients")]
     fn learn(&mut self) {
+        // The new coefficient is d / (t - d) for t coefficients (Hosking 1984).
         let last = self.d / ((self.phi.len() + 1) as f64 - self.d);
         // A pair of coefficients from both ends is updated together, because each needs the other's
         // previous value.

@@ -195,6 +195,7 @@ impl<P: Packet + Flow> FqMac<P> {
         let salt = u32::try_from(mixed >> 32).unwrap_or(0) ^ *hash_key;
         let flow = tid.classify(&packet, salt);
         let before = Load { packets: tid.len(), bytes: tid.bytes() };
+        // Queued before the limits are checked, as in mac80211: its own flow may be the longest.
         tid.push(now, flow, packet, config.quantum);
         self.changed(before, category, peer);
         self.rounds[category.index()].activate(peer);

@@ -14,6 +14,7 @@ use crate::spelling;
 /// One message about bad input. Its `Display` is the text for the user, in two to five lines
 /// without a final newline.
 #[derive(Clone, PartialEq, Eq, Debug)]
+// The box keeps every `Result` with a message small.
 pub struct Diagnostic(Box<Parts>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -244,16 +245,19 @@ impl std::error::Error for Diagnostic {}
 
 impl Excerpt {
     fn new(text: &str, span: &Range<usize>) -> Self {
+        // A span that exceeds the text, or begins within a character, must not panic.
         let start = floor_char(text, span.start);
         let end = floor_char(text, span.end.max(start));
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+        // Files of Windows end their lines with `\r\n`.
         let line_text = text[line_start..line_end].trim_end_matches('\r');
         let underlined = &text[start..end.min(line_end)];
         Self {
             line: before.matches('\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
+            // An empty span, such as the end of the text, gets one caret.
             width: underlined.trim_end().chars().count().max(1),
             text: line_text.to_owned(),
         }
@@ -261,6 +265,7 @@ impl Excerpt {
 
     /// The line as it fits a terminal: its text, and start and length of the underlining within it.
     fn fitted(&self) -> (String, usize, usize) {
+        // The word stands in the middle of the part that is shown.
         let skipped = if self.column > SHOWN { self.column - SHOWN / 2 } else { 0 };
         let length = self.text.chars().count();
         let mut shown: String = self.text.chars().skip(skipped).take(SHOWN).map(printable::shown).collect();
@@ -268,7 +273,7 @@ impl Excerpt {
         let width = self.width.min(SHOWN.saturating_sub(indent)).max(1);
         if skipped > 0 {
             shown.insert_str(0, "... ");
-            indent += 4;
+            indent += 4; // width of `... `
         }
         if skipped + SHOWN < length {
             shown.push_str(" ...");
@@ -304,6 +309,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 fn called_otherwise<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase();
     let ours = OTHER_WORDS.iter().filter(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours);
+    // A word may mean several keys: the first one that is allowed at this place counts.
     let mut known = ours.filter_map(|ours| candidates.iter().copied().find(|candidate| *candidate == ours));
     known.next()
 }

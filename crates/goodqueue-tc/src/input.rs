@@ -57,6 +57,8 @@ impl Input {
 
     fn from_file(file: File, most: u64) -> io::Result<Self> {
         let about = file.metadata()?;
+        // This saves reading a file that is too large. `read` counts as well: a file may grow, and
+        // a pipe has no length.
         if about.is_file() && about.len() > most {
             return Err(too_large(most));
         }
@@ -74,11 +76,13 @@ impl Input {
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // A read into no room gives 0 bytes, too. It must not count as the end of the file.
         if buffer.is_empty() {
             return Ok(0);
         }
         let count = loop {
             match self.file.read(buffer) {
+                // A second 0, after the wait, is the end.
                 Ok(0) if std::mem::take(&mut self.is_fresh) => platform::wait_for_writer(&self.file)?,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => platform::wait_for_data(&self.file)?,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -150,6 +154,7 @@ mod platform {
 
     /// Opening a FIFO without `NONBLOCK` waits for a writer, which may never come.
     pub(super) fn open(path: &Path) -> io::Result<File> {
+        // `NOCTTY`: a terminal that is read must not become the one that controls this process.
         open_with(path, OFlags::NONBLOCK | OFlags::NOCTTY)
     }
 
@@ -175,6 +180,8 @@ mod platform {
     /// Called at the end of an input that gave nothing: a FIFO may still get its first writer.
     pub(super) fn wait_for_writer(file: &File) -> io::Result<()> {
         let is_fifo = file.metadata()?.file_type().is_fifo();
+        // poll(2) of Linux reports a hang-up only after a writer was there: a new FIFO times out,
+        // and a pipe whose writer has gone is at its end at once.
         if is_fifo && !wait(file, Some(&PATIENCE))? {
             let problem = "it is a FIFO, and nothing has opened it for writing within a second";
             return Err(io::Error::new(ErrorKind::TimedOut, problem));
@@ -262,6 +269,7 @@ mod tests {
         let path = fifo(&folder);
         let writer = std::thread::spawn({
             let path = path.clone();
+            // A pipe of Linux holds 64 KiB, so that the reader and the writer wait for each other.
             move || File::options().write(true).open(path).unwrap().write_all(&[b'x'; 200_000])
         });
         assert_eq!(bytes(&path, 1 << 20).unwrap().len(), 200_000);

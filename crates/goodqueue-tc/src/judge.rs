@@ -135,6 +135,7 @@ pub fn first_difference(
         }
     }
     link.serve(Instant::MAX);
+    // The recording does not know the fate of packets that were queued at its end.
     link.yours.retain(|decision| decision.at <= end);
     let yours = link.yours;
     Ok((0..recorded.len().max(yours.len()))
@@ -190,6 +191,7 @@ impl<Q: Judged> Link<'_, Q> {
         self.yours.push(Decision { at: self.busy_until, packet, mark: Some(is_marked) });
         // A queue that invents a packet differs already.
         let bytes = self.bytes.remove(&packet).unwrap_or(0);
+        // A packet without bytes must not stop the time.
         self.busy_until += self.rate.serialization(bytes).max(Duration::from_nanos(1));
     }
 

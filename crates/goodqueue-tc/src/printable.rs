@@ -44,6 +44,7 @@ pub fn json(text: &str) -> Cow<'_, str> {
     }
     let escaped = |character: char| match stays(character) {
         true => character.to_string(),
+        // Those that are not printable are below U+10000: one escape of four digits is enough.
         false => format!("\\u{:04x}", u32::from(character)),
     };
     Cow::Owned(text.chars().map(escaped).collect())

@@ -74,6 +74,7 @@ pub fn configs(
     let mut changes = Vec::new();
     for row in rows {
         if let Row::Change { command, .. } = row {
+            // A change is read behind all commands before it: it keeps some of their settings.
             script.push('\n');
             script.push_str(command);
             changes.push(line::parse_among(disciplines, &script, link, variant)?);
@@ -160,6 +161,7 @@ impl Recording {
     pub fn read(name: &str, mut reader: impl BufRead + Send + 'static) -> Result<Self, Diagnostic> {
         let first = reader.fill_buf().map_err(|error| unreadable(&error).in_file(name))?;
         let lines: Box<dyn BufRead + Send> = if first.starts_with(GZIP_MAGIC) {
+            // A gzip file may have several members (RFC 1952 §2.2).
             Box::new(BufReader::new(MultiGzDecoder::new(reader)))
         } else {
             Box::new(reader)
@@ -231,6 +233,7 @@ impl Recording {
             let Some((arrivals, context)) = &mut self.shared else {
                 return parse_row(&self.line).map(Some).map_err(place);
             };
+            // Tags of short rows are lower-case letters: `["a"]`.
             let short = self.line.get(2).is_some_and(u8::is_ascii_lowercase);
             if !short {
                 let row = parse_row(&self.line).map_err(place)?;
@@ -299,6 +302,7 @@ impl Seen {
         }
         let joined = number.checked_add(1).and_then(|next| self.ranges.remove(&next));
         let first = match before {
+            // `last` is below `number`, so the sum cannot overflow.
             Some((first, last)) if last + 1 == number => first,
             _ => number,
         };
@@ -334,6 +338,7 @@ fn unreadable(error: &io::Error) -> Diagnostic {
 }
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+// A gzip file of a megabyte may hold a line of a gigabyte.
 const LONGEST_LINE: u64 = 1 << 20;
 /// Recordings are read row by row, and may be of hours.
 const MOST_BYTES: u64 = 16 << 30;

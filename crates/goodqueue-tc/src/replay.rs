@@ -166,6 +166,8 @@ impl Flow for Arrival {
 
     fn priority(&self) -> u8 {
         match self.priority {
+            // Linux looks at the low four bits (`TC_PRIO_MAX`). The recorder's priorities have bit
+            // 0x10, too.
             Priority::Number => u8::try_from((self.flow & 15) + 1).unwrap_or(0) & 15,
             Priority::Class | Priority::None => 0,
             // tc-prio(8), table of the TOS values.
@@ -310,6 +312,7 @@ impl SerialLink {
         qdisc.enqueue(now + self.origin, arrival, &mut |packet: Arrival, why| {
             report(Fate::Dropped { at: now, seq: packet.seq, why });
         });
+        // In a simulated run, the event that is planned for this instant asks after all arrivals.
         let waits = simulated && self.ask_at == Some(now);
         if self.busy_until <= now && !waits {
             self.send_next(qdisc, now, report);

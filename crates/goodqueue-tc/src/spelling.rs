@@ -20,6 +20,7 @@ pub(crate) fn distance(from: &str, to: &str) -> usize {
             // are deleted or inserted.
             let earlier = from[..i - 1].iter().rposition(|c| *c == other);
             if let (Some(k), Some(l)) = (earlier, to[..j - 1].iter().rposition(|c| *c == letter)) {
+                // `k` and `l` count from 0, `i` and `j` from 1.
                 least = least.min(table[k][l] + (i - k - 2) + 1 + (j - l - 2));
             }
             table[i][j] = least;
@@ -40,6 +41,7 @@ mod tests {
             ("codle", "codel", 1),
             ("cdel", "codel", 1),
             ("kodel", "codel", 1),
+            // Without letters between the two that are swapped, it would be 3.
             ("ca", "abc", 2),
             ("fq_coddel", "fq_codel", 1),
             ("sfq", "pie", 3),

@@ -165,6 +165,7 @@ fn setting(value: Value) -> Json {
         Value::Signed(n) => json!(n),
         Value::Time(span) => json!(micros(span)),
         Value::Rate(rate) => json!(rate.as_bps() / 8),
+        // tc prints a default class with `0x`.
         Value::Class(minor) => json!(format!("{minor:#x}")),
         Value::Probability(part) => fraction(part),
         Value::Flag(on) => json!(on),

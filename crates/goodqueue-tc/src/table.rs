@@ -45,6 +45,7 @@ pub fn entries(name: &str, reader: impl BufRead) -> Result<Vec<i16>, Diagnostic>
     let mut entries = Vec::new();
     for (number, line) in (1..).zip(reader.split(b'\n')) {
         let line = line.map_err(|error| unreadable(&error).in_file(name))?;
+        // A byte that is not UTF-8 becomes part of a word that is no number.
         let text = String::from_utf8_lossy(&line);
         for entry in text.split_whitespace().filter(|_| !text.starts_with('#')) {
             entries.push(entry.parse().map_err(|_| {
@@ -72,7 +73,7 @@ pub(crate) fn written(words: &[&str]) -> String {
 const ENDING: &str = ".dist";
 /// Where tc has its own; Debian names the machine.
 const FOLDERS: [&str; 4] = ["/usr/lib/tc", "/usr/lib64/tc", "/usr/share/tc", "/usr/lib/ARCH-linux-gnu/tc"];
-/// More than any table takes.
+/// More than a table of 16,384 entries takes, the most that netem accepts.
 const MOST_BYTES: u64 = 1 << 20;
 const FORM: &str =
     "whole numbers from -32768 to 32767 between spaces, in 8192nds of the jitter; comments begin with `#`";

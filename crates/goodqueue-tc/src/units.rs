@@ -92,6 +92,7 @@ pub fn tc_256ths(text: &str) -> Result<u64, Diagnostic> {
         let number = |part: &str| if part.is_empty() { Some(0) } else { part.parse::<u64>().ok() };
         let places = u32::try_from(fraction.len()).ok().filter(|places| (1..=8).contains(places))?;
         let parts = number(fraction)? * 256 / 10_u64.pow(places);
+        // `parse` alone accepts a `+`.
         if !digits(whole) || !digits(fraction) {
             None
         } else {
@@ -130,6 +131,7 @@ pub fn tc_probability(text: &str) -> Result<f64, Diagnostic> {
         Some(digits) => (digits, true),
         None => (text, false),
     };
+    // `parse` alone would take `+1` and `-0`. Here a number starts with a digit or a point.
     split(digits)
         .filter(|(_, unit)| unit.is_empty())
         .and_then(|_| digits.parse::<f64>().ok())
@@ -146,6 +148,7 @@ pub fn tc_probability(text: &str) -> Result<f64, Diagnostic> {
 /// # Errors
 /// Not a percentage, or 0.
 pub fn share(text: &str, link: Rate) -> Result<Rate, Diagnostic> {
+    // Without a `%` nothing is left, which is refused below.
     let digits = text.trim().strip_suffix('%').unwrap_or_default();
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let are_digits = |text: &str| text.chars().all(|digit| digit.is_ascii_digit());
@@ -160,6 +163,7 @@ pub fn share(text: &str, link: Rate) -> Result<Rate, Diagnostic> {
     if thousandths == 0 || thousandths > LARGEST_SHARE {
         return Err(refused());
     }
+    // The product may need more than 64 bits.
     let bps = u128::from(link.as_bps()) * u128::from(thousandths) / 100_000;
     u64::try_from(bps).map(Rate::from_bps).map_err(|_| refused())
 }
@@ -175,6 +179,7 @@ pub fn rate(text: &str) -> Result<Rate, Diagnostic> {
             .help(format!("write `{}mbit` if Mbit/s is meant", text.trim())));
     }
     let strict = BITS_PER_SECOND.iter().find(|known| known.0 == unit).map(|known| known.1);
+    // Of tc's units only those of bits are left: `mbps` is bytes in tc, and bits to most people.
     let per_second = unit.strip_suffix("/s").unwrap_or(unit);
     let bits = strict.or_else(|| {
         let in_bits = per_second.to_ascii_lowercase().ends_with("bit");
@@ -232,6 +237,7 @@ pub fn show_rate(rate: Rate) -> String {
 /// A time for people: `50 ms`.
 #[must_use]
 pub fn show_time(span: Duration) -> String {
+    // `show` would print `0 ns`.
     if span.is_zero() {
         return "0 s".to_owned();
     }
@@ -257,9 +263,10 @@ struct Decimal {
 impl Decimal {
     /// The number times `scale`, cut to a whole number; `None` if that is above 2^64 - 1.
     fn times(self, scale: Scale) -> Option<u64> {
-        // 10^20 * 2^43 (tibit, in bits of bytes) is below 2^110.
+        // 10^20 * 2^43 (`tibps`) is below 2^110.
         let mut value = self.mantissa.checked_mul(u128::from(scale.0))?;
         if self.exponent >= 0 {
+            // Nothing is cut off yet: each numerator is a multiple of its denominator.
             value /= u128::from(scale.1);
             // A larger power of ten overflows unless the number is 0. The bound keeps `0e999999999`
             // short.
@@ -315,6 +322,8 @@ fn split(text: &str) -> Option<(Decimal, &str)> {
                     number.mantissa = number.mantissa * 10 + u128::from(byte - b'0');
                     number.exponent -= i64::from(fraction);
                 } else {
+                    // A digit beyond the significant ones only shifts the number. Behind the point
+                    // it changes nothing.
                     number.exponent += i64::from(!fraction);
                 }
             }
@@ -351,8 +360,10 @@ fn exponent(text: &str) -> Option<(i64, usize)> {
 
 fn whole(text: &str) -> Option<u64> {
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        // `from_str_radix` accepts a `+`, which tc refuses behind `0x`.
         return u64::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with('+'));
     }
+    // `strtoul` of tc reads `010` as 8, a person as 10.
     let octal = text.len() > 1 && text.starts_with('0');
     let digits = !octal && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits)
@@ -430,6 +441,7 @@ fn bad_unit<'a>(text: &str, unit: &str, what: &str, units: impl Iterator<Item = 
 /// Returns `value` in the largest unit that does not exceed it, with up to three decimals.
 fn show(value: u64, units: &[(u64, &str)]) -> String {
     let (scale, name) =
+        // 0 is below every unit and takes the last one.
         units.iter().copied().find(|unit| value >= unit.0).unwrap_or((1, units[units.len() - 1].1));
     let thousandths = (u128::from(value) * 1000 + u128::from(scale) / 2) / u128::from(scale);
     let whole = thousandths / 1000;
@@ -495,6 +507,7 @@ const TC_TIME_UNITS: &[(&str, Scale)] = &[
     ("nsecs", (1, 1)),
 ];
 
+// tc takes bare seconds only. The units let a line of `to_tc` be read again.
 const TC_SECONDS_UNITS: &[(&str, Scale)] = &[
     ("", (1_000_000_000, 1)),
     ("s", (1_000_000_000, 1)),
@@ -526,7 +539,7 @@ const RATE_EXAMPLES: &str = "`10mbit`, `1.5 Mbit/s`, `10Mbps`, `1gbit`";
 const TIME_EXAMPLES: &str = "`50ms`, `0.5s`, `100us`, `1 min`";
 const SIZE_EXAMPLES: &str = "`1500` (bytes), `360kb` and `1mb` (1024, as in tc), `32MiB`";
 
-/// A mantissa below this takes one more digit.
+/// A mantissa below this takes one more digit. Every `u64` has at most the resulting 20 digits.
 const SIGNIFICANT: u128 = 10_000_000_000_000_000_000;
 
 /// A number as people write it: `0.25`, and `1e308` where digits would fill lines.

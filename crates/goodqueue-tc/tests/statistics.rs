@@ -69,6 +69,7 @@ fn every_figure_that_tc_printed_of_a_recorded_discipline_is_ours_too() {
 
 /// What `tc -s -j qdisc show` of iproute2 6.1 on Linux 6.1 printed as the options of each of these.
 const OPTIONS: [(&str, &str); 11] = [
+    // CoDel of Linux keeps times in units of 1024 ns: 5 ms are shown as 4999 us.
     ("codel ecn variant linux", r#"{"limit":1000,"target":4999,"interval":99999,"ecn":true}"#),
     (
         "fq_codel variant linux",
@@ -92,6 +93,7 @@ const OPTIONS: [(&str, &str); 11] = [
     ),
     ("sfq perturb 10", r#"{"limit":127,"quantum":1514,"depth":127,"divisor":1024,"perturb":10}"#),
     (
+        // sfb keeps probabilities in 65535ths: here 33 and 3 of them.
         "sfb",
         r#"{"rehash":600000000,"db":60000000,"limit":1000,"max":25,"target":20,"increment":0.000503548,"decrement":4.57771e-05,"penalty_rate":10,"penalty_burst":20}"#,
     ),
@@ -99,6 +101,7 @@ const OPTIONS: [(&str, &str); 11] = [
         "netem delay 10ms 2ms loss 1%",
         r#"{"limit":1000,"delay":{"delay":0.01,"jitter":0.002,"correlation":0},"loss-random":{"loss":0.01,"correlation":0},"ecn":false,"gap":0}"#,
     ),
+    // The latency is the time of (200,000 - 3072) bytes at 125,000 bytes per second.
     ("tbf rate 1mbit burst 3072 limit 200000", r#"{"rate":125000,"burst":3072,"lat":1575424}"#),
     (
         "cake bandwidth 1mbit",
@@ -123,6 +126,8 @@ fn options_are_those_that_tc_prints_in_its_order() {
 
 #[test]
 fn an_unused_cake_of_a_megabit_tells_of_itself_what_linux_tells() {
+    // A target is at least the time of 1.5 packets of 1514 bytes at the rate of its tin, and the
+    // interval grows with the target.
     let printed = r#"{"memory_used":0,"memory_limit":4194304,"capacity_estimate":125000,"min_network_size":65535,"max_network_size":0,"min_adj_size":65535,"max_adj_size":0,"avg_hdr_offset":0,"tins":[{"threshold_rate":7812,"sent_bytes":0,"backlog_bytes":0,"target_us":290706,"interval_us":581413,"peak_delay_us":0,"avg_delay_us":0,"base_delay_us":0,"sent_packets":0,"way_indirect_hits":0,"way_misses":0,"way_collisions":0,"drops":0,"ecn_mark":0,"ack_drops":0,"sparse_flows":0,"bulk_flows":0,"unresponsive_flows":0,"max_pkt_len":0,"flow_quantum":300},{"threshold_rate":125000,"sent_bytes":0,"backlog_bytes":0,"target_us":18168,"interval_us":113168,"peak_delay_us":0,"avg_delay_us":0,"base_delay_us":0,"sent_packets":0,"way_indirect_hits":0,"way_misses":0,"way_collisions":0,"drops":0,"ecn_mark":0,"ack_drops":0,"sparse_flows":0,"bulk_flows":0,"unresponsive_flows":0,"max_pkt_len":0,"flow_quantum":300},{"threshold_rate":31250,"sent_bytes":0,"backlog_bytes":0,"target_us":72672,"interval_us":167672,"peak_delay_us":0,"avg_delay_us":0,"base_delay_us":0,"sent_packets":0,"way_indirect_hits":0,"way_misses":0,"way_collisions":0,"drops":0,"ecn_mark":0,"ack_drops":0,"sparse_flows":0,"bulk_flows":0,"unresponsive_flows":0,"max_pkt_len":0,"flow_quantum":300}]}"#;
     let theirs: serde_json::Map<String, Value> = serde_json::from_str(printed).expect("JSON");
     let ours = &unused("cake bandwidth 1mbit")[0];

@@ -43,6 +43,8 @@ fn cut(text: &str) -> Vec<Item> {
     let mut comment = false;
     let word_ends = |items: &mut Vec<Item>, range: Range<usize>, depth: usize| {
         let word = &text[range.clone()];
+        // A colon at the end of a word is a word of its own in brackets (`[1: pfifo]`). Elsewhere
+        // it belongs to a handle (`8001:`).
         match word.strip_suffix(':').filter(|number| depth > 0 && !number.is_empty()) {
             Some(number) => {
                 let colon = range.end - 1;
@@ -50,16 +52,19 @@ fn cut(text: &str) -> Vec<Item> {
                 items.push(Item::Word(Token { text: ":".to_owned(), place: colon..range.end }));
             }
             None if word == "&&" || word == "||" => items.push(Item::End),
+            // A backslash at the end of a line joins the next line and is no word.
             None if word != "\\" => items.push(Item::Word(Token { text: word.to_owned(), place: range })),
             None => {}
         }
     };
     let mut after_backslash = false;
+    // The line end behind the text ends its last word.
     for (index, character) in text.char_indices().chain([(text.len(), '\n')]) {
         let line_end = character == '\n' && !after_backslash;
         after_backslash = character == '\\';
         comment = match character {
             '\n' => false,
+            // As in a shell, a `#` within a word begins no comment.
             '#' if start.is_none() => true,
             _ => comment,
         };
@@ -76,10 +81,12 @@ fn cut(text: &str) -> Vec<Item> {
         }
         match character {
             '[' | ']' => {
+                // The reader of trees refuses a `]` too many, with its place.
                 depth = if character == '[' { depth + 1 } else { depth.saturating_sub(1) };
                 items.push(Item::Word(Token { text: character.to_string(), place: index..index + 1 }));
             }
             ';' => items.push(Item::End),
+            // Brackets may span lines.
             '\n' if line_end && depth == 0 => items.push(Item::End),
             _ => {}
         }
@@ -154,6 +161,7 @@ fn expand_loop<'i>(
     let begin = rest.iter().position(|item| is_word(item, "do")).ok_or_else(|| malformed("has no `do`"))?;
     let list = &rest[..begin];
     let body = &rest[begin + 1..];
+    // The `do` of this loop was found above.
     let mut open = 1_usize;
     let end = body.iter().position(|item| {
         open += usize::from(is_word(item, "do"));
@@ -186,6 +194,7 @@ fn written_out(words: Vec<String>) -> Vec<String> {
             .then(|| (first..=last).map(|number| number.to_string()).collect())
     };
     let parts: Vec<&str> = words.iter().map(String::as_str).collect();
+    // `cut` has split `$(seq 1 5)` at its spaces.
     let counted = match parts[..] {
         ["$(seq", last] => numbers("1", last.trim_end_matches(')')),
         ["$(seq", first, last] => numbers(first, last.trim_end_matches(')')),
@@ -221,6 +230,7 @@ fn substituted(text: &str, variables: &BTreeMap<String, String>) -> String {
                 rest = behind;
             }
             None => {
+                // An unknown variable stays as it is, so that `dev $DEV` keeps its value.
                 result.push('$');
                 rest = after;
             }
@@ -230,5 +240,6 @@ fn substituted(text: &str, variables: &BTreeMap<String, String>) -> String {
     result.trim_matches('"').to_owned()
 }
 
+// Nested loops multiply: a short text could fill the memory.
 const MOST_COMMANDS: usize = 100_000;
 const DEEPEST_LOOP: usize = 3;

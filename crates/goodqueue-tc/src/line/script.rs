@@ -92,6 +92,7 @@ impl<'a> Builder<'a> {
     fn command(&mut self, words: &[Word<'a>], first: bool) -> Result<(), Diagnostic> {
         let mut rest = words;
         let mut command_of_tc = false;
+        // Scripts call tc by its path or through a variable, and with options such as `-s`.
         while let Some((word, after)) = rest.split_first()
             && (matches!(word.text, "sudo" | "tc" | "$TC" | "$tc")
                 || word.text.ends_with("/tc")
@@ -105,6 +106,7 @@ impl<'a> Builder<'a> {
         let behind = after.get(1..).unwrap_or_default();
         match (object.text, verb) {
             ("class", "del" | "delete") => self.remove_class(behind),
+            // Scripts delete first what was on their device. Here nothing is.
             ("qdisc" | "class", "del" | "delete" | "show" | "ls" | "list") => Ok(()),
             ("qdisc", verb) if VERBS.contains(&verb) => {
                 let (place, rest) = place(behind)?;
@@ -121,6 +123,8 @@ impl<'a> Builder<'a> {
                 let handle = rest.first().filter(|word| word.text.ends_with(':'));
                 let (mut place, rest) = place(rest.get(usize::from(handle.is_some())..).unwrap_or_default())?;
                 place.handle = place.handle.or(handle.copied());
+                // A line that was pasted alone is the root, even if tc printed the class that it is
+                // in.
                 place.root |= place.parent.is_none() || first;
                 let given = rest.iter().take_while(|word| word.text != "Sent");
                 let words: Vec<Word<'a>> = std::iter::once(name).chain(given).copied().collect();
@@ -134,6 +138,7 @@ impl<'a> Builder<'a> {
             _ if first && !command_of_tc => {
                 self.attach(&Place { root: true, ..Place::default() }, rest, false)
             }
+            // Behind a line of `tc -s qdisc show` come lines of statistics.
             _ if self.shown || OTHER_COMMANDS.contains(&object.text) => Ok(()),
             (other, _) => Err(unknown("the tc command", other, &["qdisc", "class"]).at(object.span())),
         }
@@ -145,6 +150,7 @@ impl<'a> Builder<'a> {
                 Some(word) => Err(Diagnostic::new("no queue discipline is given")
                     .at(word.span())
                     .allowed(all_names(self.disciplines).join(", "))),
+                // Without a word to point at, `tree` tells that no discipline is given.
                 None => Ok(()),
             };
         }
@@ -164,6 +170,7 @@ impl<'a> Builder<'a> {
                 switch_off_what_is_not_shown(node.kind, &mut node.settings);
             }
         }
+        // The first discipline is the root, even if its command names a parent.
         let Some(parent) = place.parent.filter(|_| self.root.is_some() && !place.root) else {
             self.root = Some(index);
             return Ok(());
@@ -172,6 +179,8 @@ impl<'a> Builder<'a> {
         let owner = &mut self.nodes[owner];
         match owner.kind.children {
             Children::None => return Err(holds_none(owner.kind, parent)),
+            // Another discipline takes the place of the inner one. Linux gives the only class the
+            // number 1.
             Children::One => {
                 let settings = Settings::new();
                 let slot =
@@ -182,6 +191,7 @@ impl<'a> Builder<'a> {
                 let slot = owner.children.iter_mut().find(|slot| slot.class == minor);
                 match slot {
                     Some(slot) => slot.node = Some(index),
+                    // Bands exist from the beginning, and classes must be added.
                     None if owner.kind.children == Children::Bands => owner.children.push(Slot {
                         class: minor,
                         parent: 0,
@@ -226,6 +236,7 @@ impl<'a> Builder<'a> {
         let changed = read_settings(node.kind, given, self.rate)?;
         let settings = overlaid(node.kind, &node.settings, &changed);
         if let (Children::Bands, Some(Value::Integer(bands))) = (node.kind.children, settings.get("bands")) {
+            // Linux removes the disciplines of bands that a change takes away.
             node.children.retain(|slot| u64::from(slot.class) <= bands);
         }
         node.settings = settings;
@@ -311,6 +322,8 @@ impl<'a> Builder<'a> {
         let minor = if minor.is_empty() { 0 } else { number(word, minor)? };
         // The last one: it may have taken the handle of an earlier discipline that it replaces.
         let with_handle = self.nodes.iter().rposition(|node| node.handle == Some(major));
+        // A root without a handle takes any: the header of a recording names it so, and its
+        // commands say `parent 1:1`.
         let nameless =
             || self.root.filter(|&root| self.nodes.get(root).is_some_and(|node| node.handle.is_none()));
         match with_handle.or_else(nameless) {
@@ -386,6 +399,7 @@ impl<'a> Builder<'a> {
         depth: usize,
     ) -> Result<(), Diagnostic> {
         let Some(&open) = cursor.words.next() else { return Ok(()) };
+        // The classes of brackets nest within one discipline, so they are counted as well.
         if depth > DEEPEST {
             return Err(
                 Diagnostic::new(format!("more than {DEEPEST} classes inside each other")).at(open.span())
@@ -420,6 +434,7 @@ impl<'a> Builder<'a> {
 
 /// `before`, changed as Linux changes it when tc gives `changed`.
 fn overlaid(kind: &Kind, before: &Settings, changed: &Settings) -> Settings {
+    // The variant is ours: no command of tc changes it.
     let kept = |name| name == VARIANT || registry::is_kept_by_change(kind.name, name, changed);
     let mut settings = Settings::new();
     for (name, value) in before.iter().filter(|(name, _)| kept(name)).chain(changed.iter()) {
@@ -519,6 +534,7 @@ impl<'a> Tree<'a> {
         let node = &self.nodes[index];
         let kind = node.kind;
         let name = node.name;
+        // A script attaches one level at a time: `read` does not see how deep it goes.
         if depth > DEEPEST {
             return Err(
                 Diagnostic::new(format!("more than {DEEPEST} disciplines inside each other")).at(name.span())
@@ -566,5 +582,6 @@ impl<'a> Tree<'a> {
 const VERBS: &[&str] = &["add", "change", "replace", "link"];
 /// Other lines of such scripts.
 const OTHER_COMMANDS: &[&str] = &["true", "modprobe", "ip", "ethtool", "set", "echo", "exit"];
-/// Disciplines inside each other.
+/// Disciplines inside each other. Reading and building call themselves for each level, and must not
+/// exhaust the stack.
 const DEEPEST: usize = 16;

@@ -110,6 +110,7 @@ fn read_followers<'a, 'w>(
             let digits = if signed { word.text.strip_prefix('-') } else { None }.unwrap_or(word.text);
             digits.starts_with(|c: char| c.is_ascii_digit())
         });
+        // A word that is no number begins the next setting.
         let Some((word, rest)) = number else { break };
         settings.set(parameter.name, read_value(kind, parameter, *word, link)?);
         words = rest;
@@ -120,6 +121,7 @@ fn read_followers<'a, 'w>(
 /// The parameter that tc calls `word`.
 pub(super) fn called<'p>(parameters: &'p [Parameter], word: &str) -> Option<&'p Parameter> {
     let of_name = |name: &str| parameters.iter().find(|parameter| parameter.name == name);
+    // Names come first: `latency` is a parameter of tbf, and another word for netem's `delay`.
     of_name(word).or_else(|| SYNONYMS.iter().find(|pair| pair.0 == word).and_then(|pair| of_name(pair.1)))
 }
 
@@ -239,7 +241,6 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>, link: Rate) ->
     value.map_err(|error| error.prefixed(&format!("`{}`", parameter.name)).at(word.span()))
 }
 
-/// Reads up to sixteen bands. The remaining priorities keep theirs.
 /// Reads up to 16 bands. Those that are not given are those of `default`; without one, 16 are
 /// needed.
 fn read_priomap<'a, 'w>(
@@ -254,6 +255,7 @@ fn read_priomap<'a, 'w>(
     if count == 0 {
         return Err(without_value(name, allowed));
     }
+    // The default of ets depends on its number of bands, so it cannot complete the list here.
     if count < map.len() && default.is_none() {
         let message = Diagnostic::new(format!("`priomap` has {count} bands"));
         return Err(message.at(name.span()).allowed("16 bands, one for each priority"));
@@ -279,6 +281,7 @@ fn read_priomap<'a, 'w>(
 /// The minor number of a class: hexadecimal.
 pub(super) fn tc_class(text: &str) -> Result<u32, Diagnostic> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
+    // `from_str_radix` accepts a `+`.
     u16::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+')).map(u32::from).ok_or_else(
         || {
             Diagnostic::new(format!("`{}` is not the number of a class", shortened(text)))

@@ -112,6 +112,7 @@ fn a_flag_that_tc_show_does_not_print_is_off() {
 #[test]
 fn defaults_that_depend_on_the_link_take_its_mtu() {
     let jumbo = Link { mtu: 9014, ..Link::default() };
+    // 1000 packets of the MTU.
     assert_eq!(to_tc(&parse("bfifo", &jumbo).unwrap()), "bfifo limit 9014000");
 }
 
@@ -490,6 +491,7 @@ fn words_for_links_and_distances_stand_for_what_tc_sets() {
     assert_eq!(tc("cake conservative ptm"), tc("cake overhead 48 ptm"));
     assert_eq!(tc("cake bridged-ptm pppoa-llc"), tc("cake overhead 36 atm"));
     assert_eq!(tc("cake docsis"), tc("cake overhead 18 mpu 64 noatm"));
+    // `pppoe-ptm` is an overhead of 30 bytes, `ethernet` one of 38, and each `ether-vlan` adds 4.
     assert_eq!(tc("cake pppoe-ptm ether-vlan regional"), tc("cake overhead 34 ptm rtt 30ms"));
     assert_eq!(tc("cake ethernet ether-vlan ether-vlan"), tc("cake overhead 46 mpu 84"));
     assert_eq!(tc("cake conservative"), tc("cake overhead 48 atm"));
@@ -512,6 +514,7 @@ fn a_change_of_tbf_hands_its_limit_to_a_fifo_inside() {
         to_tc(&read(&script).unwrap())
     };
     assert_eq!(changed("pfifo limit 7", "limit 60"), "tbf rate 8mbit burst 6000 [pfifo limit 60p]");
+    // A latency of 4 ms at 8 Mbit/s is 4000 bytes, and the burst has 6000.
     assert_eq!(changed("bfifo limit 7000", "latency 4ms"), "tbf rate 8mbit burst 6000 [bfifo limit 10000]");
     assert_eq!(changed("codel limit 7", "limit 60"), changed("codel limit 7", "latency 4ms"));
 }

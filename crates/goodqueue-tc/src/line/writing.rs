@@ -13,6 +13,7 @@ pub(super) fn write_tree(kind: &Kind, settings: &Settings) -> String {
 fn write_children(kind: &Kind, children: &[Child], parent: u32, line: &mut String) {
     for child in children.iter().filter(|child| child.parent == parent) {
         let inner = child.qdisc.as_ref().and_then(|(name, settings)| {
+            // `KINDS` does not have disciplines of other crates.
             let own = settings.owner().map(|owner| owner.kind());
             let inner = own.or_else(|| KINDS.iter().find(|kind| kind.name == *name))?;
             Some(write_tree(inner, settings))
@@ -46,7 +47,9 @@ pub(super) fn write_settings(kind: &Kind, settings: &Settings) -> String {
         let word = match (&value, parameter.map(|parameter| parameter.unit)) {
             (Value::Flag(true), _) => name.to_owned(),
             (Value::Flag(false), Some(Unit::Flag { off: Some(off) })) => off.to_owned(),
+            // A flag without a word for "off" is off if it is absent.
             (Value::Flag(false), _) => continue,
+            // Such a value has no name and follows another one: `delay 10ms 5ms`.
             _ if name.contains('.') => value.to_string(),
             _ => format!("{name} {value}"),
         };

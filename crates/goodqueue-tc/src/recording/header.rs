@@ -64,6 +64,7 @@ impl Header {
     /// or of a folder in it.
     pub(super) fn beside(&self, field: &str) -> Result<Option<&str>, Diagnostic> {
         let Some(given) = self.other.get(field) else { return Ok(None) };
+        // Neither `.` nor `/`: a recording must not lead to files outside of its folder.
         let is_name = |text: &&str| {
             !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         };
@@ -187,6 +188,7 @@ impl Arrivals {
                     ack: headers.and_then(|headers| headers.ack),
                     hashes: self.hashes.take().or(number),
                     truesize: self.truesize.take().or_else(|| self.truesizes.get(&bytes).copied()),
+                    // Disciplines are given the recorder's clock.
                     earliest: self.departures.get(&flow).map(|&later| t + self.origin + later),
                 });
             }

@@ -64,6 +64,8 @@ impl Context {
             }
             Row::Drop { seq, .. } => {
                 self.queued.remove(&seq);
+                // A packet that is refused at its arrival tells nothing about the order of
+                // departures.
                 if seq != self.newest {
                     self.next = seq.wrapping_add(1);
                 }
@@ -115,6 +117,7 @@ impl Context {
         // Writing to a string cannot fail.
         let frees = row.time() > self.now && row.time() == self.free;
         let at_once = row.time() == self.now;
+        // The difference of two `u64` may need 65 bits.
         let relative = |seq: u64| i128::from(seq) - i128::from(self.next);
         let short = match row {
             Row::Arrival { .. } => Some("[\"a\"]".to_owned()),
@@ -135,6 +138,7 @@ impl Context {
             Row::Random { len, value, .. } if frees || at_once => Some(format!("[\"r\",{len},{value}]")),
             _ => None,
         };
+        // An exit advances the time by itself, and an arrival has its own.
         let advances = frees && !matches!(row, Row::Exit { .. } | Row::Arrival { .. });
         match short {
             Some(short) => {

@@ -6,6 +6,7 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use std::io::{Cursor, Write};
 
+// 2^56 - 1 is a probability of 1 in a `P` row, and 42949672 is 1 % in an `M` row.
 const STORY: &str = r#"{"golden": 1, "name": "two", "qdisc": "pfifo limit 1", "rate_bps": 10000000, "t_start_ns": 7}
 ["A",1000,0,3,1514,2]
 ["X",1000,0,1514,3]
@@ -75,6 +76,8 @@ fn folder_of_short_recordings(rows: &[Row]) -> std::path::PathBuf {
 
 #[test]
 fn a_short_recording_has_the_rows_of_the_whole_one() {
+    // The 1514 bytes of packet 0 take 1,211,200 ns at 10 Mbit/s, so the link is free at 1,212,200
+    // ns.
     let rows = rows(
         br#"{}
 ["A",1000,0,3,1514,2]

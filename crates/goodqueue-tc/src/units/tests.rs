@@ -3,6 +3,7 @@ use super::*;
 #[test]
 fn a_decimal_gain_is_read_in_256ths() {
     let read = |text: &str| tc_256ths(text).ok();
+    // 0.3 * 256 = 76.8 and 0.16 * 256 = 40.96: the rest is cut off.
     assert_eq!(["0.3", "2.5", ".5", "0.16", "1.0"].map(read), [76, 640, 128, 40, 256].map(Some));
     assert_eq!(
         ["1", "1.", "-0.5", "0.123456789", "99999999999999999999.5", "a.b", "1.2.3"].map(read),
@@ -103,6 +104,7 @@ fn sizes_are_binary_everywhere() {
 fn the_largest_values_fit_and_the_next_do_not() {
     assert_eq!(bits("18446744073709551615"), u64::MAX);
     assert!(tc_rate("18446744073709551616").is_err());
+    // 2^64 - 1 bit/s are 18446744.07 Tbit/s.
     assert!(tc_rate("18446745tbit").is_err());
     assert_eq!(nanos("18446744073.709551615s"), u64::MAX);
     assert!(tc_time("99999999999s").is_err());

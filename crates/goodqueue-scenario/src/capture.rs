@@ -167,6 +167,7 @@ impl Found {
                     // draft-ietf-opsawg-pcapng §4.2: the highest bit selects powers of two.
                     Some(Ok(power)) if power & 0x80 != 0 => 1_u64.checked_shl(u32::from(power & 0x7f)),
                     Some(Ok(power)) => 10_u64.checked_pow(u32::from(power)),
+                    // Without the option, times are in microseconds.
                     _ => Some(1_000_000),
                 };
                 let units = units.filter(|units| *units > 0).ok_or_else(|| {
@@ -251,6 +252,7 @@ fn link_header(link: Linktype, data: &[u8]) -> Option<usize> {
         // `LINKTYPE` numbers; the error above names them.
         0 | 108 => 4,
         1 => {
+            // Behind the two addresses.
             let mut at = 12;
             // IEEE 802.1Q and 802.1ad tags.
             while matches!(data.get(at..at + 2), Some([0x81, 0x00] | [0x88, 0xa8])) {
@@ -355,6 +357,7 @@ mod tests {
         file.extend(link.to_le_bytes());
         for (seconds, micros, data) in packets {
             let length = u32::try_from(data.len()).unwrap();
+            // The original length is wrong, so that the tests see which length counts.
             for field in [*seconds, *micros, length, length + 100] {
                 file.extend(field.to_le_bytes());
             }

@@ -22,6 +22,7 @@ pub const NOT_CONCEALED: f64 = 4.3;
 pub fn rating(delay_s: f64, loss: f64, robustness: f64) -> f64 {
     let delay_ms = delay_s * 1e3;
     let percent = loss * 1e2;
+    // Cole and Rosenbluth's `Id`: a second line begins at 177.3 ms.
     let by_delay = 0.024 * delay_ms + 0.11 * (delay_ms - 177.3).max(0.0);
     // G.107's `Ie,eff` for `Ie` 0 and losses that are independent (`BurstR` 1).
     let by_loss = 95.0 * percent / (percent + robustness);
@@ -31,6 +32,7 @@ pub fn rating(delay_s: f64, loss: f64, robustness: f64) -> f64 {
 /// The mean opinion score of a rating.
 #[must_use]
 pub fn mos(rating: f64) -> f64 {
+    // G.107 Annex B.
     if rating <= 0.0 {
         1.0
     } else if rating >= 100.0 {

@@ -54,6 +54,7 @@ pub fn student_t(freedom: u64) -> f64 {
     T_97_5.iter().rev().find(|row| row.0 <= freedom).map_or(T_97_5[0].1, |row| row.1)
 }
 
+// A 95 % interval leaves 2.5 % on each side.
 const T_97_5: [(u64, f64); 38] = [
     (1, 12.706_2),
     (2, 4.302_7),

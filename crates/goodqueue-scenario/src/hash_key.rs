@@ -22,6 +22,8 @@ fn absorb(hash: u64, text: String) -> u64 {
         word[..bytes.len()].copy_from_slice(bytes);
         u64::from_le_bytes(word)
     });
+    // Without the length, a letter at the end of a key would count like one at the beginning of its
+    // value.
     std::iter::once(text.len() as u64)
         .chain(words)
         // `mix_64` maps 0 to 0: without the sum, zeros at the beginning would not count.

@@ -65,6 +65,7 @@ fn identity(run: &RunSpec) -> u64 {
 /// Digits and nothing else.
 fn number(text: &str) -> Option<u64> {
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // A number above 64 bits is refused as too large, and not as no number.
     is_plain.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
@@ -106,6 +107,7 @@ mod tests {
         let shards = shards_of(&runs, 4);
         for index in 1..=4 {
             let size = shards.iter().filter(|shard| **shard == index).count();
+            // 100 each, with a standard deviation of 9.
             assert!((70..130).contains(&size), "shard {index} of 4 has {size} of 400 runs");
             assert_eq!(runs.shard(Shard { index, count: 4 }).unwrap().count(), size);
         }

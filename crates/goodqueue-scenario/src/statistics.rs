@@ -63,6 +63,7 @@ pub fn histogram_summary(histogram: &Histogram<u64>, mean: Option<f64>) -> Summa
     }
     let most = histogram.max();
     let mut values = histogram.value_at_quantiles([0.25, 0.5, 0.75, 0.95, 0.99]);
+    // The bounds of a bin may exceed the largest sample.
     let mut next = || values.next().map(|value| nanos_to_s(value.min(most)));
     Summary {
         count: histogram.len(),

@@ -212,6 +212,8 @@ impl Store {
         let mut parts = vec![(step_ns, part)];
         if let Some(text) = self.read(&key)?.whole().filter(|text| has_key(&key, text)) {
             let known = lines(&text).skip(1).filter_map(|part| Some((step_of(part)?, part.to_vec())));
+            // If another process adds a step meanwhile, one of the two is lost and simulated again
+            // when it is wanted.
             parts.extend(known.filter(|known| known.0 != step_ns));
         }
         // A file has the same bytes whatever the order in which its parts were kept. No two parts
@@ -229,6 +231,8 @@ impl Store {
                 None => return Ok(StoredRun::Whole(text)),
                 Some(why) => why.to_owned(),
             },
+            // A failed read over a network tells nothing about the file, so the command ends and
+            // can be repeated.
             Err(error) if !self.place.is_remote() || error.kind() == ErrorKind::FileTooLarge => {
                 error.to_string()
             }
@@ -303,6 +307,7 @@ fn prefix(checksum: u64) -> String {
 
 /// Returns how the text of a file differs from what was written.
 fn problem(text: &[u8]) -> Option<&'static str> {
+    // The whole beginning is compared, so that a damaged digit of the checksum is seen, too.
     match text.split_at_checked(PREFIX_BYTES) {
         Some((begin, rest)) if begin == prefix(Checksum::of_bytes(rest)).as_bytes() => None,
         Some((begin, _)) if begin.starts_with(PREFIX) => Some("its checksum does not fit its contents"),

@@ -49,6 +49,7 @@ impl<'n> Sweep<'n> {
         let runs = count_runs(&base, &axes);
         if runs > MAX_RUNS as u128 {
             let help = "sweep fewer values, list fewer disciplines, or lower `seeds`";
+            // The product saturates at 2^128 - 1, which is 3.4 * 10^38.
             let shown = if runs == u128::MAX { "more than 10^38".to_owned() } else { runs.to_string() };
             let message = Diagnostic::new(format!("the scenario makes {shown} runs"))
                 .allowed(format!("at most {MAX_RUNS}"))
@@ -153,6 +154,7 @@ struct Axis {
 
 /// Runs of all points together, without resolving any of them.
 fn count_runs(base: &Document, axes: &[Axis]) -> u128 {
+    // A few lists in a file of 1 MiB multiply to more than 64 bits.
     let mut runs = 1u128;
     for (key, count) in [("seeds", seeds_of as fn(Option<&Node>) -> u128), ("qdiscs", disciplines_of)] {
         let of_key = match axes.iter().find(|axis| axis.key == key) {

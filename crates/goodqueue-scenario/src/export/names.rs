@@ -50,6 +50,7 @@ pub(super) fn names(path: &Path, end: &str, runs: &[Label<'_>]) -> Vec<PathBuf> 
         words.extend(several_seeds.then(|| format!("seed{}", run.seed)));
         let name = format!("{stem}.{}", words.join("."));
         let mut numbered = name.clone();
+        // Two runs may have the same name once it is shortened.
         for number in 2.. {
             if taken.insert(numbered.clone()) {
                 break;

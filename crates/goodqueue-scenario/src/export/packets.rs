@@ -47,6 +47,7 @@ impl Format {
     /// An unknown ending, or a format that this build cannot write.
     pub fn from_path(path: &Path) -> Result<(Self, &'static str), Diagnostic> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        // A name that is nothing but an ending has no format.
         match ENDS.into_iter().find(|(_, end)| name.len() > end.len() && name.ends_with(end)) {
             Some((Self::Parquet, _)) if cfg!(not(feature = "parquet")) => Err(without_parquet()),
             Some(found) => Ok(found),
@@ -150,6 +151,7 @@ impl PacketLog {
         }
     }
 
+    // An observer cannot return an error. It stops the run, and `finish` returns the error.
     fn write(&mut self, one: impl Fn(&mut dyn PacketWriter) -> io::Result<()>) {
         for (path, file) in &mut self.files {
             if self.failed.is_none()

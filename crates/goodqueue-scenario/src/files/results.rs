@@ -24,6 +24,7 @@ pub fn check_result(path: &Path) -> Result<(), String> {
         return Err("is there already and is no file".to_owned());
     }
     let mut head = Vec::new();
+    // Only the head is read, so the file may have any size.
     Input::open_regular(path, u64::MAX)
         .and_then(|file| file.take(HEAD).read_to_end(&mut head))
         .map_err(unreadable)?;

@@ -35,9 +35,11 @@ pub(super) fn create_new(name: &Path, mode: u32) -> io::Result<File> {
 /// Creates a file without a name in `folder`, if the system can name it later.
 #[cfg(target_os = "linux")]
 pub(super) fn nameless(folder: &Path, mode: u32) -> Option<File> {
+    // Without /proc the file could never get a name.
     if !Path::new(OPEN_FILES).exists() {
         return None;
     }
+    // Reading is for a copy, where the system does not name such a file after all.
     File::options().read(true).write(true).mode(mode).custom_flags(flags(OFlags::TMPFILE)).open(folder).ok()
 }
 
@@ -52,6 +54,7 @@ pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
     use std::os::fd::AsRawFd;
     let file = format!("{OPEN_FILES}/{}", file.as_raw_fd());
+    // The path of an open file is a symbolic link.
     Ok(linkat(CWD, file, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
 }
 
@@ -97,6 +100,7 @@ pub(super) fn be_like(file: &File, other: &Metadata) -> io::Result<()> {
         mode &= !0o070;
     }
     file.set_permissions(fs::Permissions::from_mode(mode))?;
+    // Last: this process may not change the mode of another user's file.
     if now.uid() != other.uid() {
         let _ = fchown(file, Some(other.uid()), None);
     }

@@ -40,6 +40,7 @@ impl Target {
     /// another user left in a folder that everybody may write.
     pub(super) fn from_path(path: &Path, existing: Existing) -> io::Result<Self> {
         let is_folder = || io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
+        // Such a path means a folder, even one that does not exist.
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(is_folder());
         }

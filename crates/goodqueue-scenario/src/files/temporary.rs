@@ -27,6 +27,7 @@ impl Temporary {
         // Other users may read the file only if they could read the file that it replaces.
         let mode = replaced(&place).map_or(system::ANY_MODE, |about| system::mode(&about));
         if let Some(file) = system::nameless(folder(&place), mode) {
+            // `finish` may give it a temporary name, which must then be locked already.
             let _ = system::lock(&file);
             return Ok(Self { file, name: None, place });
         }
@@ -50,6 +51,7 @@ impl Temporary {
     /// Gives the file its name. With `synced`, waits until the contents are on the disk.
     pub(super) fn finish(mut self, synced: bool) -> io::Result<()> {
         if let Some(about) = replaced(&self.place) {
+            // Before the file has its name, so that nobody can open it with other permissions.
             system::be_like(&self.file, &about)?;
         }
         if synced {

@@ -37,6 +37,7 @@ impl Delays {
         for bin in earlier.times.iter_recorded() {
             // The bounds of a bin exceed the largest sample.
             let time = earlier.times.median_equivalent(bin.value_iterated_to()).min(earlier.times.max());
+            // The middle of a bin has three digits only, and may lie below `minus`.
             let delay = (nanos_to_s(time) - minus).max(0.0);
             let _ = binned.record_n(nanos(delay), bin.count_since_last_iteration());
         }

@@ -158,6 +158,7 @@ mod tests {
             let run = conversation(0.6, 0.62, Some(score));
             voice_cap(&run.probes, &run.flows)
         };
+        // The idle line has a score of 3.71, which is below 4.03 and above 3.60.
         assert_eq!(cap(3.7), None, "300 ms one way without any load");
         assert_eq!(cap(3.5), Some(Grade::C));
     }

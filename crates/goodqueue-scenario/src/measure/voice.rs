@@ -47,6 +47,7 @@ pub(super) fn call(packets: Packets<'_>, hearing: CallReceiver, end: Instant) ->
     let one_way_delay_s = delays(&[packets]).summary();
     let share = |count: u64| (sent > 0).then(|| float(count) / float(sent));
     let heard_after = match (hearing.playout, shortest) {
+        // A de-jitter buffer plays all packets as late as the latest one that it accepts.
         (Some(buffer), Some(shortest)) => Some(seconds(shortest + buffer)),
         _ => one_way_delay_s.mean,
     };

@@ -232,6 +232,7 @@ fn config(
         .collect()
     };
     let groups = scenario.flows.iter();
+    // Once for each group, so that its flows share large settings such as the objects of a page.
     let shared: Vec<SharedByFlows> =
         groups.map(SharedByFlows::from_group).collect::<Result<_, Diagnostic>>()?;
     let of_flows = shared.iter().zip(&scenario.flows).flat_map(|(shared, group)| {
@@ -323,6 +324,7 @@ fn channel(
         seed: 0,
         hash_keys: [0, 1].map(|direction: usize| match wifi.macs()[direction] {
             WifiMac::Fifo => hash_key(&tc::to_tc(&qdiscs[direction].config), sweep),
+            // The fair queueing of a MAC has no line of tc.
             WifiMac::Fq => hash_key("fq", sweep),
         }),
     }

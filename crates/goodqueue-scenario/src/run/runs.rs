@@ -103,6 +103,7 @@ impl<'n> ScenarioRuns<'n> {
             let point = sweep.point(number)?;
             let idle = sweep.without_effect(number, &point.1)?;
             without_effect = Some(match without_effect {
+                // An option is refused only if it changes no point of the sweep.
                 Some(earlier) => earlier.into_iter().filter(|option| idle.contains(option)).collect(),
                 None => idle,
             });
@@ -178,6 +179,7 @@ impl<'n> ScenarioRuns<'n> {
         if let Some((_, point)) = recent().iter().find(|(known, _)| *known == number) {
             return Ok(Arc::clone(point));
         }
+        // The lock is free while a point resolves. Two threads may then resolve the same one.
         let point = Arc::new(point_runs(self.sweep.point(number)?, self.steps, self.tc_stats));
         let mut recent = recent();
         recent.push_front((number, Arc::clone(&point)));

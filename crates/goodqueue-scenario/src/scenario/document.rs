@@ -48,6 +48,7 @@ impl Document {
         };
         let bytes = input::bytes(path, Self::MAX_FILE_BYTES as u64).map_err(cannot)?;
         let text = String::from_utf8(bytes).map_err(|error| {
+            // The message names the line of the first byte that is not UTF-8.
             let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = valid.split(|byte| *byte == b'\n').count();
             Diagnostic::new("this is not UTF-8 text").help("save the file as UTF-8").in_line(&name, line)
@@ -120,6 +121,7 @@ impl Document {
                 .in_argument(argument, assignment));
         };
         let (name, text): (Arc<str>, Arc<str>) = (argument.into(), assignment.into());
+        // The place of the value within the argument, for messages about it.
         let start = key.len() + 1 + (value.len() - value.trim_start().len());
         let of_value = Origin::Argument { name: Arc::clone(&name), text: Arc::clone(&text), start };
         let of_key = Origin::Argument { name, text, start: 0 };

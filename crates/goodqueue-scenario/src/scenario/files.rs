@@ -54,6 +54,7 @@ impl Files {
         if let Some(trace) = known.traces.get(path) {
             return Ok(Arc::clone(trace));
         }
+        // The lock is held meanwhile: a thread that wants the same file waits for it.
         let trace = Arc::new(Trace::load(path)?);
         known.traces.insert(path.to_owned(), Arc::clone(&trace));
         Ok(trace)

@@ -214,6 +214,7 @@ pub(super) fn flows_schema() -> Value {
 
 /// TCP flows each way of a number in place of tables.
 const EACH_WAY: Whole = whole(0..=MAX_FLOWS as u64 / 2);
+// As many as Flent's RRUL has.
 const RRUL_FLOWS: u32 = 4;
 
 /// Two default round-trip times.

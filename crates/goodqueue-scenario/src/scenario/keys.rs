@@ -236,6 +236,7 @@ macro_rules! keys {
         }
     };
     (@read $table:ident $key:ident [$type:ty] $example:tt [$form:expr]) => {{
+        // Parsed once for all tables that lack the key.
         static DEFAULT: std::sync::LazyLock<$crate::scenario::document::Node> =
             std::sync::LazyLock::new(|| $crate::scenario::document::Node::of_text(stringify!($example)));
         let node = $table.node(stringify!($key)).unwrap_or(&DEFAULT);

@@ -55,6 +55,7 @@ impl Shape<Duration> for Time {
         match (low, high) {
             (Duration::ZERO, Duration::MAX) => String::new(),
             (Duration::ZERO, _) => format!("at most {high}"),
+            // 1 ns is the shortest time above 0.
             (SHORTEST, _) => format!("above 0s, at most {high}"),
             (_, Duration::MAX) => format!("at least {low}"),
             _ => format!("{low} to {high}"),

@@ -31,6 +31,7 @@ pub(super) struct Parts {
 
 impl Parts {
     pub(super) fn read(root: &Reader<'_>, names: &Names<'_>) -> Result<Self, Diagnostic> {
+        // Each part is read after the parts to which its keys refer.
         let duration = DURATION.given(root, "duration")?.unwrap_or(DEFAULT_DURATION);
         let ends = LinkContext { line: read_line(root)?, duration };
         let link = BottleneckLink::read(&table(root, "link", &BottleneckLink::TABLE)?, &ends)?;

@@ -70,6 +70,7 @@ keys! {
             let message = format!("a warm-up of {warmup} leaves nothing of a run of {duration}");
             return Err(table.error("warmup", Diagnostic::new(message).allowed("less than the duration")));
         }
+        // The seed of the last repetition must fit in 64 bits.
         let highest = u64::MAX - u64::from(seeds);
         if seed > highest {
             let message = Diagnostic::new(format!("the number {seed} is not possible"));
@@ -162,9 +163,12 @@ impl Scenario {
     pub fn flows(&self, seed: u64) -> impl Iterator<Item = Flow<'_>> {
         let groups = self.flows.iter().flat_map(|group| (0..group.count).map(move |member| (group, member)));
         (0..).zip(groups).map(move |(id, (group, member))| {
+            // A stream for each flow: a flow that is added behind others does not change their
+            // starts. Flows that start together share the draw of the first one.
             let drawn_for = if group.together { id - member } else { id };
             let draw =
                 Xoshiro256PlusPlus::stream(mix_64(seed) ^ START_STREAM, u64::from(drawn_for)).next_u64();
+            // The draw is a fraction of 2^64.
             let jitter = (u128::from(draw) * u128::from(group.start_jitter.as_nanos())) >> 64;
             let jitter = Duration::from_nanos(u64::try_from(jitter).unwrap_or(0));
             let rtt = group.rtt + group.rtt_step.saturating_mul(u64::from(member));

@@ -520,6 +520,7 @@ fn read_delayed_ack(table: &Reader<'_>, key: &str, node: &Node) -> Result<Option
             let form = "a time such as \"40ms\", \"off\", or { every = 2, timeout = \"40ms\" }";
             let timeout = TIME.read(table, key, node).map_err(|error| error.allowed(form))?;
             check_delay(table, key, timeout)?;
+            // RFC 5681 §4.2: an ACK for at least every second segment.
             Ok(Some(DelayedAck { every: 2, timeout }))
         }
     }

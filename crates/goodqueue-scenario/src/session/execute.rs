@@ -27,6 +27,7 @@ pub(super) fn make<M: Measured>(
                 return Ok(Some(kept));
             }
             StoredRun::Damaged(file) => tracker.damaged(&file),
+            // The run is there without its series in this step, or its packets are wanted.
             StoredRun::Absent if store.has(&run.key)? => tracker.repeated(),
             StoredRun::Absent => {}
         }

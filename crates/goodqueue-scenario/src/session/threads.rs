@@ -36,6 +36,8 @@ pub fn side_by_side<T: Send>(
             let thread = thread::Builder::new().name("run".to_owned());
             let started = thread.spawn_scoped(scope, || work.take_turns(&one));
             started.map_err(|error| {
+                // The scope waits for the threads that run already: they end after their present
+                // call.
                 work.has_failed.store(true, Ordering::Relaxed);
                 Diagnostic::new(format!("threads cannot be started: {error}"))
             })
@@ -84,6 +86,7 @@ impl<T> Work<T> {
                 Err(error) => {
                     self.has_failed.store(true, Ordering::Relaxed);
                     let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    // The order of the threads is random, and the error must not depend on it.
                     if failure.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
                         *failure = Some((number, error));
                     }

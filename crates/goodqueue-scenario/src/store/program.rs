@@ -13,6 +13,8 @@ pub(super) fn checksum() -> io::Result<u64> {
     static KNOWN: OnceLock<u64> = OnceLock::new();
     match KNOWN.get() {
         Some(known) => Ok(*known),
+        // The function of `get_or_init` cannot fail. Threads that read at the same time get the
+        // same sum.
         None => read_checksum().map(|sum| *KNOWN.get_or_init(|| sum)),
     }
 }
@@ -23,6 +25,7 @@ fn read_checksum() -> io::Result<u64> {
     let mut sum = Checksum::default();
     loop {
         bytes.clear();
+        // A multiple of the 32 bytes that `Checksum` wants of all pieces but the last.
         if file.by_ref().take(1 << 20).read_to_end(&mut bytes)? == 0 {
             return Ok(sum.finish());
         }
@@ -39,6 +42,7 @@ fn place() -> io::Result<PathBuf> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let here = checksum as *const () as usize;
     match file_at(&maps, here) {
+        // A Python interpreter loads this code as a library, whose file counts then.
         Some(library) if fs::read_link(&program).ok().as_deref() != Some(library) => Ok(library.to_owned()),
         _ => Ok(program),
     }

@@ -137,7 +137,9 @@ fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
     let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0);
     let is_syn = segment.flags.contains(Flags::SYN);
     let room = bytes.saturating_sub(HEADER).saturating_sub(segment.len);
+    // The header's length is a number of words of 4 bytes.
     let room = usize::try_from(room.min(LONGEST_OPTIONS) & !3).unwrap_or(0);
+    // RFC 7323 §2.2: the window of a SYN is not scaled.
     let window = if is_syn { segment.window } else { segment.window >> WINDOW_SCALE };
     to.extend(low(segment.seq).to_be_bytes());
     to.extend(low(segment.ack).to_be_bytes());
@@ -157,6 +159,7 @@ fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
         to.extend(segment.ts_ecr.to_be_bytes());
     }
     if sacked > 0 && to.len() + sacked <= end {
+        // `wire_len` includes the two NOPs, the length of the option does not.
         to.extend([NOP, NOP, 5, u8::try_from(sacked - 2).unwrap_or(0)]);
         for (left, right) in segment.sack.iter(segment.ack) {
             to.extend(low(left).to_be_bytes());
@@ -168,6 +171,7 @@ fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
         let kind = if option.ect1_first { 174 } else { 172 };
         to.extend([kind, 2 + 3 * option.fields]);
         for value in option.values.iter().take(usize::from(option.fields)) {
+            // A counter has 24 bits.
             to.extend(&value.to_be_bytes()[1..]);
         }
     }
@@ -205,7 +209,7 @@ fn word(two: &[u8]) -> u32 {
 const IPV4: u32 = 20;
 /// Bytes of the two options that only a SYN carries, with padding.
 const SYN_OPTIONS: u32 = 8;
-/// Largest TCP header in bytes.
+/// Bytes that options of TCP have at most: a header has 60 bytes at most (RFC 9293 §3.1).
 const LONGEST_OPTIONS: u32 = 40;
 /// Window scale: windows up to 64 MiB in steps of 1 KiB (RFC 7323 §2).
 const WINDOW_SCALE: u8 = 10;

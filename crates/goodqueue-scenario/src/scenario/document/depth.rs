@@ -33,6 +33,7 @@ pub(super) fn too_deep(text: &str) -> Option<usize> {
             }
             (_, Some(b'#')) => {}
             (b'\\', Some(b'"')) => {
+                // `continue` keeps this for the next byte.
                 escaped = !escaped;
                 continue;
             }

@@ -116,6 +116,7 @@ impl Kind for Capture {
     reason = "nanoseconds of a recording; what is rounded is below the resolution of its clock"
 )]
 fn scale(nanos: u64, speed: f64) -> u64 {
+    // At the recorded speed nothing is rounded.
     if speed == 1.0 { nanos } else { (nanos as f64 / speed) as u64 }
 }
 

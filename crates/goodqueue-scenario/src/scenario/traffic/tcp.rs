@@ -37,6 +37,7 @@ keys! {
             return Err(table.error("total", message.help("give either `size` or `total`")));
         }
         let count: u64 = COUNT.given(table, "count")?.unwrap_or(1);
+        // Rounded up, so that no byte of the total is missing.
         let size = total.map(|total| total.div_ceil(count)).or(size);
         let tcp = around.read_tcp(table)?;
     }

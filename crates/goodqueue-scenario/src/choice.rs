@@ -116,7 +116,9 @@ mod tests {
     fn the_best_is_never_worse_than_another_in_both() {
         let mut state = 7_u64;
         let mut random = || {
+            // A linear congruential generator with Knuth's multiplier of MMIX.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Its low bits have short periods.
             #[expect(clippy::cast_precision_loss, reason = "any number will do")]
             let number = (state >> 40) as f64;
             number % 100.0

@@ -87,6 +87,7 @@ impl Write for Unfinished {
         }
     }
 
+    // Neither sort of file has a buffer of its own.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

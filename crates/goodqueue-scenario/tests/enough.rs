@@ -36,6 +36,7 @@ fn run(watch: &dyn Watch, duration: &str, store: Option<&Store>) -> Run {
 #[test]
 fn a_run_that_has_seen_enough_has_the_values_of_a_run_that_was_planned_so() {
     let early = run(&Twelve, "60s", None);
+    // 12 s without the warm-up of 2 s.
     assert!((10.0..10.2).contains(&early.duration_s), "{}", early.duration_s);
     let planned = run(&NoWatch, &format!("{:.9}s", early.duration_s + 2.0), None);
     assert_eq!(early.goodput, planned.goodput);

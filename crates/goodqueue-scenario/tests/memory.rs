@@ -94,6 +94,7 @@ fn a_sweep_holds_the_runs_that_are_under_way_and_not_all_of_them() {
         }
         runs.count()
     });
+    // Without `qdiscs` there are seven disciplines.
     assert_eq!(count, 20 * 20 * 7 * 35);
     assert!(bytes < 10 * MB, "{bytes} bytes for {count} runs");
 }
@@ -127,6 +128,8 @@ fn a_sweep_that_cannot_finish_is_refused_with_its_number_of_runs() {
     assert!(bytes < 10 * MB, "{bytes}");
     assert!(refused("seeds = 20000").contains("the scenario makes 140000 runs"));
     let swept = "[sweep]\nseeds = [1, 100000]\nqdiscs = [\"pie\", [\"pie\", \"codel\"]]";
+    // 100,001 repetitions of the two values of `seeds`, times three disciplines of those of
+    // `qdiscs`.
     assert!(refused(swept).contains("the scenario makes 300003 runs"));
     let huge = |keys: usize| {
         let axes: String = (0..keys).map(|key| format!("a{key} = {}\n", list(1000))).collect();
@@ -136,6 +139,7 @@ fn a_sweep_that_cannot_finish_is_refused_with_its_number_of_runs() {
     assert!(huge(20).contains("the scenario makes more than 10^38 runs"));
     let many = refused("seeds = 100\nqdiscs = \"pie\"\n[[flows]]\ncount = 100000\n");
     assert!(many.contains("100 runs with 10000000 flows in all"), "{many}");
+    // 470 bytes for each flow.
     assert!(many.contains("about 4700 MB") && many.contains("at most 1050 MB"), "{many}");
     // All runs that are allowed, with nine flows each; then too many means over two seeds.
     let ten = "qdiscs = \"pie\"\n[[flows]]\ncount = 8\n[[flows]]\nkind = \"ping\"\n";
@@ -145,6 +149,7 @@ fn a_sweep_that_cannot_finish_is_refused_with_its_number_of_runs() {
     let disciplines = quoted((1..=40).map(|limit| format!("pfifo limit {limit}")).collect());
     let pairs = refused(&format!("seeds = 2\nqdiscs = {disciplines}\n[sweep]\n\"link.rtt\" = {points}"));
     assert!(
+        // 150 points with 40 means and 780 differences of two disciplines each.
         pairs.contains("12000 runs") && pairs.contains("123000 means over seeds and differences"),
         "{pairs}"
     );
@@ -160,6 +165,7 @@ fn time_series_that_no_memory_holds_are_refused_unless_a_store_keeps_them() {
     };
     let step = goodqueue::Duration::from_millis(100);
     let refused = with(Steps::Given(Some(step))).expect_err("too much").to_string();
+    // 10,000 seeds of seven disciplines, 600 steps, and the series of ten flows and two queues.
     assert!(refused.contains("have about 840000000 values") && refused.contains("--series"), "{refused}");
     assert!(with(Steps::Kept { asked: None, are_needed: true }).is_err());
     assert!(with(Steps::Kept { asked: None, are_needed: false }).is_ok());
@@ -342,6 +348,7 @@ fn a_page_of_many_objects_is_computed_once_for_all_flows_and_points_and_not_befo
             other => panic!("{other:?}"),
         })
         .collect();
+    // Two points, disciplines and seeds each, and 100 flows and one.
     assert_eq!(pages.len(), 8 * 101);
     assert!(pages.iter().all(|page| !page.is_computed()));
     let unfinished = Session::from_runs(&runs).threads(1).run(&Impatient::default()).expect("no error");

@@ -33,6 +33,7 @@ fn a_full_queue_is_a_spike_of_its_whole_time_and_its_whole_limit() {
         let down = &run.bottleneck.down;
         let share = down.queue_share.expect("both have a limit");
         assert!(share > 0.9 && share <= 1.0, "{share}");
+        // The queues hold 15,140 and 30,280 bytes, and 20kb are 20,480 bytes.
         let expected = [8.0, if packets > 10.0 { 8.0 } else { 0.0 }, 0.0];
         for (spike, seconds) in down.spikes.iter().zip(expected) {
             assert!((spike.longest_s - seconds).abs() < 1e-9, "{spike:?}");
@@ -101,6 +102,7 @@ fn a_call_over_a_path_with_known_loss_and_delay_is_heard_as_the_model_says() {
     assert!((loss - 0.01).abs() < 0.003, "{loss}");
     let delay = call.one_way_delay_s.mean.expect("arrived");
     assert!((delay - 0.1).abs() < 0.001, "{delay}");
+    // 25.1 is `CONCEALED`: calls conceal lost packets by default.
     let model = goodqueue_scenario::emodel::mos(goodqueue_scenario::emodel::rating(delay, loss, 25.1));
     assert!((call.mos.expect("heard") - model).abs() < 1e-12);
     assert!(call.jitter_s.expect("arrived") < 1e-6 && call.delay_variation_s.max.expect("arrived") < 1e-6);

@@ -121,8 +121,10 @@ fn wireshark_finds_headers_with_right_checksums_and_a_reason_at_every_drop() {
             let length = u16::try_from(packet.original_len - 20).expect("short").to_be_bytes();
             let pseudo = [&ip[12..20], &[0, 6], &length].concat();
             assert_eq!(sum(&[&pseudo, &ip[20..]].concat()), 0xffff, "that of TCP");
+            // Byte 12 of a TCP header has its length in words, byte 13 the flags.
             assert_eq!(usize::from(ip[32] >> 4) * 4 + 20, ip.len(), "the payload is cut off");
             let is_syn = ip[33] & 2 != 0;
+            // SACK permitted and a window scale of 10, with padding.
             syns += usize::from(is_syn && ip[40..48] == [1, 1, 4, 2, 1, 3, 3, 10]);
             assert_eq!(ip[if is_syn { 48 } else { 40 }..][..4], [1, 1, 8, 10], "timestamps");
             sacks += usize::from(ip.get(52..55) == Some(&[1, 1, 5]));
@@ -131,6 +133,7 @@ fn wireshark_finds_headers_with_right_checksums_and_a_reason_at_every_drop() {
             EnhancedPacketOption::Comment(comment) => Some(comment.as_ref()),
             _ => None,
         });
+        // The third interface of each direction has the drops.
         assert_eq!(comment == Some("dropped by the queue discipline: congested"), interface % 3 == 2);
     }
     let queues = [&run.bottleneck.down, &run.bottleneck.up].map(|queue| &queue.packets);

@@ -221,6 +221,7 @@ impl Arrival {
     /// `flow+1<<24`, or none.
     #[must_use]
     pub fn mark_of_recording(said: Option<&str>, flow: u32) -> u32 {
+        // As in C, `+` binds more tightly than `<<`.
         if said == Some("flow+1<<24") { flow.wrapping_add(1) << 24 } else { 0 }
     }
 

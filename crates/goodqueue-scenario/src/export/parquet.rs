@@ -199,6 +199,7 @@ pub(super) fn optional<T: ::parquet::data_type::DataType, W: Write + Send>(
     values: Vec<Option<T::T>>,
 ) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else { return Ok(()) };
+    // Definition levels of Parquet: 1 for a row with a value, 0 for one without.
     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
     let present: Vec<T::T> = values.into_iter().flatten().collect();
     column.typed::<T>().write_batch(&present, Some(&levels), None)?;

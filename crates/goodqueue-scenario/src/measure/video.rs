@@ -83,6 +83,7 @@ mod tests {
         assert!((43..=45).contains(&all.segments) && all.switches == 5 && all.stalls == 0, "{all:?}");
         let warm = run("20mbit", "warmup = \"30s\"", film).probes.video.expect("a viewer");
         assert_eq!((warm.switches, warm.shown_after_s), (0, all.shown_after_s));
+        // The highest step of the default ladder.
         assert!(warm.bitrate_bps == Some(4.3e6) && (14..=16).contains(&warm.segments), "{warm:?}");
         assert!(all.shown_after_s.is_some_and(|after| after < 1.0), "counted from its start");
     }

@@ -70,6 +70,7 @@ pub fn check_key(key: &str) -> Result<(), Diagnostic> {
 /// Returns the key with the placeholders of the catalogue for numbers and for the name of a queue.
 pub(super) fn placeholders(key: &str) -> String {
     if let Some(rest) = key.strip_prefix("queues.") {
+        // A scenario chooses the name of a queue, and dots may be in it.
         let from = rest.find(".down.").or_else(|| rest.find(".up.")).unwrap_or(0);
         return format!("queues.NAME{}", &rest[from..]);
     }

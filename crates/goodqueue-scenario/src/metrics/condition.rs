@@ -58,6 +58,7 @@ impl Condition {
     pub fn parse(text: &str) -> Result<Self, Diagnostic> {
         let form = "METRIC > VALUE with >, >=, < or <=, such as 'ping.p99 > 80ms' or 'goodput.down < 9mbit'";
         let malformed = || Diagnostic::new(format!("`{}` is not a condition", shortened(text))).allowed(form);
+        // `=` and `!` begin no comparison, but `=> 80ms` should not end up in the name of a metric.
         let at = text.find(['<', '>', '=', '!']).ok_or_else(malformed)?;
         let (name, rest) = text.split_at(at);
         let found = COMPARISONS.iter().find_map(|&(sign, as_comparison)| {

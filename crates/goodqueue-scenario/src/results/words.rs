@@ -55,6 +55,7 @@ impl Grade {
 
 impl fmt::Display for Grade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `pad` obeys the width of a column, which `write_str` does not.
         f.pad(self.name())
     }
 }

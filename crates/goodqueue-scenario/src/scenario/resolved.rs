@@ -70,7 +70,7 @@ keys! {
             let message = format!("a warm-up of {warmup} leaves nothing of a run of {duration}");
             return Err(table.error("warmup", Diagnostic::new(message).allowed("less than the duration")));
         }
-        // The seed of the last repetition must fit in 64 bits.
+        // Repetitions take `seed + 1`, `seed + 2` and so on, which must fit in 64 bits.
         let highest = u64::MAX - u64::from(seeds);
         if seed > highest {
             let message = Diagnostic::new(format!("the number {seed} is not possible"));
@@ -146,7 +146,7 @@ impl Document {
 
 impl Scenario {
     /// The default load on a line of these rates and this base round-trip time: 4 TCP flows each
-    /// way and a ping, 60 s, the six default disciplines.
+    /// way and a ping, 60 s, the default disciplines.
     ///
     /// # Errors
     /// A rate of 0, or a round-trip time above an hour.
@@ -163,8 +163,7 @@ impl Scenario {
     pub fn flows(&self, seed: u64) -> impl Iterator<Item = Flow<'_>> {
         let groups = self.flows.iter().flat_map(|group| (0..group.count).map(move |member| (group, member)));
         (0..).zip(groups).map(move |(id, (group, member))| {
-            // A stream for each flow: a flow that is added behind others does not change their
-            // starts. Flows that start together share the draw of the first one.
+            // Flows that start together share the draw of the first one.
             let drawn_for = if group.together { id - member } else { id };
             let draw =
                 Xoshiro256PlusPlus::stream(mix_64(seed) ^ START_STREAM, u64::from(drawn_for)).next_u64();

@@ -79,6 +79,7 @@ fn a_bad_value_is_shown_where_it_stands_in_the_sweep() {
 #[test]
 fn a_sweep_without_bounds_is_refused() {
     let axis = format!("[{}]", vec!["1"; 1000].join(","));
+    // The 1000 values of `seeds` are 1000 repetitions in all, times 1000 times 1000 other values.
     let text = format!("[sweep]\nseed = {axis}\nseeds = {axis}\n\"tcp.iw\" = {axis}");
     assert!(points(&text).unwrap_err().to_string().contains("the scenario makes 1000000000 runs"));
 }

@@ -80,6 +80,7 @@ fn sets(keyword: &Keyword, settings: &Settings) -> Settings {
         set.set(name, value.clone());
     }
     if let Some((name, more)) = keyword.adds {
+        // A keyword such as `ether-vlan` adds to the overhead of the words before it.
         let before = if let Some(Value::Signed(number)) = settings.get(name) { number } else { 0 };
         set.set(name, Value::Signed(before.saturating_add(more)));
     }

@@ -135,6 +135,7 @@ const OUT_OF_RANGE: &[&str] = &[
     "duration = 1979-05-27",
     "warmup = \"60s\"",
     "seed = -1",
+    // Nothing is left for further repetitions.
     "seed = 18446744073709551615",
     "seed = 1.5",
     "seeds = 0",
@@ -166,6 +167,7 @@ const OUT_OF_RANGE: &[&str] = &[
     "tcp.min_rto = \"0s\"",
     "tcp.hystart = \"linux\"",
     "flows = -1",
+    // So many flows each way are above the 100,000 of a scenario.
     "flows = 50001",
     "flows = \"4\"",
     "flows = [3]",

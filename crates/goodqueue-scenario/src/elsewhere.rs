@@ -16,6 +16,7 @@ pub fn remarks(runs: &[&Run]) -> Vec<String> {
     let mut places: Vec<OtherQueue<'_>> = Vec::new();
     for run in runs {
         for (name, direction, queue) in queues(run) {
+            // A reference from `find` would still borrow the list in the other arm.
             let place = match places.iter_mut().position(|one| (one.name, one.direction) == (name, direction))
             {
                 Some(number) => &mut places[number],

@@ -58,6 +58,7 @@ impl std::fmt::Display for Shard {
 /// Returns a hash of the swept values, the discipline and the seed of a run.
 fn identity(run: &RunSpec) -> u64 {
     let RunSpec { labels, config, .. } = run;
+    // In JSON, neighbouring values cannot run into each other.
     let text = serde_json::json!([labels.sweep, labels.qdisc, config.seed]).to_string();
     text.bytes().fold(FIRST, |hash, byte| mix_64(hash ^ u64::from(byte)))
 }

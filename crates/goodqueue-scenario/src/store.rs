@@ -443,6 +443,7 @@ mod tests {
         let store = Store::of_program(folder.path(), 1).unwrap();
         store.save("codel, seed 1", &1.5).unwrap();
         let file = std::fs::File::options().write(true).open(only_file(folder.path())).unwrap();
+        // A hole takes no space on the disk.
         file.set_len(1 << 40).unwrap();
         let found = store.load::<f64>("codel, seed 1").unwrap();
         assert!(

@@ -138,6 +138,7 @@ impl goodqueue::Packet for Arrival {
     }
 
     fn duplicate(&self) -> Option<Self> {
+        // With the number of its original, as in recordings of the kernel.
         Some(*self)
     }
 

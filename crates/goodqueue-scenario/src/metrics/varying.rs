@@ -34,6 +34,7 @@ impl Parts {
             }
         }
         let channels = runs.iter().filter_map(|run| run.wifi.as_ref());
+        // One station has all of the airtime.
         let channel = channels.filter(|wifi| wifi.stations.len() > 1).max_by_key(|wifi| wifi.stations.len());
         Self {
             thresholds: watched.into_iter().flatten().map(|spike| spike.above_bytes.to_string()).collect(),
@@ -99,6 +100,7 @@ fn queue(name: &str) -> Group {
         quantile("p95", P95, "its 95th percentile"),
         quantile("p99", P99, "its 99th percentile"),
     ];
+    // A scenario chooses the name, which must not control the terminal.
     let shown = printable::line(name);
     let heading = format!("{shown} {{}}\nms\np50/p95/p99");
     Group {

@@ -23,6 +23,8 @@ pub(super) struct Bucket {
 
 impl Bucket {
     pub(super) fn new(objects: Arc<dyn ObjectStore>, prefix: Path, url: String) -> io::Result<Self> {
+        // A request runs on the thread that waits for it. The worker serves sockets and timers
+        // only.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         Ok(Self { objects, prefix, url, runtime })
     }
@@ -88,6 +90,7 @@ impl Place for Bucket {
         match self.put(name, contents, &PutMode::Create) {
             // Another machine was faster.
             Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(()),
+            // Some servers that are compatible with S3 cannot create an object conditionally.
             Err(Error::NotImplemented { .. } | Error::NotSupported { .. }) => self.write(name, contents),
             put => put.map_err(|error| io::Error::other(in_words(&error))),
         }

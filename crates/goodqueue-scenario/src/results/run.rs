@@ -131,6 +131,7 @@ impl Run {
     pub fn packets_per_loss_event(&self, direction: Direction) -> Option<f64> {
         let losses = || self.responsive(direction).filter_map(|flow| flow.losses);
         let events: f64 = losses().map(|losses| float(losses.events)).sum();
+        // Results hold the quotient only.
         let packets: f64 = losses().filter_map(|of| Some(float(of.events) * of.packets_per_event?)).sum();
         (events > 0.0).then(|| packets / events)
     }

@@ -76,6 +76,7 @@ impl Serialize for QueueMeans {
 impl<'de> Deserialize<'de> for QueueMeans {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut bands = BTreeMap::<String, Band>::deserialize(deserializer)?;
+        // The order is that of the catalogue, and not that of the file.
         let known = QUEUES.iter().map(|metric| metric.about.name);
         Ok(Self(known.filter_map(|name| bands.remove_entry(name)).collect()))
     }

@@ -55,6 +55,7 @@ pub(super) fn read_qdiscs(root: &Reader<'_>, link: &BottleneckLink) -> Result<Ve
             Raw::Text(line) => read_line(document, node, line, link)?,
             _ => read_qdisc_table(document, node, link)?,
         };
+        // Means over seeds are made of the runs with one label.
         if choices.iter().any(|earlier| earlier.label == choice.label) {
             let message = Diagnostic::new(format!("`{}` is listed twice", shortened(&choice.label)));
             return Err(document.at(message.help("remove one of the two, or give it another label"), node));
@@ -77,6 +78,7 @@ fn read_line(
     line: &str,
     link: &BottleneckLink,
 ) -> Result<QdiscChoice, Diagnostic> {
+    // tc writes `burst 5000/8` without spaces, so ` / ` is free.
     let (down_line, up_line) = line.split_once(BOTH).unwrap_or((line, line));
     let down =
         read_discipline(document, node, down_line, &link.as_seen_by_qdisc(Direction::Down, &link.down.rate))?;
@@ -86,6 +88,7 @@ fn read_line(
         document.at(error.shifted(begins), node)
     })?;
     let up = Discipline { given: up_line.to_owned(), config };
+    // `pfifo` and ` pfifo ` are the same label.
     Ok(QdiscChoice { label: line.split_whitespace().collect::<Vec<_>>().join(" "), down, up })
 }
 

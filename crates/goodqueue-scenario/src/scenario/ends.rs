@@ -70,6 +70,7 @@ impl LinkRate {
         match self {
             Self::Fixed(rate) => rate.as_bps() > 0,
             Self::Schedule(steps) => steps.iter().all(|step| step.1.as_bps() > 0),
+            // An unlimited link has no bit times, and a trace has times without a rate.
             Self::Unlimited | Self::Trace { .. } => false,
         }
     }

@@ -144,6 +144,7 @@ pub(super) fn read_traffic(
             return Err(table.error("count", message.allowed(format!("at most {MAX_FLOWS} in all"))));
         }
         if let Traffic::Quic(_) | Traffic::QuicTransfers(_) = &group.traffic {
+            // `total` bounds this sum, too.
             quic_flows += group.count;
             if quic_flows > MAX_QUIC_FLOWS {
                 let message = Diagnostic::new(format!("the QUIC flows of all tables are {quic_flows}"));

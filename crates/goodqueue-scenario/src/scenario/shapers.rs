@@ -49,6 +49,7 @@ impl Scenario {
             if *rate != LinkRate::Unlimited {
                 rates.push(constant(rate)?);
             }
+            // A shaper in a hop slows the path like a link of its rate.
             if let HopQdisc::Fixed(fixed) = &hop.qdisc {
                 rates.extend(shaper_rate(&fixed[side].config));
             }

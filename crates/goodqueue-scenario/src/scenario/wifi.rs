@@ -137,6 +137,7 @@ const WIDTH: Own<Width> = Own {
     quantity: None,
 };
 
+// `Number` has both ends of its range, but a channel that loses every MPDU delivers nothing.
 const ERROR: Own<f64> = Own {
     read: |table, key, node| {
         let given = NUMBER.read(table, key, node)?;

@@ -87,6 +87,7 @@ pub(super) fn simulate(
     } else {
         let mut packets = PacketLog::create(run)?;
         let outcome = simulated.and_then(|simulated| simulated.to_end(&mut watched, Some(&mut packets)));
+        // Otherwise the files never get their names.
         if !cancelled {
             packets.finish()?;
         }

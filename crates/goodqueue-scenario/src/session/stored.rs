@@ -12,6 +12,7 @@ use crate::store::{Store, StoredRun};
 /// # Errors
 /// The store cannot be reached.
 pub(super) fn stored<M: Measured>(run: &RunSpec, store: &Store) -> Result<StoredRun<M>, Diagnostic> {
+    // A store has no packets, so the run is simulated again.
     if !run.packets.is_empty() {
         return Ok(StoredRun::Absent);
     }

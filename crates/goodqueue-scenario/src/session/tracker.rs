@@ -41,6 +41,8 @@ impl<'w> Tracker<'w> {
     }
 
     pub(super) fn finished(&self, number: usize, result: &Run, stored: bool) {
+        // Relaxed: the counts order nothing else, and `end` reads them after all threads have
+        // ended.
         self.stored.fetch_add(usize::from(stored), Ordering::Relaxed);
         self.finished.fetch_add(1, Ordering::Relaxed);
         self.watch.finished(number, result, stored);

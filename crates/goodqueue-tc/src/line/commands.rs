@@ -237,6 +237,7 @@ fn substituted(text: &str, variables: &BTreeMap<String, String>) -> String {
         }
     }
     result.push_str(rest);
+    // A shell removes the quotes of a word, too.
     result.trim_matches('"').to_owned()
 }
 

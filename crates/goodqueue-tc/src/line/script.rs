@@ -135,6 +135,8 @@ impl<'a> Builder<'a> {
             )
             .at(object.span())
             .help("remove the filters; `htb default`, or a hash over the classes, takes what chooses none")),
+            // Only the first line may be a bare discipline. Later ones are other commands of the
+            // script.
             _ if first && !command_of_tc => {
                 self.attach(&Place { root: true, ..Place::default() }, rest, false)
             }
@@ -224,6 +226,7 @@ impl<'a> Builder<'a> {
     fn change(&mut self, index: usize, words: &[Word<'a>]) -> Result<(), Diagnostic> {
         let Some((name, given)) = words.split_first() else { return Ok(()) };
         let node = &mut self.nodes[index];
+        // Linux refuses this, too.
         if name.text != node.kind.name {
             return Err(Diagnostic::new(format!(
                 "`{}` is here, not `{}`",

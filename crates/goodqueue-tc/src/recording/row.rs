@@ -146,6 +146,7 @@ impl Row {
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // JSON does not need the length.
         let mut row = serializer.serialize_seq(None)?;
         match self {
             Self::Arrival { t, seq, flow, bytes, tos, headers } => {

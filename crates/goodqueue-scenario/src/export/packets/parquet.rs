@@ -49,6 +49,7 @@ impl Table {
         let texts = |of: fn(&Row) -> &'static str| -> Vec<ByteArray> {
             rows.iter().map(|row| text(of(row))).collect()
         };
+        // Parquet has signed types only. The logical type of a column says that it is unsigned.
         let longs =
             |of: fn(&Row) -> u64| -> Vec<i64> { rows.iter().map(|row| of(row).cast_signed()).collect() };
         let ints =
@@ -69,6 +70,7 @@ impl Table {
         optional::<Int64Type, _>(&mut group, perhaps(|row| row.departure_ns))?;
         optional::<Int64Type, _>(&mut group, perhaps(|row| row.sojourn_ns))?;
         group.close()?;
+        // The next group uses the same memory.
         self.rows = rows;
         self.rows.clear();
         Ok(())

@@ -22,6 +22,7 @@ fn each_further_flow_of_a_table_has_a_round_trip_time_one_step_longer() {
     assert_eq!(times, [102, 104, 106, 50].map(Duration::from_millis));
     let again = Document::from_json(&scenario.to_json()).unwrap().resolve(&Names::default()).unwrap();
     assert_eq!(again.flows, scenario.flows);
+    // Ten steps are an hour, which is the longest round-trip time.
     let refused = message("flows = [{ count = 11, rtt_step = \"6min\" }]");
     assert!(refused.contains("`rtt_step`: the last flow's round-trip time of"), "{refused}");
 }
@@ -54,6 +55,7 @@ fn datagram_flows_are_read_and_written_with_every_default_filled_in() {
         flow.to_string()
     };
     insta::assert_snapshot!(flow("kind = \"voip\""), @r#"{"kind":"voip","interval":"20ms","packet":200,"ecn":false,"concealment":true}"#);
+    // 10 ms of voice are 80 bytes, and the headers have 40.
     insta::assert_snapshot!(flow("kind = \"voip\"\ninterval = \"10ms\"\nplayout = \"60ms\"\nconcealment = false\ndscp = \"ef\"\nlabel = \"call\""), @r#"{"kind":"voip","label":"call","dscp":"EF","interval":"10ms","packet":120,"ecn":false,"playout":"60ms","concealment":false}"#);
     insta::assert_snapshot!(flow("kind = \"onoff\"\nrate = \"64kbit\""), @r#"{"kind":"onoff","rate":"64kbit","packet":210,"on":{"exponential":"500ms"},"off":{"exponential":"500ms"},"ecn":false}"#);
     insta::assert_snapshot!(flow("kind = \"onoff\"\nrate = \"1mbit\"\non = { pareto = \"1s\", shape = 1.5 }\noff = \"2s\"\nrtt = \"1s\"\naccess = \"500ms\""), @r#"{"kind":"onoff","access":"500ms","rate":"1mbit","packet":210,"on":{"pareto":"1s","shape":1.5},"off":"2s","ecn":false}"#);

@@ -64,6 +64,7 @@ impl Own {
 fn default_of(parameter: &Parameter) -> Option<Value> {
     match parameter.default {
         DefaultValue::Is(value) => Some(value.with_unit(parameter.unit)),
+        // A source has no variants, and computes a derived default itself.
         DefaultValue::OfVariants(..) | DefaultValue::Derived(_) => None,
     }
 }

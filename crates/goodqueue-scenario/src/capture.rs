@@ -274,6 +274,7 @@ fn ip_packet(data: &[u8], whole: usize) -> Option<(u32, IpAddr)> {
     let be16 = |at: usize| Some(u32::from(u16::from_be_bytes(data.get(at..at + 2)?.try_into().ok()?)));
     let said = |bytes: u32| if bytes == 0 { u32::try_from(whole).unwrap_or(u32::MAX) } else { bytes };
     match data.first()? >> 4 {
+        // The header of IPv4 has at least five words of 4 bytes (RFC 791 §3.1).
         4 if data[0] & 0xf >= 5 => {
             let source: [u8; 4] = data.get(12..16)?.try_into().ok()?;
             let bytes = said(be16(2)?);
@@ -282,6 +283,7 @@ fn ip_packet(data: &[u8], whole: usize) -> Option<(u32, IpAddr)> {
         6 => {
             let source: [u8; 16] = data.get(8..24)?.try_into().ok()?;
             let payload = be16(4)?;
+            // The length of IPv6 leaves out its header of 40 bytes (RFC 8200 §3).
             let bytes = if payload == 0 { said(0) } else { payload + 40 };
             (bytes >= 40).then_some((bytes, IpAddr::V6(Ipv6Addr::from(source))))
         }

@@ -177,6 +177,7 @@ fn seeds_of(node: Option<&Node>) -> u128 {
 
 fn disciplines_of(node: Option<&Node>) -> u128 {
     match node.map(|node| &node.raw) {
+        // A list without disciplines is refused when its point is resolved.
         Some(Raw::List(disciplines)) => disciplines.len().max(1) as u128,
         Some(_) => 1,
         None => crate::scenario::DEFAULT_QDISCS.len() as u128,

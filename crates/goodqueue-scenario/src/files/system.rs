@@ -39,7 +39,7 @@ pub(super) fn nameless(folder: &Path, mode: u32) -> Option<File> {
     if !Path::new(OPEN_FILES).exists() {
         return None;
     }
-    // Reading is for a copy, where the system does not name such a file after all.
+    // Read access is for `with_name`, which copies the contents.
     File::options().read(true).write(true).mode(mode).custom_flags(flags(OFlags::TMPFILE)).open(folder).ok()
 }
 

@@ -56,6 +56,7 @@ pub fn voice_cap(probes: &Probes, flows: &[FlowResult]) -> Option<Grade> {
     });
     let is_late = probes.ping_s.p95.is_some_and(|ping| ping > CONVERSATION_RTT_S);
     let of_pings = (is_late && longest_s(&FlowKind::Ping) <= CONVERSATION_RTT_S).then_some(LATE_CAP);
+    // The worse of two, and `None` only if both are.
     of_calls.max(of_pings)
 }
 
@@ -63,6 +64,7 @@ pub fn voice_cap(probes: &Probes, flows: &[FlowResult]) -> Option<Grade> {
 pub fn voice_cap_of_most<'r>(runs: impl IntoIterator<Item = &'r Run>) -> Option<Grade> {
     let mut caps: Vec<Option<Grade>> =
         runs.into_iter().map(|run| voice_cap(&run.probes, &run.flows)).collect();
+    // `None`, which limits nothing, comes first, and the worst grade last.
     caps.sort_unstable();
     caps.get(caps.len() / 2).copied().flatten()
 }

@@ -233,6 +233,7 @@ impl Held {
         let disciplines = point.disciplines() as u64;
         // One seed has no mean.
         let is_repeated = runs > disciplines;
+        // Each discipline is compared with those before it.
         let pairs = disciplines.saturating_mul(disciplines.saturating_sub(1)) / 2;
         let means = if is_repeated { disciplines.saturating_add(pairs) } else { 0 };
         self.runs = self.runs.saturating_add(runs);

@@ -101,7 +101,7 @@ impl BottleneckLink {
     pub fn as_seen_by_qdisc(&self, direction: Direction, rate: &LinkRate) -> Link {
         let delay = Duration::from_nanos(self.rtt.as_nanos() / 2);
         let rate = self.line_rate(direction).unwrap_or_else(|| rate.nominal());
-        // As in Linux, whose disciplines take a packet of an Ethernet to have 1514 bytes.
+        // As in Linux, where a full packet on an Ethernet has 1514 bytes for its discipline.
         Link { rate, mtu: self.mtu.saturating_add(self.framing), delay }
     }
 

@@ -90,6 +90,7 @@ impl Context {
                 return Ok(None);
             }
             Some(tag @ ("x" | "c")) => {
+                // A file may have any number. One that wraps around is not queued either.
                 let seq = self.next.wrapping_add_signed(number(1)?);
                 let &(bytes, tos) = self.queued.get(&seq).ok_or("the packet is not queued")?;
                 let tos = if tag == "c" { tos | 3 } else { tos };

@@ -53,6 +53,7 @@ impl Capture {
     ) -> io::Result<()> {
         let syn =
             matches!(&visit.packet.payload, Payload::Tcp(segment) if segment.flags.contains(Flags::SYN));
+        // The interfaces are of raw IP, so the link header is left out.
         let bytes = visit.packet.len.saturating_sub(self.framing);
         // In Linux, the length of a SYN includes its options.
         let bytes = if syn && bytes <= HEADER + TIMESTAMPS { bytes + SYN_OPTIONS } else { bytes };
@@ -134,6 +135,7 @@ fn udp(total: u16, to: &mut Vec<u8>) {
 
 /// The TCP header after the ports. Options fill the space that the packet's length leaves for them.
 fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
+    // Sequence numbers of the simulator have 64 bits. Those of TCP are the low 32 bits.
     let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0);
     let is_syn = segment.flags.contains(Flags::SYN);
     let room = bytes.saturating_sub(HEADER).saturating_sub(segment.len);
@@ -203,6 +205,7 @@ fn set_checksum(bytes: &mut [u8], start: usize, field: usize, begin: u32) {
 }
 
 fn word(two: &[u8]) -> u32 {
+    // RFC 1071: an odd last byte is filled with a zero.
     u32::from(u16::from_be_bytes([two[0], two.get(1).copied().unwrap_or(0)]))
 }
 

@@ -167,7 +167,7 @@ const OUT_OF_RANGE: &[&str] = &[
     "tcp.min_rto = \"0s\"",
     "tcp.hystart = \"linux\"",
     "flows = -1",
-    // So many flows each way are above the 100,000 of a scenario.
+    // 50,001 flows each way are more than the 100,000 of a scenario.
     "flows = 50001",
     "flows = \"4\"",
     "flows = [3]",

@@ -61,6 +61,7 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         goodput_by_kind: goodput_by_kind(&flows, measured_s),
         completion: completion(config, outcome),
         groups: groups(&labels.flows, config, outcome),
+        // A run without pings has no grade.
         grade: induced_latency_s.mean.map(|mean| grade::of_run(mean, &probes, &flows, config, [&down, &up])),
         induced_latency_s,
         probes,

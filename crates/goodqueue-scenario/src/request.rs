@@ -45,6 +45,7 @@ impl Request {
         let unread =
             |error: serde_json::Error| Diagnostic::new(format!("the request cannot be read: {error}"));
         let mut keys: Map<String, Value> = serde_json::from_str(json).map_err(unread)?;
+        // By hand: serde cannot refuse unknown keys of a struct with flattened fields.
         let mut text = |key: &str| keys.remove(key).map_or(Ok(None), serde_json::from_value).map_err(unread);
         let builtin = text("builtin")?;
         let toml = text("toml")?;

@@ -23,8 +23,7 @@ pub(super) struct Bucket {
 
 impl Bucket {
     pub(super) fn new(objects: Arc<dyn ObjectStore>, prefix: Path, url: String) -> io::Result<Self> {
-        // A request runs on the thread that waits for it. The worker serves sockets and timers
-        // only.
+        // Each request waits on the thread that made it. The worker serves connections and timers.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         Ok(Self { objects, prefix, url, runtime })
     }

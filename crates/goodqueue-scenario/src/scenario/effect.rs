@@ -22,6 +22,8 @@ impl Document {
         let down = crossed(Direction::Down);
         let up = crossed(Direction::Up);
         let mut idle = Vec::new();
+        // `has_effect` is a function: `needs_rtt` resolves the whole scenario, and few options are
+        // given.
         let mut check = |node: Option<&Node>, has_effect: &dyn Fn() -> bool, why: &str, help: &str| {
             if let Some(option) = node.and_then(given_by)
                 && !has_effect()

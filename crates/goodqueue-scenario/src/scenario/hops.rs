@@ -108,6 +108,7 @@ pub(super) fn read_hops(
         let table = Reader::of_table(root.document(), node, &name)?;
         table.only(&Hop::TABLE.names())?;
         let hop = Hop::read(&table, &HopContext { number: index + 1, link, ends })?;
+        // Results and `enters` know a hop by its name.
         if hops.iter().any(|earlier| earlier.name == hop.name) {
             let message = Diagnostic::new(format!("two hops are called `{}`", hop.name));
             return Err(table.error("name", message.help("give each hop a name of its own")));

@@ -89,6 +89,7 @@ impl<'d> Reader<'d> {
             // A user of `--rate` need not know the key `down`.
             Some(node) if node.is_from_an_option() => self.document.at(message, node),
             Some(node) => self.document.at(named(message), node),
+            // A position would be one in the default, which is in no file.
             None => self.document.place(named(message).widened(), self.origin),
         }
     }

@@ -49,6 +49,7 @@ impl Kind for Poisson {
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { rate, packet, mtu, ecn } = self;
+        // The mean of the distribution, before lengths are limited.
         let mean_bytes = whole(packet.to_sim().mean());
         let bytes = packet.to_sim();
         let limits = (MIN_PACKET, mtu);

@@ -76,6 +76,7 @@ fn its_statistics_print_every_parameter() {
     let disciplines = Disciplines::new().with_aqm::<Step>();
     let config = parse_among(&disciplines, "step target 3ms", &Link::default(), None).expect("valid");
     let queue = AnyQdisc::<Arrival>::new(config, 0, Source::seeded(1));
+    // tc prints microseconds.
     assert_eq!(statistics(&queue, Instant::ZERO, None)[0]["options"].to_string(), r#"{"target":3000}"#);
 }
 

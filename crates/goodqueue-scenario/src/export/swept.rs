@@ -123,6 +123,7 @@ mod tests {
         for (key, values, expected) in [
             ("link.rtt", ["10ms", "1.5s"], [0.01, 1.5]),
             ("link.up", ["1mbit", "10 Mbit/s"], [1e6, 1e7]),
+            // As a size, `1mbit` is 1024 * 1024 / 8 bytes, as in tc.
             ("flows.0.size", ["360kb", "1mbit"], [368_640.0, 131_072.0]),
             ("tcp.rwnd", ["64kb", "1000"], [65_536.0, 1000.0]),
             ("link.down.driver", ["2p", "256p"], [2.0, 256.0]),

@@ -27,6 +27,7 @@ fn a_trace_is_found_beside_the_scenario_and_from_the_command_line_in_the_working
     let mut document = Document::load(&path).unwrap();
     let scenario = document.resolve(&Names::default()).unwrap();
     assert_eq!(scenario.name, "lte");
+    // Two opportunities of 1504 bytes in 2 ms.
     assert_eq!(scenario.link.down.rate.nominal(), Rate::from_bps(12_032_000));
     assert_eq!(scenario.link.up, scenario.link.down);
     let again = Document::from_json(&scenario.to_json()).unwrap().resolve(&Names::default()).unwrap();

@@ -56,6 +56,7 @@ fn the_resolved_scenario_is_itself_a_scenario_with_the_same_meaning() {
     let json = scenario.to_json();
     let again = Document::from_json(&json).unwrap().resolve(&Names::default()).unwrap();
     assert_eq!(again.to_json(), json);
+    // 1514000 are 1000 packets of the MTU and the link header, and 360kb are 368640 bytes.
     insta::assert_snapshot!(json, @r#"{"name":"all-keys","title":"","question":"","expect":"","source":"","duration":"20s","warmup":"1s","seed":18446744073709551600,"seeds":3,"qdiscs":[{"label":"pfifo limit 9","down":"pfifo limit 9p","up":"pfifo limit 9p"},{"label":"mixed","down":"bfifo limit 1514000","up":"pfifo limit 50p"}],"link":{"down":{"schedule":[["0s","100mbit"],["5s","0bit"],["6s","1500kbit"]]},"up":"1mbit","rtt":"100ms","mtu":1500,"framing":14},"tcp":{"cc":"cubic","iw":10,"mss":1460,"delayed_ack":"off","ecn":false,"sack":true,"min_rto":"200ms","profile":"linux"},"flows":[{"kind":"tcp","direction":"down","count":2,"start":"0s","start_jitter":"0s","rtt":"100ms","size":368640,"cc":"cubic","iw":3,"mss":1460,"delayed_ack":"off","ecn":false,"sack":true,"min_rto":"200ms","profile":"linux"},{"kind":"cbr","direction":"up","count":1,"start":"0s","start_jitter":"0s","stop":"10s","rtt":"100ms","rate":"64kbit","packet":200,"ecn":false},{"kind":"ping","direction":"up","count":1,"start":"0s","start_jitter":"0s","rtt":"100ms","interval":"200ms","packet":64}],"output":{"series":"100ms"}}"#);
 }
 

@@ -211,6 +211,7 @@ fn browsers_fetch_known_pages_and_own_ones() {
         |        ^^^^^^^^^^^^^^^^
       allowed: "google", "huffpost", { objects = [20000, "18kb"] } or { size = "3000kb", requests = 110 }
     "#);
+    // A divided page has at least 10 bytes for each request.
     insta::assert_snapshot!(with("page = { size = 3, requests = 3 }"), @r"
     load.toml:4:17: `size`: 3 bytes are not possible in 3 requests
       4 | page = { size = 3, requests = 3 }

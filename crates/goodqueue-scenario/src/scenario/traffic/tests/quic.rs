@@ -28,6 +28,7 @@ fn a_quic_flow_has_the_congestion_controls_of_quinn_and_needs_its_mtu() {
         |      ^^^^^
       allowed: cubic, newreno
     "#);
+    // 1228 is 1200 bytes of a QUIC packet (RFC 9000 §14) and 28 of the headers of IPv4 and UDP.
     insta::assert_snapshot!(message(&format!("{}[link]\nmtu = 1000", quic(""))), @r#"
     load.toml:3:8: `kind`: QUIC does not work over an MTU of 1000
       3 | kind = "quic"

@@ -118,6 +118,7 @@ impl BottleneckConfig {
 /// Returns the bytes of memory for queues and for the propagating bytes of both directions. Without
 /// a rate it is the largest memory.
 fn memory(for_queues: usize, propagating: [Option<u64>; 2]) -> usize {
+    // A link without a rate has no bound on its packets on their way.
     let [Some(down), Some(up)] = propagating else { return MOST_MEMORY };
     for_queues.saturating_add(in_buffers(down)).saturating_add(in_buffers(up))
 }
@@ -247,6 +248,7 @@ impl Bottleneck {
     /// # Errors
     /// A device was deleted.
     pub fn run_until(&mut self, pause: Instant) -> Result<Pause, LiveError> {
+        // More than the five event sources.
         let mut events = [EpollEvent::empty(); 8];
         loop {
             let now = self.clock.now();
@@ -264,6 +266,7 @@ impl Bottleneck {
             {
                 self.rest((now + MODERATION).min(pause));
                 EpollTimeout::ZERO
+            // After a full batch more packets wait already, so the next read comes at once.
             } else if self.couple && self.flood.is_on && !std::mem::take(&mut self.flood.is_more) {
                 // Packets that arrive during this rest are written together.
                 self.rest((now + FLOOD_REST).min(next));
@@ -314,6 +317,7 @@ impl Bottleneck {
         if next == Instant::MAX {
             return Ok(EpollTimeout::NONE);
         }
+        // Setting the timer is a system call, which an unchanged time does not need.
         if self.armed_for != Some(next) {
             // A span of 0 would disarm the timer.
             let span = next.since(now).as_nanos().clamp(1, LONGEST_WAIT);
@@ -361,6 +365,7 @@ impl Bottleneck {
                 self.counters.contradictory += 1;
                 continue;
             };
+            // A super-packet counts as all its packets, so that a batch takes a bounded time.
             count += cuts.count() - 1;
             self.flood.count += cuts.count();
             for index in 0..cuts.count() {
@@ -392,6 +397,7 @@ impl Bottleneck {
                 let Some(packet) = self.links[direction.index()].poll(now, &mut self.observers) else {
                     break;
                 };
+                // Without `couple` each packet is refused, so that every train has one packet.
                 let refused = if couple { self.train.push(packet).err() } else { Some(packet) };
                 if let Some(packet) = refused {
                     self.depart(side)?;
@@ -580,6 +586,7 @@ mod tests {
     fn a_long_fast_line_has_memory_for_all_packets_on_their_way() {
         let gigabit = Capacity::Constant(Rate::from_bps(1_000_000_000));
         // 1 Gbit/s for 600 ms are 49,538 full packets, and the queue needs memory of its own.
+        // With 2048 bytes each they take 97 MiB, and the queue 64 MiB.
         let memory = line(gigabit.clone(), 600).packet_memory().unwrap();
         assert!(memory > DEFAULT_MEMORY + 49_538 * SLAB && memory < 200 << 20, "{memory} bytes");
         assert_eq!(line(gigabit, 0).packet_memory().unwrap(), DEFAULT_MEMORY, "nothing propagates");
@@ -589,6 +596,7 @@ mod tests {
     #[test]
     fn a_line_that_would_need_gigabytes_is_refused() {
         let gigabit = Capacity::Constant(Rate::from_bps(1_000_000_000));
+        // 1 Gbit/s for 10 s are 1250 MB.
         let refused = line(gigabit, 10_000).packet_memory().unwrap_err().to_string();
         assert!(refused.contains("1250 MB of packets on their way down"), "{refused}");
         assert!(refused.contains("help: choose a lower rate"), "{refused}");

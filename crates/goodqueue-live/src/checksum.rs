@@ -36,6 +36,7 @@ impl Checksum {
 /// Returns the sum of RFC 1071 §4.1, computed eight bytes at a time. At most 128 KiB, so no carry
 /// is lost.
 pub(crate) fn sum_of(bytes: &[u8], begin: u32) -> u32 {
+    // One's complement sums may be added in larger words and folded later (RFC 1071 §2).
     let (words, rest) = bytes.as_chunks::<8>();
     let mut sum = u64::from(begin);
     for word in words {
@@ -43,6 +44,7 @@ pub(crate) fn sum_of(bytes: &[u8], begin: u32) -> u32 {
         sum += (word >> 32) + (word & 0xffff_ffff);
     }
     for two in rest.chunks(2) {
+        // An odd last byte counts as if a zero followed it (RFC 1071 §4.1).
         sum += u64::from(u16::from_be_bytes([two[0], two.get(1).copied().unwrap_or(0)]));
     }
     // Adds up the 16-bit words: 2^16 is 1 modulo 2^16 - 1.
@@ -52,6 +54,7 @@ pub(crate) fn sum_of(bytes: &[u8], begin: u32) -> u32 {
 
 pub(crate) fn folded(sum: u32) -> u16 {
     let once = (sum & 0xffff) + (sum >> 16);
+    // The first addition can carry once more, the second cannot.
     u16::try_from((once & 0xffff) + (once >> 16)).unwrap_or(u16::MAX)
 }
 
@@ -62,11 +65,13 @@ mod tests {
     #[test]
     fn eight_bytes_at_a_time_give_the_sum_of_two_at_a_time() {
         let bytes: Vec<u8> =
+            // Multiplication by 2^32 divided by the golden ratio spreads the numbers (Knuth).
             (0..70_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0]).collect();
         for length in (0..70).chain([1460, 65_535, 70_000]) {
             let plain = bytes[..length].chunks(2).fold(5_u64, |sum, two| {
                 sum + u64::from(u16::from_be_bytes([two[0], two.get(1).copied().unwrap_or(0)]))
             });
+            // 0 and 0xffff are the same number in one's complement.
             assert_eq!(u64::from(folded(sum_of(&bytes[..length], 5))) % 0xffff, plain % 0xffff, "{length}");
         }
         let ones = vec![0xff; 1 << 17];

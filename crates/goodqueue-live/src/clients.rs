@@ -19,6 +19,8 @@ pub(crate) fn serve(
     let places = Arc::new(ClientSlots::default());
     let accepting = move || {
         loop {
+            // The place comes before the connection, so that further clients wait in the listener's
+            // queue.
             let place = ClientSlot::take(&places);
             match accept() {
                 Ok(stream) => {
@@ -26,6 +28,7 @@ pub(crate) fn serve(
                     // If the thread cannot be started, the client is dropped and its place is free
                     // again.
                     let _ = spawn(name, move || {
+                        // Each service allows its own time before it reads.
                         attend(Timed::new(stream, Duration::ZERO));
                         drop(place);
                     });
@@ -101,6 +104,7 @@ impl Timed {
 
     fn left(&self) -> io::Result<Option<Duration>> {
         match self.until.saturating_duration_since(now()) {
+            // The standard library refuses a timeout of 0, which would mean none.
             Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
             left => Ok(Some(left)),
         }

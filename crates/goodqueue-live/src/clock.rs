@@ -30,6 +30,7 @@ impl Clock {
     /// Returns the current time.
     #[must_use]
     pub fn now(&self) -> Instant {
+        // Before the origin, `elapsed` returns 0.
         Instant::from_nanos(u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 }

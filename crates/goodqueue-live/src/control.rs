@@ -128,6 +128,7 @@ fn answer_http(mut client: Timed, figures: &dyn Fn() -> Option<String>) -> io::R
     // see a reset connection.
     let mut head = BufReader::new(Read::by_ref(&mut client).take(LONGEST_LINE));
     let mut line = Vec::new();
+    // The head ends with an empty line: two bytes, CR and LF.
     while head.read_until(b'\n', &mut line)? > 2 {
         line.clear();
     }
@@ -137,6 +138,7 @@ fn answer_http(mut client: Timed, figures: &dyn Fn() -> Option<String>) -> io::R
         None => ("503 Service Unavailable", "the bottleneck does not answer\n".to_owned()),
     };
     let head = format!(
+        // 0.0.4 is the version of Prometheus's text format.
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
@@ -200,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that answers its only client with `byte` again and again, until the client is gone.
+    /// A server that answers its only client with `bytes` again and again, until the client is gone.
     fn answering(
         name: &str,
         bytes: &'static [u8],
@@ -220,6 +222,7 @@ mod tests {
 
     #[test]
     fn a_server_that_sends_byte_by_byte_holds_nobody() {
+        // No single read takes 1 s, so only a deadline for all of them helps.
         let (path, server) = answering("slow", b"{", Duration::from_millis(20));
         let refused = request_within(&path, "stats", Duration::from_secs(1)).unwrap_err().to_string();
         assert!(refused.contains("has not answered within 1 s"), "{refused}");
@@ -230,6 +233,7 @@ mod tests {
 
     #[test]
     fn an_answer_without_end_is_refused() {
+        // Blocks of 64 KiB reach 16 MiB long before the deadline.
         let (path, server) = answering("long", &[b'x'; 1 << 16], Duration::ZERO);
         let refused = request(&path, "stats").unwrap_err().to_string();
         assert!(refused.contains("is longer than 16 MiB"), "{refused}");

@@ -41,6 +41,7 @@ impl Device {
         let first: &[u8] = &header;
         let all: Vec<IoSlice<'_>> =
             std::iter::once(first).chain(pieces.map(|piece| -> &[u8] { piece })).map(IoSlice::new).collect();
+        // Both kinds of devices take a packet as a whole or refuse it, so no part can be left over.
         self.file().write_vectored(&all).map(|_| ())
     }
 

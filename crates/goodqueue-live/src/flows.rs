@@ -72,11 +72,13 @@ impl FlowName {
             return Self { protocol: "not IP".to_owned(), ..Self::default() };
         };
         let end = |address: IpAddr, port: u16| match (address, port) {
+            // Headers without ports have port 0.
             (address, 0) => address.to_string(),
             (IpAddr::V4(address), port) => format!("{address}:{port}"),
             (IpAddr::V6(address), port) => format!("[{address}]:{port}"),
         };
         let protocol = match headers.protocol {
+            // Protocol numbers of IANA; 58 is ICMPv6.
             1 | 58 => "ICMP".to_owned(),
             6 => "TCP".to_owned(),
             17 => "UDP".to_owned(),
@@ -107,6 +109,8 @@ impl Flows {
     /// Ends a second: updates the rates, and forgets flows that have ended.
     pub fn end_second(&self, now: Instant) {
         for table in self.0.borrow_mut().iter_mut() {
+            // A flow with queued packets stays, because their departures must find the entry that
+            // counted them.
             table.flows.retain(|_, flow| flow.queued > 0 || now.since(flow.seen) < REMEMBERED);
             table.flows.values_mut().chain([&mut table.others]).for_each(FlowSeen::end_second);
         }

@@ -27,9 +27,12 @@ impl Offload {
     /// Reads an offload header, in this machine's byte order.
     #[must_use]
     pub fn read(header: [u8; OFFLOAD_HEADER]) -> Self {
+        // TUN devices and packet sockets use the header's legacy form, whose words have the
+        // machine's byte order. The VIRTIO 1 form is little-endian.
         let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
         Self {
             flags: header[0],
+            // The bit says that the first segment has CWR. `write` looks at the segment itself.
             kind: header[1] & !WITH_ECN,
             header: word(2),
             size: word(4),
@@ -105,6 +108,8 @@ impl<'f> SegmentedPacket<'f> {
         };
         let ip = if ethernet { ethernet_payload(frame)? } else { 0 };
         let transport = usize::from(start);
+        // VIRTIO 1.2 §5.1.6.2 calls the field `hdr_len` a hint only, so the length comes from the
+        // TCP header. Its data offset counts words of 32 bits (RFC 9293 §3.1).
         let headers = if is_tcp {
             transport + usize::from(*frame.get(transport + 12)? >> 4) * 4
         } else {
@@ -112,11 +117,14 @@ impl<'f> SegmentedPacket<'f> {
         };
         let least = transport + if is_tcp { TCP_HEADER } else { UDP_HEADER };
         let version = frame.get(ip)? >> 4;
+        // The fixed headers of RFC 791 §3.1 and RFC 8200 §3.
         let least_ip = if version == 4 { ip + 20 } else { ip + 40 };
         let size = usize::from(size);
+        // The payload is divided by the size.
         if headers < least || transport < least_ip || size == 0 {
             return None;
         }
+        // Without payload, the headers are one packet.
         let count = frame.get(headers..)?.len().div_ceil(size).max(1);
         if count > MOST_SEGMENTS || frame.len() > LARGEST {
             return None;
@@ -143,6 +151,7 @@ impl<'f> SegmentedPacket<'f> {
     pub fn length(&self, index: usize) -> usize {
         let Some(Segments { headers, size, .. }) = self.segments else { return self.frame.len() };
         let payload = self.frame.len() - headers;
+        // Only the last packet has less than `size`.
         headers + payload.saturating_sub(index * size).min(size)
     }
 
@@ -162,6 +171,8 @@ impl<'f> SegmentedPacket<'f> {
             let sequence = word32(head, transport + 4)?.wrapping_add(u32::try_from(from).ok()?);
             head.get_mut(transport + 4..transport + 8)?.copy_from_slice(&sequence.to_be_bytes());
             let flags = head.get_mut(transport + 13)?;
+            // FIN and PSH belong to the end of the data, CWR to its first segment (RFC 3168
+            // §6.1.2). Linux cuts in the same way (`tcp_gso_segment`).
             if index + 1 < count {
                 *flags &= !(FIN | PSH);
             }
@@ -173,6 +184,7 @@ impl<'f> SegmentedPacket<'f> {
             into.get_mut(transport + 4..transport + 6)?.copy_from_slice(&length.to_be_bytes());
         }
         if version == 4 {
+            // Linux counts the identification of segments upwards, too (`inet_gso_segment`).
             let identification = word16(into, ip + 4)?.wrapping_add(u16::try_from(index).ok()?);
             into.get_mut(ip + 4..ip + 6)?.copy_from_slice(&identification.to_be_bytes());
         }
@@ -195,10 +207,12 @@ fn set_lengths(
     if version == 4 {
         let header = usize::from(*packet.get(ip)? & 0x0f) * 4;
         packet.get_mut(ip + 2..ip + 4)?.copy_from_slice(&u16::try_from(total - ip).ok()?.to_be_bytes());
+        // The checksum's own field counts as zero (RFC 791 §3.1).
         packet.get_mut(ip + 10..ip + 12)?.fill(0);
         let checksum = !folded(sum_of(packet.get(ip..ip + header)?, 0));
         packet.get_mut(ip + 10..ip + 12)?.copy_from_slice(&checksum.to_be_bytes());
     } else {
+        // The length of IPv6 does not include the header itself (RFC 8200 §3).
         let length = u16::try_from((total - ip).checked_sub(40)?).ok()?;
         packet.get_mut(ip + 4..ip + 6)?.copy_from_slice(&length.to_be_bytes());
     }
@@ -278,6 +292,8 @@ impl Train {
             .first()
             .map_or_else(Offload::default, |first| Offload::from_checksum(first.checksum()));
         if let (Some(shape), true) = (self.shape, self.packets.len() > 1) {
+            // The flags of the joined packet are those of its first segment, so PSH of the last one
+            // is copied. Linux's GRO does the same.
             let pushes =
                 self.packets.last().is_some_and(|last| last.bytes()[shape.transport + 13] & PSH != 0);
             let first = self.packets[0].bytes_mut();
@@ -285,11 +301,12 @@ impl Train {
                 first[shape.transport + 13] |= PSH;
             }
             let Shape { ip, version, transport, headers, size, total, .. } = shape;
-            // `Shape::of` has checked the headers.
+            // `Shape::from_packet` has checked the headers.
             let _ = set_lengths(first, total, ip, version, transport, true);
             let word = |number: usize| u16::try_from(number).unwrap_or(0);
             offload = Offload {
                 flags: NEEDS_CHECKSUM,
+                // `WITH_ECN` is never set, because no segment with CWR is joined.
                 kind: if version == 4 { TCP_V4 } else { TCP_V6 },
                 header: word(headers),
                 size: word(size),
@@ -298,6 +315,7 @@ impl Train {
             };
             skipped = headers;
         }
+        // A single packet keeps its headers: `skipped` is 0.
         let pieces = self.packets.iter().enumerate().map(move |(index, packet)| {
             packet.bytes().get(if index > 0 { skipped } else { 0 }..).unwrap_or_default()
         });
@@ -323,12 +341,19 @@ impl Shape {
         }
         let version = packet.headers().version();
         let headers = transport + usize::from(*bytes.get(transport + 12)? >> 4) * 4;
+        // An ACK without data stays alone. A segment size of 0 cannot describe a super-packet.
         let size = bytes.len().checked_sub(headers).filter(|&size| size > 0)?;
+        // Bytes behind the IP packet, such as the padding of short Ethernet frames, would get
+        // between the payloads.
         if headers < transport + TCP_HEADER || packet.headers().end(bytes) != bytes.len() {
             return None;
         }
         let flags = *bytes.get(transport + 13)?;
+        // A packet that may be fragmented needs its identification, which a joined packet loses.
+        // With DF the identification has no meaning (RFC 6864 §4).
         let is_fragile = version == 4 && word16(bytes, ip + 6)? != DONT_FRAGMENT;
+        // Any other flag belongs to one segment. The joined packet would lose it or give it to
+        // others.
         if flags & !PSH != ACK || is_fragile {
             return None;
         }
@@ -340,6 +365,7 @@ impl Shape {
             size,
             total: bytes.len(),
             next_sequence: word32(bytes, transport + 4)?.wrapping_add(u32::try_from(size).ok()?),
+            // GRO ends a packet at PSH as well, so that the receiver gets the data at once.
             is_closed: flags & PSH != 0,
         })
     }
@@ -354,6 +380,7 @@ impl Shape {
             && total - self.ip <= LARGEST_IP
             && (other.ip, other.version, other.transport, other.headers)
                 == (self.ip, self.version, self.transport, self.headers)
+            // Shapes hold the end of their data: the new data begin where the old ones end.
             && other.next_sequence == self.next_sequence.wrapping_add(u32::try_from(other.size).ok()?);
         if !is_next || !same_headers(first.bytes(), packet.bytes(), &self) {
             return None;
@@ -361,6 +388,8 @@ impl Shape {
         Some(Self {
             total,
             next_sequence: other.next_sequence,
+            // The kernel cuts the joined packet into equal parts, so only its last one may be
+            // short.
             is_closed: other.is_closed || other.size < self.size,
             ..self
         })
@@ -393,6 +422,9 @@ fn word32(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|word| u32::from_be_bytes(*word))
 }
 
+// Flags and kinds of `struct virtio_net_hdr` (VIRTIO 1.2 §5.1.6): `VIRTIO_NET_HDR_F_*`,
+// `VIRTIO_NET_HDR_GSO_*`. The kind 3, which cuts UDP into IP fragments, is missing, because
+// `tun.rs` does not ask for it.
 const NEEDS_CHECKSUM: u8 = 1;
 const DATA_VALID: u8 = 2;
 const NONE: u8 = 0;
@@ -400,6 +432,7 @@ const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
 const UDP: u8 = 5;
 const WITH_ECN: u8 = 0x80;
+// Lengths, offsets and flags of RFC 768 and RFC 9293 §3.1.
 const UDP_HEADER: usize = 8;
 const UDP_CHECKSUM: u16 = 6;
 const TCP_HEADER: usize = 20;
@@ -414,6 +447,7 @@ const DONT_FRAGMENT: u16 = 0x4000;
 const MOST_SEGMENTS: usize = 2048;
 /// Bytes of the longest frame.
 const LARGEST: usize = 1 << 17;
+// The length field of IPv4 has 16 bits.
 const LARGEST_IP: usize = 65_535;
 /// Packets of a train: fewer than the pieces that one system call takes (`IOV_MAX`).
 const MOST_COUPLED: usize = 512;

@@ -66,6 +66,7 @@ impl AsFd for Interface {
 
 #[expect(unsafe_code, reason = "no safe crate binds packet sockets")]
 fn packet_socket(index: u32) -> nix::Result<OwnedFd> {
+    // packet(7) wants the protocol in network byte order.
     let every = libc::c_int::from(u16::try_from(libc::ETH_P_ALL).unwrap_or(0).to_be());
     // Protocol 0 receives nothing, so no frame of another interface arrives before `bind`.
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
@@ -75,6 +76,8 @@ fn packet_socket(index: u32) -> nix::Result<OwnedFd> {
         OwnedFd::from_raw_fd(descriptor)
     };
     set(&socket, PACKET_VNET_HDR, &1)?;
+    // A socket for all protocols also sees frames that the host sends through the interface.
+    // They do not arrive from this side.
     set(&socket, PACKET_IGNORE_OUTGOING, &1)?;
     let index = libc::c_int::try_from(index).map_err(|_| Errno::ENODEV)?;
     // SAFETY: all bits zero is a valid `sockaddr_ll`, which holds integers only.

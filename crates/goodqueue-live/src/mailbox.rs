@@ -36,6 +36,8 @@ impl<O> Requests<O> {
     /// Returns the next order. The bell keeps ringing as long as there may be more.
     #[must_use]
     pub fn take(&self) -> Option<Request<O>> {
+        // Reading silences the bell. An order that arrives from here on rings it again, so none is
+        // missed.
         let _ = self.bell.0.read();
         let request = self.waiting.try_recv().ok();
         if request.is_some() {
@@ -80,6 +82,7 @@ impl<O> RequestSender<O> {
     #[must_use]
     pub fn ask(&self, order: O) -> Option<String> {
         let (answer, answers) = channel();
+        // The order is in the mailbox before the bell rings, so the loop finds it.
         self.sender.send(Request { order, answer }).ok()?;
         let _ = self.bell.0.write(1);
         answers.recv_timeout(PATIENCE).ok()
@@ -91,6 +94,7 @@ impl<O> RequestSender<O> {
 /// # Errors
 /// The system refuses.
 pub fn mailbox<O>() -> Result<(RequestSender<O>, Requests<O>), LiveError> {
+    // The loop must not wait when it reads a bell that does not ring.
     let bell = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
         .map_err(|errno| LiveError::system("requests cannot be taken", errno))?;
     let bell = Wakeup(Arc::new(bell));

@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 #[derive(Clone, Debug)]
 pub struct Meter {
     sojourn: Histogram<u64>,
+    // The histogram rounds to three digits; the sum gives the exact mean.
     sojourn_sum: u128,
     drops: [u64; DropReason::ALL.len()],
     offered: Count,
@@ -64,6 +65,7 @@ fn sojourn_histogram() -> Histogram<u64> {
 impl Meter {
     /// Discards the measurements before `now`: the warm-up is over.
     pub fn restart(&mut self, now: Instant) {
+        // Packets stay queued, and a step of the time series may span the end of the warm-up.
         let length = self.length;
         let step = self.step;
         *self = Self { length, length_most: length, last: now, begin: now, step, ..Self::default() };
@@ -76,6 +78,7 @@ impl Meter {
     /// Records that the queue has this length from `now` on.
     pub(crate) fn length_is(&mut self, now: Instant, packets: usize) {
         self.length_area += u128::from(now.since(self.last).as_nanos()) * self.length as u128;
+        // After `restart`, the line can still report events of an earlier packet time.
         self.last = self.last.max(now);
         self.length = packets;
         self.length_most = self.length_most.max(packets);
@@ -88,6 +91,7 @@ impl Meter {
 
     pub(crate) fn sent(&mut self, bytes: u32, sojourn: Duration) {
         let nanos = sojourn.as_nanos();
+        // A longer time than the histogram's bound counts as the bound.
         self.sojourn.saturating_record(nanos);
         self.sojourn_sum += u128::from(nanos);
         self.sent.add(bytes);

@@ -77,6 +77,7 @@ impl Change {
         match self {
             Self::Qdisc(_, config) => link.reconfigure(now, *config, observers),
             Self::Capacity(_, capacity) => {
+                // The memory follows from the new rate, so the rate is set first.
                 link.set_capacity(now, capacity, observers);
                 bottleneck.fit_memory();
             }
@@ -136,6 +137,8 @@ fn read_change(rates: &Rates, disciplines: &Disciplines, line: &str) -> Result<V
                 None => LinkDefaults::default(),
             };
             let config = tc::parse_among(disciplines, text, &defaults, None)
+                // The settings of the finished configuration contain the defaults, which count as
+                // well.
                 .and_then(|config| TreeSize::from_settings(&config.to_settings()).check().map(|()| config))
                 .map_err(|error| error.in_argument("qdisc", text))?;
             Ok(Change::Qdisc(direction, Box::new(config)))
@@ -221,9 +224,12 @@ mod tests {
             refusal(&format!("qdisc htb default 1{classes}"))
         };
         let many = tree(100, "fq_codel flows 65536").unwrap();
+        // 100 classes with 65,536 flows each.
         assert!(many.contains("6553600 flow queues") && many.contains("at most 262144"), "{many}");
         let wide = tree(1000, "pfifo").unwrap();
+        // `htb` itself is one of them.
         assert!(wide.contains("1001 disciplines") && wide.contains("at most 256"), "{wide}");
+        // 200 times the default of 1024 flows are 204,800 flow queues.
         assert_eq!(tree(200, "fq_codel"), None);
         assert_eq!(refusal("qdisc fq_codel flows 65536"), None);
         assert_eq!(refusal("qdisc cake"), None);

@@ -226,10 +226,12 @@ fn hash(what: u32, salt: u32) -> u32 {
 
 /// Returns the offset of the IP packet in an Ethernet frame, or `None` for other payloads.
 pub(crate) fn ethernet_payload(frame: &[u8]) -> Option<usize> {
+    // The type field is behind two hardware addresses of six bytes.
     let mut at = 12;
     // At most two VLAN tags, as in 802.1ad.
     for _ in 0..3 {
         match frame.get(at..at + 2)? {
+            // IPv4, IPv6, then the two types of tags (802.1Q and 802.1ad). A tag has four bytes.
             [0x08, 0x00] | [0x86, 0xdd] => return Some(at + 2),
             [0x81, 0x00] | [0x88, 0xa8] => at += 4,
             _ => return None,
@@ -293,6 +295,8 @@ impl Headers {
     fn read_v4(ip: &[u8]) -> Option<(&[u8], Self)> {
         let header = ip.get(..IPV4_HEADER)?;
         let words = usize::from(header[0] & 0x0f) * 4;
+        // More fragments follow, or this one has an offset. The first fragment has ports, but the
+        // others could not be assigned to its flow.
         let fragment = u16::from_be_bytes([header[6], header[7]]) & !DONT_FRAGMENT != 0;
         let transport = (words >= IPV4_HEADER && words < ip.len() && !fragment).then_some(words);
         Some((&header[12..20], Self::basic(4, header[1], header[9], transport)))
@@ -309,10 +313,12 @@ impl Headers {
             match protocol {
                 HOP_BY_HOP | ROUTING | DESTINATION => {
                     protocol = extension[0];
+                    // The length does not count the first eight bytes (RFC 8200 §4.3).
                     at += (usize::from(extension[1]) + 1) * 8;
                 }
                 AUTHENTICATION => {
                     protocol = extension[0];
+                    // This length counts words of four bytes, less two (RFC 4302 §2.2).
                     at += (usize::from(extension[1]) + 2) * 4;
                 }
                 FRAGMENT => {
@@ -374,6 +380,7 @@ impl Headers {
 /// Updates a checksum after a change of one word (RFC 1624 §3, equation 3): HC' = ~(~HC + ~m + m').
 fn updated_checksum(checksum: u16, before: u16, after: u16) -> u16 {
     let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+    // The sum of three words needs two additions of the carry: the first one can carry again.
     sum = (sum & 0xffff) + (sum >> 16);
     sum = (sum & 0xffff) + (sum >> 16);
     !u16::try_from(sum).unwrap_or(0)
@@ -394,6 +401,8 @@ fn tcp_ack(segment: &[u8], end: usize) -> Option<TcpAck> {
         ecn: ((flags & ECE) >> 5) | ((flags & CWR) >> 7),
         sacked: 0,
         timestamps: (0, 0),
+        // CAKE compares ECE and CWR separately. Data or another flag makes the segment more than an
+        // ACK.
         pure: flags & !(ACK | ECE | CWR) == 0 && words == end,
     };
     let mut options = segment.get(TCP_HEADER..words).unwrap_or_default();
@@ -402,6 +411,7 @@ fn tcp_ack(segment: &[u8], end: usize) -> Option<TcpAck> {
             END_OF_OPTIONS => break,
             NO_OPERATION => options = rest,
             _ => {
+                // The length includes the bytes of kind and length (RFC 9293 §3.1).
                 let Some(length) = rest.first().map(|&length| usize::from(length)).filter(|&l| l >= 2) else {
                     ack.pure = false;
                     break;
@@ -428,6 +438,8 @@ fn read_option(kind: u8, value: &[u8], ack: &mut TcpAck) {
             for block in (0..length).step_by(8) {
                 let left = number(block);
                 let right = number(block + 4);
+                // Sequence numbers wrap, so "before" means up to 2^31 behind. A first block before
+                // the acknowledgement reports a duplicate (RFC 2883 §4).
                 let behind = ack.number.wrapping_sub(left);
                 let duplicate = block == 0 && behind > 0 && behind <= u32::MAX >> 1;
                 let bytes = if duplicate { u32::MAX } else { right.wrapping_sub(left) };

@@ -53,6 +53,7 @@ impl Capture {
         verdict: Option<&str>,
     ) {
         let per_direction = u32::try_from(POINTS.len()).unwrap_or(0);
+        // pcapng numbers interfaces in the order of their blocks.
         let interface = u32::try_from(direction.index()).unwrap_or(0) * per_direction + point;
         let bytes = packet.complete();
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);

@@ -104,6 +104,7 @@ pub(crate) fn ignores(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask =
         status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    // Signal n has bit n - 1 (proc_pid_status(5)).
     mask.is_some_and(|mask| mask & 1 << (signal as i32 - 1) != 0)
 }
 
@@ -131,6 +132,8 @@ pub(crate) unsafe fn close_descriptors(which: Descriptors, kept: &[BorrowedFd<'_
     for entry in std::fs::read_dir("/proc/self/fd")? {
         open.extend(entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok()));
     }
+    // The list contains the descriptor that read it. That one is closed by now, so both calls below
+    // fail and change nothing.
     for number in open {
         if number <= libc::STDERR_FILENO || kept.iter().any(|kept| kept.as_raw_fd() == number) {
             continue;
@@ -180,6 +183,8 @@ pub fn run_all_promptly() -> bool {
 fn schedule(policy: libc::c_int) -> bool {
     // The kernel's `sched_param`. The function of musl, with which static programs are built,
     // always fails.
+    // Any real-time priority comes before all ordinary processes (sched(7)), so the lowest is
+    // enough.
     let lowest: libc::c_int = 1;
     // SAFETY: 0 stands for this thread, and `lowest` outlives the call.
     unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const lowest) == 0 }

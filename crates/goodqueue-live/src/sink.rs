@@ -134,8 +134,8 @@ pub fn check(path: &Path) -> Result<(), LiveError> {
 /// Creates a new file, or opens an existing device or FIFO.
 fn begin(path: &Path) -> io::Result<File> {
     match fs::symlink_metadata(path) {
+        // An old file may have any owner and mode, and be open elsewhere, so it is not reused.
         Ok(about) if about.is_file() => fs::remove_file(path)?,
-        // A file of another user may have any owner and mode, so it is removed, not reused.
         Ok(about) if !about.is_dir() => {
             let follow = if is_of_the_system(path) { 0 } else { libc::O_NOFOLLOW };
             return File::options().append(true).custom_flags(follow).open(path);

@@ -74,6 +74,8 @@ pub(crate) fn listen(path: &Path, option: &str) -> Result<(UnixListener, SocketF
 pub(crate) fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let socket = socket(AddressFamily::Unix, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
     let microseconds = i64::try_from(patience.as_micros()).unwrap_or(i64::MAX);
+    // The timeout for sending also limits connect(2) (socket(7)). The standard library has no
+    // timeout for connections to these sockets.
     setsockopt(&socket, sockopt::SendTimeout, &TimeVal::microseconds(microseconds))?;
     connect_to(socket.as_raw_fd(), &UnixAddr::new(path)?)?;
     Ok(UnixStream::from(socket))

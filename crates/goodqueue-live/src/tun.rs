@@ -140,12 +140,14 @@ fn attach(file: &File, name: &str, ethernet: bool) -> nix::Result<()> {
         *to = libc::c_char::from_ne_bytes([from]);
     }
     let kind = if ethernet { libc::IFF_TAP } else { libc::IFF_TUN };
+    // Without `IFF_TUN_EXCL` the kernel would attach us to a persistent device of this name.
     let flags = kind | libc::IFF_NO_PI | libc::IFF_TUN_EXCL | libc::IFF_VNET_HDR;
     request.ifr_ifru.ifru_flags = u16::try_from(flags).unwrap_or(u16::MAX).cast_signed();
     // SAFETY: `file` is an open descriptor. TUNSETIFF reads and writes one `ifreq`, which outlives
     // the call.
     unsafe { tun_set_iff(file.as_raw_fd(), &raw const request) }.map(|_| ())?;
     // If this fails, the kernel cuts super-packets and completes checksums itself, which is slower.
+    // A kernel that does not know one of the flags refuses all of them.
     let _ = offload(file, OFFLOADS | UDP_OFFLOADS).or_else(|_| offload(file, OFFLOADS));
     Ok(())
 }
@@ -181,6 +183,7 @@ mod tests {
     #[test]
     fn a_group_that_may_open_it_is_named() {
         let advice = |mode, group: &str| Access { mode, group: Some(group.to_owned()) }.advice();
+        // 0o20000 is the type of a character device (inode(7)).
         assert!(advice(0o20660, "netdev").contains("usermod -aG netdev"));
         assert!(advice(0o20600, "netdev").contains("chmod 0666"));
         assert!(advice(0o20660, "root").contains("chmod 0666"), "nobody should join root's group");

@@ -163,7 +163,7 @@ struct Request {
     body: Body,
     /// The client waits for `100 Continue` before it sends its body.
     waits_for_continue: bool,
-    /// The connection keep_alive open for the next request.
+    /// The connection stays open for the next request.
     keep_alive: bool,
 }
 

@@ -98,6 +98,7 @@ mod linux {
             without_a_limit(time);
         }
         if is_wanted("one TCP flow at 100 Mbit/s") {
+            // 150 kB are nearly the 100 full packets of the bottleneck's pfifo.
             let tbf = "tbf rate 100mbit burst 15kb limit 150kb";
             let kernel = report("the kernel's tbf", alone(|| veth_throughput(time, Some(tbf))), None);
             report("bottleneck, pfifo", alone(|| shaped(Rate::from_bps(100_000_000), time)), kernel);
@@ -226,6 +227,7 @@ mod linux {
     /// Measures the bits per second that the kernel received from the device, and the longest delay
     /// of a wake-up. The link header counts as in the queue.
     fn rate_accuracy(rate: Rate, time: Duration) -> Outcome {
+        // Full packets of 50 ms.
         let limit = u32::try_from(rate.as_bps() / 8 / 1514 / 20).unwrap_or(1000).max(20);
         let flows = vec![bulk(all(time)); 4];
         // The kernel would count a joined super-packet once, with one header.
@@ -248,6 +250,7 @@ mod linux {
         times.sort_unstable();
         let at = |share: usize| {
             let index = (times.len() * share / 100).min(times.len().saturating_sub(1));
+            // Half of the round-trip time, in seconds.
             times.get(index).map_or(0.0, |time| float(time.as_nanos()) / 2e9)
         };
         vec![at(50), at(99), at(100), float(times.len() as u64)]
@@ -285,6 +288,7 @@ mod linux {
         let outcome = session_with(config, vec![bulk(all(time))], time, segment_at_sender)?;
         let delivered = outcome.flows[0].after.delivered - outcome.flows[0].before.delivered;
         let usage =
+            // The thread that carries packets, without those of the flows.
             getrusage(UsageWho::RUSAGE_THREAD).map_err(|errno| LiveError::system("getrusage", errno))?;
         let cpu = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
         let packets: u64 = outcome.counters.read.iter().sum();
@@ -369,6 +373,7 @@ mod linux {
 
     fn veth_throughput(time: Duration, tc: Option<&str>) -> Outcome {
         let (_, delivered) = over_veth(&bulk(all(time)), tc, time)?;
+        // Bits per second from bytes and nanoseconds.
         Ok(vec![float(delivered) * 8e9 / float(time.as_nanos())])
     }
 

@@ -34,6 +34,7 @@ pub(crate) fn serve(mut ready: std::io::PipeWriter) {
             continue;
         };
         threads.push(std::thread::spawn(move || {
+            // Longer than any UDP datagram.
             let mut datagram = vec![0; 1 << 16];
             loop {
                 if let Ok((length, from)) = socket.recv_from(&mut datagram)
@@ -61,6 +62,8 @@ fn serve_tcp(listener: &TcpListener, service: Service, connections: &Arc<AtomicU
             std::thread::sleep(Duration::from_millis(10));
             continue;
         };
+        // All ports share the counter. Counting before the check lets no two threads take the last
+        // place.
         if connections.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS {
             connections.fetch_sub(1, Ordering::SeqCst);
             continue;

@@ -133,6 +133,7 @@ impl Mapper {
         let uid = Uid::effective();
         let gid = Gid::effective();
         let _ = fs::write("/proc/self/setgroups", "deny");
+        // Until they are mapped, user and group appear as the overflow number.
         let of = |id: u32| if id == OVERFLOW_ID { 0 } else { id };
         let uid = of(uid.as_raw());
         let gid = of(gid.as_raw());
@@ -283,6 +284,7 @@ impl End {
 /// Keeps IPv6 of this interface silent. The link must carry the programs' packets only: no router
 /// solicitations, no announcement of a link-local address.
 pub(crate) fn be_silent(interface: &str) {
+    // 1 stands for no generated address (`IN6_ADDR_GEN_MODE_NONE`).
     for (key, value) in [("router_solicitations", "0"), ("accept_ra", "0"), ("addr_gen_mode", "1")] {
         let _ = settings::set(&format!("ipv6/conf/{interface}/{key}"), value);
     }

@@ -72,6 +72,7 @@ impl Nat {
         if let Some(v6) = host.v6 {
             netlink.add_address(index, IpAddr::V6(v6), 64)?;
         }
+        // This setting ends with our device, so nobody has to undo it.
         write_setting(&forwarding(tun.name()), "1")?;
 
         // Only one process at a time may change forwarding, because it will restore the old
@@ -83,6 +84,9 @@ impl Nat {
                 closed.push((of, name));
             }
         }
+        // The rules exist before an interface in `closed` forwards, so no packet of another host is
+        // forwarded. They also exist before the guardian: it inherits their sockets, so they last until
+        // it has restored the settings.
         let mut all = vec![rules(tun.name(), index, IpAddr::V4(host.v4), &closed)?];
         if let Some(v6) = host.v6 {
             all.push(rules(tun.name(), index, IpAddr::V6(v6), &[])?);
@@ -111,6 +115,8 @@ impl Nat {
 fn rules(table: &str, index: u32, network: IpAddr, closed: &[(u32, String)]) -> Result<Rules, LiveError> {
     let family = if network.is_ipv4() { Family::Ipv4 } else { Family::Ipv6 };
     let out = [Rule::default().source_in(network).masquerade()];
+    // The first rule that matches decides. Answers to the program arrive at interfaces in `closed`
+    // as well, so their rule comes first.
     let mut forward = vec![Rule::default().to(index).answers().accept(), Rule::default().to(index).drop()];
     forward.extend(closed.iter().map(|(of, _)| Rule::default().from(*of).drop()));
     let chains = [
@@ -126,6 +132,7 @@ fn rules(table: &str, index: u32, network: IpAddr, closed: &[(u32, String)]) -> 
             name: "forward",
             kind: "filter",
             hook: HOOK_FORWARD,
+            // `NF_IP_PRI_FILTER`.
             priority: 0,
             device: None,
             rules: &forward,
@@ -138,6 +145,7 @@ fn rules(table: &str, index: u32, network: IpAddr, closed: &[(u32, String)]) -> 
 fn addresses(netlink: &mut Netlink) -> Result<Vec<(u32, Ipv4Addr)>, LiveError> {
     let all = netlink.list(Restorable::Address)?;
     let v4 = all.iter().filter_map(|message| {
+        // `struct ifaddrmsg`: family, prefix length, flags and scope, a byte each, then the index.
         let header = message.first_chunk::<8>()?;
         let index = u32::from_ne_bytes([header[4], header[5], header[6], header[7]]);
         let (_, local) = attributes(message, header.len()).find(|attribute| attribute.0 == IFA_LOCAL)?;
@@ -183,6 +191,8 @@ fn free_device(taken: &[(u32, Ipv4Addr)]) -> Result<(u8, Tun), LiveError> {
         }
         match Tun::create(&format!("gq-nat{number}")) {
             Ok(tun) => return Ok((number, tun)),
+            // An interface of this name need not have an address of the network. The next number
+            // may be free.
             Err(error) if error.problem().starts_with("there is an interface") => last = error,
             Err(error) => {
                 return Err(error.help(
@@ -248,6 +258,8 @@ const IFA_LOCAL: u16 = 2;
 /// Returns the host's name server configuration, if it names a server other than the host itself. A
 /// server at a loopback address cannot be reached from another network namespace.
 pub(crate) fn name_servers() -> Option<String> {
+    // With systemd-resolved, the first file names its stub at a loopback address. The second one
+    // has the real servers.
     ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"].into_iter().find_map(|path| {
         let text = fs::read_to_string(path).ok()?;
         reachable_name_servers(&text).then_some(text)
@@ -257,6 +269,7 @@ pub(crate) fn name_servers() -> Option<String> {
 fn reachable_name_servers(text: &str) -> bool {
     let servers = text.lines().filter_map(|line| line.trim().strip_prefix("nameserver"));
     let mut addresses = servers.filter_map(|rest| rest.trim().parse::<IpAddr>().ok());
+    // The program may have no IPv6, see `forwards_v6`.
     addresses.any(|address| address.is_ipv4() && !address.is_loopback())
 }
 

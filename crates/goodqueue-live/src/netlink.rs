@@ -74,6 +74,7 @@ impl Netlink {
         let mut message = LinkMessage::default();
         message.header.index = index;
         message.header.flags = LinkFlags::Up;
+        // Only this flag changes.
         message.header.change_mask = LinkFlags::Up;
         message.attributes.extend(mtu.map(LinkAttribute::Mtu));
         message.attributes.extend(queue.map(LinkAttribute::TxQueueLen));
@@ -103,6 +104,8 @@ impl Netlink {
         message.header.index = index;
         // Duplicate address detection is not needed: no other host is on this link.
         message.header.flags = AddressHeaderFlags::Nodad;
+        // IPv4 reads the local address, IPv6 the other attribute. Two different ones would mean a
+        // peer.
         message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         let flags = NLM_F_CREATE | NLM_F_EXCL;
         self.change("set an address", RouteNetlinkMessage::NewAddress(message), flags)
@@ -119,6 +122,7 @@ impl Netlink {
         message.header.protocol = RouteProtocol::Static;
         message.header.scope = RouteScope::Universe;
         message.header.kind = RouteType::Unicast;
+        // A route without a destination is a default route.
         message.attributes = vec![RouteAttribute::Oif(index)];
         message.attributes.extend(metrics(tcp));
         self.change("set a route", RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
@@ -186,6 +190,8 @@ impl Netlink {
     /// The system refuses.
     pub(crate) fn list(&mut self, what: Restorable) -> Result<Vec<Vec<u8>>, LiveError> {
         let failed = |error| LiveError::system(format_args!("cannot list {}s", what.name()), error);
+        // Zeros stand for all address families. They are as long as `struct rtmsg`; `struct
+        // ifaddrmsg` is shorter.
         self.send_raw(what.kind() + GET, NLM_F_REQUEST | NLM_F_DUMP, &[0; 12]).map_err(failed)?;
         let mut all = Vec::new();
         loop {
@@ -229,6 +235,7 @@ impl Netlink {
             for (kind, sequence, message) in raw_messages(&answers) {
                 if sequence == self.sequence && i32::from(kind) == libc::NLMSG_ERROR {
                     return match error_of(message) {
+                        // An error of 0 is the acknowledgement (netlink(7)).
                         error if error.raw_os_error() == Some(0) => Ok(()),
                         error => Err(error),
                     };
@@ -244,6 +251,7 @@ impl Netlink {
         bytes.extend(kind.to_ne_bytes());
         bytes.extend(flags.to_ne_bytes());
         bytes.extend(self.sequence.to_ne_bytes());
+        // Port 0: the kernel fills in the port of the socket.
         bytes.extend([0; 4]);
         bytes.extend(message);
         self.socket.send(&bytes, 0).map(|_| ())
@@ -324,6 +332,7 @@ pub(crate) fn raw_messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, u32, 
             |at: usize| u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let kind = u16::from_ne_bytes([header[4], header[5]]);
         let length = usize::try_from(word(0)).ok()?;
+        // A length that is shorter than the header ends the list, because the range is invalid.
         let message = bytes.get(MESSAGE_HEADER..length)?;
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some((kind, word(8), message))
@@ -332,6 +341,7 @@ pub(crate) fn raw_messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, u32, 
 
 pub(crate) fn error_of(message: &[u8]) -> std::io::Error {
     let code = message.first_chunk().map_or(-libc::EPROTO, |code| i32::from_ne_bytes(*code));
+    // The kernel sends the negative error number.
     std::io::Error::from_raw_os_error(code.saturating_neg())
 }
 

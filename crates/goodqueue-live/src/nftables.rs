@@ -129,11 +129,14 @@ impl Rule {
     fn compare_interface(self, key: u32, index: u32) -> Self {
         let load =
             [attribute(META_TO, &REGISTER.to_be_bytes()), attribute(META_KEY, &key.to_be_bytes())].concat();
+        // Numbers of attributes are big-endian. Registers hold the kernel's own numbers, such as
+        // indices of interfaces and connection states, in the machine's byte order.
         self.expression("meta", &load).compare(&index.to_ne_bytes(), EQUAL)
     }
 
     /// Matches packets from the network of this address: /24 with IPv4, /64 with IPv6.
     pub(crate) fn source_in(self, network: IpAddr) -> Self {
+        // A prefix of whole bytes is compared without a mask.
         let (at, prefix) = match network {
             IpAddr::V4(network) => (SOURCE_ADDRESS, network.octets()[..3].to_vec()),
             IpAddr::V6(network) => (SOURCE_ADDRESS_V6, network.octets()[..8].to_vec()),
@@ -223,6 +226,8 @@ impl Batch {
             self.messages += 1;
             (SUBSYSTEM << 8 | kind, REQUEST | ACKNOWLEDGE | flags, self.family)
         };
+        // The edges of a batch name the subsystem here (`res_id`), the messages within it in their
+        // type.
         let resource = if is_edge { SUBSYSTEM } else { 0 };
         let length = u32::try_from(HEADER + 4 + attributes.len()).unwrap_or(u32::MAX);
         self.bytes.extend(length.to_ne_bytes());
@@ -242,6 +247,7 @@ fn nested(kind: u16, attributes: &[u8]) -> Vec<u8> {
 }
 
 fn text(kind: u16, value: &str) -> Vec<u8> {
+    // The kernel's strings end with a zero byte.
     attribute(kind, &[value.as_bytes(), &[0]].concat())
 }
 

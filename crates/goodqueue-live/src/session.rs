@@ -152,6 +152,7 @@ impl Session {
         let (client_tun, client_link, client_index) = client_end.create()?;
         let clock = Clock::start_in(SETTLING);
         let networks = Arc::new([client, server]);
+        // The threads enter their networks while they have the privilege to.
         let flows = self.start_flows(clock, &networks)?;
         namespace::drop_privileges()?;
         while clock.now() == Instant::ZERO {
@@ -173,6 +174,7 @@ impl Session {
         for (number, spec) in (0_u16..).zip(&self.flows) {
             flows.push(Flow::start(number, spec, clock, networks, addresses, &tell)?);
         }
+        // Each end of a flow sends one message.
         for _ in 0..2 * flows.len() {
             ready.recv_timeout(SystemDuration::from_secs(10)).map_err(|_| {
                 LiveError::new("the flows have not started after 10 s: the machine is too busy")
@@ -188,6 +190,7 @@ impl Session {
             base: Duration::ZERO,
             by_port: (0_u16..).zip(&self.flows).map(|(number, flow)| (port(number), of(flow.rtt))).collect(),
         };
+        // The way down gets the odd nanosecond, so that both together are the round-trip time.
         config.links[Direction::Up.index()].delay = delay(&half);
         config.links[Direction::Down.index()].delay = delay(&|rtt| rtt.saturating_sub(half(rtt)));
         config
@@ -249,6 +252,8 @@ impl Session {
                 trouble: flow.trouble(),
             })
             .collect();
+        // The flows end after their counters are read, because the kernel's counters end with a
+        // connection.
         flows.iter().for_each(Flow::stop);
         let kernel_drops = bottleneck.kernel_counters().iter().flatten().map(|side| side.dropped).sum();
         Ok(SessionOutcome {

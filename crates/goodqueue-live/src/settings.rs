@@ -75,6 +75,7 @@ struct Mounted {
 fn others(mounts: &str) -> Vec<Mounted> {
     let read = |line: &str| {
         let (mounted, file_system) = line.split_once(" - ")?;
+        // Skips the numbers of mount, parent and device, and the root of the mount.
         let mut mounted = mounted.split(' ').skip(4);
         let place = mounted.next()?;
         let options = mounted.next()?;

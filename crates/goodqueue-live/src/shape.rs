@@ -125,6 +125,7 @@ fn open(place: &Place) -> Result<(Device, Device, Option<TakeOver>), LiveError> 
             let tap = Tun::create_tap(made)?;
             let mut netlink = Netlink::open()?;
             let index = netlink::index_of(made)?;
+            // Longer frames could not leave by the existing interface.
             let mtu = netlink.counters(netlink::index_of(interface)?)?.mtu;
             if take_over.is_some() {
                 let address = netlink.hardware_address(netlink::index_of(interface)?)?;

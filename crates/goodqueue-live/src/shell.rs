@@ -61,6 +61,7 @@ impl Shell {
         config.bottleneck.packet_memory()?;
         let signals = block_signals()?;
         let mut ends = config.ends.clone();
+        // The host's network can only be changed from outside of the user namespace.
         let host = match &config.server {
             Server::Host { undo_file } => Some(Nat::open(&mut ends, undo_file.as_deref())?),
             Server::BuiltIn | Server::Command(_) => None,
@@ -109,6 +110,7 @@ impl Shell {
             // it.
             process::keep_others_out().map_err(|errno| failed(errno.into()))?;
         }
+        // The first process waits for this byte, so that the program finds its network complete.
         ours.write_all(&[1]).map_err(failed)?;
         Ok(Self { bottleneck, init, asked_to_end: false, kill_at: Instant::MAX, _host: host })
     }

@@ -33,6 +33,7 @@ impl Sink {
         check(path)?;
         let file = begin(path).map_err(failed)?;
         let (blocks, to_write) = sync_channel::<Vec<u8>>(BLOCKS);
+        // The writer ends with its first error.
         let (tell, troubles) = sync_channel(1);
         let writer = std::thread::Builder::new()
             .name("sink".to_owned())
@@ -137,6 +138,7 @@ fn begin(path: &Path) -> io::Result<File> {
         // An old file may have any owner and mode, and be open elsewhere, so it is not reused.
         Ok(about) if about.is_file() => fs::remove_file(path)?,
         Ok(about) if !about.is_dir() => {
+            // Somebody may put a link there after `check`.
             let follow = if is_of_the_system(path) { 0 } else { libc::O_NOFOLLOW };
             return File::options().append(true).custom_flags(follow).open(path);
         }

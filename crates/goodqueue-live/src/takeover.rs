@@ -68,6 +68,7 @@ impl TakeOver {
             let _ = netlink.remove(Restorable::Address, message);
         }
         for message in &routes {
+            // The kernel may have removed the route together with its address.
             let _ = netlink.remove(Restorable::Route, message);
         }
         for message in &routes {
@@ -85,6 +86,7 @@ fn routes_of(all: &[Vec<u8>], name: &str, index: u32) -> Result<Vec<Vec<u8>>, Li
         let Some(header) = message.first_chunk::<ROUTE_HEADER>() else { continue };
         let of = |kind: u16| attributes(message, ROUTE_HEADER).find(|one| one.0 == kind).map(|one| one.1);
         let number = |value: &[u8]| value.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+        // The header has one byte for the table, the attribute has room for tables above 255.
         let table = of(RTA_TABLE).and_then(number).unwrap_or(u32::from(header[4]));
         if table == TABLE_LOCAL {
             continue;
@@ -111,6 +113,7 @@ fn hops_through(mut hops: &[u8], index: u32) -> bool {
         if u32::from_ne_bytes([hop[4], hop[5], hop[6], hop[7]]) == index {
             return true;
         }
+        // A length shorter than the structure would not advance.
         let length = usize::from(u16::from_ne_bytes([hop[0], hop[1]])).max(hop.len());
         hops = hops.get(length.next_multiple_of(4)..).unwrap_or_default();
     }

@@ -53,6 +53,7 @@ impl Flow {
     ) -> Result<Self, LiveError> {
         let shared = Arc::new(Shared::default());
         let serves = match spec.kind {
+            // The browser is at the server, so the pages are at the client.
             FlowKind::Web { direction: Direction::Up, .. } => CLIENT,
             _ => SERVER,
         };
@@ -90,6 +91,7 @@ impl Flow {
         FlowTally {
             delivered: shared.delivered.load(Ordering::SeqCst),
             sent: tally.sent + shared.sent.load(Ordering::SeqCst),
+            // `completed` has 1 added, so that 0 means none.
             completed_at: completed.checked_sub(1).map(Instant::from_nanos),
             ..tally
         }
@@ -147,6 +149,7 @@ fn run(end: &End) {
         && !end.is_over()
     {
         *lock(&end.shared.trouble) = Some(error.to_string());
+        // During the run nobody listens, and the message is lost.
         let _ = end.ready.send(Err(LiveError::system("a flow cannot be set up", error)));
     }
 }
@@ -160,6 +163,7 @@ pub const fn port(number: u16) -> u16 {
 /// Returns the number of the flow whose packets have these ports, if there are `count` flows.
 #[must_use]
 pub fn flow_of(ports: (u16, u16), count: usize) -> Option<usize> {
+    // Only one of the two is a flow's port: the other end has an ephemeral one, which is lower.
     [ports.1, ports.0]
         .into_iter()
         .filter_map(|port| port.checked_sub(FIRST_PORT))

@@ -188,11 +188,13 @@ impl Undo {
         let mut words = String::new();
         for (number, line) in lines {
             let wrong = |what: &str| (number, what.to_owned());
+            // The longest line has four fields.
             let mut fields = line.splitn(4, ' ');
             let mut field = || fields.next().unwrap_or_default();
             match field() {
                 "" => {}
                 LAST_LINE => return Ok(undo),
+                // The remark in front of a step describes it.
                 "#" => words = line.trim_start_matches(['#', ' ']).to_owned(),
                 "boot" if field() != boot() => {
                     return Err(wrong(
@@ -283,8 +285,8 @@ pub fn undo(path: &Path) -> Result<Vec<String>, LiveError> {
 
 /// A process that waits for the end of this one and then restores the host from an undo file.
 ///
-/// It has its own session, so signals from a terminal do not reach it. It keeps one pipe and the
-/// capability to change the network, and nothing else.
+/// It has its own session, so signals from a terminal do not reach it. Its only capability is the one
+/// to change the network. It inherits all descriptors that are open at its start.
 #[derive(Debug)]
 pub struct Guardian {
     pipe: Option<OwnedFd>,
@@ -311,12 +313,14 @@ impl Guardian {
         let guarded = std::process::id();
         match process::fork().map_err(|errno| failed(errno.into()))? {
             Forked::Child => {
+                // The pipe ends only when all copies of its writing end are closed.
                 drop((write, ready_read));
                 let ready = File::from(OwnedFd::from(ready_write));
                 process::leave(i32::from(!guard(File::from(read), ready, guarded, &path)))
             }
             Forked::Parent(pid) => {
                 drop((read, ready_write));
+                // Fails if the guardian could not prepare itself. Nothing has to be undone then.
                 ready_read.read_exact(&mut [0]).map_err(failed)?;
                 Ok(Self { pipe: Some(write), pid, path })
             }
@@ -333,6 +337,7 @@ impl Guardian {
 impl Drop for Guardian {
     /// Waits until the host is restored.
     fn drop(&mut self) {
+        // Closing the pipe is the sign for the guardian to begin.
         self.pipe = None;
         let _ = waitpid(self.pid, None);
     }
@@ -344,6 +349,7 @@ fn guard(mut pipe: File, mut ready: File, guarded: u32, path: &Path) -> bool {
     let _ = SigSet::all().thread_set_mask();
     let _ = process::be_called("gq-undo");
     let keep: caps::CapsHashSet = [caps::Capability::CAP_NET_ADMIN].into_iter().collect();
+    // Effective capabilities must be permitted ones (capabilities(7)), so they go first.
     for set in [caps::CapSet::Effective, caps::CapSet::Permitted] {
         let _ = caps::set(None, set, &keep);
     }
@@ -352,7 +358,9 @@ fn guard(mut pipe: File, mut ready: File, guarded: u32, path: &Path) -> bool {
         return false;
     }
     drop(ready);
+    // Nobody writes to the pipe. It ends with the other process.
     while pipe.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted) {}
+    // A process that is killed while it writes leaves the temporary file behind.
     let _ = fs::remove_file(path.with_extension("tmp"));
     // An undo file of another process is left alone.
     !Undo::read(path).is_ok_and(|undo| undo.process == guarded) || undo(path).is_ok()
@@ -414,6 +422,8 @@ mod tests {
     fn some() -> Undo {
         let mut undo = Undo::by("a test");
         undo.steps.push(Step::Setting("ipv4/conf/lo/forwarding".to_owned(), "0".to_owned()));
+        // The beginning of a `struct ifaddrmsg`: AF_INET, prefix length, IFA_F_PERMANENT,
+        // RT_SCOPE_HOST.
         undo.note("lo", 1, Restorable::Address, "address 127.0.0.1/8 of lo", &[2, 8, 0x80, 254]);
         undo
     }

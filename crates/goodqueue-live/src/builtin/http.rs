@@ -22,6 +22,7 @@ fn converse(mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
     loop {
         let request = match Request::read(&mut from)? {
             Some(Ok(request)) => request,
+            // The connection ends, because the beginning of the next request is unknown.
             Some(Err(refusal)) => return refusal.write(&mut to, true, false),
             None => return Ok(()),
         };
@@ -181,10 +182,12 @@ impl Request {
             path: path.to_owned(),
             body: Body::Nothing,
             waits_for_continue: false,
+            // Connections of HTTP/1.1 persist by default (RFC 9112 §9.3).
             keep_alive: version != "HTTP/1.0",
         };
         loop {
             let header = match read_line(from, &mut left)? {
+                // A line that reaches the limit may be cut, so it does not count.
                 Some(header) if header.is_empty() && left > 0 => return Ok(Some(Ok(request))),
                 Some(header) if left > 0 => header,
                 _ if left == 0 => {
@@ -293,6 +296,7 @@ mod tests {
         ] {
             assert_eq!(size_of_path(path), Ok(size), "{path}");
         }
+        // The last two exceed 64 bits.
         for path in ["/x", "/10X", "/k", "/1.5M", "/-1", "/10M/", "/99999999999999999999", "/99999999999G"] {
             let problem = size_of_path(path).unwrap_err();
             assert!(problem.contains(path) && problem.contains("/10KiB"), "{problem}");

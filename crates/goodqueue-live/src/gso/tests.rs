@@ -8,12 +8,14 @@ use crate::packet::Framing;
 fn tcp_frame(payload: usize) -> Vec<u8> {
     let mut frame = [&[0; 12][..], &[8, 0]].concat();
     frame.extend_from_slice(&[0x45, 2, 0, 0, 0, 7, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    // The sequence number wraps within 256 bytes. 0x99 are the flags CWR, ACK, PSH and FIN.
     frame.extend_from_slice(&[0, 80, 1, 0, 0xff, 0xff, 0xff, 0, 0, 0, 0, 9, 0x50, 0x99, 1, 0, 0, 0, 0, 0]);
     frame.extend((0..payload).map(|n| n.to_le_bytes()[0]));
     frame
 }
 
 fn offload(kind: u8, size: u16) -> Offload {
+    // TCP begins behind 14 bytes of Ethernet and 20 of IPv4.
     let [size, start, offset] = [size, 34, 16].map(u16::to_ne_bytes);
     Offload::read([1, kind, 0, 0, size[0], size[1], start[0], start[1], offset[0], offset[1]])
 }
@@ -43,6 +45,7 @@ fn is_correct(segment: &[u8]) -> bool {
 fn a_super_packet_becomes_the_packets_that_go_on_the_wire() {
     let frame = tcp_frame(2500);
     let cuts = cut(offload(TCP_V4 | WITH_ECN, 1000), &frame).unwrap();
+    // 54 bytes of headers in front of 1000, 1000 and 500 bytes of payload.
     assert_eq!(cuts.iter().map(Vec::len).collect::<Vec<_>>(), [1054, 1054, 554]);
     assert!(cuts.iter().all(|segment| is_correct(segment)));
     let sequence: Vec<_> = cuts.iter().map(|segment| word32(segment, 38).unwrap()).collect();
@@ -75,6 +78,7 @@ fn headers_that_contradict_each_other_give_nothing_and_harm_nothing() {
     let frame = tcp_frame(3000);
     for kind in [TCP_V4, TCP_V6, UDP, NONE, 77] {
         for size in [0, 1, 1000, u16::MAX] {
+            // Around the ends of the Ethernet, IPv4 and TCP headers, and beyond the frame.
             for start in [0, 13, 14, 34, 60, 3000, u16::MAX] {
                 for length in [0, 10, 14, 20, 34, 40, 53, 54, 60, frame.len()] {
                     for ethernet in [true, false] {

@@ -62,6 +62,7 @@ const MS: u64 = 1_000_000;
 fn being_told_late_changes_no_departure() {
     let mut diary = FateLog::default();
     let mut link = link(mbit(1), pfifo(2), Duration::ZERO);
+    // The first packet is on the link, two fill the queue, and the last finds it full.
     for (at, seq) in [(0, 0), (10, 1), (20, 2), (30, 3)] {
         arrive(&mut link, at, seq, &mut diary);
     }
@@ -82,6 +83,7 @@ fn a_packet_comes_out_when_its_last_bit_has_travelled_the_delay() {
     let out = |link: &mut Link, at: u64, diary: &mut FateLog| {
         link.poll(Instant::from_nanos(at), diary).map(|packet| packet.seq)
     };
+    // 1 ms of sending and 20 ms of propagation.
     assert_eq!(out(&mut link, 21 * MS - 1, &mut diary), None);
     assert_eq!(out(&mut link, 21 * MS, &mut diary), Some(0));
     assert_eq!(out(&mut link, 21 * MS, &mut diary), None);
@@ -103,6 +105,7 @@ fn a_blocked_link_holds_its_packets_until_the_schedule_lets_them_go() {
     assert!(link.poll(ms(7), &mut diary).is_some(), "the current packet finishes at the old rate");
     assert!(link.poll(ms(7), &mut diary).is_none());
     while link.poll(ms(20), &mut diary).is_some() {}
+    // The link is blocked from 5 ms to 8 ms.
     assert_eq!(diary.0, [(4 * MS + MS / 2, 0, "sent"), (8 * MS, 1, "sent"), (9 * MS, 2, "sent")]);
 }
 
@@ -110,6 +113,7 @@ fn a_blocked_link_holds_its_packets_until_the_schedule_lets_them_go() {
 fn an_opportunity_carries_several_small_packets_and_a_large_one_needs_several() {
     let mut diary = FateLog::default();
     let mut link = link(
+        // Opportunities of 1504 bytes each, at 1, 2 and 3 ms.
         Capacity::Trace(Arc::new(Opportunities::new(vec![1, 2, 3]).unwrap())),
         pfifo(100),
         Duration::ZERO,
@@ -212,6 +216,7 @@ fn a_path_with_a_delay_of_its_own_gives_packets_back_in_time() {
             came.push((next.as_nanos() / MS, packet.seq));
         }
     }
+    // 1 ms of sending, 5 ms in the path's discipline and 1 ms of propagation.
     assert_eq!(came, [(7, 0), (8, 1)]);
 }
 
@@ -256,6 +261,7 @@ fn packets_that_another_discipline_takes_over_stay_queued_and_are_counted_once()
     let before = link.stats();
     link.reconfigure(Instant::from_nanos(MS / 2), codel(100), &mut diary);
     assert_eq!(link.stats(), before, "nothing was offered, sent or dropped");
+    // The first of six packets is on the link.
     assert_eq!(link.qdisc().len(), 5);
     // This FIFO has no room for all: two of five packets are dropped after having been queued.
     link.reconfigure(Instant::from_nanos(MS / 2), pfifo(3), &mut diary);
@@ -280,6 +286,7 @@ fn a_discipline_with_flow_queues_hands_over_its_packets_in_order_of_arrival() {
         let mut bytes = [0; 125];
         bytes[0] = 0x45;
         bytes[9] = 17;
+        // An IPv4 header, UDP and the source port: two flows.
         bytes[20] = if seq % 2 == 0 { 1 } else { 2 };
         let at = Instant::from_nanos(0);
         let packet =
@@ -335,6 +342,7 @@ fn a_stopped_process_resumes_as_if_it_had_not_stopped() {
         out += 1;
     }
     assert_eq!(out, 1000);
+    // Each packet takes 1 ms, so the last one begins after 999 ms.
     assert_eq!(diary.0.last(), Some(&(999 * MS, 999, "sent")), "each at its own time");
     for seq in 1000..1003 {
         arrive(&mut link, hour, seq, &mut diary);

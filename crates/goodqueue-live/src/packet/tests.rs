@@ -44,6 +44,8 @@ fn ports(source: u16, destination: u16) -> Vec<u8> {
 #[test]
 fn marking_leaves_a_correct_checksum_whatever_the_header_says() {
     for tos in 0..=255_u8 {
+        // Values near both zeros of one's complement, where the equation before RFC 1624 went
+        // wrong.
         for identification in [0_u16, 1, 0x1234, 0xfffe, 0xffff] {
             let mut bytes = v4(tos, 17, 0x4000, &ports(1, 2));
             bytes[4..6].copy_from_slice(&identification.to_be_bytes());
@@ -70,6 +72,7 @@ fn marking_ipv6_changes_two_bits_and_no_others() {
         assert_eq!(packet.set_ce(), capable);
         let mut expected = before.clone();
         if capable {
+            // The last two bits of the traffic class are in the second byte (RFC 8200 §3).
             expected[1] |= 0x30;
         }
         assert_eq!(packet.bytes(), expected);
@@ -84,6 +87,7 @@ fn packets_with_equal_addresses_protocol_and_ports_share_a_flow() {
         assert!(!one.same_flow(&packet(&other)));
     }
     assert_eq!(one.headers().ports, (1000, 80));
+    // `FRAMING` counts 14 bytes for an Ethernet header.
     assert_eq!(one.len(), 20 + 8 + 14);
     assert_ne!(one.source_hash(0), one.destination_hash(0));
     assert_eq!(one.source_hash(0), packet(&v4(0, 17, 0, &[])).source_hash(0));
@@ -91,6 +95,7 @@ fn packets_with_equal_addresses_protocol_and_ports_share_a_flow() {
 
 #[test]
 fn all_fragments_of_a_datagram_share_a_flow() {
+    // 0x2000 means that more fragments follow (RFC 791 §3.1).
     let first = packet(&v4(0, 17, 0x2000, &ports(1, 2)));
     let middle = packet(&v4(0, 17, 0x2001, &ports(3, 4)));
     let last = packet(&v4(0, 17, 0x0007, &[]));
@@ -98,12 +103,14 @@ fn all_fragments_of_a_datagram_share_a_flow() {
     // Fields of a fragment header: next header, reserved, offset and flags, identification.
     let of_v6 =
         |offset: u8, rest: &[u8]| packet(&v6(0, 44, &[&[17, 0, 0, offset, 0, 0, 0, 9], rest].concat()));
+    // 1 is the flag of more fragments with offset 0, 8 the last fragment with offset 1.
     assert!(of_v6(1, &ports(1, 2)).same_flow(&of_v6(8, &[0; 3])));
 }
 
 #[test]
 fn pings_are_distinguished_by_their_identifier_and_errors_are_not() {
     let echo = |kind: u8, id: u8| packet(&v4(0, 1, 0, &[kind, 0, 0, 0, 0, id, 0, 1]));
+    // 8 is an echo request, 0 its reply, and 3 the error "destination unreachable" (RFC 792).
     assert!(echo(8, 1).same_flow(&echo(0, 1)));
     assert!(!echo(8, 1).same_flow(&echo(8, 2)));
     assert!(echo(3, 1).same_flow(&echo(3, 2)));
@@ -111,8 +118,10 @@ fn pings_are_distinguished_by_their_identifier_and_errors_are_not() {
 
 #[test]
 fn extension_headers_are_skipped_up_to_a_limit() {
+    // One option PadN that fills the header of eight bytes (RFC 8200 §4.2).
     let options = |next: u8| [next, 0, 1, 4, 0, 0, 0, 0];
     let plain = packet(&v6(0, 6, &ports(5, 6)));
+    // 0 is the hop-by-hop header, 60 destination options.
     let behind = packet(&v6(0, 0, &[&options(60)[..], &options(6)[..], &ports(5, 6)].concat()));
     assert!(plain.same_flow(&behind), "ports are found behind extension headers");
     let endless: Vec<u8> = options(60).repeat(100);
@@ -124,8 +133,10 @@ fn extension_headers_are_skipped_up_to_a_limit() {
 fn whatever_bytes_come_they_belong_to_a_flow_and_are_never_read_beyond() {
     let long_chain = v6(0, 0, &[0xff; 64]);
     let mut ihl_too_large = v4(0, 6, 0, &ports(1, 2));
+    // 15 words of header are 60 bytes, and the packet has 28.
     ihl_too_large[0] = 0x4f;
     let mut ihl_too_small = v4(0, 6, 0, &ports(1, 2));
+    // One word of header is shorter than the fixed part.
     ihl_too_small[0] = 0x41;
     let wholes = [
         v4(3, 6, 0, &[0xff; 60]),
@@ -174,12 +185,14 @@ fn ethernet_frames_are_read_behind_up_to_two_tags() {
     let tagged = of(&frame(&[0x88, 0xa8, 0, 1, 0x81, 0, 0, 2, 8, 0]));
     assert!(plain.same_flow(&tagged));
     assert_eq!(plain.len(), 14 + 28);
+    // ARP, three tags, and a frame that ends in its type.
     for types in [vec![0x08, 0x06], vec![0x81, 0, 0, 1, 0x81, 0, 0, 1, 0x81, 0, 0, 1, 8, 0], vec![8]] {
         let mut other = of(&frame(&types));
         assert_eq!((other.ecn(), other.set_ce()), (Ecn::NotEct, false));
     }
     let mut marked = of(&frame(&[0x81, 0, 0, 1, 8, 0]));
     assert!(marked.set_ce());
+    // 14 bytes of Ethernet and 4 of the tag precede the IP header.
     assert_eq!(checksum(&marked.bytes()[18..38]), 0);
 }
 
@@ -192,18 +205,22 @@ fn acknowledgements_are_read_with_their_sacks_and_timestamps() {
         tcp.extend_from_slice(data);
         packet(&v4(0, 6, 0, &tcp)).tcp_ack()
     };
+    // Two no-operations pad the option to whole words (RFC 7323, appendix A).
     let timestamps = [1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9];
     let ack = segment(0x10, &timestamps, &[]).unwrap();
     assert_eq!((ack.number, ack.timestamps, ack.sacked, ack.ecn, ack.pure), (100, (7, 9), 0, 0, true));
+    // ACK, ECE and CWR.
     assert_eq!(segment(0xd0, &timestamps, &[]).unwrap().ecn, 3);
     assert!(!segment(0x10, &timestamps, &[1]).unwrap().pure, "it carries data");
     assert!(!segment(0x18, &timestamps, &[]).unwrap().pure, "PSH");
     assert_eq!(segment(0x12, &timestamps, &[]), None, "SYN");
     assert_eq!(segment(0x02, &timestamps, &[]), None);
+    // The block is above the acknowledgement of 100; the next one is below it, a duplicate.
     let sack = [1, 1, 5, 10, 0, 0, 0, 200, 0, 0, 0, 250];
     assert_eq!(segment(0x10, &sack, &[]).unwrap().sacked, 50);
     let duplicate = [1, 1, 5, 10, 0, 0, 0, 50, 0, 0, 0, 60];
     assert_eq!(segment(0x10, &duplicate, &[]).unwrap().sacked, u32::MAX);
+    // A length of 0, an option without a length, and one that is longer than the header.
     for broken in [[5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 8], [254; 12]] {
         assert!(!segment(0x10, &broken, &[]).unwrap().pure);
     }

@@ -43,6 +43,7 @@ pub(super) fn clock() -> Vec<Finding> {
 fn punctuality() -> Finding {
     const NAME: &str = "punctual wake-ups";
     let clock = Clock::start();
+    // As for the loop that carries packets.
     let _ = nix::sys::prctl::set_timerslack(1);
     let span = Duration::from_millis(1);
     let mut latest = Duration::ZERO;
@@ -68,6 +69,7 @@ pub(super) fn memory() -> Vec<Finding> {
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:").map(str::to_owned))?;
         Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? << 10)
     });
+    // The word `max` means no limit.
     let of_group = read("/sys/fs/cgroup/memory.max").and_then(|text| text.parse::<u64>().ok());
     let of_process = limit("Max address space");
     let least = [available, of_group, of_process].into_iter().flatten().min();
@@ -180,6 +182,7 @@ const FINE_NS: i64 = 1_000;
 const WAKE_UPS: u32 = 50;
 /// Lateness at which `--fail-if` judges nothing.
 const LATE: Duration = Duration::from_millis(20);
+// Reading the time from these takes a system call, because they have no vDSO.
 const SLOW_SOURCES: [&str; 4] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies"];
 /// Memory of the process besides packets.
 const OWN_MEMORY: u64 = 64 << 20;

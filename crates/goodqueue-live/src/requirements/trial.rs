@@ -173,6 +173,7 @@ fn processes(tell: &mut dyn FnMut(&Step, Result<String, LiveError>)) {
                     none,
                 )
                 .is_ok();
+            // The exit code carries both answers.
             process::leave(i32::from(own) + 2 * i32::from(mounted))
         }
         Ok(Forked::Parent(child)) => waitpid(child, None),

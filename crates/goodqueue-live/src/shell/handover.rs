@@ -35,6 +35,7 @@ impl Namespaces {
             to.as_raw_fd(),
             &[IoSlice::new(&bytes)],
             &[ControlMessage::ScmRights(&all)],
+            // An error, and no SIGPIPE, if the other process has ended.
             MsgFlags::MSG_NOSIGNAL,
             None,
         )
@@ -61,6 +62,7 @@ impl Namespaces {
             .map_err(|errno| LiveError::system(FAILED, errno))?;
             for control in message.cmsgs().map_err(|errno| LiveError::system(FAILED, errno))? {
                 if let ControlMessageOwned::ScmRights(descriptors) = control {
+                    // Descriptors have owners at once, so that an invalid message leaves none open.
                     received.extend(descriptors.into_iter().map(owned));
                 }
             }

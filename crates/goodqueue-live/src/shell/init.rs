@@ -100,6 +100,7 @@ impl Init<'_> {
             return false;
         }
         let none: Option<&str> = None;
+        // Mounts must not propagate to other mount namespaces.
         if mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).is_err() {
             return false;
         }
@@ -297,6 +298,7 @@ fn attend(program: Pid) -> i32 {
 
 /// Gives the remaining processes a moment to end before the kernel kills them.
 fn end_the_others() {
+    // Outside of a process namespace, -1 would stand for all processes of the user (kill(2)).
     if std::process::id() != 1 {
         // Without a process namespace, at least our own children end with this process.
         return;

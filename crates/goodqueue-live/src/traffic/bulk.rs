@@ -44,6 +44,7 @@ impl End {
         let begun = self.clock.now();
         let stream = self.count(stream);
         let block = [0; BLOCK];
+        // More than any run can send.
         let mut left = size.unwrap_or(u64::MAX);
         while left > 0 && !self.is_over() {
             let most = usize::try_from(left).unwrap_or(BLOCK).min(BLOCK);
@@ -57,6 +58,7 @@ impl End {
             stream.shutdown(std::net::Shutdown::Write)?;
             if self.wait_for_close(&stream)? {
                 let now = self.clock.now();
+                // 0 means that the flow is not complete.
                 self.shared.completed.store(now.as_nanos() + 1, Ordering::SeqCst);
                 self.sample(begun, Some(now.since(begun)), size.unwrap_or(0));
             }

@@ -51,6 +51,7 @@ impl End {
             self.shared.sent.fetch_add(1, Ordering::SeqCst);
             self.sample(now, None, datagram.len() as u64);
             let _ = socket.send(&datagram);
+            // An interval of 0 would leave no time to receive the answers.
             next += interval.max(Duration::from_micros(1));
             loop {
                 let left = next.since(self.clock.now());
@@ -76,6 +77,7 @@ impl End {
         };
         self.shared.delivered.fetch_add(datagram.len() as u64, Ordering::SeqCst);
         if let Some(sample) = lock(&self.shared.samples).get_mut(number) {
+            // The first copy counts, because a path may duplicate packets.
             sample.took.get_or_insert(now.since(sample.sent_at));
         }
     }
@@ -112,6 +114,8 @@ impl End {
             }
             let now = self.clock.now();
             datagram[..8].copy_from_slice(&number.to_be_bytes());
+            // The sample exists before the packet leaves, so that its arrival at the other thread
+            // finds it.
             self.sample(now, None, datagram.len() as u64);
             self.shared.sent.fetch_add(1, Ordering::SeqCst);
             let _ = socket.send(&datagram);
@@ -136,6 +140,7 @@ impl End {
         let mut datagram = vec![0; LARGEST_DATAGRAM];
         while !self.is_over() {
             match socket.recv(&mut datagram) {
+                // The empty datagram of a client.
                 Ok(0) => {}
                 Ok(length) => self.arrived(datagram.get(..length).unwrap_or_default()),
                 Err(error) if is_pause(&error) => {}
@@ -151,6 +156,7 @@ pub(super) fn payload(bytes: u32) -> usize {
     usize::try_from(bytes).unwrap_or(0).saturating_sub(UDP_HEADERS).clamp(8, LARGEST_DATAGRAM)
 }
 
+// 65,535 bytes of IPv4 less the two headers.
 const LARGEST_DATAGRAM: usize = 65_507;
 /// Bytes of the headers of IPv4 and UDP without options.
 const UDP_HEADERS: usize = 28;

@@ -82,6 +82,7 @@ fn write_bytes(mut stream: &TcpStream, size: u64) -> io::Result<()> {
 
 /// Bytes on the wire of a request of `request` bytes.
 fn request_length(request: u64) -> usize {
+    // A letter and a number of eight bytes are the shortest request.
     usize::try_from(request).unwrap_or(0).clamp(9, 1 << 20)
 }
 

@@ -23,6 +23,7 @@ pub(super) fn tcp_socket(tcp: &TcpOptions) -> io::Result<OwnedFd> {
         },
     )?;
     if let Some(mss) = tcp.mss {
+        // Set before the connection, the size is also announced to the other end (tcp(7)).
         setsockopt(&socket, sockopt::TcpMaxSeg, &mss)?;
     }
     Ok(socket)
@@ -41,6 +42,7 @@ pub fn available_congestion_controls() -> String {
 /// at its end.
 #[expect(unsafe_code, reason = "no crate reads TCP_INFO of newer kernels completely")]
 pub(super) fn tcp_info(socket: BorrowedFd<'_>) -> FlowTally {
+    // Longer than the fields that are read; the kernel writes no more than fits.
     let mut info = [0_u8; 256];
     let mut length = libc::socklen_t::try_from(info.len()).unwrap_or(0);
     // SAFETY: the kernel writes at most `length` bytes to `info`, which has that length, and stores
@@ -88,6 +90,7 @@ mod tests {
         (&client).write_all(&[0; 1000]).unwrap();
         server.read_exact(&mut [0; 1000]).unwrap();
         let tally = tcp_info(client.as_fd());
+        // 1000 bytes fit in one segment of the loopback interface.
         assert_eq!((tally.sent, tally.retransmits, tally.timeouts), (1, 0, 0));
         assert_eq!(tcp_info(server.as_fd()).sent, 0);
     }

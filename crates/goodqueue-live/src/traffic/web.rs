@@ -64,6 +64,7 @@ impl End {
                 return Ok(());
             }
             self.finish_sample(sample, self.clock.now().since(begun));
+            // A page that took longer than the interval is fetched again at once.
             if !self.wait_until((begun + page.interval).max(self.clock.now())) {
                 return Ok(());
             }
@@ -88,6 +89,7 @@ impl End {
                 names.set_read_timeout(Some(wait))?;
                 match names.recv(&mut answer) {
                     Ok(_) if answer[..NUMBER] == number.to_be_bytes() => return Ok(true),
+                    // A late answer to an earlier query.
                     Ok(_) => {}
                     Err(error) if is_pause(&error) => {}
                     Err(error) => return Err(error),
@@ -122,6 +124,7 @@ impl End {
             self.retire(&connection);
             Ok(())
         };
+        // A connection without an object to fetch is not opened. The first one exists already.
         let further = usize::try_from(page.connections).unwrap_or(1).min(others.len()).saturating_sub(1);
         thread::scope(|scope| {
             let workers: Vec<_> =

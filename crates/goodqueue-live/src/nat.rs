@@ -85,8 +85,8 @@ impl Nat {
             }
         }
         // The rules exist before an interface in `closed` forwards, so no packet of another host is
-        // forwarded. They also exist before the guardian: it inherits their sockets, so they last until
-        // it has restored the settings.
+        // forwarded. They also exist before the guardian: it inherits their sockets, so they last
+        // until it has restored the settings.
         let mut all = vec![rules(tun.name(), index, IpAddr::V4(host.v4), &closed)?];
         if let Some(v6) = host.v6 {
             all.push(rules(tun.name(), index, IpAddr::V6(v6), &[])?);

@@ -285,8 +285,8 @@ pub fn undo(path: &Path) -> Result<Vec<String>, LiveError> {
 
 /// A process that waits for the end of this one and then restores the host from an undo file.
 ///
-/// It has its own session, so signals from a terminal do not reach it. Its only capability is the one
-/// to change the network. It inherits all descriptors that are open at its start.
+/// It has its own session, so signals from a terminal do not reach it. Its only capability is the
+/// one to change the network. It inherits all descriptors that are open at its start.
 #[derive(Debug)]
 pub struct Guardian {
     pipe: Option<OwnedFd>,

@@ -44,8 +44,6 @@ fn ports(source: u16, destination: u16) -> Vec<u8> {
 #[test]
 fn marking_leaves_a_correct_checksum_whatever_the_header_says() {
     for tos in 0..=255_u8 {
-        // Values near both zeros of one's complement, where the equation before RFC 1624 went
-        // wrong.
         for identification in [0_u16, 1, 0x1234, 0xfffe, 0xffff] {
             let mut bytes = v4(tos, 17, 0x4000, &ports(1, 2));
             bytes[4..6].copy_from_slice(&identification.to_be_bytes());

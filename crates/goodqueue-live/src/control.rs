@@ -202,7 +202,8 @@ mod tests {
 
     use super::*;
 
-    /// A server that answers its only client with `bytes` again and again, until the client is gone.
+    /// A server that answers its only client with `bytes` again and again, until the client is
+    /// gone.
     fn answering(
         name: &str,
         bytes: &'static [u8],

@@ -71,6 +71,7 @@ impl Known {
         };
         // Linux's fq_pie counts arrivals beyond its memory limit, but drops none of them.
         let only_counts = config.kind().name == "fq_pie" && variant == Some("linux");
+        // Before the first check anything may be held: the limit may have been lowered.
         let limit = |name| settings.get(name).map(|value| (name, value, u64::MAX));
         let memory = (batched.is_none() && !only_counts).then_some(MEMORY_LIMIT);
         // The `limit` of `fq` is one of each band.
@@ -160,7 +161,9 @@ impl Checked {
             Operation::Enqueue { len, flow, class, ecn } => Some(self.offer(*len, *flow, *class, *ecn)),
             _ => None,
         };
+        // Only a call tells the queue the time.
         let touches = !matches!(operation, Operation::Advance(_) | Operation::Snapshot | Operation::Restore);
+        // Packets from the next number on may be put elsewhere than their predecessors.
         if let Operation::Reconfigure(config) = operation
             && (config.kind().children != Children::None || MOVES_FLOWS.contains(&config.kind().name))
         {
@@ -196,6 +199,7 @@ impl Checked {
     /// # Errors
     /// The invariant that does not hold.
     pub fn drain(&mut self) -> Result<(), String> {
+        // A queue that gives nothing would be asked without end.
         let bound = 10 * self.queued.len() + 10;
         for _ in 0..bound {
             if self.queued.is_empty() || self.waits_at_the_end_of_time() {
@@ -211,6 +215,7 @@ impl Checked {
         self.check_counters()?;
         let marked = self.qdisc.stats().marked.packets;
         let seen = self.marked;
+        // A packet that is marked and then dropped may count as marked or not.
         ensure((seen.sent..=seen.sent + seen.dropped).contains(&marked), || {
             format!("I12: {marked} counted as marked, {seen:?} seen")
         })
@@ -245,6 +250,7 @@ impl Checked {
             self.dequeued.add(packet.len);
             self.marked.sent += u64::from(packet.ecn != packet.came_with);
             let epoch = self.epochs.partition_point(|&first| first <= packet.id);
+            // Each of the two queues keeps its own order.
             let ecn = if self.known.dual { packet.came_with.bits() } else { 0 };
             let flow = (packet.flow, packet.class, epoch, ecn);
             let last = self.last_of_flow.insert(flow, packet.id);
@@ -326,6 +332,7 @@ impl Checked {
                 _ => continue,
             };
             ensure(held <= *most, || format!("I3: {held} held, {name} is {limit}, {most} were held"))?;
+            // What exceeds a lowered limit may leave, but not come back.
             *most = held.max(limit);
         }
         let backlog = self.qdisc.backlog();

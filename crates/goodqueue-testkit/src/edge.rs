@@ -52,6 +52,7 @@ pub fn default_config(kind: &Kind) -> AnyConfig {
 pub fn cases(kind: &Kind) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let mut add = |name: String, config: AnyConfig| {
+        // Many values are a default, so the same configuration comes about more than once.
         if !cases.iter().any(|case| case.config == config) {
             cases.push(Case { name: format!("{} {name}", kind.name), config });
         }
@@ -84,6 +85,7 @@ pub fn cases(kind: &Kind) -> Vec<Case> {
     }
     let mut runner = TestRunner::new_with_rng(
         proptest::test_runner::Config::default(),
+        // Each test that asks gets the same cases.
         TestRng::deterministic_rng(RngAlgorithm::ChaCha),
     );
     let strategy = operation::config(*kind);
@@ -113,6 +115,7 @@ pub fn trees(depth: usize) -> Vec<Case> {
             if let Some(config) = accepted(parent, &settings) {
                 trees.push(Case { name: format!("{} over {}", parent.name, child.name), config });
             }
+            // Parent and child are two levels already.
             if depth <= 2 {
                 continue;
             }

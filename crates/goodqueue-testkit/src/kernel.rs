@@ -114,6 +114,7 @@ impl Recording {
                 draws.push(*value);
             }
         }
+        // The rows have the hashes of their flows, so no salt is needed.
         let mut qdisc = AnyQdisc::new(self.config.clone(), 0, Source::Recorded(draws));
         recording::set_timer(&mut qdisc, &self.rows, self.origin);
         qdisc
@@ -206,6 +207,7 @@ impl Recording {
                 }
                 _ => continue,
             };
+            // What is due at the time of the row belongs to it, and `run_until` excludes its end.
             link.run_until(fate.0 + Duration::from_nanos(1), &mut report);
             theirs.push(fate);
             // A timer with slack may wait for the arrival in the next row.

@@ -134,6 +134,7 @@ impl Step {
             vec![span.saturating_sub(Duration::from_nanos(1)), span, span + Duration::from_nanos(1)]
         };
         let mut spans = vec![Duration::ZERO, Duration::from_nanos(1), Duration::from_micros(64), ms(1)];
+        // CoDel's target, PIE's period, CoDel's interval, and the interval of Adaptive RED.
         for span in [ms(5), ms(15), ms(100), ms(500)] {
             spans.extend(around(span));
         }
@@ -243,6 +244,7 @@ fn bare(kind: Kind) -> BoxedStrategy<(AnyConfig, Link)> {
         kind.parameters.iter().map(|p| (p.name, proptest::option::of(value(p.unit)).boxed())).collect();
     if !kind.variants.is_empty() {
         let names: Vec<&'static str> = kind.variants.iter().map(|variant| variant.name).collect();
+        // First, because the variant decides which values of the others are valid.
         parameters.insert(0, ("variant", select(names).prop_map(|name| Some(Value::Choice(name))).boxed()));
     }
     let names: Vec<&'static str> = parameters.iter().map(|parameter| parameter.0).collect();

@@ -103,6 +103,8 @@ impl Server {
     }
 
     fn serve(&self, stream: &TcpStream) -> io::Result<()> {
+        // The body is a second write, which would wait for the acknowledgement of the first (RFC
+        // 896).
         stream.set_nodelay(true)?;
         let mut reader = BufReader::new(stream);
         while let Some(request) = read_request(&mut reader)? {
@@ -127,9 +129,11 @@ impl Server {
             let mut writer = stream;
             writer.write_all(headers.as_bytes())?;
             if faults.cut_after.is_some_and(|before| number == before + 1) {
+                // The connection ends in the middle of the body.
                 writer.write_all(&body[..body.len() / 2])?;
                 return Ok(());
             }
+            // The answer to HEAD has the length of the body without the body (RFC 9110 §9.3.2).
             if !is_head {
                 writer.write_all(&body)?;
             }
@@ -166,6 +170,7 @@ impl State {
 
     fn list(&self, query: &str) -> Vec<u8> {
         let prefix = query.split('&').find_map(|pair| pair.strip_prefix("prefix=")).unwrap_or_default();
+        // Clients escape the slash in a query.
         let whole = format!("/{}/{}", self.bucket, prefix.replace("%2F", "/"));
         let objects = self.objects.iter().filter(|(key, _)| key.starts_with(&whole));
         let contents: String = objects

@@ -73,6 +73,7 @@ const NUMBERS: &[u64] = &[
     257,
     1_000,
     1_024,
+    // Around the length of a full Ethernet frame.
     1_513,
     1_514,
     1_515,

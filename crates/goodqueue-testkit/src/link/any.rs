@@ -23,6 +23,7 @@ pub fn any_link(bytes: &[u8]) -> Result<(), String> {
     let mut fates = BTreeMap::new();
     let mut number = 0;
     while !choices.bytes.is_empty() {
+        // Without the shift, the first extreme would move the clock to the end of time.
         now += Duration::from_nanos(choices.extreme() >> choices.of(&[10, 20, 30, 40]));
         match choices.byte() % 10 {
             0..=4 => {
@@ -40,6 +41,7 @@ pub fn any_link(bytes: &[u8]) -> Result<(), String> {
             }
             8 => {
                 let line = choices.of(DISCIPLINES);
+                // Without the brackets.
                 let inside = line.get(1..line.len() - 1).unwrap_or_default();
                 let config = goodqueue_tc::parse(inside, &goodqueue::Link::default());
                 link.set_qdisc(now, config.map_err(|error| error.to_string())?);
@@ -49,6 +51,7 @@ pub fn any_link(bytes: &[u8]) -> Result<(), String> {
     }
     collect(&mut link, now, &mut fates)?;
     collect(&mut link, now + Duration::from_secs(10), &mut fates)?;
+    // A copy has the number of its original.
     let copies = text.contains("duplicate");
     match fates.iter().find(|(_, count)| **count > 1 && !copies) {
         Some((packet, count)) => Err(format!("{text}: packet {packet} has {count} fates")),

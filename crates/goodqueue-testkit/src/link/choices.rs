@@ -11,6 +11,7 @@ pub(super) type Fate = (Instant, u64, bool);
 /// One of a few flows.
 pub(super) fn flow(number: u64) -> FlowKey {
     let port = 1 + u16::try_from(number % 4).unwrap_or(0);
+    // Addresses for documentation (RFC 5737).
     FlowKey::new(([192, 0, 2, 1], port).into(), ([198, 51, 100, 7], 443).into(), FlowKey::UDP)
 }
 
@@ -38,6 +39,7 @@ impl Choices<'_> {
     pub(super) fn extreme(&mut self) -> u64 {
         match self.byte() {
             small @ 0..=127 => u64::from(small),
+            // The largest shift that keeps a byte within 64 bits is 56.
             128..=191 => u64::from(self.byte()) << (self.byte() % 57),
             192..=223 => u64::from(u32::MAX) - u64::from(self.byte()),
             _ => u64::MAX - u64::from(self.byte()),

@@ -63,6 +63,7 @@ impl Model {
     /// Returns and forgets the fates until `now`.
     pub(super) fn until(&mut self, now: Instant) -> Vec<Fate> {
         self.begin_before(now);
+        // A packet that is on its way has its fate in the future already.
         let (past, future) = self.fates.drain(..).partition(|fate| fate.0 <= now);
         self.fates = future;
         past

@@ -28,6 +28,7 @@ pub fn link_and_model(bytes: &[u8]) -> Result<(), String> {
         match choices.byte() % 8 {
             0..=3 => {
                 let bytes = u32::try_from(choices.number() * 8).unwrap_or(u32::MAX);
+                // Now and then a caller is late.
                 let told = if choices.byte().is_multiple_of(16) { now - 1.s() } else { now };
                 link.send(told, packet(number, bytes));
                 latest = latest.max(told);
@@ -80,6 +81,7 @@ fn agree(link: &mut Link<Packet>, model: &mut Model, now: Instant) -> Result<(),
         return Err(format!("the next event is at {:?} after a poll at {now:?}", link.next_event()));
     }
     let mut theirs = model.until(now);
+    // Events of the same instant may come in any order.
     theirs.sort_unstable();
     ours.sort_unstable();
     if ours == theirs { Ok(()) } else { Err(format!("until {now:?}: link {ours:?}, model {theirs:?}")) }

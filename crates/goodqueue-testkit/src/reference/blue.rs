@@ -27,9 +27,11 @@ impl Blue {
     /// Arrival; `random` gives a number in 0..1. True if the packet is dropped.
     pub fn enqueue(&mut self, now: u64, item: Item, random: impl FnOnce() -> f64) -> bool {
         let loss = self.queue.len() == self.limit;
+        // The variant with L reacts before the buffer is full.
         if loss || self.threshold.is_some_and(|threshold| self.queue.len() > threshold) {
             self.update(now, self.d1);
         }
+        // A full queue draws no number.
         let drop = loss || random() < self.p_m;
         if !drop {
             self.queue.push(item);
@@ -40,6 +42,7 @@ impl Blue {
     /// The packet sent.
     pub fn dequeue(&mut self, now: u64) -> Option<u64> {
         let sent = if self.queue.is_empty() { None } else { Some(self.queue.remove(0).id) };
+        // The link is idle once a dequeue leaves the queue empty or finds it empty.
         if self.queue.is_empty() {
             self.update(now, -self.d2);
         }
@@ -47,6 +50,8 @@ impl Blue {
     }
 
     fn update(&mut self, now: u64, delta: f64) {
+        // The paper's pseudo-code compares with `>`. The first event may change the probability at
+        // once.
         if self.last_update.is_none_or(|last| now - last > self.freeze_time) {
             self.p_m = (self.p_m + delta).clamp(0.0, 1.0);
             self.last_update = Some(now);

@@ -23,8 +23,11 @@ impl Choke {
             let queued = self.flows.len();
             if queued > 0 {
                 let place = draw() * queued as f64;
+                // The largest index that is not above `place`, without a conversion from real
+                // numbers.
                 let candidate = (1..queued).rev().find(|&index| index as f64 <= place).unwrap_or(0);
                 if self.flows[candidate] == flow {
+                    // RED's count stays, because RED has not decided yet.
                     self.flows.remove(candidate);
                     return vec![item.id, self.red.queue.remove(candidate).id];
                 }

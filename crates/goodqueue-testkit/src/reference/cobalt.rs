@@ -35,9 +35,11 @@ impl Cobalt {
             limit,
             target: 5_000_000,
             interval: 100_000_000,
+            // Linux `cake_init()`: `p_inc` is 2^24 and `p_dec` 2^20, of 2^32.
             steps: (1.0 / 256.0, 1.0 / 4096.0),
             queue: Vec::new(),
             count: 0,
+            // The root of 1, as far as 32 bits can hold it.
             root: (1 << 32) - 1,
             drop_next: 0,
             dropping: false,
@@ -52,11 +54,13 @@ impl Cobalt {
         if self.queue.len() <= self.limit {
             return Vec::new();
         }
+        // The target bounds how often BLUE moves, as its paper's freeze time does.
         if now - self.blue_timer > self.target {
             // The largest probability that 32 bits can hold.
             self.p_drop = (self.p_drop + self.steps.0).min(1.0 - 2_f64.powi(-32));
             self.blue_timer = now;
         }
+        // An overflow also starts CoDel's drops (Linux `cobalt_queue_full()`).
         self.dropping = true;
         self.drop_next = now;
         self.count = self.count.max(1);
@@ -73,6 +77,7 @@ impl Cobalt {
             }
             let item = self.queue.remove(0);
             let drop = self.should_drop(now, now - item.at, &mut random);
+            // The last packet of the queue is not dropped, as in Linux.
             if !drop || self.queue.is_empty() {
                 return (dropped, Some(item.id));
             }
@@ -92,6 +97,7 @@ impl Cobalt {
     }
 
     fn should_drop(&mut self, now: u64, sojourn: u64, random: &mut impl FnMut() -> f64) -> bool {
+        // Decided before the state changes, as in Linux `cobalt_should_drop()`.
         let due = self.count > 0 && now >= self.drop_next;
         if sojourn > self.target {
             if !self.dropping {
@@ -118,6 +124,7 @@ impl Cobalt {
             drop = true;
         }
         if self.count == 0 {
+            // Without a count, `drop_next` tells when the state is at rest.
             self.drop_next = now + self.interval;
         } else if late && !drop {
             self.drop_next = now;
@@ -137,10 +144,14 @@ impl Cobalt {
 
     fn find_root(&mut self) {
         let newton = |root: u64, count: u64| {
+            // x (3 - count x^2) / 2. The division by 4 keeps the product in 64 bits, and the one by
+            // 2^31 makes up for it.
             let square = root * root / (1 << 32);
             let rest = ((3 << 32) - count * square) / 4;
             rest * root / (1 << 31)
         };
+        // Linux keeps a table of the first 16 roots (`REC_INV_SQRT_CACHE`). Each is found from the
+        // one before it by four steps (`cobalt_cache_init()`).
         self.root = if self.count < 16 {
             let start = (1 << 32) - 1;
             (1..=self.count).fold(start, |root, count| (0..4).fold(root, |root, _| newton(root, count)))

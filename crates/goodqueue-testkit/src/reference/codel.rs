@@ -82,9 +82,12 @@ impl Law {
                 }
                 (head, ok_to_drop) = self.do_dequeue(now, queue, beside);
                 if ok_to_drop {
+                    // ns-2 counts a drop only if the packet behind it is above target, too.
                     if self.author == Author::Ns2 {
                         self.count += 1;
                     }
+                    // From the scheduled time and not from now, so that a late call can drop
+                    // several packets.
                     self.drop_next = self.control_law(self.drop_next);
                 } else {
                     self.dropping = false;
@@ -93,6 +96,7 @@ impl Law {
         } else if ok_to_drop {
             dropped.extend(head.map(|item| item.id));
             head = self.do_dequeue(now, queue, beside).0;
+            // The phase begins even if the drop emptied the queue (RFC 8289 §5.5).
             self.dropping = true;
             self.count = self.recalled(now);
             self.drop_next = self.control_law(now);
@@ -103,6 +107,8 @@ impl Law {
 
     /// An episode soon after the last goes on at the rate that had proved right.
     fn recalled(&self, now: u64) -> u32 {
+        // `drop_next` still is the time that the last phase had scheduled (RFC 8289 §5.5). It can
+        // be in the future, so the difference has a sign.
         let since = now as f64 - self.drop_next as f64;
         let within = |intervals: f64| since < intervals * self.interval as f64;
         match self.author {
@@ -112,6 +118,7 @@ impl Law {
             }
             Author::Cacm2012 if self.count > 1 && within(16.0) => self.count - 1,
             Author::Ns2 if self.count > 2 && within(8.0) => {
+                // The scaled count is a share of the one before the subtraction.
                 let count = self.count - 2;
                 if self.scales_large_counts && count > 126 { self.count * 9844 / 10_000 } else { count }
             }
@@ -131,6 +138,7 @@ impl Law {
         if self.author != Author::Rfc8289 {
             self.largest = self.largest.max(f64::from(item.len));
         }
+        // With at most one packet left the queue does not stand: a drop would only idle the link.
         if now - item.at < self.target || bytes(queue) + beside <= self.largest {
             self.first_above = None;
             return (Some(item), false);
@@ -138,10 +146,12 @@ impl Law {
         match self.first_above {
             None => {
                 let soon = (now as f64 - self.drop_next as f64) < 8.0 * self.interval as f64;
+                // Soon after the last phase, ns-2 waits only for the current spacing of drops.
                 let again = self.author == Author::Ns2 && soon && self.count > 1;
                 self.first_above = Some(if again { self.control_law(now) } else { now + self.interval });
                 (Some(item), false)
             }
+            // At or after, as in RFC 8289 §5.6. Linux compares strictly.
             Some(since) => (Some(item), now >= since),
         }
     }
@@ -152,6 +162,7 @@ impl Law {
         reason = "a spacing is positive and short"
     )]
     fn control_law(&self, from: u64) -> u64 {
+        // The disciplines round down to whole nanoseconds, too.
         from + (self.interval as f64 / f64::from(self.count).sqrt()).floor() as u64
     }
 }

@@ -57,6 +57,7 @@ struct Bucket {
     t_exp: f64,
 }
 
+// RFC 8034 appendix A. Delays are in seconds, the interval in ns.
 const INTERVAL: u64 = 16_000_000;
 const LATENCY_TARGET: f64 = 0.010;
 const MAX_BURST: f64 = 0.142;
@@ -71,6 +72,7 @@ const MEAN_PKTSIZE: f64 = 1024.0;
 const MIN_PKTSIZE: f64 = 64.0;
 /// BURST_RESET_TIMEOUT over INTERVAL.
 const BURST_RESET_LIMIT: u32 = 62;
+// MULPIv3.1 TLV 70/71.42.5, and 42.6 for the weights.
 const COUPLING_FACTOR: f64 = 2.0;
 /// Weights of the queues.
 const LOW_LATENCY: f64 = 230.0;
@@ -79,6 +81,7 @@ const MAX_FRAME_SIZE: f64 = 2000.0;
 /// MAXTH and the length of the ramp in ns.
 const MAXTH: f64 = 1e6;
 const RANGE: f64 = 524_288.0;
+// RFC 9957 §4.1.
 const LG_AGING: i32 = 19;
 const Q_SCORE_MAX: f64 = 5e9;
 const ATTEMPTS: usize = 2;
@@ -101,6 +104,7 @@ impl Docsis {
             classic_buffer,
             mtu,
             count: 0.0,
+            // Below 0 it is the turn of the low-latency queue, so that queue begins.
             credit: mtu * (CLASSIC - LOW_LATENCY),
             interval_bits_l: 0.0,
             pie: Pie {
@@ -111,6 +115,7 @@ impl Docsis {
                 burst_reset: 0,
                 burst_state: BurstState::NoBurst,
             },
+            // All flows that find no bucket of their own share the last one.
             buckets: vec![Bucket { id: None, t_exp: 0.0 }; NBUCKETS + 1],
             update_at: None,
         }
@@ -127,8 +132,10 @@ impl Docsis {
     ) -> bool {
         self.advance(now);
         let Some(uflow) = uflow else { return self.enqueue_classic(item, random) };
+        // The arriving packet counts as queued. Delays are whole nanoseconds.
         let qdelay = (8e9 * (bytes(&self.low_latency) + f64::from(item.len)) / self.rate).floor();
         let prob_native = self.calc_prob_native(qdelay);
+        // The classic drop probability is the square of the coupled one (RFC 9332 §2.1).
         let prob_cl = (COUPLING_FACTOR * self.pie.drop_prob.sqrt()).min(1.0);
         if self.recur(prob_native.max(prob_cl)) {
             self.marked.push(item.id);
@@ -137,6 +144,7 @@ impl Docsis {
             self.sanctioned.push(item.id);
             return self.enqueue_classic(item, random);
         }
+        // 10 ms at the rate, and at least 20 of the longest frames (MULPIv3.1 C.2.2.9.11.4).
         let buffer = (0.010 * self.rate / 8.0).max(20.0 * MAX_FRAME_SIZE);
         if bytes(&self.low_latency) + f64::from(item.len) > buffer {
             return true;
@@ -171,6 +179,7 @@ impl Docsis {
 
     /// The ramp (RFC 9957 §4.1).
     fn calc_prob_native(&self, qdelay: f64) -> f64 {
+        // FLOOR: the ramp begins no earlier than two of the longest frames take (RFC 9957 §4.1).
         let floor = (2.0 * 8e9 * MAX_FRAME_SIZE / self.rate).floor();
         let minth = (MAXTH - RANGE).max(floor);
         ((qdelay - minth) / RANGE).clamp(0.0, 1.0)
@@ -195,6 +204,7 @@ impl Docsis {
     }
 
     fn pick_bucket(&mut self, now: f64, uflow: u32) -> usize {
+        // The shared bucket, unless an attempt finds one whose score has expired.
         let mut hsav = NBUCKETS;
         let mut h32 = uflow;
         for _ in 0..ATTEMPTS {
@@ -207,6 +217,7 @@ impl Docsis {
             } else if hsav == NBUCKETS && self.buckets[h].t_exp <= now {
                 hsav = h;
             }
+            // Each attempt takes further bits of the hash.
             h32 >>= BI_SIZE;
         }
         if self.buckets[hsav].t_exp <= now {
@@ -217,6 +228,7 @@ impl Docsis {
     }
 
     fn fill_bucket(&mut self, now: f64, bucket: usize, item: Item, prob_native: f64) -> f64 {
+        // A score counts ns, and a second has 2^30 of them here.
         let aging = 2_f64.powi(LG_AGING - 30);
         let t_exp = &mut self.buckets[bucket].t_exp;
         *t_exp += (prob_native * f64::from(item.len) / aging).floor();
@@ -238,9 +250,12 @@ impl Docsis {
     }
 
     fn advance(&mut self, now: u64) {
+        // Updates are at multiples of the interval of the caller's clock.
         let mut at = *self.update_at.get_or_insert((now / INTERVAL + 1) * INTERVAL);
         while at <= now {
             // Annex O, qdelayCoupledC; rates in bit/s.
+            // The low-latency queue never takes more than its weight while the classic queue is
+            // busy.
             let rate_l = (self.interval_bits_l * 1e9 / INTERVAL as f64).min(LOW_LATENCY / 256.0 * self.rate);
             let qdelay = bytes(&self.classic) * 8.0 / (self.rate - rate_l);
             self.interval_bits_l = 0.0;
@@ -260,12 +275,14 @@ impl Pie {
             self.accu_prob = 0.0;
         }
         if self.burst_state == BurstState::NoBurst {
+            // RFC 8034: PIE starts when a third of the buffer is in use.
             if queued < (buffer / 3.0).floor() {
                 return false;
             }
             self.burst_state = BurstState::InBurst;
         }
         let p1 = (self.drop_prob * size / MEAN_PKTSIZE).min(PROB_LOW);
+        // The sum grows before the queue is looked at, so spared packets count.
         self.accu_prob += p1;
         if self.qdelay < 0.5 * LATENCY_TARGET && self.drop_prob < PROB_DAMP || queued <= 2.0 * MEAN_PKTSIZE {
             return false;
@@ -318,6 +335,7 @@ impl Pie {
     fn moved(&self, qdelay: f64) -> f64 {
         let mut p = A * (qdelay - LATENCY_TARGET) + B * (qdelay - self.qdelay);
         let factors = [
+            // RFC 8033 §4.2 up to 0.1. RFC 8034 continues the steps for larger probabilities.
             (1e-6, 1.0 / 2048.0),
             (1e-5, 1.0 / 512.0),
             (1e-4, 1.0 / 128.0),
@@ -337,6 +355,7 @@ impl Pie {
         } else if qdelay > LATENCY_HIGH {
             drop_prob += 0.02;
         }
+        // The highest probability that still matters for a packet of MIN_PKTSIZE.
         drop_prob.clamp(0.0, PROB_LOW * MEAN_PKTSIZE / MIN_PKTSIZE)
     }
 }

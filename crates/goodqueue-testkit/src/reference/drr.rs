@@ -46,6 +46,8 @@ impl Drr {
             let &number = self.active.first()?;
             let flow = &mut self.flows[number];
             let head = *flow.queue.first()?;
+            // DRR never sends more than the deficit, unlike the schedulers that borrow from the
+            // next round.
             if u64::from(head.len) > flow.deficit {
                 flow.deficit += flow.quantum;
                 self.active.rotate_left(1);

@@ -59,6 +59,7 @@ impl DualPi2 {
             marked: Vec::new(),
             base: 0.0,
             delay: 0.0,
+            // Below 0 it is the turn of L, so L begins.
             credit: mtu * (CLASSIC - LOW_LATENCY),
             update_at: None,
         }
@@ -88,12 +89,15 @@ impl DualPi2 {
                 self.credit = self.mtu * (CLASSIC - LOW_LATENCY);
                 return (dropped, None);
             }
+            // The coupled probability exceeds 1, so L is dropped with the probability of C.
             let is_overloaded = COUPLING * self.base > 1.0;
             if has_classic && (!has_low || self.credit > 0.0) {
                 let (item, needs) = self.classic.remove(0);
                 if has_low {
                     self.credit -= LOW_LATENCY * f64::from(item.len);
                 }
+                // Two comparisons square the base probability. Less than two packets are no
+                // standing queue.
                 let is_hit = !self.is_small() && random() < self.base && random() < self.base;
                 if is_hit && (needs == Codepoint::NotEct || is_overloaded) {
                     dropped.push(item.id);
@@ -141,6 +145,7 @@ impl DualPi2 {
     fn advance(&mut self, now: u64) {
         let mut at = *self.update_at.get_or_insert((now / TUPDATE + 1) * TUPDATE);
         while at <= now {
+            // The delay of the oldest classic packet that is still queued; an empty queue has none.
             let delay = self.classic.first().map_or(0.0, |(item, _)| (at - item.at) as f64 / 1e9);
             self.base += ALPHA * (delay - TARGET) + BETA * (delay - self.delay);
             self.base = self.base.clamp(0.0, 1.0);

@@ -41,7 +41,9 @@ struct ModelFlow {
 /// tc-fq(8): the default `priomap`.
 const PRIOMAP: [usize; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 /// 550 kbit/s.
+// Linux `low_rate_threshold`, in bytes per second.
 const LOW_RATE: u64 = 68_750;
+// Linux `fq_fastpath_check()`: packets on the fast path.
 const FAST: usize = 8;
 const SECOND: u64 = 1_000_000_000;
 const MILLI: u64 = 1_000_000;
@@ -82,6 +84,7 @@ impl Fq {
         }
         let busy = self.flows.iter().filter(|flow| !flow.packets.is_empty()).count();
         let is_empty = busy == 0 && self.fast.is_empty();
+        // If a flow that waits were due, a packet could pass earlier ones of its own flow.
         let is_idle = busy == self.waiting.len() && self.fast.len() < FAST && self.wakes_at > now;
         if self.rate == 0 && (is_empty || is_idle) {
             self.fast.push(item);
@@ -95,6 +98,7 @@ impl Fq {
             if now / MILLI > since + self.refill {
                 flow.credit = flow.credit.max(self.quanta.0);
             }
+            // As in Linux, this is the band of the flow's previous packet.
             self.lists[flow.band][0].push(number);
         }
         flow.band = band;
@@ -122,7 +126,9 @@ impl Fq {
                 }
                 self.turn = (self.turn + 1) % 3;
                 let weight = self.weights[self.turn];
+                // A band without packets saves no credit.
                 self.credits[self.turn] = weight.min(self.credits[self.turn] + weight);
+                // A band in debt does not count as an attempt that failed (Linux `fq_dequeue()`).
                 if self.credits[self.turn] <= 0 {
                     passes = 0;
                 }
@@ -163,8 +169,10 @@ impl Fq {
         let Some(&(item, band)) = flow.packets.first() else {
             self.lists[turn][which].remove(0);
             if which == 0 {
+                // An empty new flow passes through the old ones, so that it starves none of them.
                 self.lists[flow.band][1].push(number);
             } else {
+                // Linux keeps the mark "detached" in the lowest bit of the time.
                 flow.idle_since = Some((now / MILLI) | 1);
             }
             return None;
@@ -189,6 +197,7 @@ impl Fq {
         if self.rate == 0 {
             return;
         }
+        // At a low rate a gap follows each packet, otherwise each quantum (Linux `fq_dequeue()`).
         if self.rate <= LOW_RATE {
             flow.credit = 0;
         } else {
@@ -197,8 +206,10 @@ impl Fq {
                 return;
             }
         }
+        // Linux waits for at most a second, because the rate of a socket can change.
         let mut gap = (bytes * SECOND / self.rate).min(SECOND);
         if flow.next > 0 {
+            // Timers fire late, so the next gap is shorter by that, but never by more than half.
             gap -= (gap / 2).min(now - flow.next);
         }
         flow.next = now + gap;

@@ -53,16 +53,19 @@ impl FqCodel {
     /// RFC 8290 §4.1.3 and §5.2.6.
     fn drop_from_fattest(&mut self) -> Vec<u64> {
         let most = self.flows.iter().map(|flow| bytes(&flow.queue)).fold(0.0, f64::max);
+        // The first one of several.
         let Some(fattest) = self.flows.iter_mut().find(|flow| bytes(&flow.queue) >= most) else {
             return Vec::new();
         };
         let mut dropped = Vec::new();
         let mut lost = 0.0;
+        // Half of the backlog, in a batch of limited size, and at least one packet.
         while dropped.len() < self.drop_batch && (dropped.is_empty() || lost < most / 2.0) {
             let item = fattest.queue.remove(0);
             lost += f64::from(item.len);
             dropped.push(item.id);
         }
+        // CoDel learns of these drops, as in Linux `fq_codel_drop()`.
         fattest.law.count += u32::try_from(dropped.len()).unwrap_or(u32::MAX);
         dropped
     }
@@ -88,6 +91,8 @@ impl FqCodel {
                 return (dropped, Some(item.id));
             }
             list.remove(0);
+            // A new flow that is empty passes through the old ones, so that it cannot starve them
+            // (RFC 8290 §4.2).
             if is_new && !self.old.is_empty() {
                 self.old.push(number);
             }

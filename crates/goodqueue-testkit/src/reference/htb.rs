@@ -77,6 +77,8 @@ impl Htb {
             let filled = class.tokens.0 + elapsed;
             // Those below the lender have not paid, but time went on for them too.
             class.tokens.0 = if index >= lender {
+                // Linux limits a debt to a nanosecond less than the longest wait
+                // (`htb_accnt_tokens()`).
                 (filled.min(class.depth.0) - f64::from(item.len) * class.cost.0).max(1.0 - MINUTE)
             } else {
                 filled

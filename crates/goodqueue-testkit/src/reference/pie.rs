@@ -53,6 +53,7 @@ impl Pie {
     pub fn enqueue(&mut self, now: u64, item: Item, random: impl FnOnce() -> f64) -> bool {
         self.advance(now);
         let drop = self.queue.len() >= self.limit || (self.burst_allowance <= 0.0 && self.drop_early(random));
+        // A forced drop of a full queue resets the sum, too.
         if drop {
             self.accumulated = 0.0;
         } else {
@@ -68,6 +69,7 @@ impl Pie {
             return None;
         }
         let item = self.queue.remove(0);
+        // An empty queue has no delay, however long its last packet waited.
         self.delay = if self.queue.is_empty() { 0.0 } else { seconds(now - item.at) };
         Some(item.id)
     }
@@ -77,6 +79,7 @@ impl Pie {
         if self.old_delay < self.target / 2.0 && self.probability < 0.2 {
             return false;
         }
+        // Two packets of the mean size, MEAN_PKTSIZE.
         if bytes(&self.queue) <= 2.0 * 1024.0 {
             return false;
         }

@@ -64,11 +64,13 @@ impl Pie {
         }
         let item = self.queue.remove(0);
         let left = bytes(&self.queue);
+        // Only with this backlog the link is busy throughout a measurement.
         if self.measuring.is_none() && left >= DQ_THRESHOLD {
             self.measuring = Some((now, 0.0));
         }
         if let Some((start, count)) = &mut self.measuring {
             *count += f64::from(item.len);
+            // A span of 0 has no rate, so the measurement continues.
             if *count >= DQ_THRESHOLD && now > *start {
                 self.rate = Some(*count / ((now - *start) as f64 / 1e9));
                 self.measuring = (left >= DQ_THRESHOLD).then_some((now, 0.0));

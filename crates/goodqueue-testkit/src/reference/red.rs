@@ -49,6 +49,7 @@ impl Red {
     pub fn average(&mut self, now: u64) {
         if self.queue.is_empty() {
             self.average = self.idled(now);
+            // If the packet is dropped, the queue stays empty and idles on from here.
             self.idle_since = now;
         } else {
             self.average = (1.0 - self.weight) * self.average + self.weight * self.queue.len() as f64;
@@ -61,6 +62,8 @@ impl Red {
         while let Some(at) = self.look_at.filter(|&at| at <= now) {
             let span = self.max - self.min;
             let average = if self.queue.is_empty() { self.idled(at) } else { self.average };
+            // The steps and their bounds are those of Adaptive RED (Floyd, Gummadi and Shenker
+            // 2001).
             if average > self.min + 0.6 * span && self.max_p <= 0.5 {
                 self.max_p += (self.max_p / 4.0).min(0.01);
             } else if average < self.min + 0.4 * span && self.max_p >= 0.01 {
@@ -101,6 +104,8 @@ impl Red {
             self.max_p + (1.0 - self.max_p) * (self.average / self.max - 1.0)
         };
         let rest = 1.0 - self.count as f64 * p_b;
+        // Spaced by the packets since the last drop, which makes the gaps uniform (Floyd and
+        // Jacobson 1993, method 2).
         let p_a = if rest > 0.0 { p_b / rest } else { 1.0 };
         let drop = random() < p_a;
         if drop {

@@ -49,6 +49,7 @@ impl Sfb {
         if self.queue.len() >= self.limit {
             return true;
         }
+        // Four bits of the hash for each level.
         let bin = |hash: u32, level: usize| (hash >> (4 * level)) as usize % 16;
         let mut least = u32::MAX;
         let mut fewest = usize::MAX;
@@ -65,6 +66,7 @@ impl Sfb {
             fewest = fewest.min(queued);
         }
         let drop = fewest >= self.max as usize
+            // A draw of 65535 is not below 65535, so a probability of 1 is decided without a draw.
             || if least == 65_535 {
                 self.is_punished(now)
             } else {
@@ -82,6 +84,7 @@ impl Sfb {
     fn is_punished(&mut self, now: u64) -> bool {
         if self.tokens == 0.0 {
             let millis = now / 1_000_000;
+            // Linux `sfb_rate_limit()` adds tokens for at most 10 s at once.
             let age = (millis - self.tokens_at).min(10_000);
             self.tokens = (age as f64 * self.penalty.0 / 1000.0).floor().min(self.penalty.1);
             self.tokens_at = millis;

@@ -48,6 +48,7 @@ impl Sfq {
             if !self.head_drop {
                 return vec![item.id];
             }
+            // `changed` stays, because the flow keeps its length.
             let oldest = own.queue.remove(0);
             own.queue.push(item);
             return vec![oldest.id];
@@ -89,6 +90,7 @@ impl Sfq {
             }
             self.clock += 1;
             let item = flow.queue.remove(0);
+            // A flow of packets without bytes would be served forever.
             flow.allot -= i64::from(item.len.max(1));
             flow.changed = self.clock;
             if flow.queue.is_empty() {

@@ -53,6 +53,8 @@ impl SfqCodel {
     pub fn dequeue(&mut self, now: u64) -> (Vec<u64>, Option<u64>) {
         let mut dropped = Vec::new();
         while let Some(&number) = self.round.first() {
+            // An emptied bin keeps its place until its turn, so that its flow cannot return as new
+            // at once.
             if self.bins[number].queue.is_empty() {
                 self.round.remove(0);
                 continue;
@@ -66,6 +68,7 @@ impl SfqCodel {
             let beside = all - bytes(&bin.queue);
             let (lost, sent) = bin.law.dequeue(now, &mut bin.queue, beside);
             dropped.extend(lost);
+            // A bin that CoDel's drops have emptied leaves the round at once.
             match sent {
                 Some(item) => {
                     self.round.rotate_left(1);

@@ -24,6 +24,7 @@ pub struct Tbf {
 impl Tbf {
     /// True if the packet is dropped.
     pub fn enqueue(&mut self, item: Item) -> bool {
+        // A longer packet would never find enough tokens.
         let longest = self.peak.map_or(self.burst, |(_, most)| most.min(self.burst));
         let len = f64::from(item.len);
         let drop = len > longest || bytes(&self.queue) + len > self.limit;
@@ -45,6 +46,7 @@ impl Tbf {
             }
             None => 0.0,
         };
+        // An attempt that fails leaves the buckets as they are, so the next one counts its time.
         if tokens < 0.0 || peak < 0.0 {
             return None;
         }

@@ -56,6 +56,7 @@ pub struct Step {
 
 /// Returns `action` if it is possible.
 pub(crate) fn checked(action: f64, [low, high]: [f64; 2]) -> Result<f64, Diagnostic> {
+    // NaN is in no range.
     if (low..=high).contains(&action) {
         return Ok(action);
     }

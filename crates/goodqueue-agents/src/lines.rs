@@ -37,6 +37,7 @@ impl<E: Environment> Lines<E> {
             return Err(Diagnostic::new(format!("{count} lines are not possible"))
                 .allowed(format!("1 to {MOST_LINES}")));
         }
+        // 0 stays 0, which rayon takes for one thread for each processor.
         let builder = rayon::ThreadPoolBuilder::new().num_threads(threads.min(count));
         let pool = (threads != 1 && count > 1).then(|| builder.build()).transpose();
         let threads = pool.map_err(|error| Diagnostic::new(format!("threads cannot be started: {error}")))?;

@@ -88,6 +88,7 @@ impl Problem {
         match split {
             Split::Training => (0..self.panels.training).collect(),
             Split::HeldOut => {
+                // Without the mixing, neighbouring seeds would share all lines but one.
                 let base = goodqueue::random::mix_64(seed);
                 (0..self.panels.held_out).map(|line| base.wrapping_add(line)).collect()
             }

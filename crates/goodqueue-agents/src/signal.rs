@@ -35,6 +35,7 @@ impl Aqm for Signal {
     fn on_enqueue(&self, _: &mut (), _: &Seen, random: &mut Source) -> Verdict {
         // One draw per arrival, so that the draws of a run do not depend on the probability.
         let draw = f64::from(random.next_u32());
+        // Every draw is below 2^32, so the probability 1 hits each packet.
         if draw < self.probability * 4_294_967_296.0 { Verdict::Mark } else { Verdict::Pass }
     }
 }
@@ -73,6 +74,7 @@ mod tests {
             queue.dequeue(Instant::ZERO, &mut |_, _| ());
         }
         let stats = queue.stats();
+        // 250 of each 1000 are expected, and the bounds are 3.6 standard deviations away.
         assert!((200..300).contains(&stats.dropped().packets), "{stats:?}");
         assert!((200..300).contains(&stats.marked.packets), "{stats:?}");
     }

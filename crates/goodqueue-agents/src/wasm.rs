@@ -109,6 +109,7 @@ impl PolicyMaker for WasmPolicy {
         let engine = self.module.engine();
         let mut store = Store::new(engine, limits);
         store.limiter(|limits| limits);
+        // A start function runs with the instantiation.
         fuel(&mut store)?;
         let linker = Linker::new(engine);
         let instance = linker
@@ -144,6 +145,7 @@ fn failure(what: &str, error: &wasmi::Error) -> Diagnostic {
         Some(TrapCode::GrowthOperationLimited) => too_much_memory(what),
         Some(TrapCode::StackOverflow) => Diagnostic::new(format!("{what}: its calls are nested too deeply"))
             .allowed(format!("{MOST_CALLS} nested calls")),
+        // A first memory or table beyond the limits is no trap.
         _ if error.to_string().contains("limit") => too_much_memory(what),
         _ => Diagnostic::new(format!("{what}: {error}"))
             .help("run the module on its own with this input to find the instruction that traps"),

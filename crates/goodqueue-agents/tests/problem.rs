@@ -42,7 +42,7 @@ fn wasm_message(text: &str) -> String {
     }
 }
 
-/// `docs/measured/aqm-v1.json` has the bytes that every machine computes. `UPDATE=1` writes them.
+/// `docs/measured/aqm-v1.jsonl` has the bytes that every machine computes. `UPDATE=1` writes them.
 #[test]
 fn the_table_of_disciplines_has_the_committed_bytes() {
     let scores: Result<Vec<Score>, Diagnostic> =
@@ -83,6 +83,7 @@ fn training_lines_are_fixed_and_the_seed_selects_the_held_out_lines() {
 fn a_policy_that_returns_no_probability_is_stopped_with_line_and_time() {
     let nan = || |_: &AqmSeen| f64::NAN;
     let text = message(&nan);
+    // A policy is first asked after one interval.
     assert!(text.contains("training line 0: at 0.015 s: the policy returned NaN"), "{text}");
     assert!(text.contains("allowed: a probability from 0 to 1"), "{text}");
     let above = || |_: &AqmSeen| 1.5;
@@ -134,6 +135,7 @@ fn a_module_that_never_returns_runs_out_of_fuel() {
 
 #[test]
 fn a_module_that_asks_for_too_much_memory_is_stopped() {
+    // A page has 64 KiB, so 16 pages are allowed.
     let text = wasm_message(&module("(memory 17)", "f64.const 0"));
     assert!(text.contains("the module does not start: it asks for too much memory"), "{text}");
     let grows = module("(memory 1)", "(drop (memory.grow (i32.const 100))) f64.const 0");

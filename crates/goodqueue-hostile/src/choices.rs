@@ -36,6 +36,7 @@ impl<'a> Choices<'a> {
         match self.byte() {
             small @ 0..=191 => u64::from(small),
             192..=223 => u64::from(self.word()),
+            // The largest shift that keeps a word within 64 bits is 48.
             224..=247 => u64::from(self.word()) << (self.byte() % 49),
             248..=251 => u64::MAX - u64::from(self.byte()),
             _ => u64::from(u32::MAX) - u64::from(self.byte()),

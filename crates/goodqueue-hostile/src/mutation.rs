@@ -26,6 +26,7 @@ impl<'s> Mutator<'s> {
     pub fn mutant(&self, number: u64) -> Vec<u8> {
         let mut dice = Dice(Xoshiro256PlusPlus::stream(SEED, number));
         let mut bytes = dice.one_of(self.seeds).clone();
+        // A number below a random bound makes few mutations more frequent.
         let most = 1 + dice.below(8);
         for _ in 0..1 + dice.below(most) {
             self.mutate(&mut bytes, &mut dice);
@@ -85,6 +86,7 @@ fn overwrite_a_byte(bytes: &mut [u8], dice: &mut Dice) {
 /// two.
 fn overwrite_a_field(bytes: &mut [u8], dice: &mut Dice) {
     let width = *dice.one_of(&[2, 4, 8]);
+    // A shift by 64 gives 0, from which the subtraction wraps to the largest numbers.
     let near = 1_u64.checked_shl(*dice.one_of(&[0, 7, 8, 15, 16, 31, 32, 63, 64])).unwrap_or(0);
     let value = near.wrapping_sub(dice.below(3) as u64).to_le_bytes();
     let at = dice.below(bytes.len());
@@ -196,8 +198,11 @@ impl Dice {
 }
 
 /// An arbitrary seed.
+// "mutant" in ASCII.
 const SEED: u64 = 0x6d75_7461_6e74;
 
+// Limits of integers with their neighbours, numbers that f64 does not have (2^53 + 1, 1e999), and
+// forms that some parsers take for numbers.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -250,6 +255,7 @@ const WORDS: &[&str] = &[
     "\n",
     "\r\n",
     "\u{feff}",
+    // Overrides the direction of the text behind it.
     "\u{202e}",
     "é",
     "\u{1b}[31m",

@@ -46,6 +46,7 @@ pub fn netem_table(bytes: &[u8]) {
     assert_eq!((left, queue.len()), (PACKETS, 0), "packets stay for ever");
 }
 
+// Fewer than netem's default limit of 1000.
 const PACKETS: u64 = 200;
 
 fn packet(id: u64, at: Instant) -> TestPacket {

@@ -130,6 +130,8 @@ fn the_mutants_that_are_asked_for() {
         println!("mutant {number}");
         let before = cpu_time();
         #[cfg(unix)]
+        // The limit is in whole seconds and covers the whole process, so the time used so far is
+        // rounded up.
         limit_seconds(before.as_secs() + 1 + MOST_SECONDS);
         (target.run)(&mutator.mutant(number));
         slowest = slowest.max((cpu_time().saturating_sub(before), number));

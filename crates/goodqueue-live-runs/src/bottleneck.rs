@@ -13,6 +13,7 @@ use goodqueue_scenario::scenario::{LinkRate, QdiscChoice, Scenario};
 pub fn from_scenario(scenario: &Scenario, choice: &QdiscChoice, seed: u64) -> BottleneckConfig {
     let link = &scenario.link;
     let up = Duration::from_nanos(link.rtt.as_nanos() / 2);
+    // The way down gets the odd nanosecond, so that both together are the round-trip time.
     let down = link.rtt.saturating_sub(up);
     let config = |rate: &LinkRate, qdisc: &AnyConfig, delay| LinkConfig {
         capacity: capacity(rate),

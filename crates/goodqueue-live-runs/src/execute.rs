@@ -54,6 +54,7 @@ pub(crate) fn execute(run: &RunSpec, mtu: u32) -> Result<LiveRun, Diagnostic> {
             File::from(OwnedFd::from(read)).read_to_end(&mut answer).map_err(failed)?;
             let mut one = understand(&answer)?;
             remarks.append(&mut one.remarks);
+            // Remarks on the plan come before those on the run.
             Ok(LiveRun { remarks, ..one })
         }
     }

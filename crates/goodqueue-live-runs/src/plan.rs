@@ -55,6 +55,7 @@ pub(crate) fn session(run: &RunSpec, mtu: u32) -> Result<(Session, Vec<String>),
         delay: Delay::default(),
         framing: config.framing,
         salt: 0,
+        // No two directions of any two runs share a seed.
         seed: config.seed.wrapping_mul(2).wrapping_add(index as u64),
     });
     let (sysctls, tcp, remarks) = settings.granted();
@@ -63,6 +64,7 @@ pub(crate) fn session(run: &RunSpec, mtu: u32) -> Result<(Session, Vec<String>),
     // comparison.
     let ends =
         default_ends(mtu).map(|end| End { tcp, segment_at_sender: true, sysctls: sysctls.clone(), ..end });
+    // Receivers get each packet by itself, as senders send it.
     let bottleneck = BottleneckConfig { links, memory: DEFAULT_MEMORY, batch: None, couple: false };
     let session = Session {
         bottleneck,
@@ -96,6 +98,7 @@ impl TcpSettings {
                 "all live flows share ecn, sack, iw and min_rto: those of the first flow are used".to_owned(),
             );
         }
+        // Values of `tcp_ecn` (ip-sysctl in the kernel's documentation): 1 requests ECN, 3 AccECN.
         let ecn = match (first.ecn, first.accecn) {
             (false, _) => "0",
             (true, false) => "1",
@@ -123,6 +126,7 @@ fn kind(
         settings.configs.push(*tcp);
         TcpOptions {
             congestion_control: kernel_name(cc).to_owned(),
+            // The path decides about larger segments.
             mss: Some(tcp.mss).filter(|mss| *mss < DEFAULT_MSS),
         }
     };
@@ -197,6 +201,7 @@ fn is_l4s(traffic: &sim::Traffic) -> bool {
 /// Returns the kernel's name of a congestion control.
 fn kernel_name(name: &str) -> &str {
     match name {
+        // The kernel's `reno` has NewReno's recovery (RFC 6582).
         "newreno" => "reno",
         "tcp_lp" => "lp",
         "cubic_linux" | "cubic_ns2" => "cubic",

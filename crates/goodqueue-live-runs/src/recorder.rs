@@ -57,6 +57,7 @@ impl Recorder {
 fn header(direction: Direction, link: &LinkConfig) -> Header {
     let tree = tc::to_tc(&link.qdisc);
     let mut lines = tree.lines().map(str::to_owned);
+    // A replay has one constant rate.
     let rate_bps = match &link.capacity {
         Capacity::Constant(rate) if !link.capacity.is_unlimited() => Some(rate.as_bps()),
         _ => None,
@@ -107,12 +108,14 @@ impl Observer for Recorder {
     }
 
     fn reconfigured(&mut self, now: Instant, direction: Direction, change: Reconfigured<'_>) {
+        // The discipline stays and gets other settings, which a replay can follow.
         if let Reconfigured::Settings(config) = change {
             let command = format!("tc qdisc replace dev {DEVICE} root {}", tc::to_tc(config));
             self.write(direction, &Row::Change { t: now, command });
             return;
         }
         self.write(direction, &Row::End { t: now });
+        // Only the first change ends the recording, so there is one message.
         if !std::mem::replace(&mut self.over[direction.index()], true) {
             self.troubles.push_back(format!(
                 "the recording of `{}` ends at {:.3} s: a replay has one rate and one discipline, of which only the settings may change",

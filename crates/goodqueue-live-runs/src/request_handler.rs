@@ -86,6 +86,7 @@ impl RequestHandler {
             }
             Order::InForce => in_force(bottleneck),
             Order::Change(changes) => {
+                // All changes are known to be valid, so none can fail after another was made.
                 changes.into_iter().for_each(|change| change.make(bottleneck));
                 in_force(bottleneck)
             }
@@ -170,6 +171,7 @@ impl RequestHandler {
         }
         let dropped: u64 = bottleneck.kernel_counters().iter().flatten().map(|side| side.dropped).sum();
         if dropped > self.kernel_drops {
+            // Later drops are only counted.
             if self.kernel_drops == 0 {
                 self.say(&format!(
                     "the kernel dropped {dropped} packets in front of the bottleneck, because they arrived faster than they were read"
@@ -195,6 +197,7 @@ impl BetweenPackets for RequestHandler {
 
     fn tick(&mut self, bottleneck: &mut Bottleneck, now: Instant) -> Instant {
         for direction in Direction::BOTH {
+            // The meter of a step starts anew; the meter of the whole run continues.
             let step = bottleneck.link_mut(direction).0.meter.take_step();
             let history = &mut self.history[direction.index()];
             if history.len() >= REMEMBERED {
@@ -204,6 +207,7 @@ impl BetweenPackets for RequestHandler {
         }
         self.tell_troubles(bottleneck);
         self.ticks += 1;
+        // Four steps of the history are a second.
         if self.ticks.is_multiple_of(4) {
             for direction in Direction::BOTH {
                 let sojourns = &mut self.sojourns[direction.index()];

@@ -141,6 +141,7 @@ mod tests {
             let heard = Heard::new(false);
             let error = LiveSession::from_session(&session).run(&heard).unwrap_err().to_string();
             assert!(error.contains(reason) && error.contains(help), "{error}");
+            // A watch hears of a run before it is refused.
             assert_eq!(heard.began.into_inner().unwrap(), ["pie"]);
         }
     }

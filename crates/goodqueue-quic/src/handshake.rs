@@ -97,6 +97,7 @@ impl Handshake {
         let knew = self.peer.is_some();
         while let Some((head, rest)) = self.received.split_first_chunk::<4>() {
             let [kind, length @ ..] = *head;
+            // TLS has lengths of 24 bits (RFC 8446 §4).
             let length = usize::from(length[0]) << 16 | usize::from(length[1]) << 8 | usize::from(length[2]);
             let Some(body) = rest.get(..length) else { break };
             let body = body.to_vec();
@@ -113,6 +114,7 @@ impl Handshake {
                 self.step = Step::ServerHello;
             }
             (Some(Kind::ServerHello), true, false, _) => self.step = Step::ClientKeys,
+            // Parameters come once, so a second message of this kind is unexpected.
             (Some(Kind::Certificates), true, false, _) => self.peer = Some(parameters(body)?),
             // The server's keys were ready when it wrote its own message.
             (Some(Kind::Finished), false, true, false) => self.is_done = true,
@@ -144,12 +146,15 @@ impl Kind {
 
 /// Appends a message of `size` bytes, or of more if the parameters need them.
 fn message(out: &mut Vec<u8>, kind: Kind, parameters: &[u8], size: usize) {
+    // The size includes the kind and the length of the message, the body also the length of the
+    // parameters.
     let body = (size - 4).max(parameters.len() + 2);
     let [.., a, b, c] = body.to_be_bytes();
     out.extend_from_slice(&[kind as u8, a, b, c]);
     let end = out.len() + body;
     out.extend_from_slice(&u16::try_from(parameters.len()).unwrap_or(u16::MAX).to_be_bytes());
     out.extend_from_slice(parameters);
+    // Zeros take the place of keys, certificates and signatures.
     out.resize(end, 0);
 }
 
@@ -182,6 +187,8 @@ mod tests {
         let mut server = Handshake::new(false, vec![4; 3_000]);
         assert_eq!(pass(&mut client, &mut server), (CLIENT_HELLO, 0));
         assert_eq!(server.peer.as_deref(), Some(&[1, 2, 3][..]));
+        // 3000 bytes of parameters do not fit in CERTIFICATES. Their message has a head of 4 bytes
+        // and their length in 2.
         assert_eq!(pass(&mut server, &mut client), (SERVER_HELLO + 3_006 + FINISHED, 2));
         assert!(client.is_done && !server.is_done);
         assert_eq!(pass(&mut client, &mut server), (FINISHED, 1));
@@ -190,9 +197,11 @@ mod tests {
 
     #[test]
     fn messages_out_of_order_and_unknown_ones_are_refused() {
+        // Finished of a client that has said nothing yet.
         let finished = [20, 0, 0, 0];
         assert_eq!(Handshake::new(false, Vec::new()).read(&finished), Err(Unexpected));
         assert_eq!(Handshake::new(true, Vec::new()).read(&[9, 0, 0, 0]), Err(Unexpected));
+        // Parameters of nine bytes in a hello of three.
         assert_eq!(Handshake::new(false, Vec::new()).read(&[1, 0, 0, 3, 0, 9, 0]), Err(Unexpected));
         assert_eq!(Handshake::new(false, Vec::new()).read(&[1, 0, 0]), Ok(false), "not complete yet");
     }

@@ -41,6 +41,7 @@ macro_rules! null_session {
             }
             let mut config = EndpointConfig::new(Arc::new(NullKey(Protection::Checked)));
             config.rng_seed(Some(bytes));
+            // The stack would draw identifiers from the generator of the thread.
             let generator = move || Box::new(Identifiers(mix_64(seed))) as Box<dyn ConnectionIdGenerator>;
             config.cid_generator($share(generator));
             config
@@ -57,6 +58,8 @@ macro_rules! null_session {
             let mut config = ClientConfig::new(Arc::new(NullCrypto(protection)));
             let count = AtomicU64::new(0);
             config.initial_dst_cid_provider(Arc::new(move || {
+                // The complement keeps these identifiers apart from those of an endpoint with the
+                // same seed.
                 Identifiers(mix_64(!seed ^ count.fetch_add(1, Ordering::Relaxed))).generate_cid()
             }));
             config
@@ -149,6 +152,7 @@ macro_rules! null_session {
                 None
             }
 
+            // There is no 0-RTT data.
             fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
                 None
             }
@@ -208,6 +212,7 @@ macro_rules! null_session {
         }
 
         impl HeaderKey for NullKey {
+            // Header protection changes no size, so there is none.
             fn decrypt(&self, _: usize, _: &mut [u8]) {}
 
             fn encrypt(&self, _: usize, _: &mut [u8]) {}

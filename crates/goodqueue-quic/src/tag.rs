@@ -20,6 +20,7 @@ pub(crate) fn tag_of(number: u64, parts: &[&[u8]]) -> [u8; TAG] {
         }
         let mut last = [0; 8];
         last[..rest.len()].copy_from_slice(rest);
+        // The length tells a short last word from one that ends in zeros.
         sum = mix_64(sum ^ u64::from_le_bytes(last)).wrapping_add(part.len() as u64);
     }
     let mut tag = [0; TAG];
@@ -59,6 +60,7 @@ impl Protection {
 
 /// Any odd number with many bits set.
 const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+// "null" in ASCII.
 const SALT: u64 = 0x6e75_6c6c;
 
 #[cfg(test)]
@@ -71,6 +73,7 @@ mod tests {
         let key = Protection::Checked;
         key.seal(9, &mut packet, 20);
         let opened = |number, packet: &[u8], header| key.open(number, &packet[..header], &packet[header..]);
+        // 60 bytes less 20 of header and 16 of tag.
         assert_eq!(opened(9, &packet, 20), Some(24));
         assert_eq!(opened(8, &packet, 20), None);
         assert_eq!(opened(9, &packet, 19), None);

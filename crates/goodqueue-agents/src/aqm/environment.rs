@@ -144,6 +144,7 @@ impl Environment for AqmEnvironment {
             _ => controlled(control, &self.known, setting)?,
         };
         let config = line.config(config.ok_or_else(not_begun)?);
+        // Coarse histograms are enough here, and thousands of such runs fit into memory.
         let run = Run::open_ended(config).map_err(|error| Diagnostic::new(error.to_string()))?.coarse();
         self.episode = Some(Episode { line, run, setting });
         self.seen = AqmSeen { setting, ..AqmSeen::default() };

@@ -75,6 +75,7 @@ impl AqmLine {
         let mut traffic = Vec::new();
         for number in 0..flows {
             let own_rtt = scaled(rtt, log_uniform(random, [0.75, 1.25]));
+            // Each download takes two draws, though a permanent one needs only the first.
             let times = [unit(random), unit(random)];
             let flow = FlowConfig::new(download(ecn)?, own_rtt);
             traffic.push(if number < permanent {

@@ -64,6 +64,7 @@ impl AqmSeen {
     #[expect(clippy::cast_precision_loss, reason = "counters of an interval are small")]
     pub(crate) fn from_step(step: &QueueStep, link: Rate, interval: f64, setting: f64) -> Self {
         let rate = (link.as_bps() as f64).max(1.0);
+        // Packets that arrived earlier can be dropped in an interval without arrivals.
         let share = |part: u64, whole: u64| if whole > 0 { part as f64 / whole as f64 } else { part as f64 };
         let sent = step.bin.sent.bits();
         let capacity = step.capacity.bits().max(1.0);

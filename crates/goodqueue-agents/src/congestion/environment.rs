@@ -139,6 +139,7 @@ impl Environment for CongestionEnvironment {
         let before = SenderView::default();
         let mut episode = Episode { line, run, before, least: Duration::MAX, set, mss };
         if *control == SenderControl::Rate {
+            // The largest window never limits a paced flow.
             episode.put("window", WINDOWS[1])?;
         }
         episode.apply(control, 0.0)?;

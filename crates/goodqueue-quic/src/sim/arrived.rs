@@ -41,6 +41,7 @@ impl Arrived {
     /// Reads a datagram. Of a malformed one the rest is left out.
     pub(super) fn read(&mut self, datagram: &[u8]) {
         self.frames.clear();
+        // Handshake packets have no data of streams.
         let payload = payload_of_short_packet(Rest(datagram));
         let _ = payload.and_then(|frames| self.read_frames(frames));
     }
@@ -65,6 +66,8 @@ impl Arrived {
             match rest.number()? {
                 // PADDING, PING, HANDSHAKE_DONE, and IMMEDIATE_ACK of the draft on ACK frequency.
                 0x00 | 0x01 | 0x1e | 0x1f => {}
+                // ACK: two numbers, the count of further ranges, the first range, and two numbers
+                // for each other one. The kind 0x03 has three ECN counts (RFC 9000 §19.3).
                 kind @ (0x02 | 0x03) => {
                     rest.numbers(2)?;
                     let ranges = rest.number()?;
@@ -87,6 +90,7 @@ impl Arrived {
                     let length = rest.number()?;
                     rest.skip(length)?;
                 }
+                // STREAM: bit 4 of the kind announces an offset, bit 2 a length (RFC 9000 §19.8).
                 kind @ 0x08..=0x0f => {
                     let stream = rest.number()?;
                     let begin = if kind & 4 == 0 { 0 } else { rest.number()? };
@@ -109,6 +113,7 @@ impl Arrived {
     }
 
     fn add(&mut self, mut part: Range<u64>) {
+        // What is in order has been counted.
         part.start = part.start.max(self.in_order);
         if part.is_empty() {
             return;
@@ -135,6 +140,7 @@ fn payload_of_short_packet(mut rest: Rest<'_>) -> Option<Rest<'_>> {
     loop {
         let first = rest.byte()?;
         if first & 0x80 == 0 {
+            // The identifier, and a packet number of one to four bytes (RFC 9000 §17.3.1).
             rest.skip(IDENTIFIER + 1 + u64::from(first & 0x03))?;
             return rest.0.len().checked_sub(TAG).map(|length| Rest(&rest.0[..length]));
         }
@@ -168,6 +174,7 @@ impl Rest<'_> {
     fn number(&mut self) -> Option<u64> {
         let first = self.byte()?;
         let mut number = u64::from(first & 0x3f);
+        // The first two bits tell the length: 1, 2, 4 or 8 bytes.
         for _ in 1..1 << (first >> 6) {
             number = number << 8 | u64::from(self.byte()?);
         }
@@ -191,11 +198,13 @@ mod tests {
 
     /// A packet with a short header and these frames.
     fn packet(frames: &[u8]) -> Vec<u8> {
+        // The fixed bit, the identifier, and a packet number of one byte.
         [&[0x40][..], &[9; 8], &[7], frames, &[0; TAG]].concat()
     }
 
     /// A STREAM frame with an offset and a length.
     fn data(stream: u8, offset: u8, length: u8) -> Vec<u8> {
+        // 0x0e is a STREAM frame with both bits. Numbers below 64 take one byte.
         [&[0x0e, stream, offset, length][..], &vec![0; length.into()]].concat()
     }
 

@@ -69,6 +69,7 @@ impl Contents {
 }
 
 fn trailing_zeros(bytes: &[u8]) -> usize {
+    // Most datagrams end in a thousand zeros, so these are counted by words.
     let (rest, words) = bytes.as_rchunks::<16>();
     let zero_words = words.iter().rev().take_while(|word| u128::from_ne_bytes(**word) == 0).count();
     let before = &bytes[..rest.len() + 16 * (words.len() - zero_words)];
@@ -102,6 +103,7 @@ mod tests {
                 assert!(contents.take(number).is_some());
             }
         }
+        // Every second datagram is lost.
         assert!(contents.waiting.len() as u64 <= REORDERING / 2 + 1);
         assert_eq!(contents.take(1), None);
     }

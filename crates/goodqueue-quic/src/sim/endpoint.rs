@@ -49,6 +49,7 @@ impl Side {
         config: Option<Arc<ServerConfig>>,
         remote: SocketAddr,
     ) -> Self {
+        // `true` allows the search for the MTU. The configuration has the seed already.
         let endpoint = Endpoint::new(endpoint_config(seed).into(), config, true, None);
         Self { endpoint, connection: None, remote, clock }
     }
@@ -132,6 +133,7 @@ impl Side {
     pub(super) fn transmit(&mut self, now: Instant, bytes: &mut Vec<u8>) -> Option<Ecn> {
         let now = self.clock.to_std(now);
         bytes.clear();
+        // One datagram at a time, because the queue decides about each.
         let sent = self.connection()?.poll_transmit(now, 1, bytes)?;
         Some(sent.ecn.map_or(Ecn::NotEct, |ecn| Ecn::from_bits(ecn as u8)))
     }

@@ -208,6 +208,7 @@ impl Pair {
                 break;
             }
             let Some(ecn) = self.sender(direction).side.transmit(now, &mut buffer) else { break };
+            // The fallback leaves room for the headers, so that the sum cannot overflow.
             let bytes = u32::try_from(buffer.len()).unwrap_or(u32::MAX - HEADERS) + HEADERS;
             let number = self.contents[direction.index()].put(&buffer);
             // RFC 9000 §17.2: the highest bit marks the long header of handshakes.
@@ -254,6 +255,7 @@ impl End {
     fn run(&mut self, is_client: bool) {
         let Some(connection) = self.side.connection() else { return };
         let news = News::of_connection(connection);
+        // News are told once.
         self.is_acknowledged |= news.is_acknowledged;
         let mut is_new = false;
         if self.stream.is_none() {

@@ -22,6 +22,7 @@ impl Writer {
         while self.rest != Some(0) {
             let length = self.rest.and_then(|rest| usize::try_from(rest).ok()).unwrap_or(usize::MAX);
             let chunk = Bytes::from_static(&ZEROS[..length.min(ZEROS.len())]);
+            // The connection refuses data beyond its windows, and tells when it takes more.
             let Ok(written) = connection.send_stream(stream).write_chunks(&mut [chunk]) else { return };
             self.rest = self.rest.map(|rest| rest - written.bytes as u64);
         }

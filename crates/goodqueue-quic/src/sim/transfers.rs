@@ -49,11 +49,13 @@ impl QuicTransfers {
     fn begin(&mut self, now: Instant, network: &mut Network) {
         let Some(bytes) = self.user.next_size() else { return };
         if self.user.needs_connection() {
+            // The counter ends with the connection that `connect` forgets.
             self.lost_before += self.pair.lost();
             self.pair.connect(now, self.seed);
             self.seed = self.seed.wrapping_add(1);
         }
         self.user.begin(now, bytes);
+        // The pair counts each transfer from 0.
         self.delivered_before += self.pair.delivered();
         self.pair.begin(now, Some(bytes), network);
     }

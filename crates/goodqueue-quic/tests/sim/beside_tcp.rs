@@ -45,6 +45,7 @@ fn alone(line: Line, traffic: Traffic) -> Alone {
     let outcome: Outcome = run(&config).expect("valid");
     let queue = &outcome.links[0];
     let flow = &outcome.flows[0];
+    // 20 s less the warm-up.
     let mbit = |bytes: u64| bytes as f64 * 8.0 / 1e6 / 15.0;
     Alone {
         goodput_mbit: mbit(flow.tally.delivered),

@@ -49,6 +49,7 @@ fn an_upload_needs_no_request() {
     let flow = &outcome.flows[0];
     assert_eq!(flow.tally.delivered, 100_000);
     let first = flow.first_delivery.expect("data arrived").since(Instant::ZERO);
+    // One round trip for the handshake, and half of one for the data.
     assert!(first > Duration::from_millis(75) && first < Duration::from_millis(90), "{first}");
 }
 

@@ -96,6 +96,7 @@ fn circles_of(folder: &Path) -> Vec<String> {
 
 /// A shortest way along imports from one file to another, both included.
 fn way(graph: &Graph, from: &Path, to: &Path) -> Option<Vec<PathBuf>> {
+    // Breadth first, so that the first way found is a shortest one.
     let mut ways = VecDeque::from([vec![from.to_owned()]]);
     let mut seen = BTreeSet::new();
     while let Some(way) = ways.pop_front() {

@@ -194,6 +194,7 @@ impl Found<'_> {
                 self.scan(inner);
                 at = rest;
             } else if let Some((word, rest)) = at.ident() {
+                // `::` is two marks in a row. Other words begin a new path.
                 if colons != 2 {
                     self.mention(&mut words);
                 }

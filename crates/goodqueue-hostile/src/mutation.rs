@@ -197,8 +197,7 @@ impl Dice {
     }
 }
 
-/// An arbitrary seed.
-// "mutant" in ASCII.
+/// An arbitrary seed: "mutant" in ASCII.
 const SEED: u64 = 0x6d75_7461_6e74;
 
 // Limits of integers with their neighbours, numbers that f64 does not have (2^53 + 1, 1e999), and

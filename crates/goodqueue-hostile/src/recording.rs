@@ -33,6 +33,8 @@ pub fn recording(bytes: &[u8]) {
     assert_eq!(again.header(), recording.header());
     let again: Vec<Row> = again.map(|row| row.expect("the row was read before")).collect();
     assert_eq!(again, rows);
+    // Only a recording that was read to its end is replayed, because others may have millions of
+    // rows.
     if recording.next().is_none() {
         replay(bytes);
     }

@@ -19,6 +19,7 @@ pub fn scenario(bytes: &[u8]) {
     /// Points of a sweep that are tried, of perhaps thousands.
     const POINTS: usize = 3;
     let text = String::from_utf8_lossy(bytes);
+    // Files that the scenario names do not exist there.
     let document = match Document::parse("fuzz.toml", &text, Path::new("/nonexistent")) {
         Ok(document) => document,
         Err(error) => return assert!(!error.to_string().is_empty()),

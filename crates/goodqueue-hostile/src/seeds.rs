@@ -23,6 +23,7 @@ pub fn inputs_of(target: &str) -> Vec<(String, Vec<u8>)> {
             (entry.file_name().to_string_lossy().into_owned(), bytes)
         })
         .collect();
+    // Mutants depend on the order, which a folder does not have.
     inputs.sort();
     assert!(!inputs.is_empty(), "{folder:?} holds no input");
     inputs

@@ -106,8 +106,7 @@ fn transmit(
     }
 }
 
-/// Smallest MSS in bytes.
-// Timestamps take 12 bytes and leave one.
+/// Smallest MSS in bytes: timestamps take 12 and leave one.
 const LEAST_MSS: u32 = 13;
 /// Largest window in bytes.
 const MOST_WINDOW: u32 = 200_000;

@@ -55,7 +55,7 @@ pub(crate) fn session(run: &RunSpec, mtu: u32) -> Result<(Session, Vec<String>),
         delay: Delay::default(),
         framing: config.framing,
         salt: 0,
-        // No two directions of any two runs share a seed.
+        // Runs with different seeds share no seed of a direction.
         seed: config.seed.wrapping_mul(2).wrapping_add(index as u64),
     });
     let (sysctls, tcp, remarks) = settings.granted();

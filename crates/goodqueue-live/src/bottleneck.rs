@@ -197,6 +197,7 @@ impl Bottleneck {
             devices,
             links: [Link::new(Direction::Down, down), Link::new(Direction::Up, up)],
             observers: Vec::new(),
+            // Both directions count the same bytes for the link header.
             framing: down.framing,
             arrivals: [0; 2],
             counters: Counters::default(),

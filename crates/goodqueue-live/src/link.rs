@@ -43,6 +43,7 @@ impl Delays<IpPacket> for Delay {
             let index = self.by_port.binary_search_by_key(&port, |entry| entry.0).ok()?;
             self.by_port.get(index).map(|entry| entry.1)
         };
+        // A flow has one port of its own. The other one depends on the system.
         of(source).or_else(|| of(destination)).unwrap_or(self.base)
     }
 

@@ -185,6 +185,8 @@ impl Network {
     /// # Errors
     /// /proc is not mounted.
     pub fn current() -> Result<Self, LiveError> {
+        // Each thread can be in another network namespace; `/proc/self` is that of the first
+        // thread.
         File::open("/proc/thread-self/ns/net").map(Self).map_err(|error| {
             LiveError::system("the network namespace cannot be opened", error).help("/proc must be mounted")
         })
@@ -297,6 +299,7 @@ pub(crate) fn be_silent(interface: &str) {
 pub fn drop_privileges() -> Result<(), LiveError> {
     let failed =
         |error: caps::errors::CapsError| LiveError::new(format!("privileges cannot be given up: {error}"));
+    // Programs with the set-user-ID bit or file capabilities give no privileges from here on.
     nix::sys::prctl::set_no_new_privs()
         .map_err(|errno| LiveError::system("privileges cannot be given up", errno))?;
     for set in

@@ -19,7 +19,7 @@ pub(crate) struct Rules {
     _owner: Socket,
 }
 
-/// The packets that a table sees.
+/// The packets that a table sees, by their `NFPROTO_*` number (`linux/netfilter.h`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Family {
     /// IPv4 packets.

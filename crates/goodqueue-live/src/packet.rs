@@ -139,8 +139,10 @@ impl IpPacket {
     /// Sets the TOS byte or traffic class. Returns false if the packet is not IP.
     fn set_tos(&mut self, tos: u8) -> bool {
         let at = self.headers.ip;
+        // An IPv6 header is longer, but only its first two bytes are needed.
         match (self.headers.version, self.buffer.bytes_mut().get_mut(at..at + IPV4_HEADER)) {
             (4, Some(header)) => {
+                // The checksum adds words of 16 bits, and TOS is in the first one.
                 let before = u16::from_be_bytes([header[0], header[1]]);
                 let after = u16::from_be_bytes([header[0], tos]);
                 let checksum = u16::from_be_bytes([header[10], header[11]]);
@@ -211,6 +213,7 @@ impl Flow for IpPacket {
     }
 
     fn tcp_ack(&self) -> Option<TcpAck> {
+        // The header of a fragment is not read, because `transport` is `None` then.
         let start = self.headers.transport.filter(|_| self.headers.protocol == TCP)?;
         tcp_ack(self.buffer.bytes().get(start..)?, self.headers.end_of(self.buffer.bytes()))
     }

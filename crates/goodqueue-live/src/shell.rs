@@ -140,6 +140,7 @@ impl Shell {
                         self.kill_at = Instant::MAX;
                         let _ = kill(self.init, Signal::SIGKILL);
                     }
+                    // Only the time to kill the program has come.
                     if now < tick {
                         continue;
                     }

@@ -71,6 +71,7 @@ impl AqmLine {
         let rtt = time(random, ranges.rtt);
         let flows = count(random, ranges.flows);
         let ecn = unit(random) < ranges.ecn;
+        // Rounded up, so that a line with one download is never empty.
         let permanent = flows.div_ceil(2);
         let mut traffic = Vec::new();
         for number in 0..flows {

@@ -109,6 +109,7 @@ impl Episode {
             SenderControl::Rate => ("rate", RATES),
             SenderControl::Named(_) => return Ok(()),
         };
+        // `libm` computes the same bits on every machine.
         self.set = (self.set * libm::exp2(action)).clamp(low, high);
         self.put(parameter, self.set)
     }
@@ -158,6 +159,7 @@ impl Environment for CongestionEnvironment {
         if !now.srtt.is_zero() {
             episode.least = episode.least.min(now.srtt);
         }
+        // The observation shows 0 before the first sample.
         let least = if episode.least == Duration::MAX { Duration::ZERO } else { episode.least };
         let pacing = if settings.control == SenderControl::Rate { episode.set } else { 0.0 };
         let interval = seconds(settings.interval);

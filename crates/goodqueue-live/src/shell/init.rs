@@ -188,6 +188,7 @@ impl Init<'_> {
         match &self.config.server {
             Server::Command(command) => {
                 process::as_if_from_a_shell(
+                    // Standard input is the program's.
                     Command::new("/bin/sh").arg("-c").arg(command).stdin(Stdio::null()),
                 )
                 .spawn()

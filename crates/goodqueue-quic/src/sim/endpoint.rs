@@ -75,6 +75,7 @@ impl Side {
         if let Some((handle, connection)) = self.connection.take()
             && !connection.is_drained()
         {
+            // Otherwise the endpoint would keep the identifiers of the connection.
             self.endpoint.handle_event(handle, EndpointEvent::drained());
         }
     }

@@ -40,10 +40,9 @@ struct ModelFlow {
 
 /// tc-fq(8): the default `priomap`.
 const PRIOMAP: [usize; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
-/// 550 kbit/s.
-// Linux `low_rate_threshold`, in bytes per second.
+/// 550 kbit/s in bytes per second: Linux `low_rate_threshold`.
 const LOW_RATE: u64 = 68_750;
-// Linux `fq_fastpath_check()`: packets on the fast path.
+/// Packets on the fast path (Linux `fq_fastpath_check()`).
 const FAST: usize = 8;
 const SECOND: u64 = 1_000_000_000;
 const MILLI: u64 = 1_000_000;

@@ -196,6 +196,7 @@ fn step(
     steps: f64,
 ) -> Result<Step, Diagnostic> {
     let Some(policy) = policy else { return environment.step(0.0) };
+    // Before the first interval there is nothing to see.
     let probability = if steps > 0.0 { policy.decide(environment.seen())? } else { 0.0 };
     let probability = checked(probability, [0.0, 1.0]).map_err(|_| {
         Diagnostic::new(format!("the policy returned {probability}"))

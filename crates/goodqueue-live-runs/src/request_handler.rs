@@ -165,7 +165,7 @@ impl RequestHandler {
             self.told_discarded = true;
             self.say(&words);
         }
-        // The kernel is asked at every 20th tick only.
+        // Asking the kernel takes system calls, so only every 20th tick does.
         if !self.ticks.is_multiple_of(20) {
             return;
         }

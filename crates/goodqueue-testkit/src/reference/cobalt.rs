@@ -150,8 +150,8 @@ impl Cobalt {
             let rest = ((3 << 32) - count * square) / 4;
             rest * root / (1 << 31)
         };
-        // Linux keeps a table of the first 16 roots (`REC_INV_SQRT_CACHE`). Each is found from the
-        // one before it by four steps (`cobalt_cache_init()`).
+        // Linux 6.1 keeps a table of the first 16 roots (`REC_INV_SQRT_CACHE`). Each is found from
+        // the one before it by four steps (`cobalt_cache_init()`).
         self.root = if self.count < 16 {
             let start = (1 << 32) - 1;
             (1..=self.count).fold(start, |root, count| (0..4).fold(root, |root, _| newton(root, count)))

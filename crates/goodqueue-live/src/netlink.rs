@@ -104,8 +104,7 @@ impl Netlink {
         message.header.index = index;
         // Duplicate address detection is not needed: no other host is on this link.
         message.header.flags = AddressHeaderFlags::Nodad;
-        // IPv4 reads the local address, IPv6 the other attribute. Two different ones would mean a
-        // peer.
+        // IPv4 needs the local address. A different second one would be that of a peer.
         message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         let flags = NLM_F_CREATE | NLM_F_EXCL;
         self.change("set an address", RouteNetlinkMessage::NewAddress(message), flags)

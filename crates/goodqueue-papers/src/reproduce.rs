@@ -202,6 +202,8 @@ impl<'p> Plan<'p> {
             let cells = self.cells.iter().filter(|(cell, _)| cell.experiment == experiment.name);
             let mut cells: Vec<(usize, &Cell)> =
                 cells.map(|(cell, (_, runs))| (runs.first().copied().unwrap_or(0), cell)).collect();
+            // The map has the cells in alphabetical order. The first run of each has the scenario's
+            // order.
             cells.sort();
             cells.into_iter().map(|(_, cell)| cell)
         });
@@ -242,6 +244,7 @@ impl Runs for Plan<'_> {
         let (_, runs, details) = self.scenarios.get(index).ok_or_else(|| no_run(number))?;
         let begin = index.checked_sub(1).map_or(0, |before| self.scenarios[before].0);
         let mut run = runs.spec(number - begin)?;
+        // Runs that keep other details must not share an entry of the store.
         run.key.push_str(&format!(" | details {details:?}"));
         run.wanted = details.clone();
         Ok(Cow::Owned(run))
@@ -379,6 +382,7 @@ impl Paper {
             claim.shown_note().clone_into(&mut result.note);
             for (shown, check) in result.checks.iter_mut().zip(&claim.checks) {
                 shown.real = self.real_of(claim, check, &beside);
+                // The limits of all other checks are in their own text.
                 let Statement::Equal { within: None, .. } = check.statement else { continue };
                 if let (Some(expected), [value]) = (shown.expected, shown.values.as_slice()) {
                     let measured =

@@ -160,6 +160,7 @@ fn command(about: &[&ClaimResult]) -> String {
 fn is_about(claim: &ClaimResult, picture: &Picture) -> bool {
     let shows = |check: &str| {
         let mut shown = picture.experiments.iter();
+        // The page has checks in the paper's words: `[discipline, experiment]`.
         shown.any(|experiment| check.contains(&format!(", {experiment}]")))
     };
     let checks = || claim.checks.iter().map(|check| check.check.as_str());

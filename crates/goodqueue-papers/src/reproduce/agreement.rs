@@ -127,6 +127,7 @@ fn verdict_of_system(result: &ClaimResult) -> OfSystem {
         known += usize::from(!outcomes.is_empty());
         let is = |wanted: Outcome| outcomes.iter().filter(|outcome| **outcome == wanted).count();
         let failing = is(Outcome::Fails);
+        // All versions of the system must fail; if only some do, they disagree.
         fails |= failing > 0 && failing == outcomes.len();
         is_consistent |= is(Outcome::Consistent) > 0;
         is_open |= is(Outcome::Undecided) > 0 || failing > 0 && failing < outcomes.len();

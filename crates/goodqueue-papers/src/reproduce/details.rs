@@ -128,6 +128,7 @@ impl Details {
             // Of equal steps the first one counts. `max_by` alone would take the last one.
             let peak = (0_u32..).zip(queue).max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
             let last_start = starts.iter().copied().fold(0.0, f64::max);
+            // The packets of a step are those at its end.
             details.peak_after_s = peak.map(|(step, _)| (f64::from(step) + 1.0) * series.step_s - last_start);
             if wanted.series {
                 details.ping_steps_s = pings_per_step(&series.pings, series.step_s, queue.len());
@@ -170,6 +171,8 @@ fn voice(outcome: &Outcome) -> Vec<(f64, u64)> {
         let arrived = || flow.one_way.iter().filter_map(|packet| packet.delay);
         let Some(least) = arrived().min() else { continue };
         for delay in arrived() {
+            // Half of a tenth of a millisecond is added, so that the division rounds to the
+            // nearest.
             let tenths = (delay.saturating_sub(least).as_nanos() + 50_000) / 100_000;
             *bars.entry(tenths).or_default() += 1;
         }

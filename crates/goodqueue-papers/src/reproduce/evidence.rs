@@ -197,12 +197,14 @@ impl<'m> Evidence<'m> {
         figure.cells(&mut cells);
         cells.extend(context.cell.cloned());
         let counts: Vec<usize> = cells.iter().map(|cell| self.repetitions(cell)).collect();
+        // Without cells the figure is a constant.
         let (Some(&most), Some(&least)) = (counts.iter().max(), counts.iter().min()) else {
             return self.value(figure, context);
         };
         if most != least {
             return Err(Diagnostic::new(format!("the runs are compared one by one: {most} and {least}")));
         }
+        // `f64::max` and `f64::min` pass over NaN, so the first value replaces it.
         let mut extreme = f64::NAN;
         let seeds = cells.iter().find_map(|cell| self.cells.get(cell)).map_or(1, Runs::seeds);
         for run in (0..most).filter(|run| context.weights.of_run(*run, seeds) > 0.0) {
@@ -243,6 +245,7 @@ impl<'m> Evidence<'m> {
             "steps" | "phase" | "peak" | "trough" | "after" | "settled" => {
                 runs.steps(path)?.figure(name, &rest, &runs.counts(context.weights))
             }
+            // A count of zero may be zero by chance, which no resample shows.
             "sum" if runs.never(path) => Some(context.weights.of_unseen(&format!("{path} of {cell}"))),
             _ => statistic(name, &runs.samples(path), &rest, &runs.counts(context.weights))
                 .or_else(|| (runs.know(path) && runs.samples(path).is_empty()).then_some(f64::NAN)),
@@ -308,6 +311,7 @@ impl Runs {
                 found.samples(&mut |value, count| samples.push(Sample { value, count, run: number }));
             }
         }
+        // Quantiles and extremes walk the samples from the least one on.
         samples.sort_by(|a, b| a.value.total_cmp(&b.value));
         let samples = Rc::new(samples);
         self.samples.borrow_mut().insert(path.to_owned(), Rc::clone(&samples));
@@ -388,6 +392,7 @@ impl Steps {
             [first, second, period] if name == "phase" => (first, second, period),
             _ => return None,
         };
+        // The middle of a step decides, so rounding errors at its ends do not matter.
         let half = self.step_s / 2.0;
         let within = timed.clone().filter(|(at, _)| {
             let at = (*at + half) % period;
@@ -446,6 +451,7 @@ fn statistic(name: &str, samples: &[Sample], arguments: &[f64], counts: &[f64]) 
             let mean = sum() / total;
             let squares: f64 =
                 samples.iter().map(|sample| (sample.value - mean).powi(2) * weight(sample)).sum();
+            // A single sample has a deviation of zero.
             Some((squares / (total - 1.0).max(1.0)).sqrt())
         }
         _ => None,

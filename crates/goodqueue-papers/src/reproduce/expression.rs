@@ -302,6 +302,7 @@ impl<'t> Parser<'t> {
     }
 
     fn relation(&mut self) -> Option<Relation> {
+        // Longer signs come first, because `<=` begins with `<`.
         let relations = [
             ("<=", Relation::AtMost),
             (">=", Relation::AtLeast),
@@ -316,6 +317,7 @@ impl<'t> Parser<'t> {
         let mut rest = Vec::new();
         loop {
             let operator = match self.rest() {
+                // The tolerance of a check begins here.
                 rest if rest.starts_with("+-") => break,
                 rest if rest.starts_with('+') => Operator::Add,
                 rest if rest.starts_with('-') => Operator::Subtract,
@@ -374,6 +376,7 @@ impl<'t> Parser<'t> {
 
     fn number(&mut self) -> Result<Expression, Diagnostic> {
         let digits = self.take_while(|c| c.is_ascii_digit() || c == '.');
+        // `take_while` would skip spaces, but a word behind a space is no unit.
         let unit = match self.text[self.at..].chars().next() {
             Some(c) if c.is_ascii_alphabetic() || c == '%' => {
                 self.take_while(|c| c.is_ascii_alphabetic() || c == '%')
@@ -386,6 +389,7 @@ impl<'t> Parser<'t> {
             (Ok(number), Some(_)) if unit == "%" => Ok(Expression::Number(number / 100.0)),
             (Ok(number), Some(scale)) => Ok(Expression::Number(number * scale)),
             (_, None) => {
+                // The error then points to the unit.
                 self.at -= unit.len();
                 let names: Vec<&str> =
                     UNITS.iter().map(|known| known.0).filter(|name| !name.is_empty()).collect();

@@ -34,6 +34,8 @@ pub(super) fn mean_of_run(run: &RunSpec, outcome: &Outcome) -> Option<f64> {
 fn mean(fetches: &[(f64, f64)]) -> Option<f64> {
     let (start, only) = *fetches.first()?;
     // The number of grid points before a time; a point at the time itself follows it.
+    // The small number keeps a rounding error of the division from moving such a point before the
+    // time.
     let points_before = |time: f64| ((time - start) / STEP - 1e-9).ceil();
     let mut sum = 0.0;
     let mut count = 0.0;
@@ -42,11 +44,14 @@ fn mean(fetches: &[(f64, f64)]) -> Option<f64> {
         let first = points_before(begin.max(end - REACH));
         let next = points_before(end);
         if next > first {
+            // The interpolation is linear, so the mean over the points is the value in their
+            // middle.
             let middle = start + STEP * (first + next - 1.0) / 2.0;
             sum += (next - first) * (before + (after - before) * (middle - begin) / (end - begin));
             count += next - first;
         }
     }
+    // A single fetch has no second end to interpolate to.
     Some(if count > 0.0 { sum / count } else { only })
 }
 
@@ -65,6 +70,8 @@ mod tests {
         let fetches: Vec<(f64, f64)> =
             (1..=50).map(|n| (f64::from(n) * 0.2, 0.2)).chain([(20.0, 10.0)]).collect();
         let long = mean(&fetches).unwrap();
+        // 49 points lie among the short fetches. The last second of the long one has 5, with 9.5 s
+        // in their middle.
         assert!((long - (49.0 * 0.2 + 5.0 * 9.5) / 54.0).abs() < 0.1, "{long}");
     }
 

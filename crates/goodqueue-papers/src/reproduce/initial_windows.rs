@@ -19,8 +19,10 @@ pub(super) fn share_at_peak(run: &RunSpec) -> Option<f64> {
         _ => Outstanding::default(),
     });
     let mut queue = Queue { left: left.collect(), ..Queue::default() };
+    // The first simulation of the run has kept the series.
     let config = Config { series_step: None, ..run.config.clone() };
     Run::new(&config).ok()?.to_end(|_| true, Some(&mut queue)).ok()?;
+    // No later event settles the last instant.
     queue.settle();
     let Peak { packets, initial } = queue.peak;
     (packets > 0).then(|| float(initial) / float(packets))
@@ -73,6 +75,8 @@ impl Queue {
     fn is_initial(&mut self, visit: &Visit) -> bool {
         let Payload::Tcp(segment) = &visit.packet.payload else { return false };
         let Some(left) = self.left.get_mut(visit.packet.flow.index()) else { return false };
+        // A segment without payload is a SYN or an ACK. A number below the next one is a
+        // retransmission.
         if segment.len == 0 || segment.seq < left.next || left.segments == 0 {
             return false;
         }
@@ -93,6 +97,7 @@ impl Observer for Queue {
     }
 
     fn ended(&mut self, visit: &Visit, at: Instant, fate: Fate) {
+        // A packet still queued at the end of the run never left.
         if visit.direction == Direction::Down && fate != Fate::Queued {
             self.advance(at);
             self.packets = self.packets.saturating_sub(1);

@@ -50,6 +50,7 @@ impl Weights {
             }
             counts
         };
+        // A draw that all cells shared could leave a cell with fewer repetitions without any run.
         Self::Resampled(repetitions.iter().map(|number| draw(*number)).collect())
     }
 
@@ -58,6 +59,8 @@ impl Weights {
     pub(super) fn of_run(&self, run: usize, repetitions: usize) -> f64 {
         match self {
             Self::Every | Self::Unseen(_) => 1.0,
+            // This number counts the runs of all loads. The numbers of the next variants are those
+            // of seeds, which every load has.
             Self::Alone(only) => f64::from(u8::from(run == *only)),
             Self::Without(left_out) => f64::from(u8::from(run % repetitions != *left_out)),
             Self::Resampled(drawn) => {
@@ -77,6 +80,7 @@ impl Weights {
         let step = 1 + hash % (u64::from(UNSEEN_DRAWS) - 1);
         let first = mix_64(hash);
         let rank = (first % u64::from(UNSEEN_DRAWS) + u64::from(*draw) * step) % u64::from(UNSEEN_DRAWS);
+        // The middle of each share is drawn, so no quantile is infinite.
         let share = (f64::from(u32::try_from(rank).unwrap_or(0)) + 0.5) / f64::from(UNSEEN_DRAWS);
         -(1.0 - share).ln()
     }
@@ -89,6 +93,8 @@ pub(super) fn interval(repetitions: &[usize], value: impl Fn(&Weights) -> Option
     let point = value(&Weights::Every).filter(|point| !point.is_nan())?;
     let repeated = repetitions.iter().copied().filter(|number| *number > 1).min();
     let over_repetitions = repeated.and_then(|fewest| {
+        // Every interval starts from the seed, so it does not depend on the intervals computed
+        // before.
         let mut random = Xoshiro256PlusPlus::new(RESAMPLING_SEED);
         let (low, high) = ends(RESAMPLES, |_| value(&Weights::resampled(repetitions, &mut random)))?;
         let factor = widening(fewest);
@@ -97,6 +103,8 @@ pub(super) fn interval(repetitions: &[usize], value: impl Fn(&Weights) -> Option
     let unseen = |draw| value(&Weights::Unseen(draw));
     let over_unseen = has_unseen(point, &value).then(|| ends(UNSEEN_DRAWS, unseen)).flatten();
     match (over_repetitions, over_unseen) {
+        // Draws of a count of zero are all above it, so the value itself may lie outside their
+        // ends.
         (Some(a), Some(b)) => Some((a.0.min(b.0).min(point), a.1.max(b.1).max(point))),
         (None, Some((low, high))) => Some((low.min(point), high.max(point))),
         (over, None) => over,
@@ -112,6 +120,7 @@ pub(super) fn has_unseen(point: f64, value: impl Fn(&Weights) -> Option<f64>) ->
 fn ends(resamples: u32, value: impl FnMut(u32) -> Option<f64>) -> Option<(f64, f64)> {
     let mut values: Vec<f64> = (0..resamples).filter_map(value).filter(|value| !value.is_nan()).collect();
     values.sort_by(f64::total_cmp);
+    // Shares are in thousandths.
     let at = |share: usize| values.get(share * values.len().saturating_sub(1) / 1000).copied();
     at(25).zip(at(975))
 }

@@ -37,6 +37,7 @@ impl<'m> Checked<'m> {
     /// Returns the size of the measure `name` at the given depth of nesting; zero if no such
     /// measure exists.
     fn measure(&mut self, name: &str, level: usize) -> Result<Size, Diagnostic> {
+        // Such a name is a word of degree, or an error that the first evaluation reports.
         let Some((name, expression)) = self.measures.get_key_value(name) else { return Ok(Size::default()) };
         let size = match self.sizes.get(name.as_str()) {
             Some(size) => *size,
@@ -129,6 +130,7 @@ mod tests {
 
     #[test]
     fn measures_that_grow_without_bounds_through_each_other_are_refused() {
+        // The last one stands for 2^60 terms.
         let doubled: Vec<_> = (1..=60).map(|n| (format!("m{n}"), format!("m{} + m{0}", n - 1))).collect();
         assert!(checked(&doubled).unwrap_err().to_string().contains("too large"));
         let chain: Vec<_> = (1..=100_000).map(|n| (format!("m{n:06}"), format!("m{:06}", n + 1))).collect();

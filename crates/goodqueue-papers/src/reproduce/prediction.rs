@@ -25,6 +25,7 @@ pub(super) fn outcome(
     if by_limits == Outcome::Holds || !(lowest..=highest).contains(&expected) {
         return by_limits;
     }
+    // A range that reaches zero has no factor between its ends.
     if lowest > 0.0 && highest <= NARROW * lowest { Outcome::Holds } else { Outcome::Consistent }
 }
 

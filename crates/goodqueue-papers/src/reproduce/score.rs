@@ -65,6 +65,7 @@ impl Verdicts {
 pub fn scores(results: &[ClaimResult]) -> Vec<Score> {
     let mut scores: Vec<Score> = Vec::new();
     for result in results {
+        // The results of a paper are next to each other.
         if scores.last().is_none_or(|last| last.paper != result.paper) {
             let of_paper = results.iter().filter(|other| other.paper == result.paper);
             scores.push(Score {

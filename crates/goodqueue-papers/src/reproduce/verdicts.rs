@@ -68,7 +68,7 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
-/// All papers with all their time take less than one.
+/// Bytes of a file of verdicts. Those of all papers together take 2.4 MB.
 const MOST_BYTES: u64 = 64 << 20;
 const FORM: &str = "a file that `goodqueue reproduce --json` wrote";
 

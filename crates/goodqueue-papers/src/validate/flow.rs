@@ -83,6 +83,8 @@ impl Packet for Wire {
 
 impl Flow for Wire {
     fn flow_hash(&self, salt: u32) -> u32 {
+        // 2^32 divided by the golden ratio (Fibonacci hashing, Knuth) spreads consecutive numbers
+        // over all hash values.
         u32::try_from(self.flow).unwrap_or(0).wrapping_mul(0x9e37_79b9) ^ salt
     }
 }
@@ -117,6 +119,8 @@ impl QueueAndPath {
                 self.ask_at = (!self.qdisc.is_empty()).then_some(end);
             } else {
                 self.ask_at =
+                    // A discipline that asks for the present instant again would otherwise keep
+                    // this loop going.
                     self.qdisc.next_event(now).map(|event| event.max(now + Duration::from_nanos(1)));
             }
         }
@@ -149,6 +153,8 @@ struct Network<'b> {
 impl<'b> Network<'b> {
     fn new(bottleneck: &'b Bottleneck, flows: &[Watched]) -> Result<Self, goodqueue::ConfigError> {
         let way = |index: usize, delay| {
+            // A fixed seed, with a stream for each direction, gives every comparison the same
+            // chance.
             let mut generator = Xoshiro256PlusPlus::stream(1, index as u64);
             let salt = generator.next_u32();
             QueueAndPath {
@@ -170,6 +176,7 @@ impl<'b> Network<'b> {
         };
         for (index, flow) in flows.iter().enumerate() {
             let mut sender = Sender::new(flow.config, flow.controller.clone())?;
+            // More than any run delivers.
             sender.write(u64::MAX);
             network.ends.push(Ends { sender, receiver: Receiver::new(flow.config)?, config: flow.config });
             network.opens.push(Reverse((flow.start, index)));
@@ -290,6 +297,8 @@ fn sample(end: &Ends) -> Sample {
     let sender = &end.sender;
     let payload = f64::from(end.config.payload());
     let ssthresh =
+        // BBR has half of the greatest number as a threshold that is never reached, other
+        // controllers have the greatest number itself.
         if sender.ssthresh() > u64::MAX / 4 { f64::INFINITY } else { sender.ssthresh() as f64 / payload };
     Sample {
         cwnd: sender.cwnd() as f64 / payload,

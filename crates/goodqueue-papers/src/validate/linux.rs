@@ -91,6 +91,7 @@ impl Load {
         );
         let _ = writeln!(text, "[link]\ndown = \"100gbit\"\nup = \"100gbit\"\nrtt = \"{}ms\"", self.rtt_ms);
         text += "[[hops]]\nname = \"server\"\nside = \"server\"\ndown = \"1gbit\"\nup = \"unlimited\"\n";
+        // A hop's delay is one way: 500 µs for each millisecond of the round trip.
         let _ = writeln!(text, "delay = \"{}us\"", self.least_rtt_ms() * 500);
         text += "[[hops]]\nname = \"client\"\nside = \"client\"\ndown = \"unlimited\"\nup = \"1gbit\"\n";
         let _ = writeln!(text, "[tcp]\nprofile = \"{profile}\"\necn = {}", self.ecn);

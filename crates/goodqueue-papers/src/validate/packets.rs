@@ -217,6 +217,7 @@ iw = {iw}
         );
         for Flow { start, segments, bytes, access: Access { access, access_rate }, .. } in &self.flows {
             let size = bytes + segments * payload;
+            // The set-up is symmetric.
             let rtt = 2 * (delay + access);
             text += &format!(
                 r#"
@@ -263,6 +264,7 @@ impl Log {
     /// What was over by then, in the order of a recording: by arrival to the microsecond, then by
     /// flow.
     fn sorted(mut self, end: Duration) -> Vec<Seen> {
+        // ns-2 rounds times to the nearest microsecond.
         self.seen.retain(|seen| seen.gone + ROUNDING / 2 < end.as_nanos());
         self.seen.sort_by_key(|seen| ((seen.came + ROUNDING / 2) / ROUNDING, seen.flow, seen.number));
         self.seen
@@ -278,6 +280,8 @@ impl Observer for Log {
         };
         self.seen.push(Seen {
             flow: visit.packet.flow.number(),
+            // The payload of a connection begins with the sequence number 1, so segment n has 1 +
+            // (n - 1) × payload.
             number: segment.seq.div_ceil(self.payload),
             came: visit.packet.queued_at.as_nanos(),
             gone: at.as_nanos(),

@@ -101,6 +101,8 @@ impl Flows {
         let steps = self.flows.iter().map(|flow| numbers(&flow.cwnd).len() + flow.steps_before()).max();
         let steps = steps.unwrap_or(0);
         let more = usize::try_from(self.phase().as_nanos().div_ceil(STEP.as_nanos())).unwrap_or(0);
+        // Samples are needed at multiples of 20 ms that are shifted by 6 ms. This step divides
+        // both.
         let fine = Duration::from_millis(2);
         let per_step = usize::try_from(STEP.as_nanos() / fine.as_nanos()).unwrap_or(1);
         let offset = usize::try_from(self.phase().as_nanos() / fine.as_nanos()).unwrap_or(0);
@@ -116,6 +118,7 @@ impl Flows {
             let apart: Vec<f64> = windows
                 .iter()
                 .zip(&cwnd)
+                // A recorded window of 0 has no share.
                 .map(|(ours, theirs)| (ours - theirs).abs() / theirs.max(1.0))
                 .collect();
             let mut put = |figure: &str, value: f64| figures.insert(format!("{figure}{name}"), value);
@@ -146,6 +149,7 @@ impl Flows {
     /// As Linux was recorded: a token bucket before an infinitely fast link, infinitely fast hosts.
     fn shaped(&self) -> Result<Bottleneck, Diagnostic> {
         let rate = units::rate(&self.rate)?;
+        // At 100 Tbit/s a full packet takes 0.12 ns, which rounds to nothing.
         let fast = Rate::from_bps(100_000_000_000_000);
         let link = Link { rate, mtu: 1514, delay: Duration::ZERO };
         let line = format!("tbf rate {} burst 1600 [{}]", self.rate, self.qdisc);
@@ -155,6 +159,7 @@ impl Flows {
         Ok(Bottleneck {
             rates: [fast; 2],
             qdiscs: [qdisc.clone(), qdisc],
+            // The kernel's shaper counts the Ethernet header.
             framing: 14,
             access: None,
             before: Duration::ZERO,

@@ -123,6 +123,7 @@ fn axis(picture: &Picture) -> Axis {
     let cut = cut(picture, picture.x, picture.log, &values);
     let (low, high) = cut.axis.range;
     if picture.log && picture.form == FigureForm::Bars {
+        // Room for the values above the bars, as a factor.
         return Axis { range: (low, high * 1.6), log: true };
     }
     if picture.log || cut.axis == cut.whole.with(picture.x) && picture.x.is_some() {
@@ -228,6 +229,7 @@ impl Column<'_> {
     fn bar(&self, [low, value, high]: [f64; 3], out: &mut String) {
         let x = self.middle;
         let half = self.half;
+        // A logarithmic axis has no zero, so bars stand on its lower end.
         let zero = self.y(if self.plane.y.log { self.plane.y.range.0 } else { 0.0 });
         let [low, value, high] = [low, value, high].map(|v| self.y(v));
         let cap = half / 2.0;

@@ -40,6 +40,7 @@ pub(super) fn cut(
     let of_each: Vec<Vec<f64>> = labels.iter().map(|label| values(label)).collect();
     let whole = Axis::over(of_each.iter().flatten().copied(), log);
     let given = whole.with(paper);
+    // The paper's range wins, and a logarithmic axis has room for an outlier.
     if given != whole || log {
         return Cut { axis: given, whole };
     }
@@ -47,6 +48,7 @@ pub(super) fn cut(
     let mut sizes: Vec<(f64, usize)> = of_each.iter().map(most).zip(0..).collect();
     sizes.sort_by(|a, b| b.0.total_cmp(&a.0));
     let axis = match sizes.as_slice() {
+        // Of two disciplines neither is the outlier.
         [(first, outlier), (second, _), _, ..] if *second > 0.0 && *first > FAR * second => {
             let rest = of_each.iter().enumerate().filter(|(number, _)| number != outlier);
             Axis::over(rest.flat_map(|(_, values)| values).copied(), log)

@@ -55,6 +55,7 @@ impl Axis {
     pub(super) fn share(&self, value: f64) -> f64 {
         let (low, high) = self.range;
         if self.log {
+            // Zero has no logarithm. It is drawn far below the axis.
             let value = value.max(low * 1e-3);
             return libm::log(value / low) / libm::log(high / low);
         }
@@ -195,6 +196,7 @@ pub(super) fn ticks((low, high): (f64, f64)) -> Vec<f64> {
     let power = 10_f64.powf(libm::floor(libm::log10(rough)));
     let step =
         [1.0, 2.0, 5.0, 10.0].map(|n| n * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
+    // A rounding error must not hide a tick at the very beginning of the range.
     let first = libm::ceil(low / step - 1e-9);
     let at = (0_u32..12).map(|n| (first + f64::from(n)) * step);
     // 3 × 0.1 must be displayed as 0.3.

@@ -51,6 +51,7 @@ fn panel(traces: &[&Trace], plane: &Plane, strokes: &Strokes, out: &mut String) 
         let (Some(first), Some(last)) = (trace.points.first(), trace.points.last()) else { continue };
         let mut back: Vec<(f64, f64)> =
             if below.is_empty() { vec![(first.0, 0.0), (last.0, 0.0)] } else { below };
+        // The outline runs along the upper edge and back along the lower one.
         back.reverse();
         let outline: Vec<(f64, f64)> = trace.points.iter().chain(&back).copied().collect();
         let _ = writeln!(

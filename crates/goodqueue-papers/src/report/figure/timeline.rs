@@ -43,6 +43,7 @@ pub(super) fn draw(picture: &Picture) -> String {
             escape(name)
         );
         // A name is written above the ends of those before that it would cover.
+        // A row has room for four lines of names above its dots.
         let mut ends = [f64::NEG_INFINITY; 4];
         let mut sorted: Vec<&(String, u16)> = events.iter().collect();
         sorted.sort_by_key(|event| event.1);

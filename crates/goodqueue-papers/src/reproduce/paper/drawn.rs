@@ -25,6 +25,7 @@ impl Paper {
         let mut cells = BTreeSet::new();
         for figure in &self.figures {
             let shown = if beyond { self.cells_of(figure)? } else { figure.expanded_cells()? };
+            // A timeline shows no runs, so only a report of all claims has it.
             if claims.len() == self.claims.len() || shown.iter().any(|cell| asked.contains(cell)) {
                 figures.push(figure);
                 cells.extend(shown);

@@ -243,6 +243,7 @@ impl Paper {
         given: Vec<GivenDiscipline>,
     ) -> Result<Self, Diagnostic> {
         let file_name = format!("{folder}/claims.toml");
+        // The TOML reader recurses, so a deeply nested file would exhaust the stack.
         check_depth(&Source::new(&file_name, text))?;
         let mut file: File = toml::from_str(text).map_err(|error| {
             let problem = error.message().lines().collect::<Vec<_>>().join(", ");

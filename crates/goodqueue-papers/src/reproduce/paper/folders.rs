@@ -84,6 +84,7 @@ pub fn papers_in(folder: &Path) -> Result<Vec<Paper>, Diagnostic> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.join("claims.toml").exists())
         .collect();
+    // The order of `read_dir` depends on the file system.
     found.sort();
     if found.is_empty() {
         return Err(Diagnostic::new(format!("no folder below `{shown}` has a file `claims.toml`"))
@@ -116,7 +117,7 @@ pub fn papers_in(folder: &Path) -> Result<Vec<Paper>, Diagnostic> {
     found.iter().map(read).collect()
 }
 
-/// Bytes of a file of a paper. The largest that comes with goodqueue has 67 kB.
+/// Bytes of a file of a paper. The largest that comes with goodqueue has 0.7 MB.
 const LARGEST_FILE: u64 = 4 << 20;
 /// Bytes of all files of all papers in a folder.
 const LARGEST_FOLDER: usize = 64 << 20;

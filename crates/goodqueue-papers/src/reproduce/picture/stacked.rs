@@ -49,6 +49,7 @@ pub(super) fn traces(
 
 /// The number of flows in one of the `[[flows]]` of a scenario.
 fn flows_of(cell: &Cell, group: usize, evidence: &Evidence<'_>) -> Result<u32, Diagnostic> {
+    // The series of a run has single flows, while the figure names the `[[flows]]`.
     let count = Expression::parse(&format!("setup(flows.{group}.count)"))?;
     let count = evidence.measure(&Expression::In(Box::new(count), cell.clone()))?.value;
     Ok((0..MOST_FLOWS).take_while(|flow| f64::from(*flow) < count).count().try_into().unwrap_or(0))

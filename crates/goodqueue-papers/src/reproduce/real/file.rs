@@ -117,6 +117,7 @@ impl File {
 
 /// Puts a figure at its path.
 fn put(found: &mut Value, path: &str, figure: Value) {
+    // Indexing a mutable object by a missing name inserts it, and turns `null` into an object.
     let place = path.split('.').fold(found, |place, part| &mut place[part]);
     *place = figure;
 }

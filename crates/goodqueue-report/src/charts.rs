@@ -246,6 +246,7 @@ impl Cloud {
         let fine = |v: f64| ShortNumber::with_digits(v, 7).unwrap_or(ShortNumber::or_zero(0.0));
         let back = |(x, y): (f64, f64)| (fine(from(x)), fine(y));
         Self {
+            // A seed is text, because a number of JavaScript is exact up to 2^53 only.
             dots: located.iter().map(|(x, y, seed)| (fine(*x), fine(*y), seed.to_string())).collect(),
             centre: (!plane.is_empty()).then(|| back(ellipse::centre(&plane))),
             ellipse: Ellipse::from_points(&plane)
@@ -401,6 +402,7 @@ impl Quantiles {
             all.sort_by(f64::total_cmp);
             let last = all.len().saturating_sub(1);
             let steps = probabilities.len().saturating_sub(1).max(1);
+            // Half of the divisor is added, so that the division rounds to the nearest rank.
             let rank = |step: usize| all.get((step * last + steps / 2) / steps).copied();
             (0..probabilities.len()).filter_map(rank).collect()
         };
@@ -424,6 +426,7 @@ fn flows(run: &Run, series: &Series, direction: Direction, bucket: usize) -> Vec
         let some: Vec<Option<f64>> = values.iter().map(|v| Some(v / 1e6)).collect();
         thin::means(&some, bucket)
     };
+    // The sum of the others takes the last place.
     let own = if mine.len() > MAX_FLOWS { MAX_FLOWS - 1 } else { mine.len() };
     let (alone, rest) = mine.split_at(own);
     let mut out: Vec<(String, Vec<Option<f64>>)> = alone
@@ -478,7 +481,10 @@ impl Budget {
 }
 
 fn numbers(series: &Series, max_steps: usize) -> usize {
+    // Both directions have up to `MAX_FLOWS` lines.
     let flows = series.goodput_bps.len().min(2 * MAX_FLOWS);
+    // Mean and maximum of two queues, the goodput of each flow, time and answer of each ping, and
+    // four lists of quantiles.
     4 * steps(series).min(max_steps)
         + flows * steps(series).min(max_steps).min(MAX_GOODPUT_STEPS)
         + 2 * series.pings.len().min(max_steps)

@@ -39,7 +39,9 @@ impl Ellipse {
     pub fn outline(&self, corners: u32) -> Vec<(f64, f64)> {
         (0..=corners)
             .map(|i| {
+                // The last corner is computed as the first one, so the polygon closes exactly.
                 let angle = f64::from(i % corners) / f64::from(corners) * std::f64::consts::TAU;
+                // `libm` gives the same bytes on every machine.
                 let sin = libm::sin(angle);
                 let cos = libm::cos(angle);
                 (

@@ -52,6 +52,7 @@ pub(crate) fn of_mean(runs: &[&Run]) -> Option<Grade> {
         .filter_map(|(run, latency)| run.grade.filter(|letter| *letter != grade(*latency)))
         .collect();
     match lowered.first() {
+        // A worse grade is greater.
         Some(cap) if lowered.len() * 2 >= runs.len() => Some(letter.max(*cap)),
         _ => Some(letter),
     }

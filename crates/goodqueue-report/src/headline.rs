@@ -146,6 +146,7 @@ fn by_goodput(grouped: &Grouped<'_>) -> Option<Headline> {
 /// Describes the goodput of the named disciplines.
 fn price(grouped: &Grouped<'_>, named: &[&WorstPoint]) -> String {
     let mut known: Vec<usize> = named.iter().map(|s| s.discipline).collect();
+    // With one discipline the best one is also the worst one.
     known.dedup();
     let goodput = |d: usize| {
         let runs = &grouped.points[0].runs[d];

@@ -16,6 +16,8 @@ impl ShortNumber {
     /// Rounds `value` to `digits` significant digits, at least one; `None` if it is not finite.
     pub(crate) fn with_digits(value: f64, digits: usize) -> Option<Self> {
         let after_point = digits.saturating_sub(1);
+        // The number that a short decimal text stands for is also written as that text. Arithmetic
+        // could miss it by the last binary digit.
         value.is_finite().then(|| Self(format!("{value:.after_point$e}").parse().unwrap_or(value)))
     }
 
@@ -38,6 +40,7 @@ impl Serialize for ShortNumber {
 
 /// Formats a time, as in `12 ms`, `4.2 ms`, `1.25 s`.
 pub(crate) fn time(seconds: f64) -> String {
+    // Each bound is where the form below it would round up: 999.5 ms would become 1000 ms.
     let ms = seconds * 1e3;
     match ms.abs() {
         v if v >= 999.5 => format!("{} s", trim(&format!("{seconds:.2}"))),

@@ -57,6 +57,7 @@ pub(crate) fn html(results: &Results, options: &Options) -> String {
 
 /// Replaces each `{{blank}}` of the template once. Inserted text is not searched for blanks.
 fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
+    // The charting library is the largest part of most pages.
     let mut out = String::with_capacity(template.len() + ECHARTS.len());
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {

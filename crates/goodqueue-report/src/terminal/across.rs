@@ -131,6 +131,7 @@ impl<'r> Across<'r> {
     fn differences(&self, metric: &KeyedMetric<'_>, results: &Results) -> Option<Table> {
         let (first, others) = self.disciplines.split_first()?;
         let name =
+            // JSON values have no order, so their text is the key of the map.
             |qdisc: &str, sweep: &BTreeMap<String, Value>| serde_json::json!([qdisc, sweep]).to_string();
         let summary: BTreeMap<String, &Aggregate> =
             results.summary.iter().map(|one| (name(&one.qdisc, &one.sweep), one)).collect();

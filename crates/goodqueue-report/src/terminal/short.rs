@@ -26,6 +26,7 @@ pub(super) fn short_table<'g>(
         columns.push(column);
         let wider = filled(lines, &columns);
         if wide(&wider) > width {
+            // A narrower column behind it may still fit.
             columns.pop();
         } else {
             table = wider;

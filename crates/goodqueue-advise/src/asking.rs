@@ -115,6 +115,7 @@ fn read_rates(text: &str) -> Result<[Rate; 2], Diagnostic> {
     match (read(down), read(up)) {
         (Ok(down), Ok(up)) => Ok([down, up]),
         (Err(error), _) => Err(error.in_argument("RATES", text)),
+        // The place in the error counts from the beginning of the second rate.
         (_, Err(error)) => Err(error.shifted(text.len() - up.len()).in_argument("RATES", text)),
     }
 }
@@ -218,16 +219,20 @@ pub fn read_flent(name: &str, bytes: &[u8]) -> Result<FlentLine, Diagnostic> {
             .reduce(|sum, stream| sum + stream)
             .map(|mbit| mbit * 1e6)
     };
+    // On a line without a queue, chance may put the loaded ping below the idle one, which
+    // `with_measurement` refuses.
     let measured = Measurement { idle: milliseconds(idle), loaded: milliseconds(loaded.max(idle)) };
     Ok(FlentLine { measured, goodput_bps: [goodput("TCP download"), goodput("TCP upload")] })
 }
 
 /// Returns the text of a file that may be compressed.
 fn unpacked(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    // The magic number of gzip (RFC 1952, section 2.3.1).
     if !bytes.starts_with(&[0x1F, 0x8B]) {
         return Ok(bytes.to_vec());
     }
     let mut text = Vec::new();
+    // One byte more than is allowed tells a larger file from one that just fits.
     MultiGzDecoder::new(bytes).take(FlentLine::MAX_FILE_BYTES + 1).read_to_end(&mut text)?;
     if text.len() as u64 > FlentLine::MAX_FILE_BYTES {
         return Err(std::io::Error::other(format!(

@@ -59,6 +59,7 @@ impl Told for Encapsulation {
 
     fn usable(&self, bps: u64) -> u64 {
         match self.framing {
+            // PTM codes 64 bytes as 65 (IEEE 802.3, 64B/65B). Dividing first avoids an overflow.
             Framing::Ptm => bps / 65 * 64 + bps % 65 * 64 / 65,
             Framing::Whole | Framing::Atm => bps,
         }
@@ -68,6 +69,7 @@ impl Told for Encapsulation {
         let [full, small] = [mtu, ACKNOWLEDGEMENT].map(|bytes| u64::from(self.on_line(bytes)));
         [0, 1].map(|side| {
             let [line, other] = [rates[side], rates[1 - side]].map(|rate| rate.as_bps());
+            // Acknowledgements cannot take more than the line has.
             let of_small = (other / full / 2 * small).min(line);
             let counted =
                 of_small / small * u64::from(ACKNOWLEDGEMENT) + (line - of_small) / full * u64::from(mtu);

@@ -93,6 +93,8 @@ pub enum Shares {
 
 impl Shares {
     /// For a line whose rate is known and constant.
+    // The first share of each direction is the guess of the first answer, so the lists are not
+    // sorted.
     pub(crate) const STEADY: Self = Self::Apart { down: &[950, 980, 900, 850], up: &[950, 980] };
     /// For such a line without cells or a medium that others share.
     pub(crate) const FIBRE: Self = Self::Apart { down: &[950, 980], up: &[950, 980] };

@@ -100,6 +100,7 @@ const WIFI_FQ: LinkKind = LinkKind {
 };
 
 /// With both directions busy each has less than half of the air.
+// The first share is the guess of the first answer.
 const WIFI_SHARES: Shares = Shares::Together(&[500, 900, 800, 700, 600, 550, 450, 400]);
 
 #[cfg(test)]

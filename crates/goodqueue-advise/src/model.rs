@@ -101,6 +101,7 @@ impl Span {
         }
         #[expect(clippy::cast_precision_loss, reason = "rates of a line")]
         let rate = question.rates.iter().map(|rate| rate.as_bps()).sum::<u64>() as f64;
+        // `clamp` panics if its lower end is above the upper one.
         let least = least.max(ROUND_TRIPS * question.rtt_s()).min(most);
         let tenths = |seconds: f64| (seconds * 10.0).round() / 10.0;
         let measured_s = tenths((bits / rate).clamp(least, most));

@@ -229,6 +229,7 @@ fn pings(results: &Results, keep: bool) -> Markup {
     } else {
         "Round-trip time of each ping over time, today and with the setting"
     };
+    // A single ping would give an axis without a length.
     let axis = Axis { start_s, length_s: (end_s - start_s).max(1.0), longest_ms };
     html! {
         svg.pings viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img"
@@ -272,6 +273,7 @@ impl Axis {
     }
 
     fn y(&self, ms: f64) -> f64 {
+        // The axis begins at 1 ms, so it needs an end above that.
         let top = self.longest_ms.max(2.0).log10();
         HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * ms.max(1.0).log10() / top
     }

@@ -106,6 +106,7 @@ fn line(model: &Model<'_>, seed: u64) -> String {
         let seconds = model.span.total();
         let rate = |side: usize| {
             let mean = question.rates[side].as_bps();
+            // Each direction of each seed varies in its own way.
             schedule(question.kind.line.variation, mean, seconds, seed * 2 + side as u64)
         };
         let _ = writeln!(
@@ -117,6 +118,8 @@ fn line(model: &Model<'_>, seed: u64) -> String {
             fifo(1)
         );
     } else {
+        // The bucket holds one full packet, because a real line sends no bursts faster than its
+        // rate.
         let line = |side: usize| {
             let encapsulation = &question.kind.line.encapsulation;
             let real = question.kind.line.modelled(question.rates[side]);
@@ -148,6 +151,7 @@ fn schedule(variation: Variation, mean_bps: u64, duration_s: f64, seed: u64) -> 
 
 /// Returns text as a value in a scenario file.
 fn toml_text(text: &str) -> String {
+    // A string of JSON is also a basic string of TOML.
     serde_json::Value::from(text).to_string()
 }
 
@@ -265,6 +269,7 @@ impl Air {
                 }
             }
         }
+        // There always is a best one; the other value only avoids a panic.
         best.map_or(Self { width: Width::Mhz20, short_gi: false, mcs: [0; 2], far: [0; 2] }, |(_, air)| air)
     }
 }
@@ -298,6 +303,7 @@ fn goodput_bps(modulation: Modulation) -> u64 {
 /// Returns the airtime of an aggregate with its channel access and its answer.
 fn exchange(modulation: Modulation, frames: u32, bytes: u32) -> Duration {
     let edca = AccessCategory::Be.edca();
+    // The mean backoff is half of the contention window. Twice the slots are whole numbers.
     let slots = u64::from(edca.aifsn) * 2 + u64::from(edca.cw_min);
     let access = SIFS + Duration::from_nanos(SLOT.as_nanos() * slots / 2);
     access + modulation.ppdu(frames * bytes) + SIFS + modulation.answer(frames > 1)

@@ -120,6 +120,7 @@ impl Search<'_> {
         let mut found: Vec<Found<'m>> = setups.into_iter().map(|setup| (setup, Vec::new())).collect();
         let count = found.len();
         for (number, run) in runs.into_iter().enumerate() {
+            // Runs come load by load, each with all settings.
             found[number % count].1.push(run);
         }
         Ok(Some(found))
@@ -289,6 +290,7 @@ fn fitted<'q>(
     let wanted = (measured.loaded.as_nanos() - measured.idle.as_nanos()) as f64 / 1e9;
     let compared = model.lasting(Span::compared(model.question));
     // Coarse, then fine. The latency grows with the buffer.
+    // The factors of a round are evenly spaced on a logarithmic scale.
     let (mut low, mut high): (f64, f64) = (SMALLEST, LARGEST);
     for round in 0..ROUNDS {
         let ratio = (high / low).powf(1.0 / f64::from(POINTS - 1));
@@ -306,6 +308,7 @@ fn fitted<'q>(
             ))
             .help("check the rates: pings as long as this belong to a slower line"));
         };
+        // If even the smallest buffer is enough, no smaller interval is left.
         if round + 1 == ROUNDS || first_above == 0 {
             low = factors[first_above.saturating_sub(1)];
             high = factors[first_above];

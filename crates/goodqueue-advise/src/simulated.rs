@@ -68,6 +68,7 @@ impl Simulator<'_> {
         let count = items.len();
         let watch = PartOfSearch { observer: self.observer, part };
         let finished = AtomicUsize::new(0);
+        // Threads take items by their numbers, and no two threads take the same one.
         let waiting: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
         let one = |number: usize| {
             let taken = waiting[number].lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -75,6 +76,7 @@ impl Simulator<'_> {
             if !work(&mut item)? {
                 return Ok(None);
             }
+            // Only the count matters; no other memory is ordered by it.
             let done = finished.fetch_add(1, Ordering::Relaxed) + 1;
             #[expect(clippy::cast_precision_loss, reason = "a few items")]
             watch.came(done as f64 / count as f64);

@@ -55,8 +55,10 @@ pub(crate) fn verified(
     let other = question.kind.instead.map(|other| Question { kind: other.kind, ..question.clone() });
     let other = other.as_ref().map(|question| Model { question, ..*model });
     let cells = cells(model, other.as_ref(), &routers);
+    // The search was the first half of the progress.
     let simulated = simulator.each(cells, [0.5, 1.0], |cell| cell.simulate(simulator))?;
     let Some(cells) = simulated else { return Ok(None) };
+    // The first seed that the search has not seen.
     let all = model.scenario(&VERIFIED[0], &routers, SEARCH_SEED + 1)?;
     let scenario = Sweep::new(&all, &Names::default())?.point(0)?.1;
     Ok(Some(found(cells, question.kind.instead, ScenarioRecord::from(&scenario))))
@@ -147,6 +149,7 @@ fn cells<'a>(model: &Model<'a>, other: Option<&Model<'a>>, routers: &[Router]) -
         first_s: None,
         blocks: Vec::new(),
     };
+    // In the order of `routers`.
     let roles = [Role::Today, Role::Advised, Role::Without];
     let mut all = Vec::new();
     for mix in 0..VERIFIED.len() {

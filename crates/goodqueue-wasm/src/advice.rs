@@ -43,6 +43,7 @@ impl Asked {
             question = question.with_measurement(measured)?;
         }
         if let Some(text) = &self.rtt {
+            // A round-trip time that is given wins over that of a measurement, so it is set last.
             question.rtt =
                 units::time(text).map_err(|error| error.in_argument("the round-trip time", text))?;
         }

@@ -75,8 +75,10 @@ impl Log {
                 let due = changes.get(begun.saturating_sub(1));
                 due.map_or(UNLIMITED, |change| change.1)
             }
+            // A trace delivers a packet at the instant of its opportunity.
             Capacity::Trace(_) => UNLIMITED,
         };
+        // At a rate of 0 the transmission would have no end.
         if rate == UNLIMITED || rate.as_bps() == 0 {
             return at;
         }
@@ -115,6 +117,8 @@ impl Log {
         }
         let left = *held;
         let sent = fate == Fate::Sent;
+        // A packet that arrived with CE was marked elsewhere. The low two bits of the TOS byte are
+        // the ECN field (RFC 3168, section 5).
         let is_marked = visit.packet.ecn() == Ecn::Ce && visit.tos & 3 != Ecn::Ce.bits();
         self.records.extend([
             kind_of_record(place, visit, true),

@@ -37,6 +37,7 @@ impl Path {
         };
         let hops = config.before.iter().chain(&config.after).zip(&scenario.hops);
         for (index, (hop, named)) in hops.enumerate() {
+            // The compared disciplines are between the hops before and those after.
             if index == config.before.len() {
                 path.order.push(0);
             }
@@ -48,6 +49,7 @@ impl Path {
             });
             path.hops.push(number);
         }
+        // No hop follows the compared disciplines.
         if !path.order.contains(&0) {
             path.order.push(0);
         }

@@ -145,6 +145,7 @@ impl Python {
         if HERE.with_borrow(|here| here.failure.is_some()) {
             return Verdict::Pass;
         }
+        // Two draws each time, so the random numbers of a run do not depend on the answers.
         let draws = [fraction(random), fraction(random)];
         // While the interpreter ends, nobody waits for the run, and nobody may enter.
         let answer = pyo3::Python::try_attach(|py| {

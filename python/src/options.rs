@@ -118,6 +118,7 @@ fn assignments(name: &str, value: &Bound<'_, PyAny>, aqms: &mut Factories) -> Py
 
 /// Returns a whole number as text; numpy's numbers are some, too.
 fn whole(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    // A truth value of Python also has `__index__`.
     if value.is_instance_of::<PyBool>() || !value.hasattr("__index__")? {
         return Err(wrong(name, value, "a whole number"));
     }

@@ -162,6 +162,7 @@ pub(crate) fn datagram(py: Python<'_>, packet: Py<Packet>) -> PyResult<Datagram<
 /// Returns the addresses of a flow: each flow has a client and a port of its own.
 fn key(flow: u16) -> FlowKey {
     let [high, low] = flow.to_be_bytes();
+    // 198.18.0.0/15 is reserved for benchmarks (RFC 2544, appendix C.2.2).
     let server = std::net::SocketAddr::from(([198, 19, 0, 1], 443));
     let client = std::net::SocketAddr::from(([198, 18, high, low], 10_000));
     FlowKey::new(server, client, FlowKey::UDP)

@@ -48,6 +48,7 @@ pub(crate) fn simulate(
     let finished = std::thread::scope(|scope| {
         let simulation = scope.spawn(|| session.run(&seen));
         while !simulation.is_finished() {
+            // AQMs written in Python need the GIL in their threads.
             py.detach(|| std::thread::park_timeout(PAUSE));
             interruption = py.check_signals().and_then(|()| tell());
             if interruption.is_err() {

@@ -137,6 +137,7 @@ impl Sweep {
                 found[number] = run;
             }
             drop(found);
+            // Only then, because finished runs are kept even if an exception ended the others.
             outcome?;
         }
         Ok(())

@@ -38,6 +38,7 @@ fn of(place: Place<'_>, value: &Bound<'_, PyAny>, factories: &mut Factories) -> 
     if value.hasattr("tolist")? {
         return of(place, &value.call_method0("tolist")?, factories);
     }
+    // A truth value of Python is also an integer, so it is tested first.
     if value.is_instance_of::<PyBool>() {
         return Ok(value.extract::<bool>()?.to_string());
     }

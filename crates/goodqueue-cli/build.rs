@@ -10,6 +10,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", folder.display());
     let entries = fs::read_dir(&folder).expect("the pages lie in this crate");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
+    // The order of `read_dir` depends on the file system.
     files.sort();
     let mut table = String::from("&[\n");
     for file in files {

@@ -44,6 +44,7 @@ impl ErrorWriter {
 
 impl Drop for ErrorWriter {
     fn drop(&mut self) {
+        // The thread ends when the channel is closed.
         self.sentences = None;
         if let Some(speaker) = self.speaker.take() {
             let _ = speaker.join();

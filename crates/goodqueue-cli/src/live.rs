@@ -18,6 +18,7 @@ pub(crate) fn diagnostic(error: LiveError) -> Diagnostic {
 /// different: there, root is given up before anything else is done.
 pub(crate) fn refuse_needless_root(allowed: bool, command: &str) -> Result<(), Diagnostic> {
     let user = std::env::var("SUDO_UID").ok().filter(|user| user != "0");
+    // The owner of this folder is the effective user of the process (proc(5)).
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
     if allowed || !is_root || user.is_none() {
         return Ok(());

@@ -123,6 +123,7 @@ fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    // Bit n - 1 of the mask stands for signal n (proc(5)).
     signal == SIGHUP && ignored >> (signal - 1) & 1 == 1
 }
 

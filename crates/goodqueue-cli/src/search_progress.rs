@@ -35,6 +35,7 @@ impl Observe for SearchProgress {
     }
 
     fn came(&self, fraction: f64) {
+        // The search is shown as one run, which has a thousand units (`Progress::OF_A_RUN`).
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

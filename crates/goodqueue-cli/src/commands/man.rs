@@ -63,6 +63,8 @@ fn page(command: &Command) -> Result<Vec<u8>, Diagnostic> {
 
 /// Returns lines of text as roff that prints them as they are.
 fn literal(text: &str) -> String {
+    // roff prints a plain `-` as a hyphen and a plain `'` as a quotation mark, which a shell would
+    // not understand.
     let escaped = text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
     // A point at the beginning of a line would make it a request.
     escaped.lines().map(|line| format!("\\&{line}")).collect::<Vec<_>>().join("\n")

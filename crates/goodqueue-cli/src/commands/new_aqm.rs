@@ -152,6 +152,7 @@ fn renamed(text: &str, names: &[(&str, &str)]) -> String {
 
 /// Returns the name of the type: `my_aqm` becomes `MyAqm`.
 fn type_name(name: &str) -> String {
+    // `check_name` allows ASCII only, so the first byte is the first letter.
     let part = |part: &str| part[..1].to_ascii_uppercase() + &part[1..];
     name.split('_').map(part).collect()
 }
@@ -192,6 +193,7 @@ fn make(folder: &Path, files: &[(String, String)]) -> io::Result<()> {
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::OpenOptions::new()
             .write(true)
+            // Nothing is replaced or written through a symbolic link.
             .create_new(true)
             .open(&path)
             .and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()))?;

@@ -76,6 +76,7 @@ impl Load {
             return Err(Diagnostic::new(format!("the load `{}` has no constant rate", self.name)));
         };
         let mut random = Xoshiro256PlusPlus::stream(run.config.seed, 0);
+        // As the simulator draws them, so the first variant decides as in the recorded run.
         let salt = random.next_u32() ^ link.hash_key;
         Ok(Recorded { rate, arrivals: arrivals.0, draws: (salt, random) })
     }

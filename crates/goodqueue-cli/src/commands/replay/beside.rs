@@ -90,6 +90,7 @@ impl Input {
 pub(super) fn table(lines: &[Line]) -> String {
     let mut text = String::new();
     let mut files: Vec<&str> = lines.iter().map(|line| line.file.as_str()).collect();
+    // The lines of a recording are next to each other.
     files.dedup();
     for file in files {
         let of_file: Vec<&Line> = lines.iter().filter(|line| line.file == file).collect();

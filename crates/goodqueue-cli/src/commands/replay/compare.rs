@@ -189,6 +189,7 @@ impl Input {
         let times: Vec<Instant> = times.iter().map(at).collect();
         let probe = |qdisc| Probe { qdisc, times: times.into_iter().peekable(), seen: Vec::new() };
         let mut probe = self.replay_in(probe, |_| ()).qdisc;
+        // A difference may be later than the last call.
         probe.look(Instant::MAX);
         probe.seen
     }

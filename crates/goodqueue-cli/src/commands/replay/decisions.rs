@@ -61,6 +61,7 @@ impl Input {
         };
         match fate {
             "sent" => Ok(Row::Exit { t, seq, bytes, tos }),
+            // CE has both bits of the field set (RFC 3168, section 5).
             "marked" => Ok(Row::Exit { t, seq, bytes, tos: tos | Ecn::Ce.bits() }),
             "dropped" => Ok(Row::Drop { t, seq, reason: None }),
             _ => refused(format!("`{fate}` is not a fate")),

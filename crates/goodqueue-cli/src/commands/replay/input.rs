@@ -62,6 +62,7 @@ impl Input {
             return Err(Diagnostic::new("a link with a rate of 0 carries nothing").in_argument("--rate", "0"));
         }
         let link = Link { rate, ..Link::default() };
+        // One row more tells a longer recording from one that just fits.
         let rows: Vec<Row> = recording.take(MOST_ROWS + 1).collect::<Result<_, _>>()?;
         if rows.len() > MOST_ROWS {
             return Err(Diagnostic::new(format!("the recording has more than {MOST_ROWS} rows"))

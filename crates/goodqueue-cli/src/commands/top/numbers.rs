@@ -12,6 +12,7 @@ pub(super) fn sparkline(values: &[f64], most: f64) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let shown = &values[values.len().saturating_sub(WIDTH)..];
     let block = |value: &f64| {
+        // The eight blocks have the indexes 0 to 7.
         let height = if most > 0.0 { whole(value / most * 7.0) } else { 0 };
         BLOCKS.get(usize::try_from(height).unwrap_or(0)).copied().unwrap_or('█')
     };

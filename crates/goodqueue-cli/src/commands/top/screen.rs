@@ -80,6 +80,7 @@ pub(super) fn watch(control: &Path, stats: Value) -> Outcome {
                 Ok(Event::Key(key)) if key.kind == KeyEventKind::Press && screen.press(key) => {
                     break Ok(None);
                 }
+                // A key shows its effect at once, without new statistics.
                 Ok(_) => continue,
                 Err(error) => break Err(trouble(&error)),
             },
@@ -97,6 +98,7 @@ pub(super) fn watch(control: &Path, stats: Value) -> Outcome {
         }
     };
     ratatui::restore();
+    // The alternate screen is left by now, so the message stays visible.
     if let Some(why) = outcome? {
         crate::messages::say(format_args!("goodqueue: {why}"));
     }

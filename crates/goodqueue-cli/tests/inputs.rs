@@ -192,6 +192,7 @@ fn all_refuse(folder: &tempfile::TempDir, says: &[&str]) {
     for (argument, line) in READ {
         let mut limited = Command::new("sh");
         limited
+            // The unit of `ulimit -v` is KiB, so this is 1 GiB.
             .args(["-c", "ulimit -v 1048576; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_goodqueue")])
             .args(*line);
         let output = limited.current_dir(folder.path()).stdin(Stdio::null()).output().expect("it starts");
@@ -351,6 +352,7 @@ fn a_sweep_that_cannot_finish_is_refused_before_any_run() {
     for command in ["compare", "run"] {
         let said = refusal(folder.path(), &[command, "sweep.toml"]);
         assert!(
+            // 500 × 500 points of the sweep, with the seven default disciplines each.
             said.contains("the scenario makes 1750000 runs") && said.contains("at most 100000"),
             "{said}"
         );

@@ -52,6 +52,7 @@ fn the_decisions_of_the_kernel_are_equal_and_a_missing_mark_is_a_difference() {
             let row: serde_json::Value = serde_json::from_str(line).expect("a row");
             let fate = match row[0].as_str() {
                 Some("D") => "dropped",
+                // CE has both bits of the ECN field set (RFC 3168 §5).
                 _ if row[4].as_u64().expect("a TOS byte") & 3 == 3 => "marked",
                 _ => "sent",
             };

@@ -76,6 +76,8 @@ fn a_sweep_that_is_killed_at_any_moment_resumes_and_ends_with_the_same_bytes() {
             // Once some more files are there: none, some of the runs, or all outputs. And a moment
             // later, because much happens between two files.
             let at_first = count(folder.path());
+            // The constant is `kill` in ASCII. It makes this draw independent of the other draws of
+            // `done`.
             let more = usize::try_from(mix_64(done ^ 0x6B69_6C6C) % (expected.len() as u64 + 1)).unwrap();
             while count(folder.path()) < at_first + more && child.try_wait().unwrap().is_none() {
                 std::thread::sleep(Duration::from_millis(1));

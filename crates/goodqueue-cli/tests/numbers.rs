@@ -162,6 +162,7 @@ fn real_systems(text: &mut String) {
     let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     let values = measured("validation.json");
     for value in values.as_array().expect("a list of values") {
+        // The tilde sorts behind all letters, so the sum is the last row.
         for system in [systems.get(string(value, "set_up")).copied().unwrap_or("others"), "~all"] {
             let count = counts.entry(system).or_default();
             count[0] += 1;
@@ -203,6 +204,7 @@ fn recordings(text: &mut String) {
     let mut counts: BTreeMap<String, [u64; 3]> = BTreeMap::new();
     for replayed in measured("replay.json").as_array().expect("a list of recordings") {
         let discipline = string(replayed, "qdisc").split(' ').next().unwrap_or_default();
+        // The tilde sorts behind all letters, so the sum is the last row.
         for name in [discipline, "~all"] {
             let count = counts.entry(name.to_owned()).or_default();
             count[0] += 1;

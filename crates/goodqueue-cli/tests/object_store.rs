@@ -64,6 +64,7 @@ fn shards_of_machines_without_a_common_folder_merge_to_the_bytes_of_one_run() {
     good(alone.path(), &server, &["--json", "all.json"]);
     good(one.path(), &server, &["--store", STORE, "--shard", "1/2"]);
     good(other.path(), &server, &["--store", STORE, "--shard", "2/2"]);
+    // Two disciplines at two points with two seeds.
     assert_eq!(kept(&server), 8);
     good(one.path(), &server, &["--store", STORE, "--merge", "--json", "all.json"]);
     let [whole, merged] = [&alone, &one].map(|folder| fs::read(folder.path().join("all.json")).unwrap());
@@ -87,6 +88,7 @@ fn a_killed_shard_resumes_from_another_machine() {
     let resumed = good(other.path(), &server, &shard);
     assert!(resumed.contains(&format!("{before} of ")), "{before} runs were kept: {resumed}");
     let error = refused(command(other.path(), &server, &["--store", STORE, "--merge"]));
+    // Ten seeds make 40 runs.
     let missing = 40 - kept(&server);
     assert!(error.contains(&format!("{missing} of 40 runs are not in the store `{STORE}`")), "{error}");
 }

@@ -113,6 +113,7 @@ fn rows(validation: &Value) -> Vec<Row<'_>> {
 fn cells(pair: Pair, unit: &str) -> [String; 2] {
     let three = |value: f64| {
         let decimals = match value.abs() {
+            // Rounded to so few decimals, such a value reaches the next power of ten.
             value if value >= 99.5 => 0,
             value if value >= 9.95 => 1,
             _ => 2,

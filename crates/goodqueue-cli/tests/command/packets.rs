@@ -16,6 +16,7 @@ fn packets_of_a_run_are_written_and_replayed() {
         named.filter(|name| name.ends_with(end)).collect()
     };
     assert!(names(".csv").contains(&"a.fq_codel.seed2.csv".to_owned()), "{:?}", names(".csv"));
+    // Two disciplines have two seeds each. A recording has one direction, so a run has two of them.
     assert_eq!([names(".csv").len(), names(".pcapng").len(), names(".jsonl.gz").len()], [4, 4, 8]);
     let recordings = names(".jsonl.gz");
     let replay = [&["replay", "--compare"][..], &recordings.iter().map(String::as_str).collect::<Vec<_>>()];
@@ -108,6 +109,7 @@ fn tc_stats_prints_one_array_of_all_queues_as_tc_does_for_all_devices() {
 #[test]
 fn replay_prints_fates_and_compares_them() {
     let folder = folder();
+    // 125 bytes at 1 Mbit/s take 1 ms.
     let recording = concat!(
         r#"{"qdisc": "pfifo limit 1", "rate_bps": 1000000}"#,
         "\n",

@@ -57,6 +57,7 @@ fn full_gives_more_repetitions_to_undecided_claims_alone_and_stops_when_they_are
     assert!(said.starts_with("mine: 1 undecided claim, 5 runs\n"), "{said}");
     assert_eq!(full[0]["repetitions"], 3, "what is decided is not repeated");
     let repetitions = full[1]["repetitions"].as_u64().expect("repetitions");
+    // The full number of repetitions, or twice or four times as many.
     assert!([5, 10, 20].contains(&repetitions), "{full}");
     assert!(full[1]["verdict"] != "undecided" || repetitions == 20, "{full}");
 }

@@ -22,7 +22,10 @@ fn quic_flows_are_in_results_captures_and_stories() {
 
     // Headers of IPv4 with the number of UDP: the length of UDP is that of IP without its header.
     let capture = std::fs::read(folder.path().join("a.pcapng")).expect("written");
+    // An IPv4 header without options has 20 bytes, and that of UDP 8. Each IPv4 header of a capture
+    // says "do not fragment", with a TTL of 64.
     let headers = capture.windows(28).filter(|bytes| bytes[0] == 0x45 && bytes[6..9] == [0x40, 0, 64]);
+    // Protocol 17 is UDP. The addresses of a capture begin with 198.18 (RFC 2544).
     let udp: Vec<&[u8]> = headers.filter(|bytes| bytes[9] == 17 && bytes[12] == 198).collect();
     assert!(udp.len() > 1000, "{}", udp.len());
     for header in udp {

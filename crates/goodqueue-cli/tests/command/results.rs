@@ -69,6 +69,7 @@ fn series_are_exported_to_other_programs_by_the_name_of_the_file() {
     assert_eq!(csv.lines().count(), 1 + 2 * (10 * 10 + 8 * 10 + 10));
     assert!(read("a.series.parquet").starts_with(b"PAR1") && read("a.series.parquet").ends_with(b"PAR1"));
     for run in ["a.pie.flent.gz", "a.codel.flent.gz"] {
+        // A gzip file begins with these bytes (RFC 1952 §2.3.1).
         assert!(read(run).starts_with(&[0x1f, 0x8b]), "{run}");
     }
     let json: Value = serde_json::from_slice(&read("a.json")).expect("JSON");

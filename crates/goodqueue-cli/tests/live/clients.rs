@@ -43,6 +43,7 @@ fn fetch_over(mut stream: TcpStream, size: u64) -> std::io::Result<u64> {
 /// Sends ECN-capable datagrams and checks that all come back unchanged.
 pub(super) fn echo(count: u32) {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    // ECT(0) (RFC 3168).
     nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::Ipv4Tos, &2).unwrap();
     socket.connect("198.18.0.2:7").unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -60,6 +61,8 @@ pub(super) fn echo(count: u32) {
 /// Sends and receives this number of different bytes at once: none may be changed, lost or doubled.
 pub(super) fn echo_stream(count: usize) {
     let stream = TcpStream::connect("198.18.0.2:7").unwrap();
+    // The multiplier is 2^64 divided by the golden ratio. The highest byte depends on all bits of
+    // the position, so neighbours differ.
     let byte = |at: usize| (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()[0];
     let reader = stream.try_clone().unwrap();
     reader.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -81,6 +84,7 @@ pub(super) fn echo_segments() {
     socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::UdpGsoSegment, &1000).unwrap();
     let all: Vec<u8> = (0..20_u8).flat_map(|number| [number; 1000]).collect();
+    // The last datagram is shorter than the others.
     socket.send(&all[..19_500]).unwrap();
     let mut buffer = [0; 2000];
     for number in 0..20_u8 {
@@ -106,6 +110,7 @@ pub(super) fn garbage() {
     for (number, length) in (1..=GARBAGE).zip((20..500).chain([1480; 100])) {
         let mut packet: Vec<u8> = (0..length)
             .map(|_| {
+                // Knuth's MMIX generator, whose highest bits are the most random.
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 state.to_be_bytes()[0]
             })

@@ -183,6 +183,7 @@ fn a_flood_of_small_packets_leaves_memory_bounded_and_control_answering() {
     assert!(stats["up"]["queued"]["packets"].as_u64() <= Some(1000));
     // A thousand packets are queued and one is on the link; none propagate, because there is no
     // delay.
+    // Each has a buffer of 2048 bytes (`SLAB` of goodqueue-live).
     assert!(stats["process"]["memory_max_bytes"].as_u64() < Some(1100 * 2048), "{stats}");
     assert_eq!(running.end().0, 0);
 }

@@ -347,6 +347,7 @@ pub(super) fn odd_headers() -> usize {
     };
     // Destination options, routing, hop by hop: each has 8 bytes and names the next.
     let packets = [60_u8, 43, 0].into_iter().flat_map(|kind| {
+        // Behind the length of 0, which means 8 bytes, is a PadN option of 6 bytes (RFC 8200 §4.2).
         let chain = [kind, 0, 1, 4, 0, 0, 0, 0].repeat(100);
         let packet = [header(kind, chain.len()), chain].concat();
         // Cuts the chain, the header and its length field at every place.
@@ -489,6 +490,7 @@ fn thousands_of_askers_leave_no_descriptor_open() {
 pub(super) fn resident(process: &str) -> u64 {
     let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    // The unit of VmRSS is KiB, although the kernel writes `kB`.
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
 }
 
@@ -541,6 +543,7 @@ fn wireshark_reads_a_capture_and_finds_nothing_wrong() {
             assert_eq!(stats[side]["packets"][counter], seen.len(), "{name}");
             if point == "drops" {
                 assert!(
+                    // The verdict 2 is TC_ACT_SHOT of Linux.
                     seen.iter().all(|line| line[1].contains("overlimit") && line[2].contains('2')),
                     "{seen:?}"
                 );

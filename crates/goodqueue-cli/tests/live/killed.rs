@@ -50,6 +50,7 @@ fn a_shell_that_is_killed_at_any_moment_takes_everybody_along() {
         // there are some processes, and a moment later.
         let most = number as usize % 6;
         wait_until("as many processes", || processes(&marker).len() >= most);
+        // The prime 7919 gives each of 50 kills in a row another delay, in no simple order.
         std::thread::sleep(Duration::from_micros(u64::from(number * 7919 % 50) * 100));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -39,5 +39,6 @@ fn a_line_that_holds_gigabytes_is_refused_before_the_program_starts() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
+    // Half of the round trip, 10 s, is on the way down.
     assert!(said.contains("1250 MB of packets on their way down") && said.contains("help: "), "{said}");
 }

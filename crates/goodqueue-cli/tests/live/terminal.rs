@@ -22,6 +22,7 @@ impl InTerminal {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        // SIGHUP is signal 1, whose bit is the lowest.
         if ignored.is_some_and(|mask| mask & 1 == 1) {
             tell_skipped(test, "this process ignores SIGHUP, and so does all that it starts");
             return None;

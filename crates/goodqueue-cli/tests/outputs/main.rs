@@ -206,6 +206,7 @@ fn a_report_of_thousands_of_points_is_refused_before_any_work() {
     let swept = format!("[sweep]\n\"link.rtt\" = [{}]\n", delays.join(","));
     fs::write(folder.path().join("s.toml"), format!("duration = \"1s\"\n{swept}")).unwrap();
     let message = refused(folder.path(), &["run", "s.toml", "--report", "r.html"]);
+    // Seven default disciplines at each point.
     assert!(message.contains("4200 disciplines at 600 points") && message.contains("--export"), "{message}");
     assert_eq!(names(folder.path()), ["s.toml"]);
 }

@@ -64,6 +64,7 @@ fn ctrl_c_ends_a_command_that_still_checks_the_points_of_a_sweep() {
     let swept = format!("\"link.up\" = [{0}]\n\"link.down\" = [{0}]\n", rates.join(","));
     fs::write(folder.path().join("s.toml"), format!("qdiscs = \"pie\"\n[sweep]\n{swept}")).unwrap();
     // Reading the file takes less than a tenth of a second of CPU time, and all points take many.
+    // Twenty ticks are 0.2 s, because `/proc` counts 100 in a second.
     let output = interrupted(&folder, |_, ticks| ticks >= 20);
     let ended_at_once = output.status.signal() == Some(Signal::SIGINT as i32);
     assert!(ended_at_once || output.status.code() == Some(130), "{:?}", output.status);
@@ -81,6 +82,8 @@ fn interrupted(folder: &TempDir, is_time: impl Fn(&str, u64) -> bool) -> Output 
     let ticks = || {
         let numbers = about("stat");
         // The name of the program, in parentheses, may have spaces.
+        // The first word behind it is field 3 (the state), so word 11 is field 14, `utime`
+        // (proc(5)).
         let user = numbers.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(11));
         user.and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
     };
@@ -94,6 +97,7 @@ fn interrupted(folder: &TempDir, is_time: impl Fn(&str, u64) -> bool) -> Output 
 }
 
 fn handles(status: &str, signal: Signal) -> bool {
+    // Bit n - 1 of these masks stands for signal n (proc(5)).
     let mask = u64::from_str_radix(field(status, "SigCgt"), 16).unwrap_or(0);
     mask >> (signal as i32 - 1) & 1 == 1
 }

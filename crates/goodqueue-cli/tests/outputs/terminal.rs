@@ -29,6 +29,7 @@ fn printed(folder: &Path, args: &[&str]) -> String {
 
 /// Text as a value of a scenario file.
 fn quoted(text: &str) -> String {
+    // JSON may contain DEL as it is, and TOML may not.
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 

@@ -66,6 +66,7 @@ fn a_killed_shard_resumes_and_the_merge_waits_for_all_runs() {
     assert!(said(&resumed).contains(&format!("{before} of ")), "{before} runs were kept: {}", said(&resumed));
     let merge = ["run", "sweep.toml", "--out", "out", "--merge"];
     let error = refused(folder.path(), &merge);
+    // Two disciplines at two points with ten seeds make 40 runs.
     let missing = 40 - kept(folder.path());
     assert!(error.contains(&format!("{missing} of 40 runs are not in the store `out/runs`")), "{error}");
     assert!(error.contains("run the other shards first"), "{error}");
@@ -113,6 +114,7 @@ fn a_grown_sweep_simulates_only_the_new_points() {
         .iter()
         .map(|output| said(output).split(" of ").next().unwrap().parse::<usize>().unwrap())
         .sum();
+    // Three points, three disciplines and three seeds make 27 runs.
     assert_eq!((stored, kept(folder.path())), (8, 27));
     good(folder.path(), &["run", "sweep.toml", "--out", "out", "--merge"]);
 }
@@ -199,6 +201,7 @@ fn a_script_for_a_cluster_runs_every_shard_and_merges_them() {
     fs::write(folder.path().join("script"), script).unwrap();
     let output = Command::new("bash").arg(folder.path().join("script")).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
+    // A heading and eight runs.
     assert_eq!(fs::read_to_string(folder.path().join("runs.csv")).unwrap().lines().count(), 9);
     assert_eq!(kept(folder.path()), 8);
 }

@@ -303,6 +303,7 @@ mod tests {
         let line = read_flent("a.flent", file().to_string().as_bytes()).unwrap();
         assert_eq!(line.measured.idle, Duration::from_millis(20));
         assert_eq!(line.measured.loaded, Duration::from_millis(320));
+        // Two downloads with 9 Mbit/s each. Their average, `TCP download avg`, is no third one.
         assert_eq!(line.goodput_bps, [Some(18e6), Some(0.5e6)]);
         // 1440 of 1492 bytes are payload, and the packet takes 32 cells.
         let adsl = kind("adsl", Rate::from_bps(1)).unwrap();

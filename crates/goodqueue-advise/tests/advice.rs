@@ -141,6 +141,7 @@ fn bad_questions_are_refused_with_what_is_allowed() {
     let upside_down = Measurement { idle: Duration::from_millis(30), loaded: Duration::from_millis(20) };
     let refused = asked("10mbit/10mbit", "dsl").with_measurement(upside_down).unwrap_err().to_string();
     assert!(refused.contains("below the idle ping"), "{refused}");
+    // A queue of 59 s at 100 Mbit/s would hold about 700 MB.
     let endless = Measurement { idle: Duration::from_millis(1), loaded: Duration::from_millis(59_000) };
     let question = asked("100mbit/100mbit", "fibre").with_measurement(endless).unwrap();
     let refused = advise(&question, 0, &NoWatch).unwrap_err().to_string();
@@ -152,6 +153,7 @@ fn bad_questions_are_refused_with_what_is_allowed() {
 fn on_wifi_a_shaper_leaves_room_for_both_directions_and_its_price_is_told() {
     let advice = advised(&asked("20mbit/20mbit", "wifi"));
     assert!(advice.advised.latency_s.mean < advice.today.latency_s.mean / 2.0);
+    // Both directions share the air, which carries about 20 Mbit/s in one direction at a time.
     assert!(advice.shaped_bps.iter().sum::<u64>() <= 22_000_000, "{:?}", advice.shaped_bps);
     assert!(advice.reason.contains("Without uploads, downloads get"), "{}", advice.reason);
     // The download leaves through the interface, the upload enters by it.

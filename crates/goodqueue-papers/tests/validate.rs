@@ -49,6 +49,7 @@ fn a_line_that_no_article_has_carries_as_much_and_delays_as_long_as_in_linux() {
 fn access_lines_with_and_without_a_shaper_delay_and_carry_as_in_linux() {
     let names = ["advise/adsl-16-1/today/mix", "advise/cable-20-2/cake-95/mix"];
     let rows = rows(&names);
+    // Each line has eight values.
     assert_eq!(rows.len(), 2 * 8);
     for row in rows {
         assert!(row.agrees, "{row:?}");

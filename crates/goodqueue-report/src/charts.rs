@@ -604,6 +604,7 @@ mod tests {
             .iter()
             .map(|v| v.as_f64().unwrap())
             .sum();
+        // Every fourth of the first hundred pings was lost: two or three of the ten in a step.
         assert!((ten / 10.0 - 25.0).abs() < 3.0, "{ten}");
         assert_eq!(lost.percent[20], ShortNumber::new(0.0));
         some.pings.retain(|(_, time)| time.is_some());

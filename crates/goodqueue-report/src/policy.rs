@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn scripts_and_styles_are_named_by_their_hashes() {
-        // The first hash is the example of the specification.
+        // The first hash is the example of the specification, the second one that of an empty text.
         let script = "alert('Hello, world.');";
         assert_eq!(
             policy(&[script], ""),

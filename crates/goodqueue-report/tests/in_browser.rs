@@ -14,6 +14,8 @@ use browser::{chromium, dump_dom};
 #[test]
 fn six_disciplines_and_five_seeds_are_drawn() {
     let Some(root) = render(&invented::results(5, &[10.0]), "") else { return };
+    // Six charts stand on every page. Six disciplines have a panel of goodput and one of sojourn
+    // times each.
     assert_drawn(&root, 6 + 6 + 6);
 }
 
@@ -107,6 +109,7 @@ fn results_without_series_pings_or_runs_say_so() {
         run.goodput = PerDirection::default();
     }
     let Some(root) = render(&results, "") else { return };
+    // Without data no discipline has a panel.
     assert_drawn(&root, 6);
     results.runs.clear();
     let Some(empty) = render(&results, "") else { return };

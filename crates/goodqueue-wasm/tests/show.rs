@@ -62,6 +62,7 @@ fn every_packet_has_one_arrival_and_one_end_and_found_what_the_records_say() {
     let mut bytes = std::collections::BTreeMap::new();
     for record in records.chunks(8) {
         let [kind, number, .., found, found_bytes] = record else { panic!("eight numbers") };
+        // 0 and 1 are an arrival and an end downwards, 2 and 3 the same upwards.
         let held = &mut held[usize::from(*kind >= 2.0)];
         if *kind == 0.0 || *kind == 2.0 {
             assert_eq!(*held, (*found, *found_bytes), "packet {number}");
@@ -135,6 +136,8 @@ fn the_queue_of_the_modem_behind_the_router_is_in_the_records() {
         let there = records.chunks(8).filter(|record| record[0] == kind);
         there.map(|record| record[6]).fold(0.0, f64::max)
     };
+    // 2 is an arrival in the upward queue of the router, and 6 one in that of the modem: the second
+    // place adds 4.
     assert!(found(2.0) < 10.0, "the router holds the initial windows at most: {}", found(2.0));
     assert!(found(6.0) > 200.0, "the modem's does not: {}", found(6.0));
     assert_eq!(records.chunks(8).map(|record| record[0]).fold(0.0, f64::max), 7.0);
@@ -149,6 +152,7 @@ fn the_queues_of_a_wifi_channel_are_in_the_records() {
     show.play(Instant::ZERO + Duration::from_secs(3)).expect("runs");
     let records = show.packets(0);
     let count = |kind: f64| records.chunks(8).filter(|record| record[0] == kind).count();
+    // The second place adds 4.
     for (arrivals, ends) in [(4.0, 5.0), (6.0, 7.0)] {
         assert!(count(arrivals) > 500 && count(ends) > 500 && count(ends) <= count(arrivals));
     }
@@ -200,6 +204,7 @@ fn a_link_that_asks_for_too_much_is_refused_with_the_limit_and_the_remedy() {
     let pings = scenario("duration = '3600s'\nflows = [{ kind = 'ping', interval = '100us' }]");
     assert!(pings.contains("36000000 pings are too many to show"), "{pings}");
     let fast = scenario("duration = '60s'\nlink = { down = '100gbit' }");
+    // 60 s at 100 Gbit/s in each direction, in packets of 1514 bytes.
     assert!(fast.starts_with("up to 991 million packets in 60s are too many to show"), "{fast}");
     assert!(fast.contains("help: simulate at most 1s (`duration`), or lower the rate."), "{fast}");
     let datagrams =

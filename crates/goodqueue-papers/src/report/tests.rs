@@ -39,6 +39,7 @@ fn picture(id: &str, form: FigureForm, traces: Vec<Trace>) -> Picture {
 /// Samples that differ by label, group and place.
 fn sample(label: usize, group: usize, place: usize) -> f64 {
     let number = |number: usize| f64::from(u32::try_from(number).unwrap());
+    // Label 6 is FIFO.
     let outlier = if label == 6 { 8.0 } else { 1.0 };
     outlier * (20.0 + 11.0 * number((label * 5 + group * 3) % 7) + 9.0 * number(place))
 }

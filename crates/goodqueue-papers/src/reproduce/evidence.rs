@@ -542,6 +542,7 @@ mod tests {
             ("setup(link.down)[codel@x] / 1mbit", 2.0),
             ("setup(link.rtt)[codel@x]", 0.162),
             ("setup(flows)[codel@x]", 2.0),
+            // (1 + 3)² / (2 (1² + 3²)), of the rates of the flows 0 and 1.
             ("jain(rate, 0, 1)[codel@x]", 0.8),
             ("steps(series.delay, 0s, 2s)[codel@x]", 0.25),
             ("phase(series.delay, 0s, 1s, 2s)[codel@x]", 0.2),

@@ -119,6 +119,8 @@ mod tests {
         let text = format!(
             "duration = \"5s\"\nqdiscs = [\"pfifo limit 1000\"]\n[link]\ndown = \"1mbit\"\nup = \"1mbit\"\nrtt = \"100ms\"\n\
              [tcp]\niw = 10\n[[flows]]\nsize = {}\n",
+            // The payload of a full segment: 1500 bytes without the headers of IPv4 and TCP and the
+            // timestamps.
             segments * 1448
         );
         let document = Document::parse("x.toml", &text, std::path::Path::new("")).unwrap();

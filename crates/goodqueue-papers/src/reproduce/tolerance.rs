@@ -180,12 +180,16 @@ mod tests {
             assert!((limits.0 - low).abs() < 1e-9 && (limits.1 - high).abs() < 1e-9, "{limits:?}");
         };
         near(Tolerance::Share.limits(0.2), 0.18, 0.22);
+        // 2 % of an axis of 0.3, or 10 % of the number if that is more.
         near(Tolerance::Plot(0.3).limits(0.02), 0.014, 0.026);
         near(Tolerance::Plot(0.3).limits(0.2), 0.18, 0.22);
+        // 2 % of five decades are a tenth of a decade.
         near(Tolerance::Decades(5.0).limits(10.0), 10.0 / 10_f64.powf(0.1), 10.0 * 10_f64.powf(0.1));
+        // Half of the last digit, or 10 % if that is more.
         near(Tolerance::Digit(0.01).limits(0.02), 0.015, 0.025);
         near(Tolerance::Digit(0.01).limits(0.88), 0.792, 0.968);
         near(Tolerance::Spread(0.05, String::new()).limits(0.2), 0.15, 0.25);
+        // `UNSEEN` in 1000.
         near(Tolerance::NoneAmong { among: 1000, in_percent: false }.limits(0.0), -0.003_689, 0.003_689);
         near(Tolerance::NoneAmong { among: 1000, in_percent: true }.limits(0.0), -0.3689, 0.3689);
     }

@@ -79,6 +79,7 @@ struct Noise(u64);
 
 impl Noise {
     fn next(&mut self) -> f64 {
+        // Knuth's MMIX generator, whose highest bits are the most random.
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as f64 / 2f64.powi(31) * 2.0 - 1.0
     }
@@ -87,6 +88,7 @@ impl Noise {
 /// Invents a run at a rate of `rate` Mbit/s down and a tenth of it up.
 fn run(qdisc: &Invented, seed: u64, rate: f64) -> Run {
     let line = qdisc.line;
+    // The factors are primes, so that hardly two runs have the same noise.
     let mut noise = Noise(seed * 7919 + line.len() as u64 * 104_729 + rate as u64);
     let delay = qdisc.delay_ms * 1e-3 * (10.0 / rate).powf(0.8) * (1.0 + 0.08 * noise.next());
     let utilization = qdisc.utilization * (1.0 - 0.004 * noise.next().abs());
@@ -156,6 +158,7 @@ fn queue(delay: f64, swing: f64, throughput_bps: f64, noise: &mut Noise) -> Queu
     QueueSeries {
         sojourn_max_s: mean.iter().map(|v| v.map(|v| v * 1.3 + 0.0012)).collect(),
         sojourn_mean_s: mean,
+        // A packet of 1500 bytes has 12,000 bits.
         queue_packets: vec![delay * throughput_bps / 12e3; STEPS],
         throughput_bps: vec![throughput_bps; STEPS],
         drops: vec![1; STEPS],

@@ -183,6 +183,7 @@ fn several_seeds_show_mean_and_confidence_interval() {
     b.goodput.down = 9e6;
     b.grade = Some(Grade::B);
     let page = html(&results(vec![a, b, run("codel", 1, None)]), &Options::default());
+    // Student's t with one degree of freedom, 12.706, times the standard error of 0.5.
     assert!(page.contains("8.50 <span class=\"ci\">± 6.35</span>"));
     assert!(page.contains(">A+–B</span>"));
     assert!(page.contains("<td class=\"n group best\">9.00</td>"));

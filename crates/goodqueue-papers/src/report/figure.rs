@@ -26,6 +26,7 @@ pub(super) use strokes::Strokes;
 /// Draws one figure with its legend. `verdicts` stands below the caption, and `anchor` is the name
 /// of the figure in links.
 pub(super) fn figure(picture: &Picture, strokes: &Strokes, anchor: &str, verdicts: &str) -> String {
+    // A discipline without a point has no place in the columns and the legend.
     let traces = picture.traces.iter().filter(|trace| !trace.points.is_empty()).cloned().collect();
     let picture = &Picture { traces, ..picture.clone() };
     let drawing = match picture.form {

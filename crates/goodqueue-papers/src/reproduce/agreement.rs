@@ -134,6 +134,7 @@ fn verdict_of_system(result: &ClaimResult) -> OfSystem {
     }
     match known {
         0 => OfSystem::None,
+        // A check that fails decides the claim. One without a value leaves it open.
         _ if fails => OfSystem::Fails,
         _ if is_open || known < result.checks.len() => OfSystem::Open,
         _ if is_consistent => OfSystem::Consistent,
@@ -253,6 +254,7 @@ impl Pair {
 pub fn pairs(result: &ClaimResult) -> Vec<Pair> {
     let numbers = result.numbers();
     let mut pairs = Vec::new();
+    // A claim has a number for each check, or none at all.
     for (number, check) in numbers.iter().zip(&result.checks) {
         pairs.extend(pairs_of(number, check));
     }

@@ -40,6 +40,8 @@ impl<'m> Checked<'m> {
         // Such a name is a word of degree, or an error that the first evaluation reports.
         let Some((name, expression)) = self.measures.get_key_value(name) else { return Ok(Size::default()) };
         let size = match self.sizes.get(name.as_str()) {
+            // Each measure is looked at once. Otherwise measures that use the one before twice
+            // would take a time that doubles with each of them.
             Some(size) => *size,
             None if self.open.contains(&name.as_str()) => {
                 let message = Diagnostic::new(format!("`{}` is defined by itself", shortened(name)));

@@ -54,6 +54,7 @@ impl Paper {
             worded.push('[');
             rest = after;
             let cell = after.split_once(']').map_or("", |(inside, _)| inside);
+            // Intervals are in square brackets, too.
             if let Some((label, experiment)) = cell.split_once('@') {
                 let name = self.name_of(label.trim());
                 let title = self.title_of(experiment.trim());

@@ -46,9 +46,11 @@ fn side_by_side<'p>(groups: Vec<Group<'p>>, ranges: &[(f64, f64)]) -> Vec<Panel<
     let each = WIDTH / count(groups.len().max(1));
     let panel = |(number, group): (usize, Group<'p>)| {
         let values = group.traces.iter().flat_map(|trace| trace.points.iter().chain(&trace.paper));
+        // An axis needs a length, also if all values are zero.
         let highest = values.map(|point| point.0).fold(1e-9, f64::max);
         let y = Axis::linear((0.0, 1.13 * highest)).with(ranges.get(number).copied());
         let left = count(number) * each + LEFT;
+        // Where panels are many, their margins leave no room.
         let right = (left - LEFT + each - RIGHT).max(left + 1.0);
         Panel { plane: Plane { left, right, ..Plane::new(Axis::linear((0.0, 1.0)), y) }, groups: vec![group] }
     };
@@ -64,6 +66,7 @@ impl Panel<'_> {
 
     /// The names of the groups, broken into lines.
     fn names(&self) -> Vec<Vec<String>> {
+        // A name may reach into half of the gap on each side, less a little space.
         let wide = |group: &Group<'_>| (count(group.traces.len()) + 0.9) * self.each() / BOLD;
         self.groups.iter().map(|group| wrap(group.name, wide(group))).collect()
     }
@@ -84,6 +87,7 @@ impl Panel<'_> {
                 );
             }
             for trace in &group.traces {
+                // 0.84 of the place: the rest is the space between columns.
                 let half = (0.42 * each).min(WIDEST / 2.0);
                 Column { plane, middle: x + each / 2.0, half }.draw(picture.form, trace, strokes, out);
                 x += each;
@@ -173,6 +177,7 @@ impl Column<'_> {
             );
         }
         let end = values.last().copied().unwrap_or(0.0);
+        // Nothing is above the break but its own value.
         if self.is_beyond(end) {
             self.broken(end, out);
         } else if form == FigureForm::Bars
@@ -201,6 +206,7 @@ impl Column<'_> {
     }
 
     fn is_beyond(&self, value: f64) -> bool {
+        // A value at the end of the axis may come out a little above 1.
         self.plane.y.share(value) > 1.0 + 1e-9
     }
 
@@ -220,6 +226,7 @@ impl Column<'_> {
              <path class=\"line whole\" d=\"M{:.1} {median:.1}h{:.1}\"/>",
             x - half,
             2.0 * half,
+            // A box without height stays visible.
             (lower - upper).max(1.0),
             x - half,
             2.0 * half,
@@ -240,6 +247,7 @@ impl Column<'_> {
             x - half,
             value.min(zero),
             2.0 * half,
+            // A bar of zero stays visible.
             (value - zero).abs().max(1.0),
             x - cap,
             x - cap,
@@ -265,6 +273,7 @@ impl Column<'_> {
 
     /// Writes upright text that begins at `y` and goes up.
     fn written(&self, words: &str, y: f64, out: &mut String) {
+        // Upright letters are left of their baseline, so half of their height is added.
         let x = self.middle + 4.0;
         let _ = writeln!(
             out,
@@ -289,6 +298,7 @@ fn wrap(text: &str, wide: f64) -> Vec<String> {
     for word in text.split_whitespace() {
         let is_full = lines.len() == MOST_LINES;
         match lines.last_mut() {
+            // The last line takes the rest, however wide it gets.
             Some(line) if is_full || width(line) + width(word) + width(" ") <= wide => {
                 line.push(' ');
                 line.push_str(word);

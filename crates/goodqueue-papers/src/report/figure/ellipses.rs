@@ -78,6 +78,7 @@ impl Along {
     /// far outside would squeeze all others and are left out.
     fn reaching(&self, paper: Option<(f64, f64)>) -> Axis {
         let axis = self.axis.with(paper);
+        // The paper gives no range.
         if axis == self.axis {
             return axis;
         }
@@ -100,6 +101,7 @@ fn paper_range(picture: &Picture, plane: &Plane, out: &mut String) {
     if x == plane.x && y == plane.y {
         return;
     }
+    // The x axis is reversed, so its higher end is on the left.
     let left = plane.x_at(x.range.1);
     let right = plane.x_at(x.range.0);
     let top = plane.y_at(y.range.1);
@@ -188,6 +190,7 @@ impl Names {
     /// least.
     fn place(&mut self, dot: Point, width: f64) -> Place {
         let mut best: Option<(f64, Place, Area)> = None;
+        // The nearest lines come first.
         for step in [0_i8, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6, -7, 7] {
             for ends in [false, true] {
                 let far = step.abs() > 1;

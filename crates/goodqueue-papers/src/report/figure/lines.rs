@@ -27,6 +27,7 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     } else {
         let times = || every().map(|point| point.0).filter(|time| time.is_finite());
         let whole = (times().fold(f64::INFINITY, f64::min), times().fold(f64::NEG_INFINITY, f64::max));
+        // A series begins and ends at the border of its plot, without the margin of `over`.
         let x = Axis::over(times(), false).with(Some(whole)).with(picture.x);
         let y = cut(picture, picture.y, picture.log, &seconds);
         (y.is_cut().then(|| Plane::new(x, y.whole)), Plane::new(x, y.axis))

@@ -21,6 +21,7 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     let mut axes = Vec::new();
     for (number, name) in (0_u32..).zip(&picture.names) {
         let on_axis = picture.traces.iter().flat_map(|trace| &trace.points);
+        // The x of a point is the number of its axis.
         let values = on_axis.filter(|point| (point.0 - f64::from(number)).abs() < 0.5).map(|point| point.1);
         let axis = Axis::over(values, false).with(picture.y);
         axes.push(axis);

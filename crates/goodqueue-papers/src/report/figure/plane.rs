@@ -198,6 +198,7 @@ pub(super) fn ticks((low, high): (f64, f64)) -> Vec<f64> {
         [1.0, 2.0, 5.0, 10.0].map(|n| n * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
     // A rounding error must not hide a tick at the very beginning of the range.
     let first = libm::ceil(low / step - 1e-9);
+    // A step is a fifth of the range at least, so no more than six ticks are within it.
     let at = (0_u32..12).map(|n| (first + f64::from(n)) * step);
     // 3 × 0.1 must be displayed as 0.3.
     at.take_while(|tick| *tick <= high + step * 1e-9).map(|tick| (tick / step).round() * step).collect()

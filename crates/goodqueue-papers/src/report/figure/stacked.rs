@@ -18,6 +18,7 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
         }
     }
     let times = picture.traces.iter().flat_map(|trace| &trace.points).map(|point| point.0);
+    // The axis needs a length, also without a trace.
     let last = times.filter(|time| time.is_finite()).fold(1.0, f64::max);
     let x = Axis::linear((0.0, last)).with(picture.x);
     let each = WIDTH / count(panels.len().max(1));

@@ -50,6 +50,7 @@ pub(super) fn draw(picture: &Picture) -> String {
         for (event, year) in sorted {
             let x = x_at(f64::from(*year));
             let wide = width(event) + 6.0;
+            // A name that fits nowhere covers one in the lowest line.
             let level = ends.iter().position(|end| *end < x - wide / 2.0).unwrap_or(0);
             ends[level] = x + wide / 2.0;
             let _ = writeln!(

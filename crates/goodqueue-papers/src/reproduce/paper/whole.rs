@@ -80,6 +80,7 @@ impl Paper {
     /// There is no `claims.toml`, or something is wrong with it.
     pub fn of_files(folder: &str, files: Vec<(String, String)>) -> Result<Self, Diagnostic> {
         let text = files.iter().find(|file| file.0 == "claims.toml").map(|file| file.1.clone());
+        // An empty text is refused, because its name is missing.
         Self::read(folder, &text.unwrap_or_default(), files, Vec::new())
     }
 

@@ -111,6 +111,7 @@ fn nanoseconds_of(value: &Bound<'_, PyAny>) -> PyResult<Option<i128>> {
     if !value.hasattr("total_seconds")? {
         return Ok(None);
     }
+    // These parts are whole numbers, while `total_seconds` returns a float.
     let part = |name: &str| -> PyResult<i128> { value.getattr(name)?.extract::<i64>().map(i128::from) };
     let nanos = if value.hasattr("nanoseconds")? { part("nanoseconds")? } else { 0 };
     let seconds = part("days")? * 86_400 + part("seconds")?;
@@ -120,6 +121,7 @@ fn nanoseconds_of(value: &Bound<'_, PyAny>) -> PyResult<Option<i128>> {
 /// True for Python's and numpy's truth values, which are numbers to Python.
 fn is_bool(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = value.get_type().name()?;
+    // Numpy calls it `bool_` before version 2 and `bool` from then on.
     Ok(value.is_instance_of::<PyBool>() || class == "bool_" || class == "bool")
 }
 

@@ -118,6 +118,7 @@ impl Results {
             let files = Format::from_path(&path).and_then(|format| format.write(&path, &self.results, place));
             files.map_err(|error| raised(&error.in_argument("export", &shown)))
         });
+        // Programs expect an `OSError` of a file that cannot be written.
         failed.map_or(written, Err)
     }
 

@@ -46,6 +46,7 @@ impl<'a> Grouped<'a> {
             cells.resize(cells.len().max(d + 1), Vec::new());
             cells[d].push(run);
         }
+        // The first points do not know disciplines that only later ones have.
         for point in &mut points {
             point.runs.resize(given.len(), Vec::new());
         }

@@ -209,6 +209,7 @@ fn main_columns<'g>(lines: &[Line<'_>], groups: &'g [Group]) -> Vec<Column<'g>> 
 fn main_table(lines: &[Line<'_>], columns: &[Column<'_>]) -> Table {
     let mut table = plain_table();
     let headings = columns.iter().map(|column| column.heading.as_str());
+    // Headings have three lines, and a single word stands in the last one.
     table.set_header(["\n\nqdisc"].into_iter().chain(headings).chain(["\n\ngrade"]));
     for line in lines {
         let grade = of_mean(&line.runs).map_or("–", Grade::name);

@@ -101,6 +101,7 @@ pub(crate) fn main(args: &ReproduceArgs, disciplines: &Disciplines) -> Outcome {
         Some(folder) => reproduce::papers_in(folder)?,
         None => reproduce::papers()?,
     };
+    // A file that cannot be written is found before the runs.
     check_outputs(args)?;
     if args.what.is_empty() && !args.all {
         args.check_that_nothing_is_wanted()?;

@@ -190,6 +190,7 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
         if unlimited(&[&args.line.rate, &args.trace_down]) {
             bottleneck.links[0].capacity = Capacity::UNLIMITED;
         }
+        // Without --up, --rate is that of both directions.
         if unlimited(&[&args.line.up, &args.trace_up, &args.line.rate]) {
             bottleneck.links[1].capacity = Capacity::UNLIMITED;
         }
@@ -232,6 +233,7 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
     let ended = shell.run(&mut request_handler).map_err(diagnostic);
     // Waits for its messages, which must come before the summary.
     drop(request_handler);
+    // The summary and the files are completed after a failure, too.
     args.watch.end(&mut shell.bottleneck)?;
     let code = ended?;
     if code != 0 || conditions.is_empty() {

@@ -306,6 +306,7 @@ pub(crate) fn finish(
             note(format_args!("{} files for Flent, one for each run, in {folder}", files.len()));
         }
     }
+    // The report and the exports needed them.
     if scenario.drop_series {
         for run in &mut results.runs {
             run.series = None;

@@ -215,7 +215,10 @@ pub(crate) fn print_json(text: &str) -> Result<(), Diagnostic> {
 /// Prints help: in colour on a terminal, unless words in it are not printable.
 pub(crate) fn print_help(plain: &str, in_colour: &str) -> Result<(), Diagnostic> {
     let is_coloured = is_terminal()
+        // An empty NO_COLOR does not count (no-color.org).
         && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
+        // The text is borrowed where nothing in it had to be replaced. The coloured one cannot be
+        // checked, because its colours are what a terminal obeys.
         && matches!(printable::lines(plain), Cow::Borrowed(_));
     if is_coloured { write(in_colour) } else { print(plain) }
 }
@@ -245,6 +248,7 @@ fn write(text: &str) -> Result<(), Diagnostic> {
 /// Returns the result of printing to standard output. A closed pipe is not an error.
 fn printed(outcome: io::Result<()>) -> Result<(), Diagnostic> {
     match outcome {
+        // A reader such as `head` may stop at any time.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Diagnostic::new(format!("standard output cannot be written: {error}")))
         }

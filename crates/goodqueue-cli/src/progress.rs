@@ -102,6 +102,7 @@ static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// Returns the exit code that shells use for a command ended by a signal.
 pub(crate) fn interrupted_code() -> u8 {
+    // As shells report a program that a signal ended.
     u8::try_from(128 + SIGNAL.load(Ordering::SeqCst)).unwrap_or(130)
 }
 

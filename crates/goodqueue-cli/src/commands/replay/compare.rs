@@ -310,6 +310,7 @@ fn in_words(row: &Row) -> String {
             format!("packet {seq} ({bytes} bytes, flow {flow}) arrives at {} ns", t.as_nanos())
         }
         Row::Exit { t, seq, bytes, tos } => {
+            // The low two bits of the TOS byte are the ECN field (RFC 3168, section 5).
             let marked = if tos & 3 == 3 { ", CE" } else { "" };
             format!("packet {seq} ({bytes} bytes{marked}) leaves at {} ns", t.as_nanos())
         }

@@ -2,8 +2,9 @@
 //!
 //! The server is `transfer serve cubic` or `transfer serve newreno`, and the client `transfer fetch
 //! server 30`: it downloads for 30 s and prints the bytes that arrived. The endpoints are those of
-//! `kind = "quic"` in scenarios, with the adaptor of this crate's tests. `make quic-live` runs them
-//! behind `goodqueue shell`.
+//! `kind = "quic"` in scenarios, with the adaptor of this crate's tests. `transfer echo` and
+//! `transfer ping server 20` measure the round-trip time of an idle line through the same threads:
+//! it contains how late the system wakes them. `make quic-live` runs all behind `goodqueue shell`.
 
 use std::error::Error;
 use std::io;
@@ -39,7 +40,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("{bytes}");
             Ok(())
         }
-        _ => Err("usage: transfer serve cubic|newreno, or transfer fetch HOST SECONDS".into()),
+        ["echo"] => echo(),
+        ["ping", host, count] => {
+            println!("{}", ping(host, count.parse()?)?.as_secs_f64());
+            Ok(())
+        }
+        _ => Err("usage: transfer serve cubic|newreno, transfer fetch HOST SECONDS, transfer echo, or \
+                  transfer ping HOST COUNT"
+            .into()),
     }
 }
 
@@ -61,8 +69,7 @@ fn serve(control: Arc<dyn ControllerFactory + Send + Sync>) -> Result<(), Box<dy
 
 /// Downloads for a time, and returns the bytes that arrived.
 fn fetch(host: &str, time: Duration) -> Result<u64, Box<dyn Error>> {
-    let server =
-        (host, PORT).to_socket_addrs()?.find(SocketAddr::is_ipv4).ok_or("the host has no IPv4 address")?;
+    let server = resolve(host)?;
     let socket = UdpSocket::bind(("0.0.0.0", 0))?;
     let arrivals = arrivals(&socket)?;
     let mut client = endpoint(1, None, server, Download::default());
@@ -73,6 +80,38 @@ fn fetch(host: &str, time: Duration) -> Result<u64, Box<dyn Error>> {
     client.connection = Some(connection);
     client.exchange(&socket, &arrivals, begin + time)?;
     Ok(client.app.bytes)
+}
+
+fn resolve(host: &str) -> Result<SocketAddr, Box<dyn Error>> {
+    let mut addresses = (host, PORT).to_socket_addrs()?;
+    Ok(addresses.find(SocketAddr::is_ipv4).ok_or("the host has no IPv4 address")?)
+}
+
+/// Sends every datagram back until the process is ended.
+fn echo() -> Result<(), Box<dyn Error>> {
+    let socket = UdpSocket::bind(("0.0.0.0", PORT))?;
+    for (from, bytes) in arrivals(&socket)? {
+        socket.send_to(&bytes, from)?;
+    }
+    Err("the socket cannot be read any more".into())
+}
+
+/// Returns the median of `count` round-trip times of datagrams with 18 bytes, which have 60 on the
+/// line.
+#[expect(clippy::disallowed_methods, reason = "this program runs in real time")]
+fn ping(host: &str, count: usize) -> Result<std::time::Duration, Box<dyn Error>> {
+    let server = resolve(host)?;
+    let socket = UdpSocket::bind(("0.0.0.0", 0))?;
+    let arrivals = arrivals(&socket)?;
+    let mut times = Vec::new();
+    while times.len() < count {
+        let sent = StdInstant::now();
+        socket.send_to(&[0; 18], server)?;
+        arrivals.recv_timeout(std::time::Duration::from_secs(5))?;
+        times.push(sent.elapsed());
+    }
+    times.sort_unstable();
+    times.get(count / 2).copied().ok_or_else(|| "at least one datagram is needed".into())
 }
 
 /// One datagram at a time, as in the simulator: a queue counts packets, not bundles of them.

@@ -47,7 +47,7 @@ export const CHARTS: ChartInfo[] = [
     })),
   },
   {
-    title: "Congestion window (TCP)", unit: "kB",
+    title: "Congestion window", unit: "kB",
     curves: (track, now, names) => names.flatMap((name, flow) => {
       const points = track.samplesUntil(now).map((sample): [number, number] => [sample.at / 1e9, (sample.flows[flow]?.cwnd ?? -1) / 1e3]);
       return points.some(([, value]) => value >= 0) ? [{ name, flow, points }] : [];

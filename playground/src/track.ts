@@ -328,7 +328,7 @@ export class Track {
 
   /** Number of flows that have data in a queue at `now`. */
   flowsIn(queue: QueueId, now: number): number {
-    // Nothing tells the acknowledgements of QUIC from its data, except their direction.
+    // A request of QUIC travels against the data of its flow.
     const isData = (packet: Packet) => packet.kind === "data" && packet.side === this.sides[packet.flow];
     const there = (packet: Packet) => isData(packet) && packet.arrived <= now && packet.left > now;
     return new Set((this.lanes[queue] ?? []).filter(there).map((packet) => packet.flow)).size;

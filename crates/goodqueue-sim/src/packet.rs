@@ -112,11 +112,22 @@ pub enum Payload {
     Quic {
         /// Sequence number of the datagram in its flow and direction.
         number: u64,
-        /// True if the first packet in it belongs to the handshake.
-        is_handshake: bool,
+        /// What the datagram is for.
+        contents: QuicContents,
         /// ECN field.
         ecn: Ecn,
     },
+}
+
+/// What a datagram of QUIC is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QuicContents {
+    /// Its first packet belongs to the handshake.
+    Handshake,
+    /// It has data of a stream.
+    Data,
+    /// It has other frames only, such as acknowledgements.
+    Control,
 }
 
 impl Payload {
@@ -147,10 +158,14 @@ impl Payload {
             Self::Tcp(segment) if segment.len == 0 => format!("ACK of flow {flow}"),
             Self::Tcp(segment) => format!("TCP segment of flow {flow} from sequence number {}", segment.seq),
             Self::Datagram { number, .. } => format!("datagram {number} of flow {flow}"),
-            Self::Quic { number, is_handshake: true, .. } => {
-                format!("QUIC datagram {number} of flow {flow}, of the handshake")
+            Self::Quic { number, contents, .. } => {
+                let contents = match contents {
+                    QuicContents::Handshake => ", of the handshake",
+                    QuicContents::Data => "",
+                    QuicContents::Control => ", without data",
+                };
+                format!("QUIC datagram {number} of flow {flow}{contents}")
             }
-            Self::Quic { number, .. } => format!("QUIC datagram {number} of flow {flow}"),
         }
     }
 }

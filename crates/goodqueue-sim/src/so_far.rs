@@ -11,20 +11,20 @@ pub struct SoFar<'s> {
     sources: &'s [AnySource],
 }
 
-/// The state of a TCP sender, with counters since the connection began.
+/// The state of the sender of a connection, with counters since the connection began.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SenderView {
     /// Congestion window in bytes.
     pub cwnd: u64,
-    /// Bytes in flight.
-    pub in_flight: u64,
+    /// Bytes in flight; `None` if the transport does not tell them.
+    pub in_flight: Option<u64>,
     /// Smoothed RTT; zero before the first sample.
     pub srtt: Duration,
     /// Payload bytes that arrived in order.
     pub delivered: u64,
-    /// Segments sent.
+    /// Segments or datagrams sent.
     pub sent: u64,
-    /// Segments sent again.
+    /// Segments sent again, or packets of QUIC declared lost.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -62,16 +62,16 @@ impl<'s> SoFar<'s> {
         self.sources.get(flow).map_or(&[], AnySource::round_trips)
     }
 
-    /// Returns the state of a flow's sender; `None` if the flow is not a single TCP connection.
+    /// Returns the state of a flow's sender; `None` if the flow is not a single connection.
     #[must_use]
     pub fn sender(&self, flow: usize) -> Option<SenderView> {
-        let Some(AnySource::Tcp(tcp)) = self.sources.get(flow) else { return None };
-        let sender = tcp.sender();
-        let tally = tcp.tally();
+        let source = self.sources.get(flow)?;
+        let sender = source.sender()?;
+        let tally = source.tally();
         Some(SenderView {
-            cwnd: sender.cwnd(),
-            in_flight: sender.in_flight(),
-            srtt: sender.srtt().unwrap_or(Duration::ZERO),
+            cwnd: sender.cwnd,
+            in_flight: sender.in_flight,
+            srtt: sender.srtt,
             delivered: tally.delivered,
             sent: tally.sent,
             retransmits: tally.retransmits,

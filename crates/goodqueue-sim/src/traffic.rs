@@ -44,7 +44,7 @@ pub use datagrams::{Datagrams, HEADERS};
 pub use distribution::Distribution;
 pub use own::{KnownSource, Named, OwnFlow, OwnSettings, OwnSource, OwnTraffic};
 pub use samples::{Earlier, Jitter, LossRuns, OneWay, PATIENCE, Room, RoundTrip, Sample};
-pub use source::{Playback, Segment, Settings, Source, Tally, Transfer};
+pub use source::{Playback, Segment, SenderState, Settings, Source, Tally, Transfer};
 pub use user::{Habits, User};
 pub use web::WebPage;
 
@@ -217,6 +217,12 @@ macro_rules! sources {
                 match self {
                     $(Self::$name(source) => source.first_delivery(),)+
                     Self::Own(source) => source.first_delivery(),
+                }
+            }
+            fn sender(&self) -> Option<SenderState> {
+                match self {
+                    $(Self::$name(source) => source.sender(),)+
+                    Self::Own(source) => source.sender(),
                 }
             }
             fn round_trips(&self) -> &[RoundTrip] {

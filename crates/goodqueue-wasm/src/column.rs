@@ -85,13 +85,16 @@ impl Column {
 
     /// Returns the state of every flow: received bytes, congestion window, bytes in flight,
     /// smoothed RTT in nanoseconds, retransmissions. The last four are -1 for a flow that is not a
-    /// single TCP connection.
+    /// single connection, and the bytes in flight for one of QUIC.
     pub(crate) fn flows(&self) -> Vec<f64> {
         let mut values = Vec::with_capacity(FLOW * self.run.config.flows.len());
         for flow in 0..self.run.config.flows.len() {
             values.push(exact(self.played.so_far().received(flow)));
             values.extend(self.played.so_far().sender(flow).map_or([-1.0; FLOW - 1], |sender| {
-                [sender.cwnd, sender.in_flight, sender.srtt.as_nanos(), sender.retransmits].map(exact)
+                let in_flight = sender.in_flight.map_or(-1.0, exact);
+                let [cwnd, srtt, retransmits] =
+                    [sender.cwnd, sender.srtt.as_nanos(), sender.retransmits].map(exact);
+                [cwnd, in_flight, srtt, retransmits]
             }));
         }
         values

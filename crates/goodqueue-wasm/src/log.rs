@@ -2,7 +2,7 @@
 
 use goodqueue::{DropReason, Ecn, Instant, Packet as _};
 use goodqueue_sim::observer::{Fate, Place, Visit};
-use goodqueue_sim::packet::Payload;
+use goodqueue_sim::packet::{Payload, QuicContents};
 use goodqueue_sim::{Capacity, Observer, UNLIMITED};
 
 /// Writes what happens to packets into records.
@@ -15,7 +15,7 @@ use goodqueue_sim::{Capacity, Observer, UNLIMITED};
 /// | arrival | number | time | flow | bytes | kind | packets found | bytes found |
 /// | end | number | time | fate | end of the transmission | marked | packets left | bytes left |
 ///
-/// Times are nanoseconds. The kind is 0 for data, 1 for a pure acknowledgement, 2 for a probe, plus
+/// Times are nanoseconds. The kind is 0 for data, 1 for a packet without data, such as an ACK, 2 for a probe, plus
 /// 8 for an ECN-capable packet. The fate is 0 for a packet that was sent; a higher number less 1 is
 /// the index of its [`DropReason`].
 #[derive(Debug)]
@@ -62,6 +62,7 @@ impl Log {
         ecn + match visit.packet.payload {
             _ if is_probe => 2,
             Payload::Tcp(segment) if segment.len == 0 => 1,
+            Payload::Quic { contents: QuicContents::Control, .. } => 1,
             _ => 0,
         }
     }

@@ -40,13 +40,24 @@ fn a_quic_flow_is_shown_as_the_command_tells_of_it() {
         "set": ["flows=[{kind='quic', cc='newreno'}]"]}"#;
     let mut show = Show::from_request(request).expect("valid");
     show.play(Instant::ZERO + Duration::from_secs(3)).expect("runs");
+    let records = show.packets(0);
     let about: serde_json::Value = serde_json::from_str(&show.about()).expect("JSON");
     let flow = &about["flows"][0];
     assert_eq!([&flow["kind"], &flow["direction"], &flow["cc"]], ["quic", "down", "newreno"]);
-    // Only single TCP connections have a window.
-    let [received, window, ..] = show.flows(0)[..] else { panic!("five numbers") };
+    let [received, window, in_flight, rtt, lost] = show.flows(0)[..] else { panic!("five numbers") };
     assert!(received > 500_000.0, "{received}");
-    assert!(window < 0.0, "{window}");
+    assert!(window > 2.0 * 1200.0 && window < 200_000.0, "{window}");
+    // The line has a round-trip time of 50 ms, and its queue 60 ms at most.
+    assert!(rtt > 50e6 && rtt < 120e6, "{rtt}");
+    assert!(lost > 0.0, "a queue of 20 packets overflows");
+    assert!(in_flight < 0.0, "quinn does not tell it");
+    let arrivals = |way: f64| records.chunks(8).filter(move |record| record[0] == way);
+    let kinds = |way: f64| arrivals(way).map(|record| record[5]).collect::<Vec<f64>>();
+    assert!(kinds(0.0).iter().filter(|kind| **kind == 1.0).count() < 10, "downwards are data");
+    // Upwards are the handshake, the request, and then acknowledgements.
+    let up = kinds(2.0);
+    assert_eq!(up[0], 0.0);
+    assert!(up.len() > 100 && up[10..].iter().all(|kind| *kind == 1.0), "{up:?}");
     // The first packet is the answer to the client's hello.
     let story = show.story_of(0, 1.0).expect("a story");
     assert!(story.contains("down, QUIC datagram 0 of flow 0, of the handshake"), "{story}");

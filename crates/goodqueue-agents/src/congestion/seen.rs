@@ -74,7 +74,7 @@ impl CongestionSeen {
             rtt_min: seconds(least),
             rate: delivered as f64 * 8.0 / interval,
             lost: lost as f64 / sent.max(1) as f64,
-            in_flight: now.in_flight as f64 / now.cwnd.max(1) as f64,
+            in_flight: now.in_flight.unwrap_or(0) as f64 / now.cwnd.max(1) as f64,
             window: now.cwnd as f64 / mss.max(1) as f64,
             pacing,
         }

@@ -46,6 +46,12 @@ impl Arrived {
         let _ = payload.and_then(|frames| self.read_frames(frames));
     }
 
+    /// Returns true if a datagram has data of a stream.
+    pub(super) fn has_data(&mut self, datagram: &[u8]) -> bool {
+        self.read(datagram);
+        self.frames.iter().any(|(_, part)| !part.is_empty())
+    }
+
     /// Counts the datagram that was read last, since the connection took it.
     pub(super) fn count(&mut self) {
         let mut frames = std::mem::take(&mut self.frames);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use goodqueue::{Ecn, Instant};
+use goodqueue_sim::traffic::SenderState;
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, EndpointEvent, ServerConfig,
     TransportConfig, VarInt,
@@ -88,6 +89,13 @@ impl Side {
     /// Returns the number of packets that this side declared lost.
     pub(super) fn lost(&self) -> u64 {
         self.connection.as_ref().map_or(0, |(_, connection)| connection.stats().path.lost_packets)
+    }
+
+    /// Returns what the connection knows of the path. quinn does not tell the bytes in flight.
+    pub(super) fn state(&self) -> Option<SenderState> {
+        let (_, connection) = self.connection.as_ref()?;
+        let path = connection.stats().path;
+        Some(SenderState { cwnd: path.cwnd, in_flight: None, srtt: path.rtt.into() })
     }
 
     /// Takes a datagram from the network. Returns true if the connection took it.

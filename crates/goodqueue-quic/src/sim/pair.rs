@@ -4,8 +4,8 @@ use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{Direction, Duration, Ecn, Instant};
 use goodqueue_sim::FlowId;
 use goodqueue_sim::network::Network;
-use goodqueue_sim::packet::{Packet, Payload};
-use goodqueue_sim::traffic::HEADERS;
+use goodqueue_sim::packet::{Packet, Payload, QuicContents};
+use goodqueue_sim::traffic::{HEADERS, SenderState};
 use quinn_proto::{Dir, StreamId};
 
 use super::arrived::Arrived;
@@ -25,6 +25,8 @@ pub(super) struct Pair {
     /// Datagrams on their way down and up.
     contents: [Contents; 2],
     buffer: Vec<u8>,
+    /// Reads the frames of datagrams that leave.
+    leaving: Arrived,
     /// Directions in which the sending host had no room for a packet.
     waits_for_room: [bool; 2],
     is_stopped: bool,
@@ -59,6 +61,7 @@ impl Pair {
             server: End::from_side(server),
             contents: [Contents::default(), Contents::default()],
             buffer: Vec::new(),
+            leaving: Arrived::default(),
             waits_for_room: [false; 2],
             is_stopped: false,
         }
@@ -138,6 +141,14 @@ impl Pair {
         }
     }
 
+    /// Returns what the sender of the data knows of the path, once it has a connection.
+    pub(super) fn sender_state(&self) -> Option<SenderState> {
+        match self.settings.direction {
+            Direction::Down => self.server.side.state(),
+            Direction::Up => self.client.side.state(),
+        }
+    }
+
     const fn receiver(&self) -> &End {
         match self.settings.direction {
             Direction::Down => &self.client,
@@ -212,9 +223,15 @@ impl Pair {
             let bytes = u32::try_from(buffer.len()).unwrap_or(u32::MAX - HEADERS) + HEADERS;
             let number = self.contents[direction.index()].put(&buffer);
             // RFC 9000 §17.2: the highest bit marks the long header of handshakes.
-            let is_handshake = buffer.first().is_some_and(|first| first & 0x80 != 0);
+            let contents = if buffer.first().is_some_and(|first| first & 0x80 != 0) {
+                QuicContents::Handshake
+            } else if self.leaving.has_data(&buffer) {
+                QuicContents::Data
+            } else {
+                QuicContents::Control
+            };
             let ecn = if self.settings.ecn { ecn } else { Ecn::NotEct };
-            network.send(now, direction, self.flow, bytes, Payload::Quic { number, is_handshake, ecn });
+            network.send(now, direction, self.flow, bytes, Payload::Quic { number, contents, ecn });
         }
         self.buffer = buffer;
     }

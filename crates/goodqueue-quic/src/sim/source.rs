@@ -5,7 +5,7 @@ use goodqueue::{Direction, Instant};
 use goodqueue_sim::FlowId;
 use goodqueue_sim::network::Network;
 use goodqueue_sim::packet::Packet;
-use goodqueue_sim::traffic::{Source, Tally};
+use goodqueue_sim::traffic::{SenderState, Source, Tally};
 
 use super::pair::Pair;
 use super::settings::QuicSettings;
@@ -69,6 +69,10 @@ impl Source for Quic {
 
     fn received(&self) -> u64 {
         self.pair.received()
+    }
+
+    fn sender(&self) -> Option<SenderState> {
+        self.pair.sender_state()
     }
 
     fn first_delivery(&self) -> Option<Instant> {

@@ -133,3 +133,17 @@ fn received_bytes_include_those_behind_a_gap_and_never_more_than_the_line_carrie
         assert_eq!(has_gaps, !queue.contains("duplicate"), "{queue}");
     }
 }
+
+#[test]
+fn a_run_on_its_way_tells_what_the_sender_knows() {
+    let config = LINE.config(vec![quic(down())], 10);
+    let mut run = Run::new(&config).expect("valid");
+    assert_eq!(run.so_far().sender(0), None, "there is no connection yet");
+    run.advance(Instant::ZERO + Duration::from_secs(5), None).expect("runs");
+    let sender = run.so_far().sender(0).expect("a connection");
+    // 10 Mbit/s and 50 ms are 62 kB, and the queue may hold as much again.
+    assert!((20_000..400_000).contains(&sender.cwnd), "{}", sender.cwnd);
+    assert!(sender.srtt > Duration::from_millis(50), "{}", sender.srtt);
+    assert_eq!(sender.delivered, run.so_far().delivered(0));
+    assert!(sender.sent > 1000 && sender.in_flight.is_none());
+}

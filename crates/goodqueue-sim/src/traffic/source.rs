@@ -48,6 +48,11 @@ pub trait Source {
         None
     }
 
+    /// Returns what the flow's sender knows of the path. Only single connections have one sender.
+    fn sender(&self) -> Option<SenderState> {
+        None
+    }
+
     /// Returns the sums of samples that the flow no longer has one by one. Only probes have some.
     fn earlier(&self) -> Option<&Earlier> {
         None
@@ -82,6 +87,17 @@ pub trait Source {
     fn playback(&self) -> Option<&Playback> {
         None
     }
+}
+
+/// What the sender of a connection knows of the path.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SenderState {
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Bytes in flight; `None` if the transport does not tell them.
+    pub in_flight: Option<u64>,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: Duration,
 }
 
 /// The settings from which a source is made.

@@ -10,7 +10,7 @@ use goodqueue::{ConfigError, Direction, Duration, Instant};
 use goodqueue_tcp::congestion::parameter::Value;
 use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Segment, Sender};
 
-use super::source::{Settings, Source, Tally};
+use super::source::{SenderState, Settings, Source, Tally};
 use crate::ahead::{Ahead, CACHE_LINE, CacheLine, fetch_line};
 use crate::id::FlowId;
 use crate::network::Network;
@@ -106,12 +106,6 @@ impl Tcp {
             first_at: None,
             completed_at: None,
         })
-    }
-
-    /// Returns the sending end.
-    #[must_use]
-    pub const fn sender(&self) -> &Sender {
-        &self.sender
     }
 
     /// Changes a parameter of the congestion controller, and sends what it allows at once.
@@ -262,6 +256,14 @@ impl Source for Tcp {
 
     fn first_delivery(&self) -> Option<Instant> {
         self.first_at
+    }
+
+    fn sender(&self) -> Option<SenderState> {
+        Some(SenderState {
+            cwnd: self.sender.cwnd(),
+            in_flight: Some(self.sender.in_flight()),
+            srtt: self.sender.srtt().unwrap_or(Duration::ZERO),
+        })
     }
 
     fn delivered(&self) -> u64 {

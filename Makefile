@@ -45,7 +45,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 UNPUBLISHED = --exclude goodqueue-testkit --exclude goodqueue-hostile --exclude goodqueue-wasm --exclude goodqueue-py
 FUZZ_TARGETS = operations link_operations tc_line scenario trace recording capture claims verdicts netem_table tcp_segments wasm_policy control_line undo_file live_packets
 
-.PHONY: speed quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server transports own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live quic-live fuzz mutants random kills supply-chain msrv msrv-check counts counts-check models build format lint docs unit no-std demo-check install clean toolchain help
+.PHONY: speed quick announce site site-check playground playground-test playground-check bench-playground wasm chromium python wheel bench-python own-discipline server transports own-traffic pages package package-build numbers score validation recordings page screenshot deviations demo test bench bench-live quic-live fuzz mutants random kills supply-chain msrv msrv-check counts counts-check models build debug format lint docs unit no-std demo-check install clean toolchain help
 
 help:
 	@echo "make demo     build goodqueue, compare seven queue disciplines, write $(REPORT)"
@@ -274,6 +274,10 @@ counts-check: toolchain
 build: toolchain
 	@$(CARGO) build --release --locked $(QUIET) --package goodqueue-cli
 
+# The command as the tests of the workspace have it, with the same features of all crates.
+debug: toolchain
+	@$(CARGO) test $(WORKSPACE) --no-run --quiet --test command
+
 # Compiling takes minutes where nothing is compiled yet: say so before, and check now what would be missing at the end.
 announce: toolchain
 	@test -x $(GOODQUEUE) || { \
@@ -294,20 +298,23 @@ format: toolchain
 	@LC_ALL=C awk -f .ci/comment-width.awk $$(find crates examples fuzz python -name '*.rs' -not -path '*/target/*')
 
 lint: toolchain
-	$(CARGO) clippy --workspace --all-targets --features goodqueue-cli/object-store --quiet -- --deny warnings
-	$(CARGO) clippy --package goodqueue-link --package goodqueue-quic --all-targets --all-features --quiet -- --deny warnings
+	$(CARGO) clippy --workspace --all-targets --features $(NOQ),goodqueue-cli/object-store --quiet -- --deny warnings
 	$(CARGO) clippy --package goodqueue-cli --no-default-features --quiet -- --deny warnings
 
 docs: toolchain
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --quiet
 
+# Cargo joins the features of all packages that a command names, also those of other people's crates. A command that names
+# fewer compiles most crates once more, so the parts of `make test` name the whole workspace where they can. Together its
+# crates ask for every feature but these two.
+NOQ = goodqueue-quic/noq
+WORKSPACE = --workspace --features $(NOQ)
+OBJECTS = --package goodqueue-scenario --package goodqueue-cli --features goodqueue-cli/object-store
+
 unit: toolchain
-	$(CARGO) test --workspace --quiet
-	$(CARGO) test --package goodqueue-link --features recordings --quiet
-	$(CARGO) test --package goodqueue-tc --features recordings --test judge --quiet
-	$(CARGO) test --package goodqueue-quic --all-features --quiet
-	$(CARGO) test --package goodqueue-scenario --features object-store --lib --quiet objects
-	$(CARGO) test --package goodqueue-cli --features object-store --test object_store --quiet
+	$(CARGO) test $(WORKSPACE) --quiet
+	$(CARGO) test $(OBJECTS) --lib --quiet objects
+	$(CARGO) test $(OBJECTS) --test object_store --quiet
 	$(CARGO) test --package goodqueue-cli --no-default-features --test without_papers --quiet
 
 # A program outside the workspace, with a discipline of its own, and one that `goodqueue new-aqm` writes. They take the
@@ -317,7 +324,8 @@ own-discipline: toolchain
 	$(CARGO) clippy --manifest-path $(OWN)/Cargo.toml --target-dir $(TARGET) --all-targets --quiet -- --deny warnings
 	$(CARGO) test --manifest-path $(OWN)/Cargo.toml --target-dir $(TARGET) --quiet
 	rm -rf $(TARGET)/new-aqm
-	$(CARGO) run --package goodqueue-cli --quiet -- new-aqm my_aqm --out $(TARGET)/new-aqm
+	@$(MAKE) --no-print-directory debug
+	$(TARGET)/debug/goodqueue new-aqm my_aqm --out $(TARGET)/new-aqm
 	cp Cargo.lock $(TARGET)/new-aqm/Cargo.lock
 	$(CARGO) test --manifest-path $(TARGET)/new-aqm/Cargo.toml --target-dir $(TARGET) --quiet
 
@@ -347,7 +355,7 @@ transports: toolchain
 # compile every dependency once more, so only the lists of files are checked here; `make package-build` builds them.
 package: toolchain
 	$(CARGO) package --workspace $(UNPUBLISHED) --no-verify --allow-dirty --offline --quiet --target-dir $(TARGET)/package-check
-	$(CARGO) test --quiet --package goodqueue-hostile --test packages
+	$(CARGO) test $(WORKSPACE) --quiet --test packages
 
 package-build: toolchain
 	$(CARGO) package --workspace $(UNPUBLISHED) --allow-dirty --offline --target-dir $(TARGET)/package-check
@@ -357,8 +365,7 @@ no-std: toolchain
 	$(CARGO) build --quiet --manifest-path crates/goodqueue/tests/no_std/Cargo.toml --target-dir $(TARGET)/no_std
 
 # The main job once, as the README shows it; and the same bytes from the debug and the release build.
-demo-check: build
-	$(CARGO) build --quiet --package goodqueue-cli
+demo-check: build debug
 	$(GOODQUEUE) compare --json $(TARGET)/demo.json --report $(TARGET)/demo.html
 	$(TARGET)/debug/goodqueue compare --json $(TARGET)/demo-debug.json >/dev/null
 	cmp $(TARGET)/demo.json $(TARGET)/demo-debug.json

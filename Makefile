@@ -86,7 +86,16 @@ demo: announce
 quick: toolchain
 	@.ci/quick $(CRATES)
 
-test: format lint docs msrv-check unit own-discipline own-traffic server transports python playground-check site-check no-std package demo-check counts-check supply-chain
+# Two lanes side by side, since one alone seldom uses two processors: a test waits, or a crate is compiled in one thread.
+# The parts of a lane follow each other. Those of the first share the folder of debug builds, which cargo locks.
+LANES = tests pages
+tests-lane = format lint docs msrv-check unit own-discipline own-traffic server transports
+pages-lane = playground-check site-check counts-check no-std supply-chain python demo-check package
+test: toolchain
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync $(LANES:%=lane-%)
+
+lane-%:
+	@for part in $($*-lane); do $(MAKE) --no-print-directory $$part || exit; done
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines

@@ -27,7 +27,7 @@
 //! # Features
 //! | feature | adds |
 //! |---|---|
-//! | `tc` | links and disciplines as text, with errors that underline the word; needs the standard library |
+//! | `tc` | links and disciplines as text, with errors that underline the word; needs the standard library and Rust 1.88 |
 //! | `std` | seeds from environment variables (`seed`), captures for Wireshark (`capture`), qlog (`qlog`) |
 //! | `recordings` | `Link::record`, which writes recordings for `goodqueue replay`; includes `tc` and `std` |
 //!

@@ -47,7 +47,7 @@ fn table() -> String {
 fn buffer(buffer: &Buffer) -> String {
     let Buffer { milliseconds, least, most, drops } = buffer;
     let kib = |bytes: u64| {
-        if bytes.is_multiple_of(1024) { format!("{} KiB", bytes / 1024) } else { format!("{bytes} bytes") }
+        if bytes % 1024 == 0 { format!("{} KiB", bytes / 1024) } else { format!("{bytes} bytes") }
     };
     let drops = match drops {
         Drops::Tail => "tail drop",

@@ -355,10 +355,10 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// Charges a dropped packet in ingress mode, because it has used the link.
     fn charge_drop(&mut self, tin: usize, at: Instant, bytes: u32) {
         let charged = self.on_the_link(at, bytes);
-        if self.config.ingress
-            && let Some(tin) = self.tins.get_mut(tin)
-        {
-            self.shaper.charge(&mut tin.shaper, self.now, charged, true);
+        if self.config.ingress {
+            if let Some(tin) = self.tins.get_mut(tin) {
+                self.shaper.charge(&mut tin.shaper, self.now, charged, true);
+            }
         }
     }
 

@@ -371,14 +371,12 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Docsis<P, R> {
         if old.weight != config.weight {
             self.credit = config.weights().first_credit(config.mtu);
         }
-        while self.classic.bytes() > config.classic_limit
-            && let Some(oldest) = self.classic.pop_front()
-        {
+        while self.classic.bytes() > config.classic_limit {
+            let Some(oldest) = self.classic.pop_front() else { break };
             self.lose(oldest.packet, DropReason::Overlimit, drops);
         }
-        while self.low_latency.bytes() > config.low_latency_limit
-            && let Some(oldest) = self.low_latency.pop_front()
-        {
+        while self.low_latency.bytes() > config.low_latency_limit {
+            let Some(oldest) = self.low_latency.pop_front() else { break };
             self.lose(oldest.packet, DropReason::Overlimit, drops);
         }
     }

@@ -504,9 +504,11 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
         if old.buffers != config.buffers {
             self.count_memory();
         }
-        while let Some(why) = self.excess(self.len(), self.memory.used())
-            && self.drop_oldest(why, drops)
-        {}
+        while let Some(why) = self.excess(self.len(), self.memory.used()) {
+            if !self.drop_oldest(why, drops) {
+                break;
+            }
+        }
     }
 
     fn config(&self) -> DualPi2Config {

@@ -214,7 +214,8 @@ impl<P: Packet + Flow> Fq<P> {
             return Ok(());
         }
         let mask = self.config.orphan_mask;
-        let credit = self.config.initial_quantum.cast_signed();
+        // Both quanta fit: their ranges end at `i32::MAX` or below.
+        let credit = self.config.initial_quantum as i32;
         let number = self.flows.of_hash(self.hash_of(&packet), mask, credit);
         if self.flows.flow(number).is_some_and(|flow| flow.len() >= self.config.flow_limit) {
             self.tally.flow_limit = self.tally.flow_limit.wrapping_add(1);
@@ -238,7 +239,7 @@ impl<P: Packet + Flow> Fq<P> {
         let jiffy = jiffies(self.now);
         // Rounded up, as by Linux `usecs_to_jiffies()`.
         let delay = self.config.refill_delay.as_nanos().div_ceil(JIFFY);
-        let quantum = self.config.quantum.cast_signed();
+        let quantum = self.config.quantum as i32;
         let Some(flow) = self.flows.flow_mut(number) else { return };
         let State::Detached(since) = flow.state else { return };
         if jiffy > since.saturating_add(delay) {
@@ -307,7 +308,7 @@ impl<P: Packet + Flow> Fq<P> {
     /// Returns the next packet of a flow, with the number of the flow and when it could have left.
     fn next_of_flows(&mut self) -> Option<(Planned<P>, u32, Instant)> {
         let latest = self.now + self.config.offload_horizon;
-        let quantum = self.config.quantum.cast_signed();
+        let quantum = self.config.quantum as i32;
         let mut fruitless: u32 = 0;
         loop {
             let chosen = self.next_band()?;
@@ -321,7 +322,7 @@ impl<P: Packet + Flow> Fq<P> {
                 self.flows.advance(list);
                 self.send_back(number);
                 fruitless += 1;
-                if fruitless.is_multiple_of(FRUITLESS_VISITS) {
+                if fruitless % FRUITLESS_VISITS == 0 {
                     self.skip_fruitless_rounds(chosen);
                 }
                 continue;

@@ -404,10 +404,10 @@ impl<P: Packet + Flow> FqCodel<P> {
                 *of_memory = of_memory.wrapping_add(u64::from(dropped));
             }
             // Linux 3.14 dropped one packet here, and CoDel did not learn of it.
-            if self.config.variant != FqCodelVariant::Linux314
-                && let Some(codel) = self.queues.aqm_mut(index)
-            {
-                codel.overflowed(dropped);
+            if self.config.variant != FqCodelVariant::Linux314 {
+                if let Some(codel) = self.queues.aqm_mut(index) {
+                    codel.overflowed(dropped);
+                }
             }
             // The next arrival takes another batch, so the kernel holds its lock for a bounded
             // time.

@@ -234,10 +234,10 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         if let Some(class) = packet.class().filter(|class| (1..=self.config.divisor).contains(class)) {
             return class - 1;
         }
-        if self.config.variant == SfqVariant::Ns2
-            && let Some((source, destination)) = packet.nodes()
-        {
-            return ns2_hash(source, destination) % self.config.divisor;
+        if self.config.variant == SfqVariant::Ns2 {
+            if let Some((source, destination)) = packet.nodes() {
+                return ns2_hash(source, destination) % self.config.divisor;
+            }
         }
         // The divisor is a power of two.
         packet.flow_hash(self.salt) & (self.config.divisor - 1)
@@ -336,7 +336,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     /// Returns true if [`Self::admit`] calls no other function before its end, because memory is
     /// left and nothing is drawn or averaged. The compiler then saves no registers.
     #[inline]
-    const fn is_ready(&self) -> bool {
+    fn is_ready(&self) -> bool {
         let SfqConfig { red, perturb, variant, .. } = &self.config;
         let simple = red.is_none() && perturb.is_zero() && !matches!(variant, SfqVariant::Ns2);
         simple && self.free != NONE && self.pool.has_free()
@@ -462,16 +462,16 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         let Some(slot) = self.slots.get(index as usize) else { return false };
         let newer = slot.newer;
         let older = slot.older;
-        if older != NONE
-            && let Some(neighbour) = self.slots.get_mut(older as usize)
-        {
-            neighbour.newer = newer;
+        if older != NONE {
+            if let Some(neighbour) = self.slots.get_mut(older as usize) {
+                neighbour.newer = newer;
+            }
         }
-        if newer != NONE
-            && let Some(neighbour) = self.slots.get_mut(newer as usize)
-        {
-            neighbour.older = older;
-            return true;
+        if newer != NONE {
+            if let Some(neighbour) = self.slots.get_mut(newer as usize) {
+                neighbour.older = older;
+                return true;
+            }
         }
         if let Some(head) = self.with.get_mut(depth as usize) {
             *head = older;
@@ -486,10 +486,10 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         if let Some(slot) = self.slots.get_mut(index as usize) {
             (slot.newer, slot.older) = (NONE, older);
         }
-        if older != NONE
-            && let Some(slot) = self.slots.get_mut(older as usize)
-        {
-            slot.newer = index;
+        if older != NONE {
+            if let Some(slot) = self.slots.get_mut(older as usize) {
+                slot.newer = index;
+            }
         }
     }
 
@@ -553,10 +553,9 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     fn refuse(&mut self, index: u32, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
         let bytes = packet.len();
         // The FIFO keeps its length, hence its place in every list.
-        if self.config.head_drop
-            && let Some(slot) = self.slots.get_mut(index as usize)
-            && let Some(oldest) = self.pool.pop_front(&mut slot.chain)
-        {
+        let fifo = if self.config.head_drop { self.slots.get_mut(index as usize) } else { None };
+        let popped = fifo.and_then(|slot| Some((self.pool.pop_front(&mut slot.chain)?, slot)));
+        if let Some((oldest, slot)) = popped {
             let gone = oldest.len();
             self.pool.push_back(&mut slot.chain, self.now, packet);
             self.passage.enters(bytes);

@@ -223,9 +223,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for SfqPie<P, R> {
             drops.dropped(packet, why);
             return;
         }
-        if let Some(listed) = self.bins.aqm_mut(index)
-            && !listed.awake
-        {
+        if let Some(listed) = self.bins.aqm_mut(index).filter(|listed| !listed.awake) {
             listed.awake = true;
             self.awake.push(index);
         }

@@ -69,7 +69,7 @@ impl Load {
 
     fn offer(&mut self) {
         let flow = u32::try_from(self.offered % 97).unwrap_or(0);
-        let ecn = if self.offered.is_multiple_of(3) { Ecn::Ect0 } else { Ecn::NotEct };
+        let ecn = if self.offered % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
         let packet =
             TestPacket { id: self.offered, len: 1514, flow, class: None, came_with: ecn, ecn, at: self.now };
         self.offered += 1;

@@ -51,6 +51,7 @@ fn with_range() -> impl Iterator<Item = &'static Parameter> {
 }
 
 /// The least and the greatest value in a range, and the values beside them that are outside.
+#[expect(clippy::incompatible_msrv, reason = "tests run with the newest compiler")]
 fn ends(range: Range) -> ([Literal; 2], Vec<Literal>) {
     let around = |low: u64, high: u64, make: fn(u64) -> Literal| {
         let outside = [low.checked_sub(1), high.checked_add(1)];

@@ -27,10 +27,10 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
     }
 
     pub(super) fn run_step(&mut self, due: Instant, watch: &mut impl Watch<P>) {
-        if let Some((_, packet)) = self.on_wire.take_if(|on_wire| on_wire.0 <= due)
-            && let Some(path) = &mut self.path
-        {
-            path.enqueue(due, packet, &mut |lost: P, why| watch.lost(due, lost, why));
+        if let Some((_, packet)) = self.on_wire.take_if(|on_wire| on_wire.0 <= due) {
+            if let Some(path) = &mut self.path {
+                path.enqueue(due, packet, &mut |lost: P, why| watch.lost(due, lost, why));
+            }
         }
         self.leave_path(due, watch);
         if self.ask_at.is_some_and(|ask| ask <= due) {

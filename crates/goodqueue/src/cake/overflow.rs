@@ -131,9 +131,8 @@ impl Heap {
             self.entries.swap(one, other);
         }
         for place in [one, other] {
-            if let Some(&queue) = self.entries.get(place)
-                && let Some(entry) = self.places.get_mut(usize::from(queue))
-            {
+            let Some(&queue) = self.entries.get(place) else { continue };
+            if let Some(entry) = self.places.get_mut(usize::from(queue)) {
                 *entry = u16::try_from(place).unwrap_or(u16::MAX);
             }
         }

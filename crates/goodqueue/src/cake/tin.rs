@@ -302,7 +302,8 @@ impl Tin {
     #[inline]
     fn quantum(&self, index: u32, isolation: Isolation, random: &mut impl Random) -> i32 {
         let dithered = self.fine_quantum(index, isolation) + (random.next_u32() & 0xFFFF);
-        (dithered >> 16).cast_signed()
+        // 16 bits are left.
+        (dithered >> 16) as i32
     }
 
     /// Skips rounds at once when every flow has a deficit of many rounds.

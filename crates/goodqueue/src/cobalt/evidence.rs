@@ -30,11 +30,11 @@ impl CobaltVars {
         evidence.fact("count", Quantity::Number(u64::from(self.count)), "signals, less those that decayed");
         evidence.fact("drop_next", Quantity::at(self.drop_next, about.now), "when the next signal is due");
         evidence.fact("blue_prob", Quantity::Fraction(blue), "BLUE's drop probability");
-        if about.moment == Moment::Departure
-            && let Some(rule) = self.rule(params, about, is_last)
-        {
-            let signal = ("signal", Quantity::Number(u64::from(self.count) + 1));
-            evidence.rule(rule, "Linux sch_cake; RFC 8289 §5.5", &[signal]);
+        if about.moment == Moment::Departure {
+            if let Some(rule) = self.rule(params, about, is_last) {
+                let signal = ("signal", Quantity::Number(u64::from(self.count) + 1));
+                evidence.rule(rule, "Linux sch_cake; RFC 8289 §5.5", &[signal]);
+            }
         }
     }
 

@@ -40,17 +40,17 @@ impl CodelVars {
         evidence.fact("count", Quantity::Number(u64::from(self.count)), "drops or marks of this phase");
         evidence.fact("lastcount", Quantity::Number(u64::from(self.lastcount)), "count at the phase's start");
         evidence.fact("drop_next", self.drop_next(params, now), "when the next drop is due");
-        if about.moment == Moment::Departure
-            && let Some(rule) = self.rule(params, about, head)
-        {
-            // The law counts a drop before it computes the time of the next one.
-            let count = self.count.saturating_add(1);
-            let mut numbers = Vec::from([
-                ("behind", Quantity::Bytes(head.bytes_behind)),
-                ("spacing", Quantity::Span(spacing(params.interval, count))),
-            ]);
-            numbers.extend(params.ce_threshold.map(|span| (CE_THRESHOLD.name, Quantity::Span(span))));
-            evidence.rule(rule, source, &numbers);
+        if about.moment == Moment::Departure {
+            if let Some(rule) = self.rule(params, about, head) {
+                // The law counts a drop before it computes the time of the next one.
+                let count = self.count.saturating_add(1);
+                let mut numbers = Vec::from([
+                    ("behind", Quantity::Bytes(head.bytes_behind)),
+                    ("spacing", Quantity::Span(spacing(params.interval, count))),
+                ]);
+                numbers.extend(params.ce_threshold.map(|span| (CE_THRESHOLD.name, Quantity::Span(span))));
+                evidence.rule(rule, source, &numbers);
+            }
         }
     }
 

@@ -33,11 +33,11 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         evidence.fact("packets_l", Quantity::Packets(self.low_latency.len() as u64), "packets in L");
         evidence.fact("packets_c", Quantity::Packets(self.classic.len() as u64), "packets in C");
         evidence.fact("credit", Quantity::Credit(self.credit), "above 0 it is the turn of C");
-        if about.moment == Moment::Departure
-            && let Some(rule) = self.rule(low_latency, probability, native, about)
-        {
-            let step = ("step", config.step.quantity());
-            evidence.rule(rule, "RFC 9332 §2.4, §4.1 and appendix A", &[step]);
+        if about.moment == Moment::Departure {
+            if let Some(rule) = self.rule(low_latency, probability, native, about) {
+                let step = ("step", config.step.quantity());
+                evidence.rule(rule, "RFC 9332 §2.4, §4.1 and appendix A", &[step]);
+            }
         }
         let source = "RFC 9332 §4.1";
         let packets = Limit {

@@ -11,7 +11,8 @@ impl DualPi2Config {
     /// Returns the base probability after an update that finds `delay`, given that and the delay
     /// before. As in the kernel, the change is added modulo 2^32.
     pub(super) fn linux_updated(&self, delay: Duration, probability: u64, last_delay: Duration) -> u64 {
-        let gap = |a: Duration, b: Duration| a.as_nanos().wrapping_sub(b.as_nanos()).cast_signed();
+        // The difference modulo 2^64, as a signed number.
+        let gap = |a: Duration, b: Duration| a.as_nanos().wrapping_sub(b.as_nanos()) as i64;
         let change = gap(delay, self.target)
             .wrapping_mul(scaled(self.alpha))
             .wrapping_add(gap(delay, last_delay).wrapping_mul(scaled(self.beta)));
@@ -30,7 +31,7 @@ impl DualPi2Config {
 fn scaled(gain: u32) -> i64 {
     // Two of the eight binary places go here, the others after the sum: with all eight a gain of
     // 1/256 would be 0 (Linux `ALPHA_BETA_SCALING`).
-    (((u64::from(gain) * ONE) >> 2) / 1_000_000_000).cast_signed()
+    (((u64::from(gain) * ONE) >> 2) / 1_000_000_000) as i64
 }
 
 impl<P: Packet + Flow, R: Random> DualPi2<P, R> {

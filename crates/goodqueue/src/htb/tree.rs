@@ -244,9 +244,8 @@ impl Tree {
     pub(super) fn wait_no_more(&mut self, index: Index) {
         let Some(class) = self.class_mut(index) else { return };
         let level = class.level;
-        if let Some((due, number)) = class.wait.take()
-            && let Some(waiting) = self.waiting.get_mut(level)
-        {
+        let Some((due, number)) = class.wait.take() else { return };
+        if let Some(waiting) = self.waiting.get_mut(level) {
             waiting.remove(&(due, number, index));
         }
     }
@@ -320,9 +319,7 @@ impl Tree {
         for _ in 0..4 * LEVELS + 4 {
             let place = *path.get(depth)?;
             let turn = self.turn(place, prio)?;
-            if turn.at.is_none()
-                && let Some(left) = turn.left
-            {
+            if let (None, Some(left)) = (turn.at, turn.left) {
                 turn.at = turn.classes.range(left..).next().copied();
             }
             // As in Linux, the number serves once: the classes may change before the next look.

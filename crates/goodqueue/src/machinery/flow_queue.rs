@@ -131,7 +131,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     /// of backlogs is not in use. The compiler then saves no registers.
     #[must_use]
     #[inline]
-    pub const fn is_ready(&self) -> bool {
+    pub fn is_ready(&self) -> bool {
         !self.fattest.is_kept() && self.pool.has_free()
     }
 

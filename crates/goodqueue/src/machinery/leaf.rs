@@ -194,13 +194,13 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
             // Counters never go back, so a parent adds those of the replaced discipline.
             self.beside = self.beside.plus(&self.qdisc.stats());
         }
-        if let Some(Value::Packets(limit)) = config.to_settings().get("limit")
-            && config.limit_drops_next()
-            // The packet taken ahead is the next one to leave, so Linux's
-            // `qdisc_dequeue_internal()` gives it first.
-            && self.len() as u64 > limit
-            && let Some(next) = self.ahead.take()
-        {
+        let is_too_long = match config.to_settings().get("limit") {
+            Some(Value::Packets(limit)) => config.limit_drops_next() && self.len() as u64 > limit,
+            _ => false,
+        };
+        // The packet taken ahead is the next one to leave, so Linux's `qdisc_dequeue_internal()`
+        // gives it first.
+        if let Some(next) = self.ahead.take_if(|_| is_too_long) {
             self.qdisc.set_taken_ahead(now, false);
             self.discard(next, DropReason::Overlimit, drops);
         }

@@ -115,10 +115,11 @@ pub(crate) fn check_minors(children: &[Child]) -> Result<(), ConfigError> {
     // Equal numbers become neighbours; which of them is which does not matter.
     minors.sort_unstable();
     for pair in minors.windows(2) {
-        if let [a, b] = pair
-            && a == b
-        {
-            return Err(ConfigError::new("class", format!("{a:x}"), "each class once").in_class(*a));
+        match pair {
+            [a, b] if a == b => {
+                return Err(ConfigError::new("class", format!("{a:x}"), "each class once").in_class(*a));
+            }
+            _ => (),
         }
     }
     match minors.iter().find(|minor| !(1..=0xffff).contains(*minor)) {

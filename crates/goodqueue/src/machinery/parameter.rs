@@ -514,7 +514,10 @@ impl<T> Declaration<T> {
     pub const fn meaning(mut self, doc: &'static str) -> Parameter {
         // The text of a doc comment begins with the space behind its slashes.
         self.parameter.doc = match doc.as_bytes() {
-            [b' ', ..] => doc.split_at(1).1,
+            [b' ', rest @ ..] => match core::str::from_utf8(rest) {
+                Ok(text) => text,
+                Err(_) => doc,
+            },
             _ => doc,
         };
         self.parameter

@@ -281,7 +281,7 @@ impl<P> Pool<P> {
     /// Returns true if the next packet needs no allocation.
     #[must_use]
     #[inline]
-    pub const fn has_free(&self) -> bool {
+    pub fn has_free(&self) -> bool {
         (self.free as usize) < self.nodes.len()
     }
 

@@ -39,20 +39,20 @@ impl Vars {
         );
         evidence.fact("burst_allowance", span(self.burst), "time for which no packet is dropped");
         evidence.fact("accumulated", Quantity::Real(self.sum(config)), "probabilities since the last drop");
-        if about.moment == Moment::Arrival
-            && let Some(rule) = self.rule(config, about, backlog, bytes)
-        {
-            let rules = config.rules();
-            let real = |probability: u64| probability as f64 / rules.one as f64;
-            let numbers = [
-                ("sum", Quantity::Real(real(self.then(config, bytes)))),
-                ("spacing", Quantity::Real(real(rules.spacing()))),
-                ("certain", Quantity::Real(real(rules.certain()))),
-                ("tested_delay", span(self.tested_delay(config))),
-                ("calm", Quantity::Fraction(real(rules.calm()))),
-                ("backlog", Quantity::Bytes(backlog)),
-            ];
-            evidence.rule(rule, section(rule), &numbers);
+        if about.moment == Moment::Arrival {
+            if let Some(rule) = self.rule(config, about, backlog, bytes) {
+                let rules = config.rules();
+                let real = |probability: u64| probability as f64 / rules.one as f64;
+                let numbers = [
+                    ("sum", Quantity::Real(real(self.then(config, bytes)))),
+                    ("spacing", Quantity::Real(real(rules.spacing()))),
+                    ("certain", Quantity::Real(real(rules.certain()))),
+                    ("tested_delay", span(self.tested_delay(config))),
+                    ("calm", Quantity::Fraction(real(rules.calm()))),
+                    ("backlog", Quantity::Bytes(backlog)),
+                ];
+                evidence.rule(rule, section(rule), &numbers);
+            }
         }
     }
 

@@ -114,10 +114,8 @@ impl Scheduler {
 
     fn unblock(&mut self, index: usize, old_finish: u64) {
         let above = from_bit(self.ready(), index + 1);
-        if above != 0
-            && let Some(next) = self.groups.get(first_bit(above))
-            && !later(next.finish, old_finish)
-        {
+        let next = if above == 0 { None } else { self.groups.get(first_bit(above)) };
+        if next.is_some_and(|next| !later(next.finish, old_finish)) {
             return;
         }
         self.unblock_masked(below_bit(index));
@@ -133,11 +131,11 @@ impl Scheduler {
         if waiting == 0 {
             return;
         }
-        if self.ready() == 0
-            && let Some(first) = self.groups.get(first_bit(waiting))
-            && later(first.start, self.time)
-        {
-            self.time = first.start;
+        if self.ready() == 0 {
+            let first = self.groups.get(first_bit(waiting));
+            if let Some(first) = first.filter(|first| later(first.start, self.time)) {
+                self.time = first.start;
+            }
         }
         let flipped = (self.time >> MIN_SLOT_SHIFT) ^ (self.time_before >> MIN_SLOT_SHIFT);
         if flipped != 0 {
@@ -342,10 +340,10 @@ impl Scheduler {
                 self.unblock_masked(mask);
             }
             self.clear_state(at, READY);
-        } else if group.head().is_none()
-            && let Some(front) = group.scan()
-        {
-            self.restart(at, front);
+        } else if group.head().is_none() {
+            if let Some(front) = group.scan() {
+                self.restart(at, front);
+            }
         }
     }
 

@@ -45,9 +45,7 @@ pub(super) fn observe(
     let count = count.map_or(Quantity::Unset, Quantity::Number);
     evidence.fact("count", count, "packets since the last mark or drop");
     evidence.fact(PACKETS, Quantity::Number(arrival.packets as u64), "packets in the queue");
-    if let Some(signal) = signal
-        && let Some(rule) = rule(signal, base, about)
-    {
+    if let Some(rule) = signal.and_then(|signal| rule(signal, base, about)) {
         evidence.rule(rule, SOURCE, &[]);
     }
 }

@@ -61,7 +61,7 @@ help:
 	@echo "make mutants  10,000 mutations of the inputs of each kind: no panic, at most 1 GiB of memory; MUTANTS=... of each"
 	@echo "make kills    1,000 kills (-9) of run, shell and shape at random moments, KILLS=... of them; make test has 50"
 	@echo "make supply-chain  licences, sources and known vulnerabilities of all dependencies, with cargo-deny, npm and pip-audit"
-	@echo "make msrv     compile everything with the oldest compiler that the manifests allow; a part of make test"
+	@echo "make msrv     compile everything with the oldest compilers that the manifests allow; a part of make test"
 	@echo "make models   millions of operations on each discipline and on its slow model; MODELS=50 times those of make test"
 	@echo "make random   the random tests with new seeds, ROUNDS=10 times"
 	@echo "make python   build the Python package in a virtual environment, and test it"
@@ -240,19 +240,29 @@ bench-playground: playground
 supply-chain: toolchain
 	@CARGO="$(CARGO)" PYTHON="$(PYTHON)" .ci/supply-chain $(abspath $(TARGET))/supply-chain
 
-# With the oldest compiler that the manifests allow. Tests run with the newest one.
-MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+# With the oldest compilers that the manifests allow. Tests run with the newest one. Programs of others embed two of the
+# crates, which therefore compile with an older one than the rest.
+rust-version = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' $(1))
+MSRV = $(call rust-version,Cargo.toml)
+MSRV_EMBEDDED = $(call rust-version,crates/goodqueue/Cargo.toml)
+EMBEDDED = --package goodqueue --package goodqueue-link --features goodqueue-link/std
+MSRV_CHECK = check --locked --quiet --target-dir $(TARGET)/msrv
 msrv: toolchain
-	@rustup run $(MSRV) cargo --version >/dev/null 2>&1 || rustup toolchain install $(MSRV) --profile minimal
-	$(CARGO) +$(MSRV) check --workspace --locked --quiet --target-dir $(TARGET)/msrv
+	@for version in $(MSRV_EMBEDDED) $(MSRV); do rustup run $$version cargo --version >/dev/null 2>&1 || \
+	  rustup toolchain install $$version --profile minimal || exit; done
+	$(CARGO) +$(MSRV_EMBEDDED) $(MSRV_CHECK) $(EMBEDDED)
+	$(CARGO) +$(MSRV) $(MSRV_CHECK) --workspace
 
-# As `make test` runs it: the crates that programs depend on, if rustup can install that compiler.
-MSRV_CRATES = goodqueue goodqueue-link goodqueue-tcp goodqueue-tcp-historic goodqueue-tc goodqueue-sim
+# As `make test` runs it: the crates that programs depend on, if rustup can install these compilers.
+MSRV_CRATES = goodqueue-tcp goodqueue-tcp-historic goodqueue-tc goodqueue-sim
 msrv-check: toolchain
-	@if rustup run $(MSRV) cargo --version >/dev/null 2>&1 || \
-	  rustup toolchain install $(MSRV) --profile minimal >/dev/null 2>&1; then \
-	  $(CARGO) +$(MSRV) check $(MSRV_CRATES:%=--package %) --locked --quiet --target-dir $(TARGET)/msrv; \
-	else echo "oldest compiler: SKIPPED: rustup cannot install Rust $(MSRV)"; fi
+	@check() { \
+	  version=$$1; shift; \
+	  if rustup run $$version cargo --version >/dev/null 2>&1 || \
+	    rustup toolchain install $$version --profile minimal >/dev/null 2>&1; then \
+	    $(CARGO) +$$version $(MSRV_CHECK) "$$@"; \
+	  else echo "oldest compiler: SKIPPED: rustup cannot install Rust $$version"; fi; }; \
+	check $(MSRV_EMBEDDED) $(EMBEDDED) && check $(MSRV) $(MSRV_CRATES:%=--package %)
 
 # What is left behind, and whether interrupted sweeps end with the same bytes.
 kills: toolchain

@@ -96,7 +96,7 @@ pub struct FqCodel<P> {
     taken_ahead: bool,
     /// Packets that the queues may still accept: the rest of the limit.
     room: u64,
-    /// Packets lost to the limits, and those of them lost to the one in bytes.
+    /// Packets lost to the limits, and those of them lost while the one in bytes was exceeded.
     overflows: [u64; 2],
     now: Instant,
 }
@@ -396,11 +396,13 @@ impl<P: Packet + Flow> FqCodel<P> {
     fn drop_excess(&mut self, batch: u32, drops: &mut impl Drops<P>) {
         let last_first = self.config.variant.is_linux();
         while let Some(why) = self.excess() {
+            // As in Linux, the memory counter also counts drops for which the other limit is the reason.
+            let needs_memory = self.queues.memory() > self.config.memory_limit;
             // The kernel frees a batch from its last packet to its first.
             let (index, dropped) = self.queues.drop_from_fattest(batch, why, last_first, drops);
             let [all, of_memory] = &mut self.overflows;
             *all = all.wrapping_add(u64::from(dropped));
-            if why == DropReason::Overmemory {
+            if needs_memory {
                 *of_memory = of_memory.wrapping_add(u64::from(dropped));
             }
             // Linux 3.14 dropped one packet here, and CoDel did not learn of it.
@@ -749,6 +751,25 @@ mod tests {
     }
 
     #[test]
+    #[test]
+    fn a_drop_counts_against_each_limit_that_is_exceeded() {
+        for variant in ["rfc8290", "linux"] {
+            let counted = |memory: u64| {
+                let settings = Settings::new()
+                    .with("limit", Value::Packets(10))
+                    .with("memory_limit", Value::Bytes(memory))
+                    .with("truesize", Value::Bytes(2304))
+                    .with("drop_batch", Value::Integer(1))
+                    .with("variant", Value::Choice(variant));
+                let mut queue = fq_codel(&settings);
+                assert_eq!(put(&mut queue, 0, 1514, 11), 1, "{variant}");
+                queue.overflows
+            };
+            assert_eq!(counted(11 * 2304 - 1), [1, 1], "{variant}");
+            assert_eq!(counted(11 * 2304), [1, 0], "{variant}");
+        }
+    }
+
     fn a_flow_of_empty_packets_cannot_be_served_for_ever() {
         let mut queue = fq_codel(&Settings::new().with("quantum", Value::Bytes(3)));
         put(&mut queue, 0, 0, 10);

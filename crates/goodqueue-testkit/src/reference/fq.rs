@@ -34,7 +34,7 @@ struct ModelFlow {
     credit: i64,
     next: u64,
     band: usize,
-    /// Millisecond since which it is in no list.
+    /// Millisecond since which it is in no list; `NEVER` before its first packet.
     idle_since: Option<u64>,
 }
 
@@ -46,6 +46,7 @@ const LOW_RATE: u64 = 68_750;
 const FAST: usize = 8;
 const SECOND: u64 = 1_000_000_000;
 const MILLI: u64 = 1_000_000;
+const NEVER: u64 = u64::MAX;
 
 impl Fq {
     /// An empty queue of `flows` flows.
@@ -57,7 +58,8 @@ impl Fq {
         weights: [i64; 3],
         rate: u64,
     ) -> Self {
-        let flow = ModelFlow { packets: Vec::new(), credit: quanta.1, next: 0, band: 0, idle_since: Some(0) };
+        let flow =
+            ModelFlow { packets: Vec::new(), credit: quanta.1, next: 0, band: 0, idle_since: Some(NEVER) };
         Self {
             limits,
             quanta,
@@ -94,7 +96,8 @@ impl Fq {
             return true;
         }
         if let Some(since) = flow.idle_since.take() {
-            if now / MILLI > since + self.refill {
+            // A new flow has been idle for no time (Linux `fq_classify()`).
+            if since != NEVER && now / MILLI > since + self.refill {
                 flow.credit = flow.credit.max(self.quanta.0);
             }
             // As in Linux, this is the band of the flow's previous packet.

@@ -30,7 +30,7 @@ pub(super) struct Flow {
 /// Where a flow is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
-    /// In no list, since this jiffy.
+    /// In no list, since this jiffy; since [`NEVER`] if it is new.
     Detached(u64),
     /// In the list of new or old flows of a band.
     Listed,
@@ -63,7 +63,8 @@ impl Flow {
             time_next: Instant::ZERO,
             next: NIL,
             band: 0,
-            state: State::Detached(0),
+            // Linux makes a flow idle from its first packet on: it has only its initial quantum.
+            state: State::Detached(NEVER),
         }
     }
 
@@ -306,6 +307,9 @@ impl<P: Packet> Flows<P> {
         self.active = 0;
     }
 }
+
+/// A jiffy that never comes: no time passes after it.
+const NEVER: u64 = u64::MAX;
 
 /// "No flow."
 pub(super) const NIL: u32 = u32::MAX;

@@ -46,6 +46,22 @@ fn flows_alternate_by_quanta_after_their_initial_quantum() {
 }
 
 #[test]
+fn a_new_flow_has_its_initial_quantum_however_late_it_comes() {
+    let settings = Settings::new()
+        .with("initial_quantum", Value::Bytes(1514))
+        .with("quantum", Value::Bytes(3028))
+        .with("maxrate", Value::Rate(Rate::from_bps(1_000_000_000)));
+    let mut queue = fq(&settings);
+    let later = us(100_000);
+    for flow in [0, 0, 1] {
+        queue.enqueue(later, packet(flow), &mut |_, _| ());
+    }
+    let hash = queue.hash_of(&packet(0));
+    let number = queue.flows.known(hash).expect("it has packets");
+    assert_eq!(queue.flows.flow(number).map(|flow| flow.credit), Some(1514));
+}
+
+#[test]
 fn an_idle_queue_sends_past_the_flows() {
     let mut queue = fq(&Settings::new());
     for at in 0..100 {

@@ -191,7 +191,8 @@ impl<P: Packet + Flow> Fq<P> {
                 && self.fast.len() < MOST_FAST
                 && self.wakes_at > self.now + self.config.offload_horizon
         };
-        plan.at <= self.now && self.config.max_rate.is_none() && (self.packets == 0 || is_mostly_idle())
+        let is_due = plan.at <= self.now + self.config.offload_horizon;
+        is_due && self.config.max_rate.is_none() && (self.packets == 0 || is_mostly_idle())
     }
 
     /// Admits a packet, or returns the reason why it is dropped.

@@ -72,6 +72,16 @@ fn an_idle_queue_sends_past_the_flows() {
 }
 
 #[test]
+fn a_packet_planned_within_the_offload_horizon_takes_the_fast_path() {
+    let horizon = Settings::new().with("offload_horizon", Value::Time(Duration::from_millis(1)));
+    for (planned, taken) in [(500, 1), (1_000, 1), (1_001, 0)] {
+        let mut queue = fq(&horizon);
+        put(&mut queue, [packet(0).not_before(us(planned))]);
+        assert_eq!((queue.tally.fast_path, u64::from(queue.flows.count())), (taken, 1 - taken), "{planned}");
+    }
+}
+
+#[test]
 fn bands_share_the_link_by_weight() {
     let settings = Settings::new().with("weights", Value::Integer(60_000));
     let settings = settings.with("weights.second", Value::Integer(30_000));

@@ -534,12 +534,9 @@ impl<P: Packet + Flow> Qdisc<P> for Fq<P> {
     /// As in Linux, a lower limit drops the packets that would leave next.
     fn reconfigure(&mut self, now: Instant, config: FqConfig, drops: &mut impl Drops<P>) {
         self.advance(now);
-        let mask = self.config.orphan_mask;
+        // Another `orphan_mask` changes the hashes of later packets. As in Linux, a flow keeps its
+        // hash: a later packet with this hash finds it.
         self.config = config;
-        if config.orphan_mask != mask {
-            // Flows keep their packets; only later packets are hashed anew.
-            self.flows.rehash();
-        }
         while self.packets > config.limit as usize {
             let Some(packet) = self.take() else { break };
             self.forget(&packet);

@@ -294,11 +294,6 @@ impl<P: Packet> Flows<P> {
         u32::try_from(self.flows.len()).unwrap_or(NIL)
     }
 
-    /// Gives flows to hashes anew. The known flows stay until they are empty.
-    pub(super) fn rehash(&mut self) {
-        self.numbers.clear();
-    }
-
     /// Forgets all flows, which must be empty, and all lists.
     pub(super) fn forget(&mut self) {
         self.numbers.clear();

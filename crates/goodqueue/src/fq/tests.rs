@@ -180,6 +180,28 @@ fn a_late_departure_is_marked() {
 }
 
 #[test]
+fn a_flow_whose_hash_stays_the_same_outlives_a_change_of_the_mask() {
+    let masked = |mask| Settings::new().with("orphan_mask", Value::Integer(mask));
+    let mut queue = fq(&masked(1023));
+    let is_the_same = |flow: &u32| queue.hash_of(&packet(*flow)) == packet(*flow).flow_hash(1) & 2047;
+    let same = (0..100).find(is_the_same).expect("half of all flows");
+    let other = (0..100).find(|flow| !is_the_same(flow)).expect("half of all flows");
+    let late = |flow| packet(flow).not_before(us(9_000));
+    put(&mut queue, [late(same), late(other)]);
+    let change = |queue: &mut Fq<Datagram>, mask| {
+        let config = FqConfig::from_settings(&masked(mask), &Link::default()).expect("valid");
+        queue.reconfigure(Instant::ZERO, config, &mut |_, _| ());
+    };
+    change(&mut queue, 2047);
+    put(&mut queue, [late(same), late(other)]);
+    assert_eq!(queue.flows.count(), 3);
+    // With the first mask, packets of the other flow find its first queue again.
+    change(&mut queue, 1023);
+    put(&mut queue, [late(same), late(other)]);
+    assert_eq!(queue.flows.count(), 3);
+}
+
+#[test]
 fn a_purged_queue_starts_anew() {
     let mut queue = fq(&Settings::new());
     put(&mut queue, (0..12).map(packet));

@@ -53,6 +53,8 @@
 //!   the default of `max`.
 //! * A class chosen by the caller ([`Flow::class`]) survives `perturb`; Linux hashes such
 //!   packets. The order of a FIFO survives it in both.
+//! * After `perturb`, RED averages the packets that moved, as in Linux. There a flow can also get
+//!   the average of an earlier flow; here it starts at 0.
 //! * Linux refuses `tc qdisc change`. Here a change of `depth`, `divisor` or `flows` hashes the
 //!   queued packets again.
 //! * A packet of no bytes is charged one byte, so that a flow of such packets cannot be served
@@ -279,7 +281,15 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
                 // Linux `sfq_rehash()` drops packets for which there is no slot, or whose slot is
                 // full.
                 match self.slot_of(bucket, self.known_slot(bucket)) {
-                    Ok(slot) => self.append(slot, at, packet),
+                    Ok(index) => {
+                        // As in Linux, each packet moved is a sample, as if it arrived now.
+                        if let Some(red) = &self.config.red
+                            && let Some(slot) = self.slots.get_mut(index as usize)
+                        {
+                            slot.average.sample(&red.terms, slot.backlog);
+                        }
+                        self.append(index, at, packet);
+                    }
                     Err(why) => {
                         self.passage.leaves(packet.len());
                         self.stats.dropped_after.add(packet.len());

@@ -90,6 +90,25 @@ fn a_packet_much_longer_than_the_quantum_gets_its_turn_without_a_long_search() {
 }
 
 #[test]
+fn perturbing_averages_the_packets_that_move() {
+    let settings = Settings::new()
+        .with("perturb", Value::Time(Duration::from_secs(10)))
+        .with("redflowlimit", Value::Bytes(200_000));
+    let mut queue = sfq(&settings);
+    for id in 0..10 {
+        assert!(offer(&mut queue, 0, id, 1).is_empty());
+    }
+    let averages = |queue: &Queue| -> Vec<Average> { queue.slots.iter().map(|slot| slot.average).collect() };
+    let before = averages(&queue);
+    assert_ne!(before, [Average::default()]);
+    let salt = queue.salt;
+    queue.advance(Instant::from_nanos(10_000_000_000), &mut |_, _| ());
+    assert_ne!(queue.salt, salt);
+    // The flow has lost no packet, so the samples are those of the arrivals.
+    assert_eq!(averages(&queue), before);
+}
+
+#[test]
 fn perturbing_changes_buckets_but_not_the_order_within_a_flow() {
     let second = 1_000_000_000;
     let settings = Settings::new().with("perturb", Value::Time(Duration::from_secs(10)));

@@ -258,8 +258,9 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for FqPie<P, R> {
 
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.update(now);
-        self.queues.purge(&PieFlow::new(&self.config.pie), drops);
-        self.awake.clear();
+        // Flows stay awake, because the probability that Linux keeps goes on fading.
+        let pie = &self.config.pie;
+        self.queues.purge(|flow| PieFlow { vars: pie.after_reset(&flow.vars), ..*flow }, drops);
     }
 }
 

@@ -400,7 +400,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Pie<P, R> {
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.update(now);
         while self.drop_oldest(DropReason::Purged, drops) {}
-        self.vars = self.config.fresh();
+        self.vars = self.config.after_reset(&self.vars);
     }
 }
 

@@ -209,14 +209,14 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
     }
 
     /// Gives every packet to `drops` and puts every flow's AQM into the state `aqm`.
-    pub fn purge(&mut self, aqm: &A, drops: &mut impl Drops<P>) {
+    pub fn purge(&mut self, reset: impl Fn(&A) -> A, drops: &mut impl Drops<P>) {
         for flow in &mut self.flows {
             while let Some(packet) = self.pool.pop_front(&mut flow.packets) {
                 self.stats.dropped_after.add(packet.len());
                 drops.dropped(packet, DropReason::Purged);
             }
             // The deficit needs no reset: a flow gets its quantum when it is listed again.
-            flow.aqm = aqm.clone();
+            flow.aqm = reset(&flow.aqm);
             (flow.listed, flow.backlog) = (false, 0);
         }
         // The tree of backlogs is built again at the next overflow.

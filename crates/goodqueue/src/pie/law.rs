@@ -474,6 +474,16 @@ impl PieConfig {
         }
     }
 
+    /// The variables after a reset of a queue that had `before`.
+    pub(crate) const fn after_reset(&self, before: &Vars) -> Vars {
+        let fresh = self.fresh();
+        if !matches!(self.variant, PieVariant::Linux | PieVariant::Linux314) {
+            return fresh;
+        }
+        // Linux `pie_reset()` calls `pie_vars_init()`, which leaves these three as they are.
+        Vars { probability: before.probability, delay: before.delay, old_delay: before.old_delay, ..fresh }
+    }
+
     /// When an update is due first after `now`, for a queue made at the origin of the clock.
     pub(crate) fn first_update(&self, now: Instant) -> Instant {
         // Linux starts the timer with half a second, whatever tupdate is.

@@ -488,3 +488,20 @@ fn every_variant_is_configured_by_itself() {
     };
     assert!(refused("docsis", true) && refused("draft00", false) && !refused("ns2", true));
 }
+
+#[test]
+fn a_purge_leaves_the_probability_and_the_delays_only_in_linux() {
+    let kept = |name| {
+        let mut queue = congested(variant(name), Recorded::default(), 1_000_000);
+        (queue.vars.delay, queue.vars.old_delay, queue.vars.accumulated) = (7, 5, 3);
+        queue.purge(Instant::ZERO, &mut |_, _| ());
+        assert_eq!((queue.vars.accumulated, queue.len()), (0, 0), "{name}");
+        [queue.vars.probability, queue.vars.delay, queue.vars.old_delay]
+    };
+    for name in ["linux", "linux314"] {
+        assert_eq!(kept(name), [1_000_000, 7, 5], "{name}");
+    }
+    for name in ["rfc8033", "draft00", "docsis", "ns2"] {
+        assert_eq!(kept(name), [0; 3], "{name}");
+    }
+}

@@ -518,7 +518,12 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.update(now);
         while self.drop_oldest(DropReason::Purged, drops) {}
-        self.pi = Pi::default();
+        let last_delay = match self.config.variant {
+            // `dualpi2_reset()` leaves the delay of the last update.
+            DualPi2Variant::Linux => self.pi.last_delay,
+            DualPi2Variant::Rfc9332 => Duration::ZERO,
+        };
+        self.pi = Pi { probability: 0, last_delay };
     }
 }
 

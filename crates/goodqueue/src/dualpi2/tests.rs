@@ -240,3 +240,18 @@ fn the_classic_queue_of_a_deaf_flow_is_held_at_its_target() {
     let mean = waited / sent / 100_000;
     assert!((120..180).contains(&mean), "{mean} tenths of a millisecond");
 }
+
+#[test]
+fn a_purge_forgets_the_probability_and_the_credit_and_in_linux_not_the_last_delay() {
+    let kept = |variant| {
+        let mut queue = dualpi2(&Settings::new().with("variant", Value::Choice(variant)));
+        queue.pi = Pi { probability: 9, last_delay: Duration::from_millis(3) };
+        queue.credit = 12_345;
+        queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
+        queue.purge(Instant::ZERO, &mut |_, _| ());
+        assert_eq!((queue.pi.probability, queue.credit), (0, queue.config.first_credit()), "{variant}");
+        queue.pi.last_delay
+    };
+    assert_eq!(kept("linux"), Duration::from_millis(3));
+    assert_eq!(kept("rfc9332"), Duration::ZERO);
+}

@@ -341,8 +341,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
             leaf.purge(clock, drops);
         }
         (self.len, self.bytes) = (0, 0);
-        let fresh = self.fresh_classes();
-        self.tree.restart(fresh);
+        self.tree.restart();
     }
 }
 

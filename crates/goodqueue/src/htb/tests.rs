@@ -49,6 +49,32 @@ fn a_change_and_a_purge_leave_what_was_lent_and_borrowed() {
 }
 
 #[test]
+fn a_purge_leaves_the_buckets_as_full_as_they_are() {
+    let class = Child {
+        class: 2,
+        settings: Settings::new()
+            .with("rate", Value::Rate(Rate::from_bps(1_000_000)))
+            .with("burst", Value::Bytes(15_140)),
+        ..Child::default()
+    };
+    let settings = Settings::new().with("default", Value::Class(2)).with_child(class);
+    let config = HtbConfig::from_settings(&settings, &Link::default()).expect("valid");
+    let mut htb: Htb<Datagram, AnyQdisc<Datagram>> = Htb::new(config, 0, Source::seeded(1));
+    let mut burst = || {
+        for _ in 0..20 {
+            htb.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
+        }
+        let sent = core::iter::from_fn(|| htb.dequeue(Instant::ZERO, &mut |_, _| ())).count();
+        htb.purge(Instant::ZERO, &mut |_, _| ());
+        sent
+    };
+    let first = burst();
+    assert!(first > 1, "{first}");
+    // As in Linux, a class that was reset sends one packet before it looks at its buckets.
+    assert_eq!(burst(), 1);
+}
+
+#[test]
 fn a_class_without_tokens_wakes_nobody_for_what_happens_inside_it() {
     let class = |mbit: u64| Child {
         class: 2,

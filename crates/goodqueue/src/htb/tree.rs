@@ -38,12 +38,12 @@ impl Tree {
         Self { classes, rows: empty_rows(), waiting: no_waiting(), waits: 0, overlimits: 0 }
     }
 
-    /// Forgets which classes are active or wait. `fresh` have full buckets; the counters stay.
-    pub(super) fn restart(&mut self, fresh: Vec<Class>) {
-        let before = core::mem::replace(&mut self.classes, fresh);
-        for (class, counted) in self.classes.iter_mut().zip(before) {
-            class.lended = counted.lended;
-            class.borrowed = counted.borrowed;
+    /// Forgets which classes are active or wait. As in Linux `htb_reset()`, each class may send a
+    /// packet at once, but the buckets stay as full as they are.
+    pub(super) fn restart(&mut self) {
+        for class in &mut self.classes {
+            (class.mode, class.active, class.wait) = (Mode::CanSend, 0, None);
+            class.feed = core::array::from_fn(|_| Turn::default());
         }
         self.rows = empty_rows();
         self.waiting = no_waiting();

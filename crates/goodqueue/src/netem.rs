@@ -100,6 +100,8 @@ mod chance;
 mod config;
 mod distribution;
 mod shown;
+#[cfg(test)]
+mod tests;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -651,9 +653,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
             inner.purge(self.now, drops);
             self.settle(before);
         }
-        self.counter = 0;
-        self.period = Period::Gap;
-        self.correlations = Correlations::default();
+        // Linux `netem_reset()` keeps the rest: the count to the next packet out of turn, and the
+        // states of losses and of correlated numbers.
     }
 }
 

@@ -7,8 +7,11 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
     aggregates: Vec<Aggregate>,
-    /// Weight, length and number of the aggregates that have room for one more class.
-    room: BTreeSet<(u64, u32, u32)>,
+    /// The aggregates that have room for one more class: weight, length, the count of `rooms` when
+    /// it got room, and number.
+    room: BTreeSet<(u64, u32, u64, u32)>,
+    /// How often an aggregate got room.
+    rooms: u64,
     /// Aggregates without classes.
     unused: BTreeSet<u32>,
     groups: Vec<Group>,
@@ -25,6 +28,8 @@ pub(super) struct Aggregate {
     pub(super) weight: u64,
     pub(super) longest: u32,
     classes: u64,
+    /// The count of `rooms` when it last got room.
+    room_since: u64,
     /// Active classes; the one in turn first.
     pub(super) active: VecDeque<u32>,
     group: usize,
@@ -50,6 +55,7 @@ impl Scheduler {
         Self {
             aggregates: Vec::new(),
             room: BTreeSet::new(),
+            rooms: 0,
             unused: BTreeSet::new(),
             groups: (0..GROUPS).map(|_| Group::default()).collect(),
             maps: [0; 4],
@@ -351,16 +357,17 @@ impl Scheduler {
     pub(super) fn join(&mut self, weight: u32, longest: u32) -> u32 {
         // Weights are rounded as their inverses are.
         let weight = ONE / (ONE / u64::from(weight.max(1)));
-        let roomy = self.room.range((weight, longest, 0)..=(weight, longest, u32::MAX)).next();
-        let place = match roomy {
-            Some(&(_, _, place)) => place,
+        // As in Linux, the one that got room last (`qfq_find_agg()`).
+        let alike = (weight, longest, 0, 0)..=(weight, longest, u64::MAX, u32::MAX);
+        let place = match self.room.range(alike).next_back() {
+            Some(&(.., place)) => place,
             None => self.found(weight, longest),
         };
         self.weights += weight;
         if let Some(aggregate) = self.aggregates.get_mut(place as usize) {
             aggregate.classes += 1;
             if aggregate.classes == FULL {
-                self.room.remove(&(weight, longest, place));
+                self.room.remove(&(weight, longest, aggregate.room_since, place));
             }
         }
         place
@@ -372,6 +379,7 @@ impl Scheduler {
             weight,
             longest,
             classes: 0,
+            room_since: 0,
             active: VecDeque::new(),
             // The group stays as classes join: lengths and weights grow alike.
             group: group_of(u64::from(longest) * (ONE / weight)),
@@ -386,22 +394,33 @@ impl Scheduler {
             Some(old) => *old = fresh,
             None => self.aggregates.push(fresh),
         }
-        self.room.insert((weight, longest, place));
+        self.get_room(place);
         place
+    }
+
+    /// Notes that an aggregate has got room.
+    fn get_room(&mut self, index: u32) {
+        self.rooms += 1;
+        let now = self.rooms;
+        if let Some(aggregate) = self.aggregates.get_mut(index as usize) {
+            aggregate.room_since = now;
+            self.room.insert((aggregate.weight, aggregate.longest, now, index));
+        }
     }
 
     pub(super) fn leave(&mut self, index: u32) {
         let Some(aggregate) = self.aggregate(index) else { return };
+        let was_full = aggregate.classes == FULL;
         aggregate.classes = aggregate.classes.saturating_sub(1);
         let weight = aggregate.weight;
-        let longest = aggregate.longest;
+        let entry = (weight, aggregate.longest, aggregate.room_since, index);
         let empty = aggregate.classes == 0;
         self.weights = self.weights.saturating_sub(weight);
         if empty {
-            self.room.remove(&(weight, longest, index));
+            self.room.remove(&entry);
             self.unused.insert(index);
-        } else {
-            self.room.insert((weight, longest, index));
+        } else if was_full {
+            self.get_room(index);
         }
         if empty && self.serving == Some(index) {
             self.serving = self.choose();
@@ -514,3 +533,25 @@ const GROUPS: usize = 25; // groups 0 to QFQ_MAX_INDEX of Linux
 const FULL: u64 = 8;
 /// So that the largest group holds the largest budget at weight 1: 30 + 16 + 3 bits in 24 groups.
 const MIN_SLOT_SHIFT: u32 = 25;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_class_joins_the_aggregate_that_got_room_last() {
+        let mut scheduler = Scheduler::new();
+        let mut join = |times: u64| -> Vec<u32> { (0..times).map(|_| scheduler.join(1, 1514)).collect() };
+        let first = join(FULL)[0];
+        let second = join(FULL)[0];
+        assert_ne!(first, second);
+        for leaves in [[first, second], [second, first]] {
+            scheduler.leave(leaves[0]);
+            scheduler.leave(leaves[1]);
+            // Room for more classes changes nothing.
+            scheduler.leave(leaves[0]);
+            let joined: Vec<u32> = (0..3).map(|_| scheduler.join(1, 1514)).collect();
+            assert_eq!(joined, [leaves[1], leaves[0], leaves[0]]);
+        }
+    }
+}

@@ -17,9 +17,9 @@
 //! | `txqueuelen` | packets that each FIFO holds | packets | 1000p | Linux: txqueuelen of Ethernet | 1 to 4294967295 |
 //!
 //! # Deviations
-//! The TOS byte is ignored. A packet goes to the FIFO that [`Flow::class`] names, from 1 to 3, and
-//! to the second one if there is no such class. tc cannot set the length; Linux takes it from the
-//! device.
+//! [`Flow::class`] names the FIFO, from 1 to 3; any other class means the second one. A packet
+//! without a class goes to the FIFO of its priority ([`Flow::priority`]), which follows its TOS
+//! byte as in Linux. tc cannot set the length; Linux takes it from the device.
 //!
 //! # Cost
 //! Constant per packet; at most one drop per call.
@@ -222,7 +222,7 @@ impl<P: Packet + Flow> Inner<P> for PfifoFast<P> {}
 
 const KIND: Kind = Kind {
     name: "pfifo_fast",
-    summary: "Three FIFOs in strict priority; a drop-tail FIFO for packets without a chosen class",
+    summary: "Three FIFOs in strict priority; a drop-tail FIFO for packets of ordinary priority",
     reference: "tc-pfifo_fast(8)",
     variants: &[],
     children: Children::None,

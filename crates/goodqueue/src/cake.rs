@@ -80,7 +80,8 @@
 //!   the hash, one of them loses its queue to another. After a change of isolation or classes,
 //!   new packets may go to another queue.
 //! * As in Linux, a change that removes tins drops their packets, and a change of `overhead` or
-//!   cells applies to packets that arrive later. A change of the variant moves queued packets to
+//!   cells applies to packets that arrive later. Here it also applies to packets that arrived at
+//!   the instant of the change. A change of the variant moves queued packets to
 //!   the queues where they belong.
 //! * `linux61`: `autorate-ingress` may set the rate for each packet; since Linux 7.3, at most every
 //!   250 ms. See also `cobalt`.

@@ -69,6 +69,10 @@ pub(super) struct Measured {
 }
 
 /// Returns the configuration under which a packet that arrived at `at` was measured.
+///
+/// Of several configurations that applied at `at`, it is the last one: packets keep the time of
+/// their arrival, but not whether they came before or after a change at this time. A number per
+/// packet would cost memory in every queue.
 #[inline]
 pub(super) fn measured_by<'a>(former: &'a [Measured], now: &'a CakeConfig, at: Instant) -> &'a CakeConfig {
     former.iter().find(|earlier| at < earlier.until).map_or(now, |earlier| &earlier.by)

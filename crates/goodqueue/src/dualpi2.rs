@@ -24,7 +24,7 @@
 //! | name | meaning | unit | default | source of the default | range |
 //! |---|---|---|---|---|---|
 //! | `limit` | packets that both queues together hold | packets | 10000p | Linux sch_dualpi2 | 1 to 16777216 |
-//! | `memlimit` | bytes of memory that both queues together hold | bytes | 2 x MTU x limit | Linux sch_dualpi2 | 1 or more |
+//! | `memlimit` | bytes of memory that both queues together hold | bytes | 2 x MTU x limit, at most 4294967295 | Linux sch_dualpi2 | 1 or more |
 //! | `truesize` | memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths | bytes | linux: as Linux allocates; others: the packet's length | Linux skb->truesize | 1 to 1073741824 |
 //! | `target` | target delay of the classic queue | time | 15ms | RFC 9332 §A.1 | 0 to 4294967295us |
 //! | `tupdate` | time between updates of the base probability | time | 16ms | RFC 9332 §A.1 | 1us to 4294967295us |

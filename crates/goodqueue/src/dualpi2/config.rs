@@ -183,7 +183,9 @@ impl Configure for DualPi2Config {
         let config = Self {
             variant: if linux { DualPi2Variant::Linux } else { DualPi2Variant::Rfc9332 },
             limit,
-            memory_limit: MEMLIMIT.read_or(settings, 2 * u64::from(mtu) * u64::from(limit))?,
+            // Linux keeps it in 32 bits (`get_memory_limit()`).
+            memory_limit: MEMLIMIT
+                .read_or(settings, (2 * u64::from(mtu) * u64::from(limit)).min(u64::from(u32::MAX)))?,
             buffers: Buffers::from_settings(
                 settings,
                 if linux { Buffers::Allocated } else { Buffers::Bare },
@@ -292,7 +294,7 @@ parameters! {
     };
     /// bytes of memory that both queues together hold
     MEMLIMIT: bytes "memlimit", with_memlimit {
-        derived: "2 x MTU x limit",
+        derived: "2 x MTU x limit, at most 4294967295",
         range: 1..=u64::MAX,
         source: "Linux sch_dualpi2",
     };

@@ -38,6 +38,17 @@ fn linux_counts_buffers_in_memlimit_and_rfc9332_packet_bytes() {
     assert_eq!(lost("rfc9332"), [DropReason::Overmemory; 1]);
 }
 
+#[test]
+fn the_default_of_memlimit_fits_into_the_32_bits_of_linux() {
+    let made = |limit| {
+        let settings = Settings::new().with("limit", Value::Packets(limit));
+        dualpi2(&settings).config.to_settings().get("memlimit")
+    };
+    assert_eq!(made(1_418_417), Some(Value::Bytes(2 * 1514 * 1_418_417)));
+    assert_eq!(made(1_418_418), Some(Value::Bytes(4_294_967_295)));
+    assert_eq!(made(16_777_216), Some(Value::Bytes(4_294_967_295)));
+}
+
 /// Of 100,000 packets that find p' at `per_mille` thousandths: how many are sent with a mark,
 /// and how many dropped.
 fn fates(ecn: Ecn, per_mille: u64) -> (u64, u64) {

@@ -108,9 +108,6 @@ impl Submission {
         };
         // Kubernetes counts completions from 0, and shards are counted from 1.
         let shard = format!(" --jobs {cpus} --shard \"$((JOB_COMPLETION_INDEX + 1))/{shards}\"");
-        // Names in Kubernetes have small letters, digits and hyphens, and do not end with a hyphen
-        // (RFC 1123).
-        let name: String = self.name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         // By default a job ends after 6 failed pods (`backoffLimit`), however many shards it has.
         format!(
             "{}\
@@ -119,7 +116,7 @@ impl Submission {
              #   goodqueue {}\n\
              apiVersion: batch/v1\n\
              kind: Job\n\
-             metadata:\n  name: goodqueue-{}\n\
+             metadata:\n  name: {}\n\
              spec:\n  completionMode: Indexed\n  completions: {shards}\n  parallelism: {shards}\n  backoffLimit: {shards}\n  \
              template:\n    spec:\n      restartPolicy: Never\n      containers:\n      - name: goodqueue\n        image: IMAGE\n        \
              workingDir: /sweep\n        command: [\"sh\", \"-c\", {}]\n        \
@@ -128,9 +125,22 @@ impl Submission {
              volumes:\n      - name: sweep\n        persistentVolumeClaim:\n          claimName: CLAIM\n",
             self.about("#"),
             join(&self.merge),
-            name.trim_matches('-'),
+            self.job_name(),
             command(&self.shard, &shard),
         )
+    }
+
+    /// Returns the name of the job in Kubernetes.
+    fn job_name(&self) -> String {
+        // Names in Kubernetes have small letters, digits and hyphens, and do not end with a hyphen
+        // (RFC 1123).
+        let plain = self.name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        // Each pod is named like its job, with a hyphen and its index from 0. Kubernetes refuses a
+        // job whose last pod would have too long a name.
+        let index = format!("-{}", self.shards.saturating_sub(1));
+        let name = format!("goodqueue-{}", plain.trim_start_matches('-'));
+        let name: String = name.chars().take(LONGEST_LABEL.saturating_sub(index.len())).collect();
+        name.trim_end_matches('-').to_owned()
     }
 
     fn dask(&self) -> String {
@@ -225,6 +235,8 @@ fn join(args: &[String]) -> String {
     args.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(" ")
 }
 
+/// Characters of a name in Kubernetes that is also a host name (RFC 1123).
+const LONGEST_LABEL: usize = 63;
 /// Runs of a shard: with runs of a second, minutes of work for a few processors.
 const RUNS_PER_SHARD: usize = 100;
 /// Clusters limit the tasks of an array, often to a little more than this.
@@ -276,6 +288,25 @@ mod tests {
             }
         }
         assert!(all.script(Engine::Slurm).contains(r"--report 'it'\''s.html' --merge"));
+    }
+
+    #[test]
+    fn every_name_of_a_scenario_gives_a_name_of_a_job() {
+        let job = |name: &str, shards: u32| {
+            let script =
+                Submission { name: name.to_owned(), shards, ..submission() }.script(Engine::Kubernetes);
+            let start = script.find("metadata:\n  name: ").unwrap() + "metadata:\n  name: ".len();
+            script[start..].lines().next().unwrap().to_owned()
+        };
+        assert_eq!(job("_", 4), "goodqueue");
+        assert_eq!(job("-a.B_", 4), "goodqueue-a-b");
+        for (name, shards) in [("x".repeat(100), 1), ("x".repeat(100), 1001), ("a.".repeat(50), 1000)] {
+            let job = job(&name, shards);
+            // Kubernetes names the last pod like this, in at most 63 characters (RFC 1123).
+            let last = format!("{job}-{}", shards - 1);
+            assert!((62..=63).contains(&last.len()), "{last}");
+            assert!(job.ends_with(|c: char| c.is_ascii_alphanumeric()), "{job}");
+        }
     }
 
     #[test]

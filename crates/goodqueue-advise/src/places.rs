@@ -151,8 +151,9 @@ fn schedule(variation: Variation, mean_bps: u64, duration_s: f64, seed: u64) -> 
 
 /// Returns text as a value in a scenario file.
 fn toml_text(text: &str) -> String {
-    // A string of JSON is also a basic string of TOML.
-    serde_json::Value::from(text).to_string()
+    // A string of JSON is also a basic string of TOML, except that TOML allows DEL only as an
+    // escape.
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
 /// A difference that somebody feels.
@@ -360,6 +361,15 @@ mod tests {
     use goodqueue_scenario::sweep::Sweep;
 
     use super::*;
+
+    #[test]
+    fn a_path_with_any_characters_is_the_same_path_in_a_scenario() {
+        let characters: String = (1..=0x9f).filter_map(char::from_u32).chain("é\u{2028}😀".chars()).collect();
+        let toml = toml_text(&characters);
+        let text = format!("[link]\ndown = {{ trace = {toml} }}\n");
+        assert!(Document::parse("test.toml", &text, Path::new("")).is_ok(), "{toml}");
+        assert!(!toml.contains('\u{7f}') && toml.ends_with("é\u{2028}😀\""), "{toml}");
+    }
 
     /// What a speed test shows in this model: downloads on the near device.
     fn downloaded(rates: [Rate; 2]) -> f64 {

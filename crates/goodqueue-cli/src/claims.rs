@@ -44,7 +44,8 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
             let _ = writeln!(text, "{}", line.trim_end());
         }
         if numbers.is_empty() {
-            let _ = writeln!(text, " {:width$}  {:59}{}", result.id, "", verdict(result.verdict));
+            // As wide as the columns of numbers with two spaces behind each.
+            let _ = writeln!(text, " {:width$}  {:57}{}", result.id, "", verdict(result.verdict));
         }
         if result.expected.is_string() {
             if !result.quote.is_empty() {
@@ -118,5 +119,28 @@ fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Undecided => "undecided",
         Verdict::NotReproduced => "NOT reproduced",
         Verdict::NotRun => "not run",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use goodqueue_papers::reproduce::{papers, verdicts};
+
+    use super::*;
+
+    #[test]
+    fn all_verdicts_stand_below_the_word_verdict() {
+        let text = r#"{"claims":[
+            {"id":"x-number","paper":"x","kind":"number","expected":10.0,"got":10.5,"verdict":"reproduced","where":"",
+             "says":"","repetitions":3,"checks":[{"check":"a = 10","outcome":"holds","values":[10.5],"expected":10.0}]},
+            {"id":"x-words","paper":"x","kind":"order","expected":"a < b","got":"all hold","verdict":"reproduced","where":"",
+             "says":"a < b","repetitions":3,"checks":[{"check":"a < b","outcome":"holds","values":[1.0,2.0]}]}
+        ]}"#;
+        let results = verdicts::read("v.json", text.as_bytes()).unwrap();
+        let paper = papers().unwrap().remove(0);
+        let shown = render(&paper, &results);
+        let column = shown.lines().find_map(|line| line.find("  verdict")).unwrap() + 2;
+        let verdicts: Vec<usize> = shown.lines().filter_map(|line| line.find("reproduced")).collect();
+        assert_eq!(verdicts, [column, column], "{shown}");
     }
 }

@@ -276,7 +276,7 @@ fn judge(
         [only] => only.expected.map(|expected| (only, expected)),
         _ => None,
     };
-    let has_rule = findings.iter().any(|finding| finding.expected.is_some()) && claim.kind.has_rule();
+    let has_number = findings.iter().any(|finding| finding.expected.is_some());
     Ok(ClaimResult {
         id: claim.id.clone(),
         paper: paper.name.clone(),
@@ -296,7 +296,7 @@ fn judge(
         quote: claim.quote.clone(),
         says: claim.says.clone(),
         limits: number.and_then(|(finding, _)| finding.limits),
-        tolerance: if has_rule { claim.tolerance.in_words() } else { String::new() },
+        tolerance: claim.rule(has_number),
         fitted: claim.fitted.clone(),
         unknown: claim.unknown.clone(),
         paper_runs: claim.paper_runs,
@@ -380,6 +380,9 @@ impl Paper {
             result.unknown.clone_from(&claim.unknown);
             result.paper_runs = claim.paper_runs;
             claim.shown_note().clone_into(&mut result.note);
+            let has_number = result.checks.iter().any(|check| check.expected.is_some());
+            result.tolerance = claim.rule(has_number);
+            let is_number = result.checks.len() == 1;
             for (shown, check) in result.checks.iter_mut().zip(&claim.checks) {
                 shown.real = self.real_of(claim, check, &beside);
                 // The limits of all other checks are in their own text.
@@ -387,7 +390,12 @@ impl Paper {
                 if let (Some(expected), [value]) = (shown.expected, shown.values.as_slice()) {
                     let measured =
                         Measurement { value: *value, interval: shown.intervals.first().copied().flatten() };
-                    let by_limits = finding::within_limits(measured, claim.tolerance.limits(expected));
+                    let limits = claim.tolerance.limits(expected);
+                    // A claim of several numbers shows no limits, as in `judge`.
+                    if is_number {
+                        result.limits = Some(limits);
+                    }
+                    let by_limits = finding::within_limits(measured, limits);
                     shown.outcome = prediction::outcome(
                         by_limits,
                         expected,
@@ -454,6 +462,26 @@ const SPIKE_STEP: Duration = Duration::from_millis(1);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kept_verdicts_take_the_limits_of_numbers_from_the_claims() {
+        let mut paper = papers().unwrap().into_iter().find(|paper| paper.name == "jk").unwrap();
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("papers/jk/verdicts.json");
+        let mut kept = verdicts::load(&path).unwrap();
+        kept.retain(|result| result.limits.is_some());
+        kept.truncate(1);
+        let claim = paper.claims.iter_mut().find(|claim| claim.id == kept[0].id).unwrap();
+        let expected = kept[0].checks[0].expected.unwrap();
+        let old = (kept[0].limits, kept[0].tolerance.clone());
+        claim.tolerance = tolerance::Tolerance::Spread(2.0 * expected, "a test".to_owned());
+        paper.renew(&mut kept);
+        assert_eq!(kept[0].limits, Some((-expected, 3.0 * expected)), "instead of {old:?}");
+        assert_eq!(kept[0].tolerance, "10 % or the paper's own spread (a test)");
+        // Claims of this kind have no rule for their numbers.
+        paper.claims.iter_mut().find(|claim| claim.id == kept[0].id).unwrap().kind = ClaimKind::Own;
+        paper.renew(&mut kept);
+        assert_eq!(kept[0].tolerance, "");
+    }
 
     #[test]
     fn a_paper_an_id_or_the_beginning_of_ids_selects() {

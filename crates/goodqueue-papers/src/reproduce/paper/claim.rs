@@ -99,6 +99,11 @@ impl Claim {
         self.not_run.as_ref().unwrap_or(&self.note)
     }
 
+    /// The rule for its limits in words; empty without a number to which a rule applies.
+    pub(crate) fn rule(&self, has_number: bool) -> String {
+        if has_number && self.kind.has_rule() { self.tolerance.in_words() } else { String::new() }
+    }
+
     /// The cells that its checks are about.
     #[must_use]
     pub fn cells(&self) -> BTreeSet<Cell> {

@@ -55,10 +55,30 @@ impl Wire {
             return now;
         }
         let before = if self.ended == now { self.carry } else { 0 };
-        let work = u64::from(bytes) * 8_000_000_000 + before;
-        self.carry = work % self.rate.as_bps();
-        self.ended = now + Duration::from_nanos(work / self.rate.as_bps());
+        let rate = self.rate.as_bps();
+        let work = u64::from(bytes).checked_mul(BYTE).and_then(|work| work.checked_add(before));
+        let nanos = if let Some(work) = work {
+            self.carry = work % rate;
+            work / rate
+        } else {
+            self.nanos_of_much(bytes, before)
+        };
+        self.ended = now + Duration::from_nanos(nanos);
         self.ended
+    }
+
+    /// Returns the nanoseconds of a packet, and sets the carry, where the work does not fit in 64
+    /// bits.
+    // Out of line, because the wide division takes several times as long, and packets hardly ever
+    // need it.
+    #[cold]
+    fn nanos_of_much(&mut self, bytes: u32, before: u64) -> u64 {
+        let rate = u128::from(self.rate.as_bps());
+        let work = u128::from(bytes) * u128::from(BYTE) + u128::from(before);
+        // The remainder is below the rate, so that it fits. An end beyond the clock is its last
+        // instant.
+        self.carry = u64::try_from(work % rate).unwrap_or(0);
+        u64::try_from(work / rate).unwrap_or(u64::MAX)
     }
 
     /// Sets the rate from now on. The packet in transmission keeps the old rate.
@@ -96,6 +116,9 @@ impl Wire {
         Progress { unsent, capacity }
     }
 }
+
+/// Work of a byte in billionths of a bit: divided by the rate, it gives nanoseconds.
+const BYTE: u64 = 8_000_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -137,6 +160,24 @@ mod tests {
         assert_eq!(seen(&wire, 2500, 375), (2000.0, 4000.0));
         wire.change_rate(at(5000), Rate::from_bps(0));
         assert_eq!(seen(&wire, 9000, 375), (3000.0, 9000.0));
+    }
+
+    #[test]
+    fn packets_of_any_length_end_after_the_time_of_their_bits() {
+        // 2^32 - 1 bytes are more work than 64 bits hold. At the second rate the carry alone is
+        // almost 2^64.
+        for rate in [3_000_000_007, u64::MAX - 1] {
+            let mut wire = Wire::new(Rate::from_bps(rate));
+            let mut now = Instant::ZERO;
+            let mut work = 0;
+            for bytes in [u32::MAX, 2_305_843_010, 64, u32::MAX, 1500, u32::MAX] {
+                now = wire.end_of(now, bytes);
+                work += u128::from(bytes) * 8_000_000_000;
+                assert_eq!(u128::from(now.as_nanos()), work / u128::from(rate), "{bytes} bytes at {rate}");
+            }
+        }
+        let mut wire = Wire::new(Rate::from_bps(1));
+        assert_eq!(wire.end_of(at(0), u32::MAX), Instant::MAX, "1089 years");
     }
 
     #[test]

@@ -65,6 +65,23 @@ fn small_packets_back_to_back_do_not_drift_from_their_bits() {
     assert!(sent.abs_diff(1_000_000) <= 1, "{sent} packets in the time of a million");
 }
 
+// H29
+#[test]
+fn packets_of_gigabytes_take_the_time_of_their_bits() {
+    let load = Traffic::Cbr(CbrSettings {
+        direction: Direction::Down,
+        rate: Rate::from_bps(100_000_000_000),
+        bytes: 2_400_000_000,
+        ecn: false,
+        l4s: false,
+    });
+    let fast = constant(100_000_000_000);
+    let outcome = simulate(fast, vec![flow(load, Duration::ZERO)], Duration::from_secs(2));
+    // A packet takes 192 ms.
+    let sent = outcome.links[0].stats.dequeued.packets;
+    assert!(sent.abs_diff(2000 / 192) <= 1, "{sent} packets in 2 s");
+}
+
 // H30
 #[test]
 fn two_events_at_one_instant_happen_in_the_order_in_which_they_were_scheduled() {

@@ -76,11 +76,14 @@ impl WifiHop {
 
     pub(crate) fn enqueue(&mut self, now: Instant, direction: Direction, mut packet: Packet) {
         packet.queued_at = now;
-        self.entered.add(packet.len);
+        let client = usize::from(packet.ends.client);
+        // The channel drops packets of other clients in front of its queues.
+        if client < self.clients {
+            self.entered.add(packet.len);
+        }
         if let Some(notes) = &mut self.seen.notes {
             notes.push((direction, Note::Arrived(packet)));
         }
-        let client = usize::from(packet.ends.client);
         self.medium.enqueue(now, direction, client, packet, &client_of, &mut self.seen);
     }
 

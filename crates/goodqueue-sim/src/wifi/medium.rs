@@ -71,7 +71,7 @@ impl<P: Packet + Flow> Medium<P> {
 
     /// Offers a packet to the queue of the access point ([`Direction::Down`]) or of `client`.
     /// `client_of` returns the client to which a packet sent down goes; it must always return the
-    /// same client for a packet.
+    /// same client for a packet. A packet of a client that is not on the channel is lost.
     pub fn enqueue(
         &mut self,
         now: Instant,
@@ -84,7 +84,12 @@ impl<P: Packet + Flow> Medium<P> {
         // The packet finds the channel as it is now.
         self.advance(now, client_of, sink);
         if client >= self.radio.len() {
-            return sink.dropped(now, Node::AccessPoint, packet, DropReason::Lost);
+            // The sender tells the sink the direction, so it is the client even if there is none.
+            let sender = match direction {
+                Direction::Down => Node::AccessPoint,
+                Direction::Up => Node::Client(client),
+            };
+            return sink.dropped(now, sender, packet, DropReason::Lost);
         }
         let (node, peer) = match direction {
             Direction::Down => (0, client),

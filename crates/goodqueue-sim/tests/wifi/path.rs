@@ -2,12 +2,13 @@
 
 use crate::channel::{BOTH, channel, client, driver, ht, qdisc};
 use goodqueue::config::{Settings, Value};
-use goodqueue::{Duration, Rate};
+use goodqueue::{Duration, Instant, Rate};
 use goodqueue_sim::Direction;
-use goodqueue_sim::traffic::{PingSettings, TcpSettings};
+use goodqueue_sim::observer::{Fate, Place, Visit};
+use goodqueue_sim::traffic::{CbrSettings, PingSettings, TcpSettings};
 use goodqueue_sim::wifi::fq_mac::FqMacConfig;
 use goodqueue_sim::wifi::{MacConfig, RadioConfig};
-use goodqueue_sim::{Capacity, Config, FlowConfig, LinkConfig, Outcome, Traffic, run};
+use goodqueue_sim::{Capacity, Config, FlowConfig, LinkConfig, Observer, Outcome, Run, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
 
 fn outcome(access_point: MacConfig, mcs: [u8; 2], directions: &[Direction]) -> Outcome {
@@ -91,4 +92,65 @@ fn the_fq_mac_shortens_the_round_trips_of_the_fast_station() {
     let fifo = median(driver(123));
     let fq = median(MacConfig::Fq(FqMacConfig::default()));
     assert!(fifo.as_nanos() > 3 * fq.as_nanos(), "{fifo} {fq}");
+}
+
+/// Counts the packets of the channel by direction: arrived, dropped, and still queued at the end.
+#[derive(Default)]
+struct OnWifi([[u64; 3]; 2]);
+
+impl Observer for OnWifi {
+    fn arrived(&mut self, _visit: &Visit) {}
+
+    fn ended(&mut self, _visit: &Visit, _at: Instant, _fate: Fate) {}
+
+    fn arrived_at(&mut self, place: Place, visit: &Visit) {
+        if place == Place::Wifi {
+            self.0[visit.direction.index()][0] += 1;
+        }
+    }
+
+    fn ended_at(&mut self, place: Place, visit: &Visit, _at: Instant, fate: Fate) {
+        if place == Place::Wifi {
+            let of = &mut self.0[visit.direction.index()];
+            match fate {
+                Fate::Sent => (),
+                Fate::Dropped(_) => of[1] += 1,
+                Fate::Queued => of[2] += 1,
+            }
+        }
+    }
+}
+
+#[test]
+fn packets_of_a_client_that_is_not_on_the_channel_are_dropped_in_their_own_direction() {
+    let mut config = path(driver(123), [7, 7], &[]);
+    config.warmup = Duration::ZERO;
+    // The second ping has client 1.
+    config.wifi.as_mut().expect("asked for").clients.truncate(1);
+    // Sent towards the client, which has no station either.
+    let cbr = CbrSettings {
+        direction: Direction::Down,
+        rate: Rate::from_bps(1_000_000),
+        bytes: 1000,
+        ecn: false,
+        l4s: false,
+    };
+    let down = FlowConfig::new(Traffic::Cbr(cbr), Duration::from_millis(20));
+    config.flows.push(FlowConfig { client: 1, ..down });
+    let mut seen = OnWifi::default();
+    // Debug builds check at the end that packets and bytes are conserved.
+    let observed = Run::new(&config).expect("valid").observed_everywhere();
+    let outcome = observed.to_end(|_| true, Some(&mut seen)).expect("runs");
+    let sent = outcome.flows[1].fates[Direction::Up.index()];
+    assert!(sent.sent > 90, "{sent:?}");
+    assert_eq!(sent.dropped, sent.sent);
+    let OnWifi([down, up]) = seen;
+    let lost = outcome.flows[2].fates[Direction::Down.index()].dropped;
+    assert!(lost > 1000, "{lost}");
+    assert_eq!((down[1], down[2]), (lost, 0), "the packets towards the client");
+    assert_eq!((up[1], up[2]), (sent.dropped, 0), "the pings of the client");
+    let wifi = outcome.wifi.as_ref().expect("asked for");
+    let dropped = wifi.queues.each_ref().map(|queue| queue.drops.iter().sum::<u64>());
+    assert_eq!(dropped, [lost, sent.dropped]);
+    assert!(outcome.flows[0].round_trips.iter().filter(|probe| probe.time.is_some()).count() > 90);
 }

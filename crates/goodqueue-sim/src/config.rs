@@ -110,16 +110,26 @@ impl Config {
     /// Returns the shortest time that a packet of `flow` and its answer can take.
     ///
     /// This is the round-trip time. With [`Self::delay_tick`] it is the time of a packet that
-    /// arrives just before a tick, whose answer arrives just after one.
+    /// reaches the emulator just before a tick. The emulator releases it at a tick, so its answer
+    /// reaches the emulator after a tick by the delays of hops and access.
     #[must_use]
     pub fn base_rtt(&self, flow: &FlowConfig) -> Duration {
         let Some(every) = self.delay_tick.filter(|every| !every.is_zero()) else { return flow.rtt };
         let hops = self.before.iter().chain(&self.after).map(|hop| hop.delay);
         let on_the_way = hops.skip(flow.joins as usize).fold(flow.access, |sum, delay| sum + delay);
         // Each direction has half of the round-trip time, as in `Network::connect`.
-        let emulated = Duration::from_nanos(flow.rtt.as_nanos() / 2).saturating_sub(on_the_way);
-        let ticks = emulated.as_nanos() / every.as_nanos();
-        (on_the_way.saturating_mul(2) + every.saturating_mul(2 * ticks)).saturating_sub(every)
+        let up = Duration::from_nanos(flow.rtt.as_nanos() / 2);
+        let down = flow.rtt.saturating_sub(up);
+        let ticks = |half: Duration| half.saturating_sub(on_the_way).as_nanos() / every.as_nanos();
+        let ticks = ticks(up) + ticks(down);
+        let apart = on_the_way.saturating_mul(2);
+        if ticks < 2 {
+            // At most one direction has a whole tick, which its packet can reach just before its
+            // end. Nothing else waits.
+            return apart;
+        }
+        let after_a_tick = Duration::from_nanos(on_the_way.as_nanos() % every.as_nanos());
+        (apart + every.saturating_mul(ticks - 1)).saturating_sub(after_a_tick)
     }
 }
 

@@ -48,8 +48,9 @@ struct PointData {
     seeds: String,
     /// Values of the swept keys of the scenario.
     sweep: BTreeMap<String, serde_json::Value>,
-    /// First seed.
-    seed: Option<u64>,
+    /// First seed, for the link to the playground. Text, because a number of JavaScript is exact
+    /// up to 2^53 only.
+    seed: Option<String>,
     rate: PerDirection<Option<ShortNumber>>,
     cells: Vec<Option<Cell>>,
 }
@@ -147,7 +148,7 @@ impl Charts {
             words: words::parameters(p),
             seeds: words::seeds(p),
             sweep: p.first().map(|run| run.sweep.clone()).unwrap_or_default(),
-            seed: p.runs.iter().flatten().map(|run| run.seed).min(),
+            seed: p.runs.iter().flatten().map(|run| run.seed).min().map(|seed| seed.to_string()),
             rate: PerDirection {
                 down: p.first().and_then(|r| ShortNumber::new(r.bottleneck.down.rate_bps / 1e6)),
                 up: p.first().and_then(|r| ShortNumber::new(r.bottleneck.up.rate_bps / 1e6)),
@@ -552,6 +553,15 @@ mod tests {
         let runs: Vec<Run> = (0..30).map(|seed| run("pie", seed, Some(series(5000)))).collect();
         let json = serde_json::to_string(&Charts::new(&Grouped::new(&runs))).unwrap();
         assert!(json.len() < 1_500_000, "{}", json.len());
+    }
+
+    #[test]
+    fn a_seed_keeps_all_its_digits_on_the_way_to_the_playground() {
+        // The first whole number that a number of JavaScript cannot hold.
+        let seed = (1 << 53) + 1;
+        let runs = [run("pie", seed, None)];
+        let charts = serde_json::to_value(Charts::new(&Grouped::new(&runs))).unwrap();
+        assert_eq!(charts["points"][0]["seed"], "9007199254740993");
     }
 
     #[test]

@@ -69,23 +69,32 @@ impl Question {
     /// Sets the round-trip times that were measured, and the base round-trip time with them.
     ///
     /// # Errors
-    /// The loaded time is below the idle one.
+    /// The loaded time is below the idle one, or no line has such times.
     pub fn with_measurement(mut self, measured: Measurement) -> Result<Self, Diagnostic> {
-        if measured.loaded < measured.idle {
-            return Err(Diagnostic::new(format!(
-                "the loaded ping of {} is below the idle ping of {}",
-                units::show_time(measured.loaded),
-                units::show_time(measured.idle)
-            ))
-            .allowed("IDLE,LOADED, such as 20ms,300ms"));
-        }
-        if measured.idle.is_zero() || measured.loaded > LONGEST_PING {
-            return Err(Diagnostic::new("no line has such pings")
-                .allowed(format!("times above 0 and up to {}", units::show_time(LONGEST_PING))));
-        }
+        measured.check()?;
         self.rtt = measured.idle;
         self.measured = Some(measured);
         Ok(self)
+    }
+}
+
+impl Measurement {
+    /// Refuses times that no line has.
+    pub(crate) fn check(self) -> Result<(), Diagnostic> {
+        let Self { idle, loaded } = self;
+        if loaded < idle {
+            return Err(Diagnostic::new(format!(
+                "the loaded ping of {} is below the idle ping of {}",
+                units::show_time(loaded),
+                units::show_time(idle)
+            ))
+            .allowed("IDLE,LOADED, such as 20ms,300ms"));
+        }
+        if idle.is_zero() || loaded > LONGEST_PING {
+            return Err(Diagnostic::new("no line has such pings")
+                .allowed(format!("times above 0 and up to {}", units::show_time(LONGEST_PING))));
+        }
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ use crate::verification::{answer, verified};
 /// the observer cancels.
 ///
 /// # Errors
-/// Measured pings that no buffer explains, or a trace that cannot be read.
+/// Measured pings that no line has or no buffer explains, or a trace that cannot be read.
 pub fn advise(
     question: &Question,
     threads: usize,
@@ -28,6 +28,8 @@ pub fn advise(
     let simulator = Simulator { threads, observer };
     let mut model = Model::new(question);
     if let Some(measured) = question.measured {
+        // The field is public, so it need not come from `with_measurement`.
+        measured.check()?;
         let Some(of_line) = fitted(&model, measured, &simulator)? else { return Ok(None) };
         model = of_line;
     }
@@ -332,10 +334,31 @@ const ROUNDS: usize = 3;
 
 #[cfg(test)]
 mod tests {
+    use goodqueue::Duration;
+    use goodqueue_scenario::session::NoWatch;
+
     use super::*;
 
     fn with(latency_ms: f64, mbit: f64) -> Candidate {
         Candidate { latency_s: latency_ms / 1e3, goodput_bps: [mbit; 2] }
+    }
+
+    #[test]
+    fn pings_that_no_line_has_are_refused_however_they_were_given() {
+        for (idle, loaded, problem) in [
+            (20, 10, "is below the idle ping"),
+            (0, 10, "no line has such pings"),
+            (20, 60_001, "no line has such pings"),
+        ] {
+            let given =
+                Measurement { idle: Duration::from_millis(idle), loaded: Duration::from_millis(loaded) };
+            let question = Question::new("40mbit/10mbit", "cable").unwrap();
+            let refused = question.clone().with_measurement(given).unwrap_err().to_string();
+            assert!(refused.contains(problem), "{refused}");
+            // The fields are public.
+            let question = Question { measured: Some(given), ..question };
+            assert_eq!(advise(&question, 1, &NoWatch).unwrap_err().to_string(), refused);
+        }
     }
 
     #[test]

@@ -295,6 +295,22 @@ mod tests {
     }
 
     #[test]
+    fn a_column_inside_another_one_or_given_twice_is_refused() {
+        let read = |columns: &str| {
+            let rows = r#""rows":[[0,1,[1,2]]]"#;
+            let table = format!(r#"{{"experiment":"10/1","label":"codel","columns":[{columns}],{rows}}}"#);
+            Real::read("r.json", &file(&format!(r#""tables":[{table}]"#)))
+        };
+        for columns in [r#""a","a.b""#, r#""a.b","a""#, r#""a","a.b.c""#] {
+            let refused = read(columns).unwrap_err().to_string();
+            assert!(refused.contains("of `codel@10/1` has parts"), "{columns}: {refused}");
+        }
+        let refused = read(r#""a.b","a.b""#).unwrap_err().to_string();
+        assert!(refused.contains("the column `a.b` of `codel@10/1` twice"), "{refused}");
+        assert!(read(r#""a","ab""#).is_ok() && read(r#""a.b","a.c""#).is_ok());
+    }
+
+    #[test]
     fn what_is_no_cell_or_has_no_set_up_is_refused() {
         let refused = |more: &str| Real::read("r.json", &file(more)).unwrap_err().to_string();
         let run = r#"{"experiment":"x","label":"codel","seed":1,"found":{}}"#;

@@ -97,6 +97,7 @@ impl File {
         }
         for table in &self.tables {
             let cell = Cell { label: table.label.clone(), experiment: table.experiment.clone() };
+            check_columns(&cell, &table.columns)?;
             for Row(load, seed, figures) in &table.rows {
                 let columns = table.columns.len();
                 if figures.len() != columns {
@@ -115,8 +116,28 @@ impl File {
     }
 }
 
+/// Refuses paths of columns that exclude each other: a figure has no parts.
+fn check_columns(cell: &Cell, columns: &[String]) -> Result<(), String> {
+    let mut paths: Vec<Vec<&str>> = columns.iter().map(|path| path.split('.').collect()).collect();
+    // In this order a path comes directly before those inside it.
+    paths.sort();
+    for pair in paths.windows(2) {
+        let [outer, inner] = [0, 1].map(|place: usize| pair[place].join("."));
+        if outer == inner {
+            return Err(format!("a table has the column `{inner}` of `{cell}` twice: leave one of them out"));
+        }
+        if pair[1].starts_with(&pair[0]) {
+            return Err(format!(
+                "the column `{outer}` of `{cell}` has parts, because there is a column `{inner}`: rename one of them"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Puts a figure at its path.
 fn put(found: &mut Value, path: &str, figure: Value) {
+    // No path is inside another one (`check_columns`), so that no place on the way is a number.
     // Indexing a mutable object by a missing name inserts it, and turns `null` into an object.
     let place = path.split('.').fold(found, |place, part| &mut place[part]);
     *place = figure;

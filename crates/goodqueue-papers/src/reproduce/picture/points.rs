@@ -49,7 +49,8 @@ fn quartiles(figure: &Figure, cell: &Cell, evidence: &Evidence<'_>, quarters: &[
 fn series(figure: &Figure, cell: &Cell, evidence: &Evidence<'_>) -> Points {
     let (step_s, mean) = evidence.series_of(cell, path(figure, 0)?)?;
     let mean = if figure.cumulative { integral(step_s, mean) } else { mean };
-    let points = (0_u32..)
+    // A mean holds from the start of its step on; an integral is complete at the end.
+    let points = (u32::from(figure.cumulative)..)
         .zip(mean)
         .filter_map(|(step, value)| Some((f64::from(step) * step_s, value? * figure.scale)));
     Ok(points.take_while(|(at, _)| figure.until.is_none_or(|until| *at <= until)).collect())
@@ -96,7 +97,34 @@ fn integral(step_s: f64, series: Vec<Option<f64>>) -> Vec<Option<f64>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::rc::Rc;
+
+    use goodqueue_scenario::results::ScenarioRecord;
+    use serde_json::json;
+
     use super::*;
+    use crate::reproduce::tree::Tree;
+
+    /// Returns the points of a series of 2, nothing and 4, in steps of half a second.
+    fn drawn(more: &str) -> Vec<(f64, f64)> {
+        let text = format!("id = \"\"\ntitle = \"\"\nform = \"series\"\nof = [\"series.x\"]\n{more}");
+        let figure: Figure = toml::from_str(&text).unwrap();
+        let cell = Cell { label: "codel".to_owned(), experiment: "far".to_owned() };
+        let measures = BTreeMap::new();
+        let mut evidence = Evidence::new(&measures);
+        let run = Tree::new(&json!({ "series": { "step_s": 0.5, "x": [2.0, null, 4.0] } }));
+        evidence.add(cell.clone(), ScenarioRecord::from_json(json!({ "seeds": 1 })), vec![Rc::new(run)]);
+        points_of(&figure, &cell, 0, &evidence).unwrap()
+    }
+
+    #[test]
+    fn a_cumulative_series_has_its_values_at_the_ends_of_the_steps() {
+        assert_eq!(drawn("cumulative = true"), [(0.5, 1.0), (1.0, 1.0), (1.5, 3.0)]);
+        assert_eq!(drawn("cumulative = true\nuntil = 1.0"), [(0.5, 1.0), (1.0, 1.0)]);
+        // All other values are means, which hold from the start of their step.
+        assert_eq!(drawn(""), [(0.0, 2.0), (1.0, 4.0)]);
+    }
 
     #[test]
     fn a_cumulative_series_grows_by_each_step() {

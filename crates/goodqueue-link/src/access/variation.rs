@@ -20,7 +20,8 @@ pub enum Variation {
     },
     /// A new rate at equal intervals, uniform between the bounds.
     Steps {
-        /// Time between two changes in seconds.
+        /// Time between two changes in seconds. A time below a millisecond counts as a
+        /// millisecond.
         every_s: f64,
         /// Lowest and highest rate, relative to the mean rate.
         bounds: [f64; 2],
@@ -40,7 +41,9 @@ impl Variation {
                 reflected(now + step, *bounds)
             }),
             Self::Steps { every_s, bounds } => {
-                (*every_s, &move |_, random| bounds[0] + random * (bounds[1] - bounds[0]))
+                // A time of zero, a negative one and one that is no number would never reach the
+                // end of the run.
+                (every_s.max(LEAST_STEP_S), &move |_, random| bounds[0] + random * (bounds[1] - bounds[0]))
             }
         };
         // Without mixing, the next seed would give the same numbers, one step later.
@@ -103,6 +106,8 @@ fn random(state: &mut u64) -> f64 {
     fraction
 }
 
+/// Shortest time between two rates of [`Variation::Steps`].
+const LEAST_STEP_S: f64 = 0.001;
 /// Time between two steps of a random walk.
 const WALK_S: f64 = 0.1;
 /// The square root of `12.0 * WALK_S`, which the standard library computes and `core` does not: the
@@ -141,6 +146,16 @@ mod tests {
                 assert!(equal < 10, "seeds {seed} and {}, {late} steps apart: {equal}", seed + 1);
             }
         }
+    }
+
+    #[test]
+    fn steps_without_a_time_between_them_end() {
+        for every_s in [0.0, -15.0, f64::MIN_POSITIVE, f64::NAN, 0.001] {
+            let steps = Variation::Steps { every_s, bounds: [0.5, 1.5] };
+            assert_eq!(steps.rates(1_000_000, 2.0, 1).len(), 2000, "{every_s}");
+        }
+        let never = Variation::Steps { every_s: f64::INFINITY, bounds: [0.5, 1.5] };
+        assert_eq!(never.rates(1_000_000, 2.0, 1).len(), 1);
     }
 
     #[test]

@@ -120,7 +120,9 @@ pub(super) fn read_word(text: &str, origin: &Origin) -> Node {
     // A bare word such as `1mbit` is no TOML. It is tried second, so that `true` and `[1, 2]` keep
     // their types.
     let shallow = text.len() <= MOST_BYTES && too_deep(text).is_none();
-    let raw = match DeValue::parse(text).ok().filter(|_| shallow) {
+    // Deep text is not parsed at all: dropping the value would end the stack, too.
+    let parsed = if shallow { DeValue::parse(text).ok() } else { None };
+    let raw = match parsed {
         Some(value) if !matches!(value.get_ref(), DeValue::Datetime(_)) => read_value(&value).raw,
         _ => Raw::Text(text.to_owned()),
     };

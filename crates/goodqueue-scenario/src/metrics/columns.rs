@@ -70,8 +70,9 @@ pub fn check_key(key: &str) -> Result<(), Diagnostic> {
 /// Returns the key with the placeholders of the catalogue for numbers and for the name of a queue.
 pub(super) fn placeholders(key: &str) -> String {
     if let Some(rest) = key.strip_prefix("queues.") {
-        // A scenario chooses the name of a queue, and dots may be in it.
-        let from = rest.find(".down.").or_else(|| rest.find(".up.")).unwrap_or(0);
+        // A scenario chooses the name of a queue, which may be `a.down.b`. No metric of a queue has
+        // a direction in it, so the last one is that of the metric.
+        let from = rest.rfind(".down.").max(rest.rfind(".up.")).unwrap_or(0);
         return format!("queues.NAME{}", &rest[from..]);
     }
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -111,6 +112,9 @@ mod tests {
             "bottleneck.down.spikes.2.longest_s",
             "wifi.stations.11.airtime_share",
             "queues.hop 1.down.sojourn_s.p50",
+            "queues.a.down.b.down.sojourn_s.p50",
+            "queues.a.down.b.up.sojourn_s.p50",
+            "queues.up.down.up.sojourn_s.p99",
         ] {
             assert_eq!(check_key(known), Ok(()), "{known}");
         }

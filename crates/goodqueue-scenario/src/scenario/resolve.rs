@@ -88,6 +88,8 @@ pub(super) fn name_of_file(document: &Document) -> String {
     let mut name = stem.replace(|character| !plain(character), "-");
     if name.starts_with('.') || name.is_empty() {
         name.insert(0, '-');
+        // Each of its characters is ASCII now, so the cut is between two of them.
+        name.truncate(MAX_NAME);
     }
     name
 }

@@ -21,6 +21,22 @@ fn an_empty_file_is_the_default_load_of_compare() {
 }
 
 #[test]
+fn a_scenario_without_a_name_has_that_of_its_file_within_the_limits_of_names() {
+    for (file, name) in [
+        ("mine.toml", "mine".to_owned()),
+        ("my line.toml", "my-line".to_owned()),
+        (&format!(".{}.toml", "n".repeat(99)), format!("-.{}", "n".repeat(98))),
+        (&format!("{}.toml", "é".repeat(120)), "-".repeat(100)),
+    ] {
+        let document = Document::parse(file, "qdiscs = \"pfifo\"", Path::new("")).unwrap();
+        let scenario = document.resolve(&Names::default()).unwrap();
+        assert_eq!(scenario.name, name);
+        let again = Document::from_json(&scenario.to_json()).unwrap().resolve(&Names::default());
+        assert_eq!(again.map(|again| again.name), Ok(name));
+    }
+}
+
+#[test]
 fn the_resolved_scenario_is_itself_a_scenario_with_the_same_meaning() {
     let scenario = read(
         r#"

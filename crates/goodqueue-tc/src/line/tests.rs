@@ -343,6 +343,30 @@ fn a_script_builds_the_same_tree_as_brackets() {
 }
 
 #[test]
+fn a_short_script_cannot_fill_the_memory() {
+    // Two bytes that double 26 times are 128 MiB.
+    let doubling = format!("A=xx; {} pfifo", "A=$A$A; ".repeat(26));
+    let twice = format!("A={}\npfifo {}", "x".repeat(1000), "$A".repeat(20_000));
+    for text in [doubling, twice] {
+        let refused = read(&text).unwrap_err().to_string();
+        assert!(refused.contains("longer than 16 MiB with its variables written out"), "{refused}");
+        assert!(refused.contains("help: shorten the values of the variables"), "{refused}");
+    }
+    let empty = "for a in {1..1000}; do for b in {1..3000}; do ; done; done";
+    let unused = format!("for a in {{1..1000}}; do for b in ; do {}; done; done", "x ".repeat(3000));
+    let assignments = format!("for a in {{1..1000}}; do {}; done", "b=1 ".repeat(3000));
+    let ends = format!("for a in {{1..1000}}; do {} done", ";".repeat(3000));
+    let long_commands = format!("for a in {{1..1000}}; do {}; done", "x ".repeat(3000));
+    for text in [empty, &unused, &assignments, &ends, &long_commands] {
+        let refused = read(text).unwrap_err().to_string();
+        assert!(refused.contains("more than 2000000 words with its loops written out"), "{refused}");
+    }
+    let commands = "for a in {1..1000}; do for b in {1..101}; do true; done; done";
+    let refused = read(commands).unwrap_err().to_string();
+    assert!(refused.contains("the script has more than 100000 commands"), "{refused}");
+}
+
+#[test]
 fn a_variant_can_be_asked_of_a_whole_tree() {
     let asked = parse_as("tbf burst 3000 [codel]", &Link::default(), Some("linux"));
     assert_eq!(asked, read("tbf burst 3000 [codel variant linux]"));

@@ -259,7 +259,7 @@ impl Expansion {
     }
 }
 
-/// `{1..5}` and `$(seq 1 5)` written out.
+/// `{1..5}`, `{5..1}` and `$(seq 1 5)` written out.
 fn written_out(words: Vec<String>) -> Vec<String> {
     let parts: Vec<&str> = words.iter().map(String::as_str).collect();
     // `cut` has split `$(seq 1 5)` at its spaces.
@@ -270,7 +270,7 @@ fn written_out(words: Vec<String>) -> Vec<String> {
             .strip_prefix('{')
             .and_then(|inner| inner.strip_suffix('}'))
             .and_then(|inner| inner.split_once(".."))
-            .and_then(|(first, last)| counted_up(first, last)),
+            .and_then(|(first, last)| counted_either_way(first, last)),
         _ => None,
     };
     counted.unwrap_or(words)
@@ -283,6 +283,16 @@ fn counted_up(first: &str, last: &str) -> Option<Vec<String>> {
     let last = last.parse::<u32>().ok()?;
     (last.saturating_sub(first) as usize <= MOST_COMMANDS)
         .then(|| (first..=last).map(|number| number.to_string()).collect())
+}
+
+/// As [`counted_up`]; a shell counts a list in braces down if `last` is smaller.
+fn counted_either_way(first: &str, last: &str) -> Option<Vec<String>> {
+    let mut down = counted_up(last, first)?;
+    if down.is_empty() {
+        return counted_up(first, last);
+    }
+    down.reverse();
+    Some(down)
 }
 
 /// `NAME=value`.

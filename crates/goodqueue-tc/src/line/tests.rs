@@ -343,6 +343,21 @@ fn a_script_builds_the_same_tree_as_brackets() {
 }
 
 #[test]
+fn a_list_in_braces_counts_down_as_in_a_shell_and_seq_does_not() {
+    let bands = |list: &str| {
+        let script = format!(
+            "prio bands 5; x=; for i in {list}; do x=$x$i; done; tc qdisc add dev e parent 1:1 pfifo limit 7$x"
+        );
+        read(&script)
+    };
+    let limit = |digits: &str| read(&format!("prio bands 5 [1: pfifo limit 7{digits}]"));
+    assert_eq!(bands("{5..1}"), limit("54321"));
+    assert_eq!(bands("{1..5}"), limit("12345"));
+    assert_eq!(bands("{3..3}"), limit("3"));
+    assert_eq!(bands("$(seq 5 1)"), limit(""));
+}
+
+#[test]
 fn a_short_script_cannot_fill_the_memory() {
     // Two bytes that double 26 times are 128 MiB.
     let doubling = format!("A=xx; {} pfifo", "A=$A$A; ".repeat(26));

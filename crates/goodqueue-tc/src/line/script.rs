@@ -178,6 +178,15 @@ impl<'a> Builder<'a> {
             return Ok(());
         };
         let (owner, minor) = self.find(parent)?;
+        // The last discipline with the handle of `parent` is the new one itself. Linux refuses a
+        // handle that another discipline has.
+        if owner == index {
+            let name = self.nodes[index].kind.name;
+            return Err(Diagnostic::new(format!("{name} has the handle of its parent"))
+                .at(place.handle.unwrap_or(parent).span())
+                .allowed("a handle that no other discipline has")
+                .help("give the discipline a handle of its own, or remove `handle`"));
+        }
         let owner = &mut self.nodes[owner];
         match owner.kind.children {
             Children::None => return Err(holds_none(owner.kind, parent)),

@@ -382,6 +382,20 @@ fn a_short_script_cannot_fill_the_memory() {
 }
 
 #[test]
+fn a_discipline_is_never_inside_itself() {
+    insta::assert_snapshot!(read("tbf rate 1mbit burst 1600 limit 9000; tc qdisc add dev e parent 1: handle 1: codel").unwrap_err(), @r"
+    --qdisc: codel has the handle of its parent
+       | tbf rate 1mbit burst 1600 limit 9000; tc qdisc add dev e parent 1: handle 1: codel
+       |                                                                           ^^
+      allowed: a handle that no other discipline has
+      help: give the discipline a handle of its own, or remove `handle`
+    ");
+    // Linux refuses the second use of a handle, too.
+    let script = "tc qdisc add dev e root handle 1: prio; tc qdisc add dev e parent 1:1 handle 1: prio";
+    assert!(read(script).unwrap_err().to_string().contains("prio has the handle of its parent"));
+}
+
+#[test]
 fn a_variant_can_be_asked_of_a_whole_tree() {
     let asked = parse_as("tbf burst 3000 [codel]", &Link::default(), Some("linux"));
     assert_eq!(asked, read("tbf burst 3000 [codel variant linux]"));

@@ -113,6 +113,7 @@ pub fn first_difference(
         idle: true,
         bytes: BTreeMap::new(),
         yours: Vec::new(),
+        decided: false,
     };
     let mut recorded = Vec::new();
     let mut end = Instant::MAX;
@@ -158,10 +159,16 @@ struct Link<'a, Q> {
     /// Bytes of the packets that arrived.
     bytes: BTreeMap<u64, u32>,
     yours: Vec<Decision>,
+    /// True if the queue has sent a packet that it does not hold, which no recording does. Such a
+    /// queue may never be empty, so nothing more is asked of it.
+    decided: bool,
 }
 
 impl<Q: Judged> Link<'_, Q> {
     fn arrive(&mut self, arrival: &Arrival) {
+        if self.decided {
+            return;
+        }
         self.bytes.insert(arrival.seq, arrival.bytes);
         let mut dropped = Vec::new();
         self.queue.enqueue(arrival.at + self.origin, arrival, &mut dropped);
@@ -175,7 +182,7 @@ impl<Q: Judged> Link<'_, Q> {
 
     /// Takes the packets that are due before `end`.
     fn serve(&mut self, end: Instant) {
-        while !self.idle && self.busy_until < end {
+        while !self.idle && !self.decided && self.busy_until < end {
             self.take();
         }
     }
@@ -189,8 +196,10 @@ impl<Q: Judged> Link<'_, Q> {
             return;
         };
         self.yours.push(Decision { at: self.busy_until, packet, mark: Some(is_marked) });
-        // A queue that invents a packet differs already.
-        let bytes = self.bytes.remove(&packet).unwrap_or(0);
+        let Some(bytes) = self.bytes.remove(&packet) else {
+            self.decided = true;
+            return;
+        };
         // A packet without bytes must not stop the time.
         self.busy_until += self.rate.serialization(bytes).max(Duration::from_nanos(1));
     }

@@ -73,3 +73,26 @@ fn a_queue_that_never_sends_differs_at_the_first_packet() {
     let difference = first_difference(recording, &mut Hole).expect("readable").expect("a difference");
     assert_eq!(difference.to_string(), "decision 0: recorded: packet 7 is sent at 0 ns; yours: nothing");
 }
+
+#[test]
+fn a_queue_that_never_gets_empty_differs_when_it_sends_a_packet_again() {
+    struct Fountain;
+
+    impl Judged for Fountain {
+        fn enqueue(&mut self, _: Instant, _: &Arrival, _: &mut Vec<u64>) {}
+
+        fn dequeue(&mut self, _: Instant, _: &mut Vec<u64>) -> Option<Sent> {
+            Some(Sent { packet: 7, is_marked: false })
+        }
+    }
+
+    // 125 bytes take 1 ms.
+    let text =
+        b"{\"qdisc\": \"pfifo\", \"rate_bps\": 1000000}\n[\"A\", 0, 7, 0, 125, 0]\n[\"X\", 0, 7, 125, 0]\n";
+    let recording = Recording::read("one", &text[..]).expect("a recording");
+    let difference = first_difference(recording, &mut Fountain).expect("readable").expect("a difference");
+    assert_eq!(
+        difference.to_string(),
+        "decision 1: recorded: nothing; yours: packet 7 is sent at 1000000 ns"
+    );
+}

@@ -241,10 +241,16 @@ impl Recording {
                 return Ok(Some(row));
             }
             let words: Vec<serde_json::Value> = serde_json::from_slice(&self.line).unwrap_or_default();
-            match context.read(&words, || arrivals.next().and_then(Result::ok)) {
+            let mut broken = None;
+            let next_arrival = || arrivals.next()?.map_err(|error| broken = Some(error)).ok();
+            match context.read(&words, next_arrival) {
                 Ok(None) => {}
                 Ok(row) => return Ok(row),
                 Err(why) => {
+                    // This error names the file of the arrivals, and its line.
+                    if let Some(error) = broken {
+                        return Err(error);
+                    }
                     let line = String::from_utf8_lossy(&self.line);
                     let text = shortened(line.trim_end());
                     return Err(place(Diagnostic::new(format!("`{text}` is not a row: {why}"))));

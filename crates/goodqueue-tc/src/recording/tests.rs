@@ -119,6 +119,28 @@ fn a_short_recording_has_the_rows_of_the_whole_one() {
 }
 
 #[test]
+fn an_error_in_shared_arrivals_is_shown_in_their_file() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("arrivals")).unwrap();
+    let arrivals = "{}\n[\"A\",1000,0,3,1514,2]\n[\"A\",2000,oops\n";
+    std::fs::write(folder.path().join("arrivals/two.jsonl.gz"), arrivals).unwrap();
+    let path = folder.path().join("first.jsonl.gz");
+    let text = "{\"rate_bps\": 10000000, \"arrivals\": \"two\"}\n[\"a\"]\n[\"a\"]\n[\"a\"]\n";
+    std::fs::write(&path, text).unwrap();
+    let rows: Vec<_> = Recording::open(&path).unwrap().collect();
+    assert!(rows.len() == 2 && rows[0].is_ok(), "{rows:?}");
+    let refused = rows[1].as_ref().unwrap_err().to_string();
+    assert!(refused.contains("two.jsonl.gz:3:1: `[\"A\",2000,oops` is not a row"), "{refused}");
+    // A file that ends too early has no error of its own.
+    std::fs::write(folder.path().join("arrivals/two.jsonl.gz"), "{}\n").unwrap();
+    let refused = Recording::open(&path).unwrap().next().unwrap().unwrap_err().to_string();
+    assert!(
+        refused.contains("first.jsonl.gz:2:1") && refused.contains("no further packet arrives"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn the_kernel_of_a_recording_chooses_the_variant() {
     let variant =
         |kernel: &str| read(format!("{{\"kernel\": \"{kernel}\"}}\n").as_bytes()).unwrap().header().variant();

@@ -131,11 +131,15 @@ impl Context {
                 }
                 _ => None,
             },
-            Row::Drop { seq, reason: Some(reason), .. } if frees || at_once => Some(if *seq == self.newest {
-                format!("[\"t\",\"{reason}\"]")
-            } else {
-                format!("[\"d\",{},\"{reason}\"]", relative(*seq))
-            }),
+            Row::Drop { seq, reason: Some(reason), .. } if frees || at_once => {
+                // A recorder of its own may use any characters, also a quotation mark.
+                let reason = Value::from(reason.as_str());
+                Some(if *seq == self.newest {
+                    format!("[\"t\",{reason}]")
+                } else {
+                    format!("[\"d\",{},{reason}]", relative(*seq))
+                })
+            }
             Row::Random { len, value, .. } if frees || at_once => Some(format!("[\"r\",{len},{value}]")),
             _ => None,
         };

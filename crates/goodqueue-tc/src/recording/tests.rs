@@ -141,6 +141,23 @@ fn an_error_in_shared_arrivals_is_shown_in_their_file() {
 }
 
 #[test]
+fn any_reason_of_a_drop_is_written_in_short_form() {
+    let reason = "a \"full\" queue, \\ and\na line end";
+    let t = Instant::from_nanos(1000);
+    let arrival = |seq| Row::Arrival { t, seq, flow: 0, bytes: 60, tos: 0, headers: None };
+    let drop = |seq| Row::Drop { t, seq, reason: Some(reason.to_owned()) };
+    let mut context = short::Context::new(Rate::from_bps(10_000_000));
+    let mut text = String::new();
+    for row in [arrival(0), arrival(1), drop(1), drop(0)] {
+        context.write(&row, &mut text);
+    }
+    let words: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let expected = serde_json::json!([["a"], ["a"], ["t", reason], ["d", 0, reason]]);
+    assert_eq!(serde_json::Value::from(words), expected);
+}
+
+#[test]
 fn the_kernel_of_a_recording_chooses_the_variant() {
     let variant =
         |kernel: &str| read(format!("{{\"kernel\": \"{kernel}\"}}\n").as_bytes()).unwrap().header().variant();

@@ -99,6 +99,28 @@ fn windows_side_by_side_add_up_to_the_whole_on_every_sort_of_link() {
 }
 
 #[test]
+fn poisson_datagrams_of_limited_length_have_their_rate() {
+    for packet in ["1400", "{ exponential = 1400 }", "{ exponential = 100 }", "{ pareto = 900, shape = 1.2 }"]
+    {
+        let runs = run(&format!(
+            r#"
+            duration = "20s"
+            qdiscs = ["pfifo"]
+            link.down = "100mbit"
+            link.framing = 0
+            [[flows]]
+            kind = "poisson"
+            rate = "10mbit"
+            packet = {packet}
+            "#
+        ));
+        // At least 17,857 packets, so the standard deviation of the rate is below 0.8 %.
+        let rate = runs[0].bottleneck.down.throughput_bps;
+        assert!((rate / 10e6 - 1.0).abs() < 0.03, "{packet}: {rate}");
+    }
+}
+
+#[test]
 fn a_rate_that_falls_to_nearly_nothing_is_not_exceeded_by_the_packet_on_the_wire() {
     let runs = run(r#"
         duration = "4s"

@@ -49,6 +49,47 @@ impl Distribution {
         }
     }
 
+    /// Returns the mean of values that are limited to `low` and `high`, which are above 0.
+    #[must_use]
+    pub fn mean_within(&self, low: f64, high: f64) -> f64 {
+        let within = |value: f64| value.min(high).max(low);
+        // The mean is `low` plus the integral from `low` to `high` of the probability that a value
+        // is larger.
+        match *self {
+            Self::Constant(value) => within(value),
+            Self::Uniform(first, last) if first < last => {
+                // The probability falls from 1 at `first` to 0 at `last`.
+                let above = |value: f64| last - within(value);
+                let fall = above(first) * above(first) - above(last) * above(last);
+                within(first) + fall / (2.0 * (last - first))
+            }
+            Self::Uniform(value, _) => within(value),
+            Self::Exponential(mean) if mean > 0.0 => {
+                low + mean * (libm::exp(-low / mean) - libm::exp(-high / mean))
+            }
+            Self::Exponential(_) => low,
+            Self::Pareto { shape, mean } => {
+                let least = least(shape, mean);
+                let first = within(least);
+                let tail = |value: f64| libm::pow(least / value, shape);
+                let more = if (shape - 1.0).abs() < f64::EPSILON {
+                    least * libm::log(high / first)
+                } else {
+                    (first * tail(first) - high * tail(high)) / (shape - 1.0)
+                };
+                // Only values above `least` exist, and above `high` none counts.
+                if least < high { first + more } else { high }
+            }
+            Self::LogNormal { mu, sigma } => {
+                // Share of a normal distribution below `z`.
+                let below = |z: f64| 0.5 * libm::erfc(-z * core::f64::consts::FRAC_1_SQRT_2);
+                let [low_z, high_z] = [low, high].map(|bound| (libm::log(bound) - mu) / sigma);
+                let between = self.mean() * (below(high_z - sigma) - below(low_z - sigma));
+                low * below(low_z) + high * below(-high_z) + between
+            }
+        }
+    }
+
     /// Draws a value, never below 0.
     pub fn draw(&self, random: &mut Xoshiro256PlusPlus) -> f64 {
         let value = match *self {
@@ -57,11 +98,7 @@ impl Distribution {
             // `unit` may be 0 but is never 1, so the logarithm is finite. `libm` gives the same
             // bits on every platform; the methods of `f64` need not.
             Self::Exponential(mean) => -libm::log(1.0 - unit(random)) * mean,
-            Self::Pareto { shape, mean } => {
-                // The mean is least * shape / (shape - 1).
-                let least = if shape > 1.0 { mean * (shape - 1.0) / shape } else { mean };
-                least * libm::pow(1.0 - unit(random), -1.0 / shape)
-            }
+            Self::Pareto { shape, mean } => least(shape, mean) * libm::pow(1.0 - unit(random), -1.0 / shape),
             Self::LogNormal { mu, sigma } => libm::exp(mu + sigma * normal(random)),
         };
         value.max(0.0)
@@ -81,6 +118,11 @@ impl Distribution {
     pub fn draw_bytes(&self, random: &mut Xoshiro256PlusPlus) -> u64 {
         (libm::round(self.draw(random)) as u64).max(1)
     }
+}
+
+/// Returns the smallest value of a Pareto distribution: its mean is `least * shape / (shape - 1)`.
+fn least(shape: f64, mean: f64) -> f64 {
+    if shape > 1.0 { mean * (shape - 1.0) / shape } else { mean }
 }
 
 /// Converts seconds to a duration; negative values become zero.
@@ -142,6 +184,41 @@ mod tests {
             assert!((sum / f64::from(draws) - mean).abs() < 0.03, "{distribution:?}: {}", sum / 2e5);
         }
     }
+
+    #[test]
+    fn means_of_limited_values_are_those_of_many_draws() {
+        let log_normal = |median, sigma| Distribution::log_normal(median, sigma);
+        for distribution in [
+            Distribution::Constant(20.0),
+            Distribution::Constant(700.0),
+            Distribution::Constant(2000.0),
+            Distribution::Uniform(10.0, 900.0),
+            Distribution::Uniform(500.0, 1900.0),
+            Distribution::Uniform(0.0, 20.0),
+            Distribution::Uniform(1600.0, 1700.0),
+            Distribution::Uniform(300.0, 300.0),
+            Distribution::Exponential(30.0),
+            Distribution::Exponential(1400.0),
+            Distribution::Exponential(0.0),
+            Distribution::Pareto { shape: 1.2, mean: 1400.0 },
+            Distribution::Pareto { shape: 3.0, mean: 30.0 },
+            Distribution::Pareto { shape: 1.0, mean: 100.0 },
+            Distribution::Pareto { shape: 0.5, mean: 100.0 },
+            Distribution::Pareto { shape: 9.0, mean: 2000.0 },
+            log_normal(700.0, 1.0),
+            log_normal(20.0, 3.0),
+            log_normal(5000.0, 0.2),
+        ] {
+            let mut random = Xoshiro256PlusPlus::new(1);
+            let draws = 100_000;
+            let sum: f64 = (0..draws).map(|_| distribution.draw(&mut random).clamp(28.0, 1500.0)).sum();
+            let drawn = sum / f64::from(draws);
+            let mean = distribution.mean_within(28.0, 1500.0);
+            // The standard deviation is at most half of the range, so that of the mean is 2.3.
+            assert!((mean - drawn).abs() < 7.0, "{distribution:?}: {mean}, drawn {drawn}");
+        }
+    }
+
     #[test]
     fn gamma_has_its_mean_and_variance() {
         let mut random = Xoshiro256PlusPlus::new(1);

@@ -19,7 +19,7 @@ pub struct PoissonSettings {
     /// Mean rate of the IP packets. It gives the mean gap: the time that a packet of mean length
     /// takes at this rate.
     pub rate: Rate,
-    /// Mean length of the IP packets in bytes.
+    /// Mean length of the IP packets in bytes, within the limits ([`Distribution::mean_within`]).
     pub mean_bytes: u32,
     /// Length of each IP packet in bytes.
     pub bytes: Distribution,

@@ -29,7 +29,7 @@ keys! {
     then {
         let mtu = around.link.mtu;
         check_mean(table, packet, mtu)?;
-        check_pace(table, rate, whole(packet.to_sim().mean()))?;
+        check_pace(table, rate, mean_bytes(packet, mtu))?;
     }
 }
 
@@ -49,15 +49,16 @@ impl Kind for Poisson {
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let &Self { rate, packet, mtu, ecn } = self;
-        // The mean of the distribution, before lengths are limited.
-        let mean_bytes = whole(packet.to_sim().mean());
+        let mean_bytes = mean_bytes(packet, mtu);
         let bytes = packet.to_sim();
         let limits = (MIN_PACKET, mtu);
         Ok(sim::Traffic::Poisson(PoissonSettings { direction, rate, mean_bytes, bytes, limits, ecn }))
     }
 }
 
+/// Mean length of the packets that are sent. Half of the packets of a distribution may be longer
+/// than the MTU: with its mean instead the flow would send less than its rate.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "lies between 28 and the MTU")]
-fn whole(bytes: f64) -> u32 {
-    bytes.round() as u32
+fn mean_bytes(packet: Drawn<u64>, mtu: u32) -> u32 {
+    packet.to_sim().mean_within(f64::from(MIN_PACKET), f64::from(mtu)).round() as u32
 }

@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn means_of_limited_values_are_those_of_many_draws() {
-        let log_normal = |median, sigma| Distribution::log_normal(median, sigma);
+        let log_normal = Distribution::log_normal;
         for distribution in [
             Distribution::Constant(20.0),
             Distribution::Constant(700.0),

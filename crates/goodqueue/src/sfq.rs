@@ -283,8 +283,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
                 match self.slot_of(bucket, self.known_slot(bucket)) {
                     Ok(index) => {
                         // As in Linux, each packet moved is a sample, as if it arrived now.
-                        if let Some(red) = &self.config.red
-                            && let Some(slot) = self.slots.get_mut(index as usize)
+                        if let (Some(red), Some(slot)) =
+                            (&self.config.red, self.slots.get_mut(index as usize))
                         {
                             slot.average.sample(&red.terms, slot.backlog);
                         }

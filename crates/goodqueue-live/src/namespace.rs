@@ -157,6 +157,22 @@ fn onto_itself(map: &str) -> String {
     ranges.collect()
 }
 
+/// Returns the lowest and the highest group of a map, in the form of `ping_group_range`.
+///
+/// The kernel refuses a range of which one end is not mapped. Unless root runs this process, its own
+/// group is the only mapped one.
+fn mapped_groups(map: &str) -> Option<String> {
+    let ranges = map.lines().filter_map(|line| {
+        let mut numbers = line.split_whitespace().map(|number| number.parse::<u64>().ok());
+        let first = numbers.next()??;
+        let count = numbers.nth(1)??;
+        Some((first, first + count.checked_sub(1)?))
+    });
+    let lowest = ranges.clone().map(|range| range.0).min()?;
+    let highest = ranges.map(|range| range.1).max()?;
+    Some(format!("{lowest} {highest}"))
+}
+
 /// A network namespace. It exists at least as long as this handle.
 #[derive(Debug)]
 pub struct Network(File);
@@ -255,7 +271,9 @@ impl End {
         be_silent(&self.interface);
         // Any group may `ping`, and any program may use ports below 1024: there is nobody to
         // protect.
-        let _ = settings::set("ipv4/ping_group_range", "0 4294967294");
+        if let Some(groups) = mapped_groups(&fs::read_to_string("/proc/self/gid_map").unwrap_or_default()) {
+            let _ = settings::set("ipv4/ping_group_range", &groups);
+        }
         let _ = settings::set("ipv4/ip_unprivileged_port_start", "0");
         // A run must not inherit path metrics that an earlier one has learned.
         let _ = settings::set("ipv4/tcp_no_metrics_save", "1");
@@ -324,3 +342,22 @@ pub const INTERFACE: &str = "goodqueue";
 /// the loop is late; overflows are counted and reported. 256 packets are 300 ms at 10 Mbit/s, or
 /// the initial windows (RFC 6928) of 25 connections that start at once.
 pub const TUN_QUEUE: u32 = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_groups_that_may_ping_are_all_mapped_ones() {
+        // 4294967295 stands for no group, so all groups are one fewer.
+        assert_eq!(mapped_groups("         0          0 4294967295\n").as_deref(), Some("0 4294967294"));
+        // An ordinary user maps one group.
+        assert_eq!(mapped_groups("      1000       1000          1\n").as_deref(), Some("1000 1000"));
+        // Root of a container without privileges, whose lines may have any order.
+        let container = "1 100000 65536\n0 1000 1\n";
+        assert_eq!(mapped_groups(container).as_deref(), Some("0 65536"));
+        for odd in ["", "0 0 0\n", "0 0\n", "a b c\n"] {
+            assert_eq!(mapped_groups(odd), None, "{odd:?}");
+        }
+    }
+}

@@ -310,25 +310,35 @@ pub(crate) fn be_silent(interface: &str) {
     }
 }
 
-/// Gives up all capabilities for good, and checks that they are gone.
+/// Gives up all capabilities of this thread for good, and checks that they are gone. Threads and
+/// programs that it starts have none either. Other threads of this process keep theirs.
 ///
 /// # Errors
 /// A capability remains.
 pub fn drop_privileges() -> Result<(), LiveError> {
+    drop_privileges_except(None)
+}
+
+/// Like [`drop_privileges`], but this thread keeps one capability if it has it.
+pub(crate) fn drop_privileges_except(kept: Option<caps::Capability>) -> Result<(), LiveError> {
     let failed =
         |error: caps::errors::CapsError| LiveError::new(format!("privileges cannot be given up: {error}"));
     // Programs with the set-user-ID bit or file capabilities give no privileges from here on.
     nix::sys::prctl::set_no_new_privs()
         .map_err(|errno| LiveError::system("privileges cannot be given up", errno))?;
-    for set in
-        [caps::CapSet::Ambient, caps::CapSet::Effective, caps::CapSet::Inheritable, caps::CapSet::Permitted]
-    {
+    let mut rest = caps::read(None, caps::CapSet::Permitted).map_err(failed)?;
+    rest.retain(|capability| Some(*capability) == kept);
+    for set in [caps::CapSet::Ambient, caps::CapSet::Inheritable] {
         caps::clear(None, set).map_err(failed)?;
     }
-    // An attempt to regain one must fail.
-    let regained = caps::raise(None, caps::CapSet::Effective, caps::Capability::CAP_NET_ADMIN).is_ok();
+    // In this order, because the kernel refuses an effective capability that is not permitted.
+    for set in [caps::CapSet::Effective, caps::CapSet::Permitted] {
+        caps::set(None, set, &rest).map_err(failed)?;
+    }
+    // An attempt to regain one must fail. Nobody keeps this one.
+    let regained = caps::raise(None, caps::CapSet::Effective, caps::Capability::CAP_SYS_ADMIN).is_ok();
     let left = caps::read(None, caps::CapSet::Permitted).map_err(failed)?;
-    if regained || !left.is_empty() {
+    if regained || left != rest {
         return Err(LiveError::new("privileges were given up but are still present"));
     }
     Ok(())

@@ -152,7 +152,8 @@ impl Session {
         let (client_tun, client_link, client_index) = client_end.create()?;
         let clock = Clock::start_in(SETTLING);
         let networks = Arc::new([client, server]);
-        // The threads enter their networks while they have the privilege to.
+        // The threads enter their networks while they have the privilege to, and then give up their
+        // own privileges.
         let flows = self.start_flows(clock, &networks)?;
         namespace::drop_privileges()?;
         while clock.now() == Instant::ZERO {

@@ -18,13 +18,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
+use caps::Capability;
 use goodqueue::Instant;
 
 use self::end::{CLIENT, End, SERVER, STACK, Shared, lock};
 use self::tcp::tcp_info;
 use crate::clock::Clock;
 use crate::error::LiveError;
-use crate::namespace::Network;
+use crate::namespace::{self, Network};
 use crate::observer::Direction;
 
 pub use self::spec::{FlowKind, FlowSpec, FlowTally, Page, Sample, TcpOptions};
@@ -121,9 +122,13 @@ impl Flow {
     }
 }
 
-/// Runs one end of a flow in its network namespace.
+/// Runs one end of a flow in its network namespace, without the privileges to leave it.
 fn run(end: &End) {
-    if let Err(error) = end.networks[end.side].enter() {
+    // Each thread has privileges of its own. Only root may allow all users a congestion control
+    // that is not the default (`tcp_allowed_congestion_control`); this one lets sockets choose it.
+    let kept = end.spec.kind.uses_tcp().then_some(Capability::CAP_NET_ADMIN);
+    let entered = end.networks[end.side].enter().and_then(|()| namespace::drop_privileges_except(kept));
+    if let Err(error) = entered {
         let _ = end.ready.send(Err(error));
         return;
     }
@@ -178,6 +183,8 @@ const FIRST_PORT: u16 = 61_000;
 
 #[cfg(test)]
 mod tests {
+    use goodqueue::Duration;
+
     use super::*;
 
     #[test]
@@ -186,5 +193,42 @@ mod tests {
         assert_eq!(flow_of((40_000, port(0)), 4), Some(0));
         assert_eq!(flow_of((40_000, port(4)), 4), None);
         assert_eq!(flow_of((0, 0), 4), None);
+    }
+
+    /// Returns the permitted capabilities of all threads of this name (proc_pid_status(5)).
+    fn permitted(name: &str) -> Vec<String> {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let statuses =
+            tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("status")).ok());
+        let line = |status: &str, key: &str| {
+            status.lines().find_map(|line| Some(line.strip_prefix(key)?.trim().to_owned()))
+        };
+        statuses
+            .filter(|status| line(status, "Name:").as_deref() == Some(name))
+            .map(|status| line(&status, "CapPrm:").unwrap() + &line(&status, "NoNewPrivs:").unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn the_threads_of_a_flow_give_up_their_privileges() {
+        let networks = Arc::new([Network::current().unwrap(), Network::current().unwrap()]);
+        let tcp = TcpOptions { congestion_control: "reno".to_owned(), mss: None };
+        let ping = FlowKind::Ping { interval: Duration::from_secs(1), bytes: 64 };
+        let bulk = FlowKind::Bulk { direction: Direction::Up, size: None, tcp };
+        // CAP_NET_ADMIN has number 12. The numbers of the flows are those of no other test.
+        for (number, kind, left) in [(3001, ping, 0_u64), (3002, bulk, 1 << 12)] {
+            let start = Instant::ZERO + Duration::from_secs(60);
+            let spec = FlowSpec { kind, start, stop: start, rtt: Duration::ZERO };
+            let (tell, ready) = std::sync::mpsc::channel();
+            let addresses = [Ipv4Addr::LOCALHOST; 2];
+            let flow = Flow::start(number, &spec, Clock::start(), &networks, addresses, &tell).unwrap();
+            let is_allowed = (0..2).all(|_| ready.recv().unwrap().is_ok());
+            let found = permitted(&format!("flow {number}"));
+            flow.stop();
+            // Without privileges no thread may enter a network, not even its own.
+            if is_allowed {
+                assert_eq!(found, [format!("{left:016x}1"), format!("{left:016x}1")], "flow {number}");
+            }
+        }
     }
 }

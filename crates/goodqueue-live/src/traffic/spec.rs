@@ -72,6 +72,11 @@ pub enum FlowKind {
 }
 
 impl FlowKind {
+    /// True if the flow has TCP connections.
+    pub(super) const fn uses_tcp(&self) -> bool {
+        matches!(self, Self::Bulk { .. } | Self::Transfers { .. } | Self::Web { .. })
+    }
+
     /// Bytes of each request, for the kinds that send requests.
     pub(super) const fn request(&self) -> Option<u64> {
         match self {

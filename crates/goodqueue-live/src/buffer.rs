@@ -23,7 +23,8 @@ struct State {
 pub const SLAB: usize = 2048;
 
 impl Pool {
-    /// Creates a pool that hands out at most `limit` bytes at a time.
+    /// Creates a pool that hands out at most `limit` bytes at a time. Buffers that wait for their
+    /// next use are within the limit too.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self(Rc::new(RefCell::new(State { free: Vec::new(), in_use: 0, most: 0, limit })))
@@ -45,16 +46,19 @@ impl Pool {
         if state.in_use + size > state.limit {
             return None;
         }
+        let reused = if size == SLAB { state.free.pop() } else { None };
         state.in_use += size;
         state.most = state.most.max(state.in_use);
-        let memory = if size == SLAB { state.free.pop() } else { None }
-            .unwrap_or_else(|| vec![0; size].into_boxed_slice());
+        state.release_excess();
+        let memory = reused.unwrap_or_else(|| vec![0; size].into_boxed_slice());
         Some(Buffer { memory, len, pool: self.clone() })
     }
 
     /// Hands out at most `limit` bytes at a time from now on.
     pub fn set_limit(&self, limit: usize) {
-        self.0.borrow_mut().limit = limit;
+        let mut state = self.0.borrow_mut();
+        state.limit = limit;
+        state.release_excess();
     }
 
     /// Returns the most bytes handed out at a time.
@@ -73,6 +77,14 @@ impl Pool {
     #[must_use]
     pub fn most(&self) -> usize {
         self.0.borrow().most
+    }
+}
+
+impl State {
+    /// Releases buffers that wait for their next use, until they and those in use are within the
+    /// limit. A large packet can thus not take its memory beside that of many small ones.
+    fn release_excess(&mut self) {
+        self.free.truncate(self.limit.saturating_sub(self.in_use) / SLAB);
     }
 }
 
@@ -110,6 +122,8 @@ impl Drop for Buffer {
         state.in_use = state.in_use.saturating_sub(memory.len());
         if memory.len() == SLAB {
             state.free.push(memory);
+            // After a change to a lower limit this buffer may be beyond it.
+            state.release_excess();
         }
     }
 }
@@ -131,5 +145,26 @@ mod tests {
         assert_eq!(pool.in_use(), 0);
         assert_eq!(pool.copy(&[3; 3 * SLAB]).unwrap().bytes().len(), 3 * SLAB);
         assert_eq!(pool.most(), 3 * SLAB);
+    }
+
+    #[test]
+    fn buffers_kept_for_their_next_use_count_towards_the_limit() {
+        let pool = Pool::new(3 * SLAB);
+        let allocated = || {
+            let state = pool.0.borrow();
+            state.in_use + state.free.len() * SLAB
+        };
+        drop((0..3).map(|n| pool.copy(&[n; 100]).unwrap()).collect::<Vec<_>>());
+        assert_eq!(allocated(), 3 * SLAB, "all are kept");
+        let large = pool.copy(&[1; 2 * SLAB]).unwrap();
+        assert_eq!(allocated(), 3 * SLAB, "two of them made room");
+        drop(large);
+        let held = [2, 3].map(|n| pool.copy(&[n; 100]).unwrap());
+        pool.set_limit(SLAB);
+        assert_eq!(allocated(), 2 * SLAB, "packets keep their memory at a lower limit");
+        drop(held);
+        assert_eq!(allocated(), SLAB);
+        pool.set_limit(0);
+        assert_eq!(allocated(), 0);
     }
 }

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -45,6 +46,9 @@ pub struct FlowSeen {
     pub sojourn_last_second: Option<Duration>,
     second: Second,
     seen: Instant,
+    /// Number of the first packet that `queued` of this entry counts. Earlier packets of the flow
+    /// arrived while the table was full, and are in `queued` of the shared entry.
+    first: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -116,7 +120,8 @@ impl Flows {
         }
     }
 
-    fn with(
+    /// Records the departure of a packet in the entry of its flow.
+    fn left(
         &self,
         now: Instant,
         direction: Direction,
@@ -124,18 +129,33 @@ impl Flows {
         change: impl FnOnce(&mut FlowSeen),
     ) {
         let table = &mut self.0.borrow_mut()[direction.index()];
-        let key = packet.headers().flow;
-        if let Some(flow) = table.flows.get_mut(&key) {
-            flow.seen = now;
-            return change(flow);
-        }
-        if table.flows.len() >= MOST_FLOWS {
-            return change(&mut table.others);
-        }
-        let flow = table.flows.entry(key).or_default();
-        flow.name = FlowName::from_packet(packet);
-        flow.seen = now;
+        // A flow with queued packets of its own has an entry. If this packet makes a new one, the
+        // shared entry counted its arrival.
+        let flow = table.entry(now, packet, packet.seq.saturating_add(1));
         change(flow);
+        if packet.seq >= flow.first {
+            flow.queued = flow.queued.saturating_sub(1);
+        } else {
+            table.others.queued = table.others.queued.saturating_sub(1);
+        }
+    }
+}
+
+impl Table {
+    /// Returns the entry of a packet's flow, or the shared one if the table is full. A new entry
+    /// counts the queued packets from number `first` on.
+    fn entry(&mut self, now: Instant, packet: &IpPacket, first: u64) -> &mut FlowSeen {
+        let is_full = self.flows.len() >= MOST_FLOWS;
+        let flow = match self.flows.entry(packet.headers().flow) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(_) if is_full => return &mut self.others,
+            Entry::Vacant(new) => {
+                let name = FlowName::from_packet(packet);
+                new.insert(FlowSeen { name, first, ..FlowSeen::default() })
+            }
+        };
+        flow.seen = now;
+        flow
     }
 }
 
@@ -149,14 +169,12 @@ impl FlowSeen {
 
 impl Observer for Flows {
     fn arrived(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
-        self.with(now, direction, packet, |flow| flow.queued += 1);
+        self.0.borrow_mut()[direction.index()].entry(now, packet, packet.seq).queued += 1;
     }
 
     fn sent(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
         let sojourn = now.since(packet.arrived).as_nanos();
-        self.with(now, direction, packet, |flow| {
-            // A packet that arrived before its flow had an entry was counted elsewhere.
-            flow.queued = flow.queued.saturating_sub(1);
+        self.left(now, direction, packet, |flow| {
             flow.sent += 1;
             flow.bytes += u64::from(packet.len());
             flow.marked += u64::from(packet.ecn() == Ecn::Ce);
@@ -167,10 +185,7 @@ impl Observer for Flows {
     }
 
     fn dropped(&mut self, now: Instant, direction: Direction, packet: &IpPacket, _: DropReason) {
-        self.with(now, direction, packet, |flow| {
-            flow.queued = flow.queued.saturating_sub(1);
-            flow.dropped += 1;
-        });
+        self.left(now, direction, packet, |flow| flow.dropped += 1);
     }
 }
 
@@ -185,10 +200,14 @@ mod tests {
     use crate::packet::Framing;
 
     fn packet(pool: &Pool, port: u16) -> IpPacket {
+        numbered(pool, port, 0)
+    }
+
+    fn numbered(pool: &Pool, port: u16, number: u64) -> IpPacket {
         let mut bytes =
             [&[0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2][..], &[0; 8]].concat();
         bytes[20..22].copy_from_slice(&port.to_be_bytes());
-        IpPacket::new(pool.copy(&bytes).unwrap(), Framing::Ip { counted: 0 }, 0, Instant::ZERO)
+        IpPacket::new(pool.copy(&bytes).unwrap(), Framing::Ip { counted: 0 }, number, Instant::ZERO)
     }
 
     #[test]
@@ -230,5 +249,36 @@ mod tests {
         let seen = flows.in_direction(Direction::Down, usize::MAX);
         assert_eq!(seen.len(), MOST_FLOWS + 1);
         assert_eq!(seen.last().map(|others| others.queued), Some(3000 - MOST_FLOWS as u64));
+    }
+
+    #[test]
+    fn a_packet_leaves_the_entry_that_counted_it_although_its_flow_got_its_own() {
+        let pool = Pool::new(1 << 20);
+        let mut flows = Flows::default();
+        let mut numbers = 0..;
+        let mut next = |port: u16| numbered(&pool, port, numbers.next().unwrap());
+        for port in 0..1024 {
+            let one = next(port);
+            flows.arrived(Instant::ZERO, Direction::Up, &one);
+            flows.sent(Instant::ZERO, Direction::Up, &one);
+        }
+        // The table is full, so these packets are counted in the shared entry.
+        let early = [2000, 2000, 3000].map(&mut next);
+        early.iter().for_each(|one| flows.arrived(Instant::ZERO, Direction::Up, one));
+        let later = Instant::ZERO + REMEMBERED;
+        flows.end_second(later);
+        assert_eq!(flows.in_direction(Direction::Up, 9).last().map(|others| others.queued), Some(3));
+        // Now there is room. One flow gets its entry when a packet arrives, the other one when its
+        // packet leaves.
+        let late = next(2000);
+        flows.arrived(later, Direction::Up, &late);
+        flows.sent(later, Direction::Up, &early[0]);
+        flows.dropped(later, Direction::Up, &early[1], DropReason::ALL[0]);
+        flows.sent(later, Direction::Up, &early[2]);
+        let seen = flows.in_direction(Direction::Up, 9);
+        let counts: Vec<_> = seen.iter().map(|flow| (flow.queued, flow.sent, flow.dropped)).collect();
+        assert_eq!(counts, [(1, 1, 1), (0, 1, 0)], "the shared entry is empty again");
+        flows.sent(later, Direction::Up, &late);
+        assert_eq!(flows.in_direction(Direction::Up, 9).iter().map(|flow| flow.queued).sum::<u64>(), 0);
     }
 }

@@ -281,4 +281,19 @@ mod tests {
         flows.sent(later, Direction::Up, &late);
         assert_eq!(flows.in_direction(Direction::Up, 9).iter().map(|flow| flow.queued).sum::<u64>(), 0);
     }
+
+    #[test]
+    fn packets_of_other_protocols_share_an_entry_with_a_name() {
+        let pool = Pool::new(1 << 20);
+        let mut flows = Flows::default();
+        for bytes in [[0; 40], [0x50; 40]] {
+            let packet =
+                IpPacket::new(pool.copy(&bytes).unwrap(), Framing::Ip { counted: 0 }, 0, Instant::ZERO);
+            assert_eq!(packet.headers().addresses(packet.bytes()), None, "{bytes:?}");
+            flows.arrived(Instant::ZERO, Direction::Up, &packet);
+        }
+        let seen = flows.in_direction(Direction::Up, 9);
+        assert_eq!((seen.len(), seen[0].queued, seen[0].name.protocol.as_str()), (1, 2, "not IP"));
+        assert_eq!(seen[0].name.source, "");
+    }
 }

@@ -344,12 +344,17 @@ impl Headers {
     #[must_use]
     pub fn addresses(&self, bytes: &[u8]) -> Option<(IpAddr, IpAddr)> {
         let ip = bytes.get(self.ip..)?;
-        if self.version == 4 {
-            let (source, rest) = ip.get(12..)?.split_first_chunk::<4>()?;
-            Some((IpAddr::from(*source), IpAddr::from(*rest.first_chunk::<4>()?)))
-        } else {
-            let (source, rest) = ip.get(8..)?.split_first_chunk::<16>()?;
-            Some((IpAddr::from(*source), IpAddr::from(*rest.first_chunk::<16>()?)))
+        match self.version {
+            4 => {
+                let (source, rest) = ip.get(12..)?.split_first_chunk::<4>()?;
+                Some((IpAddr::from(*source), IpAddr::from(*rest.first_chunk::<4>()?)))
+            }
+            6 => {
+                let (source, rest) = ip.get(8..)?.split_first_chunk::<16>()?;
+                Some((IpAddr::from(*source), IpAddr::from(*rest.first_chunk::<16>()?)))
+            }
+            // Without a link header the offset is 0 for any bytes.
+            _ => None,
         }
     }
 

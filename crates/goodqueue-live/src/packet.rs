@@ -410,8 +410,8 @@ fn tcp_ack(segment: &[u8], end: usize) -> Option<TcpAck> {
         sacked: 0,
         timestamps: (0, 0),
         // CAKE compares ECE and CWR separately. Data or another flag makes the segment more than an
-        // ACK.
-        pure: flags & !(ACK | ECE | CWR) == 0 && words == end,
+        // ACK, also a flag that has no meaning yet.
+        pure: flags & !(ACK | ECE | CWR) == 0 && header[12] & AE_AND_RESERVED == 0 && words == end,
     };
     let mut options = segment.get(TCP_HEADER..words).unwrap_or_default();
     while let Some((&kind, rest)) = options.split_first() {
@@ -491,6 +491,8 @@ const SYN: u8 = 2;
 const ACK: u8 = 16;
 const ECE: u8 = 64;
 const CWR: u8 = 128;
+/// The flags beside the data offset: three reserved ones, and AE (RFC 9768 §3.1).
+const AE_AND_RESERVED: u8 = 0x0f;
 const END_OF_OPTIONS: u8 = 0;
 const NO_OPERATION: u8 = 1;
 const SACK: u8 = 5;

@@ -197,12 +197,13 @@ fn ethernet_frames_are_read_behind_up_to_two_tags() {
 #[test]
 fn acknowledgements_are_read_with_their_sacks_and_timestamps() {
     // A data offset of 8 words: 20 bytes of header and 12 of options.
-    let segment = |flags: u8, options: &[u8; 12], data: &[u8]| {
-        let mut tcp = vec![0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 100, 0x80, flags, 0, 0, 0, 0, 0, 0];
+    let with_reserved = |reserved: u8, flags: u8, options: &[u8; 12], data: &[u8]| {
+        let mut tcp = vec![0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 100, 0x80 | reserved, flags, 0, 0, 0, 0, 0, 0];
         tcp.extend_from_slice(options);
         tcp.extend_from_slice(data);
         packet(&v4(0, 6, 0, &tcp)).tcp_ack()
     };
+    let segment = |flags: u8, options: &[u8; 12], data: &[u8]| with_reserved(0, flags, options, data);
     // Two no-operations pad the option to whole words (RFC 7323, appendix A).
     let timestamps = [1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9];
     let ack = segment(0x10, &timestamps, &[]).unwrap();
@@ -211,6 +212,11 @@ fn acknowledgements_are_read_with_their_sacks_and_timestamps() {
     assert_eq!(segment(0xd0, &timestamps, &[]).unwrap().ecn, 3);
     assert!(!segment(0x10, &timestamps, &[1]).unwrap().pure, "it carries data");
     assert!(!segment(0x18, &timestamps, &[]).unwrap().pure, "PSH");
+    // AE of accurate ECN (RFC 9768 §3.1), and three flags without a meaning yet.
+    for reserved in [1, 2, 4, 8] {
+        let ack = with_reserved(reserved, 0x10, &timestamps, &[]).unwrap();
+        assert!(!ack.pure && ack.number == 100, "{reserved}");
+    }
     assert_eq!(segment(0x12, &timestamps, &[]), None, "SYN");
     assert_eq!(segment(0x02, &timestamps, &[]), None);
     // The block is above the acknowledgement of 100; the next one is below it, a duplicate.

@@ -75,10 +75,12 @@ impl End {
         let Some(number) = first_number(datagram).and_then(|number| usize::try_from(number).ok()) else {
             return;
         };
-        self.shared.delivered.fetch_add(datagram.len() as u64, Ordering::SeqCst);
-        if let Some(sample) = lock(&self.shared.samples).get_mut(number) {
+        if let Some(sample) = lock(&self.shared.samples).get_mut(number)
             // The first copy counts, because a path may duplicate packets.
-            sample.took.get_or_insert(now.since(sample.sent_at));
+            && sample.took.is_none()
+        {
+            sample.took = Some(now.since(sample.sent_at));
+            self.shared.delivered.fetch_add(datagram.len() as u64, Ordering::SeqCst);
         }
     }
 
@@ -162,3 +164,64 @@ const LARGEST_DATAGRAM: usize = 65_507;
 const UDP_HEADERS: usize = 28;
 /// The TOS byte of an ECN-capable packet (RFC 3168 §5).
 const ECT_0: i32 = 2;
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+    use std::sync::Arc;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::thread;
+
+    use goodqueue::Instant;
+
+    use super::super::end::Shared;
+    use super::super::spec::{FlowKind, FlowSpec};
+    use super::*;
+    use crate::clock::Clock;
+    use crate::error::LiveError;
+    use crate::namespace::Network;
+    use crate::observer::Direction;
+
+    const INTERVAL: Duration = Duration::from_millis(5);
+
+    /// Returns the client's end of a flow over the loopback interface, the server's, and the
+    /// messages of both.
+    fn ends() -> ([End; 2], Receiver<Result<(), LiveError>>) {
+        // The kernel chooses a port that is free again afterwards.
+        let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+        let SocketAddr::V4(address) = free else { panic!("{free} is of IPv4") };
+        let networks = Arc::new([Network::current().unwrap(), Network::current().unwrap()]);
+        let shared = Arc::new(Shared::default());
+        let clock = Clock::start();
+        let (ready, messages) = channel();
+        let kind =
+            FlowKind::Datagrams { direction: Direction::Down, interval: INTERVAL, bytes: 100, ecn: false };
+        let stop = Instant::ZERO + Duration::from_millis(300);
+        let ends = [CLIENT, SERVER].map(|side| End {
+            spec: FlowSpec { kind: kind.clone(), start: Instant::ZERO, stop, rtt: Duration::ZERO },
+            clock,
+            shared: Arc::clone(&shared),
+            address,
+            networks: Arc::clone(&networks),
+            side,
+            serves: side == SERVER,
+            ready: ready.clone(),
+        });
+        (ends, messages)
+    }
+
+    #[test]
+    fn of_several_copies_only_the_first_is_delivered() {
+        let ([client, _], _messages) = ends();
+        client.sample(Instant::ZERO, None, 72);
+        client.arrived(&[0; 72]);
+        let first = lock(&client.shared.samples)[0].took;
+        thread::sleep(SystemDuration::from_millis(1));
+        client.arrived(&[0; 72]);
+        assert_eq!(client.shared.delivered.load(Ordering::SeqCst), 72);
+        assert_eq!(lock(&client.shared.samples)[0].took, first);
+        // Datagram 1 was never sent.
+        client.arrived(&1_u64.to_be_bytes());
+        assert_eq!(client.shared.delivered.load(Ordering::SeqCst), 72);
+    }
+}

@@ -9,7 +9,7 @@ use std::time::Duration as SystemDuration;
 use goodqueue::Duration;
 use nix::sys::socket::{setsockopt, sockopt};
 
-use super::end::{CLIENT, End, PATIENCE, SERVER, first_number, is_pause, lock};
+use super::end::{End, PATIENCE, SERVER, first_number, is_pause, lock};
 
 impl End {
     /// Sends every datagram back.
@@ -91,16 +91,14 @@ impl End {
         } else {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
             socket.connect(self.address)?;
+            // A datagram that told the server this address could be lost.
+            let _ = self.shared.client.set(socket.local_addr()?);
             socket
         };
         socket.set_read_timeout(Some(PATIENCE))?;
         self.tell_ready();
         if self.side == SERVER && sends {
             self.connect_to_client(&socket)?;
-        }
-        if self.side == CLIENT && !sends {
-            // The server learns the client's address from an empty datagram.
-            socket.send(&[])?;
         }
         if !sends {
             return self.receive_datagrams(&socket);
@@ -126,14 +124,13 @@ impl End {
         Ok(())
     }
 
-    /// Connects the socket to the sender of the first datagram, unless the flow ends first.
+    /// Connects the socket to the client's once that exists, unless the flow ends first.
     fn connect_to_client(&self, socket: &UdpSocket) -> io::Result<()> {
         while !self.is_over() {
-            match socket.recv_from(&mut [0]) {
-                Ok((_, from)) => return socket.connect(from),
-                Err(error) if is_pause(&error) => {}
-                Err(error) => return Err(error),
+            if let Some(client) = self.shared.client.get() {
+                return socket.connect(client);
             }
+            std::thread::sleep(SystemDuration::from_millis(1));
         }
         Ok(())
     }
@@ -142,8 +139,6 @@ impl End {
         let mut datagram = vec![0; LARGEST_DATAGRAM];
         while !self.is_over() {
             match socket.recv(&mut datagram) {
-                // The empty datagram of a client.
-                Ok(0) => {}
                 Ok(length) => self.arrived(datagram.get(..length).unwrap_or_default()),
                 Err(error) if is_pause(&error) => {}
                 Err(error) => return Err(error),
@@ -174,7 +169,7 @@ mod tests {
 
     use goodqueue::Instant;
 
-    use super::super::end::Shared;
+    use super::super::end::{CLIENT, Shared};
     use super::super::spec::{FlowKind, FlowSpec};
     use super::*;
     use crate::clock::Clock;
@@ -208,6 +203,21 @@ mod tests {
             ready: ready.clone(),
         });
         (ends, messages)
+    }
+
+    #[test]
+    fn datagrams_reach_the_client_although_its_first_packets_are_lost() {
+        let ([client, server], messages) = ends();
+        thread::scope(|scope| {
+            let receiver = scope.spawn(|| client.datagrams(false, INTERVAL, 100, false));
+            messages.recv().unwrap().unwrap();
+            // What the client sends now is lost, because the server has no socket yet.
+            thread::sleep(SystemDuration::from_millis(30));
+            server.datagrams(true, INTERVAL, 100, false).unwrap();
+            receiver.join().unwrap().unwrap();
+        });
+        // 72 bytes of payload in a packet of 100.
+        assert!(client.shared.delivered.load(Ordering::SeqCst) >= 72);
     }
 
     #[test]

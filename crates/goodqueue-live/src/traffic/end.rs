@@ -2,11 +2,11 @@
 //! methods in its own file.
 
 use std::io::{self, ErrorKind, Read};
-use std::net::{SocketAddrV4, TcpListener, TcpStream};
+use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration as SystemDuration;
 
 use goodqueue::{Duration, Instant};
@@ -34,6 +34,8 @@ pub(super) struct Shared {
     pub(super) sent: AtomicU64,
     /// Completion time in nanoseconds plus 1; 0 until completion.
     pub(super) completed: AtomicU64,
+    /// Address of the client's socket of a flow of datagrams, once the socket exists.
+    pub(super) client: OnceLock<SocketAddr>,
     /// TCP connections that send data.
     pub(super) senders: Mutex<Senders>,
     pub(super) samples: Mutex<Vec<Sample>>,

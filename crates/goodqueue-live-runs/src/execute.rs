@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 
-use goodqueue_live::process::{self, Forked};
+use goodqueue_live::process::{self, Forked, Pid};
 use goodqueue_live::session::Session;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::RunSpec;
@@ -48,11 +48,9 @@ pub(crate) fn execute(run: &RunSpec, mtu: u32) -> Result<LiveRun, Diagnostic> {
             let _ = File::from(OwnedFd::from(write)).write_all(&answer);
             process::leave(0)
         }
-        Forked::Parent(_) => {
+        Forked::Parent(child) => {
             drop(write);
-            let mut answer = Vec::new();
-            File::from(OwnedFd::from(read)).read_to_end(&mut answer).map_err(failed)?;
-            let mut one = understand(&answer)?;
+            let mut one = collect(child, OwnedFd::from(read).into())?;
             remarks.append(&mut one.remarks);
             // Remarks on the plan come before those on the run.
             Ok(LiveRun { remarks, ..one })
@@ -71,6 +69,16 @@ fn answer(run: &RunSpec, session: &Session) -> Answer {
             Answer::Failed { problem: error.problem().to_owned(), help: error.advice().map(str::to_owned) }
         }
     }
+}
+
+/// Returns the results that the process of a run writes to `answers`, and waits for its end.
+fn collect(child: Pid, mut answers: File) -> Result<LiveRun, Diagnostic> {
+    let mut answer = Vec::new();
+    let read = answers.read_to_end(&mut answer);
+    // A sweep with thousands of runs would otherwise leave as many ended processes.
+    process::reap(child);
+    read.map_err(|error| Diagnostic::new(format!("the results of a live run cannot be read: {error}")))?;
+    understand(&answer)
 }
 
 fn understand(answer: &[u8]) -> Result<LiveRun, Diagnostic> {
@@ -92,7 +100,19 @@ fn understand(answer: &[u8]) -> Result<LiveRun, Diagnostic> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Command, Stdio};
+
     use super::*;
+
+    #[test]
+    fn the_process_of_a_run_has_ended_once_its_results_are_there() {
+        let mut child = Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
+        let answers = OwnedFd::from(child.stdout.take().unwrap());
+        let error = collect(Pid::from_raw(child.id().cast_signed()), answers.into()).unwrap_err().to_string();
+        assert!(error.contains("ended too early"), "{error}");
+        // There is no such child any more.
+        assert!(child.try_wait().is_err());
+    }
 
     #[test]
     fn a_process_that_failed_hands_over_its_error_with_the_advice() {

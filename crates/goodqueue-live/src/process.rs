@@ -5,7 +5,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use nix::sys::signal::{SigSet, Signal};
-use nix::unistd::Pid;
+use nix::sys::wait::waitpid;
+pub use nix::unistd::Pid;
 
 /// The two returns of a fork.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +81,13 @@ pub fn fork_into_namespace() -> nix::Result<Forked> {
         Ok(child) if child > 0 => Ok(Forked::Parent(Pid::from_raw(child))),
         _ => fork(),
     }
+}
+
+/// Waits for the end of a child. Until its parent does so, a process that has ended keeps its
+/// number and its entry in process lists.
+pub fn reap(child: Pid) {
+    // Any other error means that there is no such child.
+    while waitpid(child, None) == Err(nix::errno::Errno::EINTR) {}
 }
 
 /// Asks the kernel to kill this process when its parent ends, in whatever way.

@@ -12,12 +12,12 @@ use goodqueue_tc as tc;
 use goodqueue_tc::units;
 
 /// Returns the results of one direction until `now`, since its start or since its measurement was
-/// restarted.
+/// restarted. The packets of each fate count from the start in any case.
 #[must_use]
 pub fn link_result(link: &Link, now: Instant) -> LinkResult {
     let meter = &link.meter;
     let stats = link.stats();
-    let span = seconds(now);
+    let span = seconds(Instant::ZERO + now.since(meter.begun()));
     let throughput_bps = if span > 0.0 { float(meter.sent_count().bytes) * 8.0 / span } else { 0.0 };
     let rate_bps = link.capacity().rate_at(now).map_or(0.0, |(rate, _)| float(rate.as_bps()));
     LinkResult {
@@ -133,7 +133,37 @@ pub(crate) const VERY_LATE: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, too_busy};
+    use goodqueue::Rate;
+    use goodqueue::config::Link as LinkOf;
+    use goodqueue_link::capacity::Capacity;
+    use goodqueue_live::buffer::Pool;
+    use goodqueue_live::link::{Delay, LinkConfig};
+    use goodqueue_live::packet::{Framing, IpPacket};
+
+    use super::*;
+
+    #[test]
+    fn throughput_is_that_since_the_measurement_was_restarted() {
+        let config = LinkConfig {
+            capacity: Capacity::Constant(Rate::from_bps(80_000)),
+            qdisc: tc::parse("pfifo", &LinkOf::default()).unwrap(),
+            path: None,
+            delay: Delay::default(),
+            framing: 0,
+            salt: 0,
+            seed: 1,
+        };
+        let mut link = Link::new(Direction::Down, &config);
+        let mut nobody: Vec<Box<dyn goodqueue_live::observer::Observer>> = Vec::new();
+        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+        link.meter.restart(at(9));
+        let packet = Pool::new(1 << 20).copy(&[0; 1000]).unwrap();
+        link.arrive(at(9), IpPacket::new(packet, Framing::Ip { counted: 0 }, 0, at(9)), &mut nobody);
+        assert!(link.poll(at(10), &mut nobody).is_some());
+        // 8000 bits in one second, a tenth of the capacity.
+        let result = link_result(&link, at(10));
+        assert_eq!((result.throughput_bps, result.utilization), (8000.0, Some(0.1)));
+    }
 
     #[test]
     fn a_late_wake_up_and_packets_lost_in_the_kernel_disturb_a_test() {

@@ -107,6 +107,12 @@ impl Meter {
         Step { queued, ..std::mem::take(&mut self.step) }
     }
 
+    /// Returns the beginning of the measurement: the last restart, or 0.
+    #[must_use]
+    pub const fn begun(&self) -> Instant {
+        self.begin
+    }
+
     /// Returns the sojourn times of the sent packets in nanoseconds.
     #[must_use]
     pub const fn sojourn(&self) -> &Histogram<u64> {

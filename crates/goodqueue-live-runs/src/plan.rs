@@ -6,12 +6,11 @@ use goodqueue_live::bottleneck::{BottleneckConfig, DEFAULT_MEMORY};
 use goodqueue_live::link::{Delay, LinkConfig};
 use goodqueue_live::namespace::{End, default_ends};
 use goodqueue_live::netlink::RouteTcp;
-use goodqueue_live::observer::Direction;
 use goodqueue_live::session::Session;
 use goodqueue_live::traffic::{FlowKind, FlowSpec, Page, TcpOptions};
 use goodqueue_scenario::run::RunSpec;
 use goodqueue_sim as sim;
-use goodqueue_sim::traffic::{Habits, WebSettings};
+use goodqueue_sim::traffic::Habits;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 /// Returns the run as a live session, and remarks on differences caused by the kernel.
@@ -163,12 +162,6 @@ fn kind(
                 tcp: options(&transfers.config, transfers.congestion_control.about().name),
             }
         }
-        sim::Traffic::Web(WebSettings { direction: Direction::Up, .. }) => {
-            return Err(Diagnostic::new(
-                "page fetches from a server at the client's side can only be simulated",
-            )
-            .allowed("direction = \"down\" in a live run"));
-        }
         sim::Traffic::Web(web) => FlowKind::Web {
             direction: web.direction,
             page: Page {
@@ -215,3 +208,26 @@ const DEFAULT_MSS: u32 = 1460;
 const MOST_PIECES: u64 = 100_000;
 /// Keeps these random numbers apart from all others of the seed.
 const PIECES: u64 = 0x7069_6563_6573;
+
+#[cfg(test)]
+mod tests {
+    use goodqueue::Direction;
+    use goodqueue_scenario::run::Runs as _;
+    use goodqueue_scenario::scenario::Document;
+    use goodqueue_scenario::session::Session as Runs;
+
+    use super::*;
+
+    #[test]
+    fn pages_come_from_a_server_at_either_side() {
+        for (word, expected) in [("down", Direction::Down), ("up", Direction::Up)] {
+            let mut document = Document::default();
+            let flows = format!("[{{ kind = \"web\", direction = \"{word}\" }}]");
+            document.set("here", "flows", &flows).unwrap();
+            let runs = Runs::new(&document).unwrap();
+            let planned = session(&runs.spec(0).unwrap(), 1500).unwrap().0;
+            let FlowKind::Web { direction, .. } = &planned.flows[0].kind else { panic!("{planned:?}") };
+            assert_eq!(*direction, expected);
+        }
+    }
+}

@@ -124,8 +124,9 @@ impl Flow {
 
 /// Runs one end of a flow in its network namespace, without the privileges to leave it.
 fn run(end: &End) {
-    // Each thread has privileges of its own. Only root may allow all users a congestion control
-    // that is not the default (`tcp_allowed_congestion_control`); this one lets sockets choose it.
+    // Each thread has privileges of its own. With CAP_NET_ADMIN a socket may choose any congestion
+    // control, without it only those that root has allowed all users
+    // (`tcp_allowed_congestion_control`).
     let kept = end.spec.kind.uses_tcp().then_some(Capability::CAP_NET_ADMIN);
     let entered = end.networks[end.side].enter().and_then(|()| namespace::drop_privileges_except(kept));
     if let Err(error) = entered {

@@ -159,8 +159,8 @@ fn onto_itself(map: &str) -> String {
 
 /// Returns the lowest and the highest group of a map, in the form of `ping_group_range`.
 ///
-/// The kernel refuses a range of which one end is not mapped. Unless root runs this process, its own
-/// group is the only mapped one.
+/// The kernel refuses a range of which one end is not mapped. Unless root runs this process, its
+/// own group is the only mapped one.
 fn mapped_groups(map: &str) -> Option<String> {
     let ranges = map.lines().filter_map(|line| {
         let mut numbers = line.split_whitespace().map(|number| number.parse::<u64>().ok());

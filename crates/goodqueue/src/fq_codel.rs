@@ -396,7 +396,8 @@ impl<P: Packet + Flow> FqCodel<P> {
     fn drop_excess(&mut self, batch: u32, drops: &mut impl Drops<P>) {
         let last_first = self.config.variant.is_linux();
         while let Some(why) = self.excess() {
-            // As in Linux, the memory counter also counts drops for which the other limit is the reason.
+            // As in Linux, the memory counter also counts drops for which the other limit is the
+            // reason.
             let needs_memory = self.queues.memory() > self.config.memory_limit;
             // The kernel frees a batch from its last packet to its first.
             let (index, dropped) = self.queues.drop_from_fattest(batch, why, last_first, drops);

@@ -15,7 +15,7 @@ use goodqueue_sim::{Capacity, Observer, UNLIMITED};
 /// | arrival | number | time | flow | bytes | kind | packets found | bytes found |
 /// | end | number | time | fate | end of the transmission | marked | packets left | bytes left |
 ///
-/// Times are nanoseconds. The kind is 0 for data, 1 for a packet without data, such as an ACK, 2 for
+/// Times are nanoseconds. The kind is 0 for data, 1 for a packet without data such as an ACK, 2 for
 /// a probe, plus 8 for an ECN-capable packet. The fate is 0 for a packet that was sent; a higher
 /// number less 1 is the index of its [`DropReason`].
 #[derive(Debug)]

@@ -281,14 +281,13 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
                 // Linux `sfq_rehash()` drops packets for which there is no slot, or whose slot is
                 // full.
                 match self.slot_of(bucket, self.known_slot(bucket)) {
-                    Ok(index) => {
+                    Ok(new) => {
                         // As in Linux, each packet moved is a sample, as if it arrived now.
-                        if let (Some(red), Some(slot)) =
-                            (&self.config.red, self.slots.get_mut(index as usize))
+                        if let (Some(red), Some(slot)) = (&self.config.red, self.slots.get_mut(new as usize))
                         {
                             slot.average.sample(&red.terms, slot.backlog);
                         }
-                        self.append(index, at, packet);
+                        self.append(new, at, packet);
                     }
                     Err(why) => {
                         self.passage.leaves(packet.len());

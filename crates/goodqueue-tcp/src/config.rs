@@ -319,7 +319,7 @@ pub struct Config {
     /// When timers fire. Default: exactly on time.
     pub timers: Timers,
     /// Number of ACKs that are not delayed, from the first data on, and after an idle time or a
-    /// duplicate: at most one for two segments of the window, but at least 2 (Linux
+    /// duplicate: at most one for two segments of the window, and 2 where not even two fit (Linux
     /// `tcp_incr_quickack`). Default 0; Linux has 16.
     pub quick_acks: u32,
     /// The ACKs after each segment out of order, and after the first mark, are quick as well (Linux

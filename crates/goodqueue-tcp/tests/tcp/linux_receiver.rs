@@ -109,8 +109,9 @@ fn pauses_are_those_of_data_in_order() {
 }
 
 #[test]
-fn a_small_window_has_one_quick_ack_for_two_segments_of_it_and_at_least_two() {
-    for (segments, quick) in [(1, 2), (3, 2), (10, 5), (25, 12), (200, 16)] {
+fn a_small_window_has_one_quick_ack_for_two_segments_of_it() {
+    // Where not even two segments fit, Linux gives two.
+    for (segments, quick) in [(1, 2), (3, 1), (10, 5), (25, 12), (200, 16)] {
         let rwnd = segments * 100;
         let mut receiver = receiver(Config { quick_acks: 16, rwnd, ..calm() });
         let answered: Vec<bool> =

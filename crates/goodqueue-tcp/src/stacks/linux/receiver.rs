@@ -24,7 +24,7 @@ const SACK_SLACK_SHARE: u64 = 10;
 /// Duplicate ACKs of a gap that are never delayed: the number that a sender needs to see a loss
 /// (RFC 5681 §3.2).
 const EAGER_DUPLICATES: u32 = 3;
-/// Quick ACKs where not even one segment fits into half of the window (`tcp_incr_quickack`).
+/// Quick ACKs where not even two segments fit into the window (`tcp_incr_quickack`).
 const QUICK_AT_LEAST: u64 = 2;
 
 /// State of the receiver of Linux.

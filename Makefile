@@ -184,7 +184,7 @@ wasm: toolchain
 	  echo "The playground needs the compiler's target $(WASM): install Rust with rustup (see rustup.rs), then run make again."; \
 	  exit 1; }
 	$(CARGO) build --profile wasm --target $(WASM) --package goodqueue-wasm --quiet
-	$(CARGO) run --quiet --locked --manifest-path playground/bindgen/Cargo.toml --target-dir $(TARGET) -- \
+	$(CARGO) run --quiet --locked --manifest-path playground/bindgen/Cargo.toml --target-dir $(TARGET)/bindgen -- \
 	  $(TARGET)/$(WASM)/wasm/goodqueue_wasm.wasm playground/pkg
 
 # Installs the versions of playground/package-lock.json, and builds a folder of files for any static host.

@@ -94,8 +94,9 @@ pages-lane = playground-check site-check counts-check no-std supply-chain python
 test: toolchain
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync $(LANES:%=lane-%)
 
+# Without CARGO_MAKEFLAGS compilers would look for make's own job server, which commands cannot reach, and warn of it.
 lane-%:
-	@for part in $($*-lane); do $(MAKE) --no-print-directory $$part || exit; done
+	@for part in $($*-lane); do CARGO_MAKEFLAGS= $(MAKE) --no-print-directory $$part || exit; done
 
 bench: build
 	$(CARGO) bench --quiet --package goodqueue --bench disciplines

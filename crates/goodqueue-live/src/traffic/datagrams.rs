@@ -191,7 +191,7 @@ mod tests {
         let (ready, messages) = channel();
         let kind =
             FlowKind::Datagrams { direction: Direction::Down, interval: INTERVAL, bytes: 100, ecn: false };
-        let stop = Instant::ZERO + Duration::from_millis(300);
+        let stop = Instant::ZERO + Duration::from_secs(60);
         let ends = [CLIENT, SERVER].map(|side| End {
             spec: FlowSpec { kind: kind.clone(), start: Instant::ZERO, stop, rtt: Duration::ZERO },
             clock,
@@ -213,7 +213,13 @@ mod tests {
             messages.recv().unwrap().unwrap();
             // What the client sends now is lost, because the server has no socket yet.
             thread::sleep(SystemDuration::from_millis(30));
-            server.datagrams(true, INTERVAL, 100, false).unwrap();
+            let sender = scope.spawn(|| server.datagrams(true, INTERVAL, 100, false));
+            // However slow the machine is, the flow lasts until something has arrived.
+            while client.shared.delivered.load(Ordering::SeqCst) == 0 && !client.is_over() {
+                thread::sleep(SystemDuration::from_millis(1));
+            }
+            client.shared.over.store(true, Ordering::SeqCst);
+            sender.join().unwrap().unwrap();
             receiver.join().unwrap().unwrap();
         });
         // 72 bytes of payload in a packet of 100.

@@ -7,6 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use goodqueue::random::{Random, Source, Xoshiro256PlusPlus};
 use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, Packet, Qdisc, Rate};
 use goodqueue_tcp::{AnyCongestionControl, Config, Receiver, Segment, Sender};
+use serde::Deserialize;
 
 /// What the flows go through. Data: host, access, queue and link, path, receiver; ACKs: their own
 /// queue and link, path, host.
@@ -28,7 +29,7 @@ pub struct Bottleneck {
     pub back: Duration,
 }
 
-/// A flow without end.
+/// A flow that lasts until the end.
 #[derive(Clone, Debug)]
 pub struct Watched {
     /// Settings of both ends.
@@ -37,6 +38,17 @@ pub struct Watched {
     pub controller: AnyCongestionControl,
     /// When it opens.
     pub start: Instant,
+    /// What its application writes; `None`: more than the flow can ever send.
+    pub writes: Option<Writes>,
+}
+
+/// An application that writes so many bytes at once, again and again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+pub struct Writes {
+    /// Bytes of each write.
+    pub bytes: u64,
+    /// From the start of one write to that of the next, in milliseconds.
+    pub every_ms: u64,
 }
 
 /// A flow at one instant. Windows are in segments.
@@ -136,6 +148,8 @@ struct Ends {
     sender: Sender,
     receiver: Receiver,
     config: Config,
+    writes: Option<Writes>,
+    is_open: bool,
 }
 
 /// The flows, the two directions between them, and the packets on the way to the bottleneck.
@@ -146,8 +160,8 @@ struct Network<'b> {
     /// Packets on the link in front of the bottleneck, with their arrival times.
     access: VecDeque<(Instant, Wire)>,
     access_free: Instant,
-    /// Flows that have not started yet, by start time.
-    opens: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// Flows whose application writes next, by time. The first write opens the connection.
+    writes: BinaryHeap<Reverse<(Instant, usize)>>,
 }
 
 impl<'b> Network<'b> {
@@ -172,25 +186,36 @@ impl<'b> Network<'b> {
             ends: Vec::new(),
             access: VecDeque::new(),
             access_free: Instant::ZERO,
-            opens: BinaryHeap::new(),
+            writes: BinaryHeap::new(),
         };
         for (index, flow) in flows.iter().enumerate() {
-            let mut sender = Sender::new(flow.config, flow.controller.clone())?;
-            // More than any run delivers.
-            sender.write(u64::MAX);
-            network.ends.push(Ends { sender, receiver: Receiver::new(flow.config)?, config: flow.config });
-            network.opens.push(Reverse((flow.start, index)));
+            network.ends.push(Ends {
+                sender: Sender::new(flow.config, flow.controller.clone())?,
+                receiver: Receiver::new(flow.config)?,
+                config: flow.config,
+                writes: flow.writes,
+                is_open: false,
+            });
+            network.writes.push(Reverse((flow.start, index)));
         }
         Ok(network)
     }
 
     /// Handles everything that is due.
     fn advance(&mut self, now: Instant) {
-        while let Some(&Reverse((start, index))) = self.opens.peek()
-            && start <= now
+        while let Some(&Reverse((due, index))) = self.writes.peek()
+            && due <= now
         {
-            self.opens.pop();
-            self.ends[index].sender.open(now);
+            self.writes.pop();
+            let end = &mut self.ends[index];
+            end.sender.write(end.writes.map_or(u64::MAX, |writes| writes.bytes));
+            if !end.is_open {
+                end.is_open = true;
+                end.sender.open(now);
+            }
+            if let Some(writes) = end.writes {
+                self.writes.push(Reverse((due + Duration::from_millis(writes.every_ms), index)));
+            }
         }
         while let Some(&(arrival, wire)) = self.access.front()
             && arrival <= now
@@ -254,7 +279,7 @@ impl<'b> Network<'b> {
             .iter()
             .flat_map(|end| [end.sender.next_event(), end.receiver.next_event()])
             .chain(self.ways.iter().map(QueueAndPath::next_event))
-            .chain([self.access.front().map(|entry| entry.0), self.opens.peek().map(|open| open.0.0)])
+            .chain([self.access.front().map(|entry| entry.0), self.writes.peek().map(|write| write.0.0)])
             .flatten()
             .min();
         // An end that asks for the same instant again would otherwise stop time.

@@ -9,7 +9,7 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 use serde::Deserialize;
 
-use super::flow::{Bottleneck, Record, Watched, watch};
+use super::flow::{Bottleneck, Record, Watched, Writes, watch};
 use super::measured::Figure;
 
 /// How far the window is from the recorded one in the mean over steps, as a share of the latter.
@@ -40,6 +40,8 @@ struct Recorded {
     packets: u64,
     #[serde(default)]
     retransmits: Option<u64>,
+    #[serde(default)]
+    writes: Option<Writes>,
     /// Window in segments, and smoothed RTT in milliseconds, at each step: numbers, `x*n` for n
     /// times x.
     cwnd: String,
@@ -96,7 +98,7 @@ impl Flows {
                 _ => config.iw = 3,
             }
             let start = Instant::ZERO + Duration::from_secs(flow.start_s) + self.phase();
-            flows.push(Watched { config, controller, start });
+            flows.push(Watched { config, controller, start, writes: flow.writes });
         }
         let steps = self.flows.iter().map(|flow| numbers(&flow.cwnd).len() + flow.steps_before()).max();
         let steps = steps.unwrap_or(0);

@@ -17,6 +17,9 @@ impl Core {
         self.burst.awaits_ack = false;
         self.host.refused = false;
         self.host.refused_alone = false;
+        if let Some(buffer) = &mut self.buffer.of_bursts {
+            buffer.on_ack();
+        }
         self.ts_recent = segment.ts_val;
         if segment.ecn == Ecn::Ce && !segment.flags.contains(Flags::SYN) {
             self.count_marked_ack();

@@ -77,6 +77,9 @@ pub(crate) struct SendBuffer {
     pushed: u64,
     /// The application sleeps until there is room.
     sleeps: bool,
+    /// An ACK has come since it fell asleep. Linux looks for room at no other time
+    /// (`tcp_check_space()`).
+    acked: bool,
     mode: Mode,
     pieces: VecDeque<Piece>,
 }
@@ -91,6 +94,7 @@ impl SendBuffer {
             written: first,
             pushed: first,
             sleeps: false,
+            acked: false,
             mode: Mode::All,
             pieces: VecDeque::new(),
         }
@@ -123,11 +127,17 @@ impl SendBuffer {
         self.mode = Mode::All;
     }
 
+    /// An ACK arrived.
+    #[inline]
+    pub(crate) fn on_ack(&mut self) {
+        self.acked = true;
+    }
+
     /// The application sleeps no more if a third is free. `window`: segments of the congestion
     /// window, if that has room; the buffer is made to fit it.
     #[inline]
     pub(crate) fn make_room(&mut self, flight: Flight, window: impl FnOnce() -> Option<u64>) {
-        if !self.sleeps {
+        if !self.sleeps || !self.acked {
             return;
         }
         if let Some(segments) = window() {
@@ -162,6 +172,7 @@ impl SendBuffer {
             // Linux looks at the memory only for a new piece, so the last one may exceed the limit.
             if self.taken(flight) >= self.limit {
                 self.sleeps = true;
+                self.acked = false;
                 self.push();
                 return wrote;
             }
@@ -263,6 +274,7 @@ mod tests {
     fn the_application_wakes_when_a_third_is_free_and_the_buffer_grows_only_where_the_window_has_room() {
         let mut buffer = SendBuffer { written: 1 + 32 * MSS, sleeps: true, ..SendBuffer::new(1, 1280) };
         send(&mut buffer, 0..32);
+        buffer.on_ack();
         buffer.make_room(flight(11, 32), || None);
         assert!(buffer.sleeps, "44,488 of 46,080 bytes are taken");
         buffer.make_room(flight(12, 32), || Some(22));

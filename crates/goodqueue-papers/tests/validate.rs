@@ -21,6 +21,17 @@ fn ns2s_agents_have_the_same_window_at_every_instant() {
 }
 
 #[test]
+fn a_sender_whose_application_pauses_has_the_window_of_linux_at_every_instant() {
+    let names = ["cubic_writes", "cubic_frequent_writes", "cubic_slow_line_writes", "reno_codel_writes"];
+    let rows = rows(&names.map(|name| format!("flow/linux/{name}")).each_ref().map(String::as_str));
+    let distances: Vec<&Row> = rows.iter().filter(|row| row.figure == "window, distance").collect();
+    assert_eq!(distances.len(), names.len());
+    for row in distances {
+        assert_eq!(row.simulated, Some(0.0), "{}", row.set_up);
+    }
+}
+
+#[test]
 fn whole_runs_of_ns2_agree_packet_by_packet() {
     let rows = rows(&["packets"]);
     assert!(rows.len() >= 12, "{}", rows.len());

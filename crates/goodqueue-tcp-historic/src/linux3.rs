@@ -384,6 +384,14 @@ impl Stack for Linux3 {
         Some(&mut self.undoing)
     }
 
+    fn timeouts_in_pause(&self, core: &Core, now: Instant) -> u64 {
+        core.timeouts_since_last_sent(now)
+    }
+
+    fn lower_window(&self, core: &mut Core, timeouts: u64) {
+        core.halve_window(timeouts);
+    }
+
     fn on_sent(&mut self, core: &mut Core, now: Instant) {
         if core.config.tail_loss_probe && !self.schedule_probe(core, now, false) {
             core.count_timeout_from_front(now);

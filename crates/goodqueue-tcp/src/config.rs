@@ -254,8 +254,8 @@ pub struct Config {
     /// cut at once (RFC 6675 §5). Without SACK the window is always inflated and deflated as in RFC
     /// 6582 §3.2.
     pub prr: bool,
-    /// Restart from the initial window after an idle time longer than the RTO (RFC 5681 §4.1).
-    /// Default on.
+    /// Lower the window after an idle time longer than the RTO: to the initial window (RFC 5681
+    /// §4.1), or as the stack does it. Default on.
     pub idle_restart: bool,
     /// Largest receive window in bytes. Default: the largest possible one, which never limits (RFC
     /// 7323 §2.2). With [`adaptive_acks`](Self::adaptive_acks) and timestamps the window begins at

@@ -351,6 +351,18 @@ pub struct Window {
     pub ssthresh: u64,
 }
 
+/// The first segment after a time with nothing in flight is about to leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Start {
+    /// When it leaves.
+    pub now: Instant,
+    /// How long nothing had been sent, in whole ticks of the host's clock.
+    pub pause: Duration,
+    /// The application had too little to send: a pause of its own, not a timeout that emptied the
+    /// path. False if the sender takes no delivery rate samples.
+    pub app_limited: bool,
+}
+
 /// The part of TCP that decides the size of the window. It has no clock and no window: both are
 /// arguments.
 pub trait CongestionControl {
@@ -381,15 +393,16 @@ pub trait CongestionControl {
         let _ = (feedback, window);
     }
 
-    /// Nothing was sent for `idle`, and a segment is about to be sent.
+    /// Nothing was sent for `idle`, longer than a retransmission timeout, and a segment is about to
+    /// be sent. The sender then makes the window smaller, unless the controller
+    /// [controls all](About::controls_all).
     fn on_idle(&mut self, now: Instant, idle: Duration) {
         let _ = (now, idle);
     }
 
-    /// Nothing was in flight, and the first segment since `pause` is about to leave (Linux
-    /// `CA_EVENT_TX_START`).
-    fn on_start(&mut self, now: Instant, pause: Duration) {
-        let _ = (now, pause);
+    /// Nothing was in flight, and a segment is about to leave (Linux `CA_EVENT_TX_START`).
+    fn on_start(&mut self, start: &Start) {
+        let _ = start;
     }
 
     /// The retransmission timer ran out. Comes after [`on_congestion`](Self::on_congestion) if the

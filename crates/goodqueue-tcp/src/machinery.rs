@@ -27,6 +27,7 @@ mod ecn;
 mod growth;
 mod host_queue;
 mod parts;
+mod pause;
 mod plain_buffer;
 pub(crate) mod rates;
 mod reduction;
@@ -361,6 +362,13 @@ impl Core {
         self.snd_nxt < self.data_end || (self.closing && !self.fin_sent)
     }
 
+    /// Payload in bytes as whole segments take it, where windows count these: each write of an
+    /// application ends with a short one.
+    #[inline]
+    pub fn whole(&self, bytes: u64) -> u64 {
+        if self.config.whole_segments { bytes.next_multiple_of(self.mss) } else { bytes }
+    }
+
     /// Notifies the rate estimator that nothing more is sent now. `limited`: because of the window.
     #[inline]
     pub fn note_app_limit(&mut self, pipe: u64, limited: bool) {
@@ -478,7 +486,7 @@ impl Core {
     fn note_sent(&mut self, now: Instant, len: u64) {
         self.last_sent = now;
         if matches!(self.phase, Phase::Recovery | Phase::Reduction) {
-            self.prr.on_sent(len);
+            self.prr.on_sent(self.whole(len));
         }
         if let Some(rate) = self.pacer.rate {
             self.pace_next(now, len, rate);

@@ -110,6 +110,7 @@ boxed! {
     /// A [`Stack`] behind a pointer.
     DynStack: Stack, OwnStack {
         fn on_open(&mut self, core: &mut Core);
+        fn on_write(&mut self, core: &mut Core);
         fn kept(&mut self, core: &Core) -> u64;
         fn on_handshake(&mut self, core: &mut Core, now: Instant, segment: &Segment, is_syn: bool);
         fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment);

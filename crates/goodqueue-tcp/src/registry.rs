@@ -10,7 +10,8 @@ use crate::config::Config;
 use crate::congestion::own::Own;
 use crate::congestion::parameter::Value;
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Controller, Feedback, LostSegment, Needs, Pacing, Window,
+    About, Ack, Congestion, CongestionControl, Controller, Feedback, LostSegment, Needs, Pacing, Start,
+    Window,
 };
 use crate::mechanism::Mechanism;
 
@@ -101,10 +102,10 @@ macro_rules! controllers {
                 }
             }
 
-            fn on_start(&mut self, now: Instant, pause: Duration) {
+            fn on_start(&mut self, start: &Start) {
                 match self {
-                    $(Self::$name(controller) => controller.on_start(now, pause),)+
-                    Self::Own(controller) => controller.on_start(now, pause),
+                    $(Self::$name(controller) => controller.on_start(start),)+
+                    Self::Own(controller) => controller.on_start(start),
                 }
             }
 

@@ -50,6 +50,7 @@ impl Sender {
     /// The application has `bytes` more to send; `u64::MAX` for a flow without end. Has no effect
     /// after [`close`](Self::close).
     pub fn write(&mut self, bytes: u64) {
+        self.stack.on_write(&mut self.core);
         self.core.write(bytes);
     }
 

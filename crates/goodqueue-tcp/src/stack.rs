@@ -309,6 +309,11 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         }
     }
 
+    /// The application is about to write.
+    fn on_write(&mut self, core: &mut Core) {
+        let _ = core;
+    }
+
     /// Nothing more is sent now; `limited`: because of the window.
     #[inline]
     fn note_use(&mut self, core: &mut Core, pipe: u64, limited: bool) {
@@ -497,17 +502,36 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
     /// Nothing is out, and a new segment is about to be sent: the restart window (RFC 5681 §4.1).
     #[cold]
     fn restart_after_idle(&mut self, core: &mut Core, now: Instant) {
-        let idle = now.since(core.last_sent);
-        if !core.config.idle_restart || idle <= core.rtt.rto() {
+        if !core.config.idle_restart {
             return;
         }
-        let window = core.mss * u64::from(core.config.iw);
+        let timeouts = self.timeouts_in_pause(core, now);
+        if timeouts == 0 {
+            return;
+        }
         core.stats.idle_restarts += 1;
-        core.controller.on_idle(now, idle);
+        core.controller.on_idle(now, now.since(core.last_sent));
         // `last_sent` moves below, so the controller must hear of the pause here.
         self.before_sending(core, now);
-        core.cwnd = core.cwnd.min(window);
+        // A controller that controls all remembers the path: it paces what the window lets out
+        // (Linux `tcp_slow_start_after_idle_check()`).
+        if !core.controls_all {
+            self.lower_window(core, timeouts);
+        }
         core.last_sent = now;
+    }
+
+    /// How many retransmission timeouts have passed since the last segment was sent, as far as
+    /// [`lower_window`](Self::lower_window) asks: one, or none.
+    fn timeouts_in_pause(&self, core: &Core, now: Instant) -> u64 {
+        u64::from(now.since(core.last_sent) > core.rtt.rto())
+    }
+
+    /// Makes the window smaller after a pause of so many `timeouts` with nothing out: to the
+    /// initial window at once (RFC 5681 §4.1).
+    fn lower_window(&self, core: &mut Core, timeouts: u64) {
+        let _ = timeouts;
+        core.cwnd = core.cwnd.min(core.initial_window());
     }
 }
 

@@ -60,6 +60,13 @@ macro_rules! stacks {
                 }
             }
 
+            pub(crate) fn on_write(&mut self, core: &mut Core) {
+                match self {
+                    $(Self::$name(stack) => stack.on_write(core),)+
+                    Self::Own(stack) => stack.on_write(core),
+                }
+            }
+
             pub(crate) fn kept(&mut self, core: &Core) -> u64 {
                 match self {
                     $(Self::$name(stack) => stack.kept(core),)+

@@ -15,7 +15,7 @@ use crate::congestion::parameter::Value;
 use crate::congestion::whole::whole;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Pacing,
-    RateSample, Signal, Window,
+    RateSample, Signal, Start, Window,
 };
 
 use aggregation::Aggregation;
@@ -78,6 +78,8 @@ pub struct Bbr {
     phase_at: Instant,
     /// Gain of the pacing rate, as of the last ACK.
     gain: f64,
+    /// No ACK has come since the first segment after a pause.
+    restarts: bool,
     /// Since when `PROBE_RTT` has had its small window, and whether a round has begun since then.
     probe_since: Option<Instant>,
     probe_round_over: bool,
@@ -116,6 +118,7 @@ impl Default for Bbr {
             phase: 2,
             phase_at: Instant::ZERO,
             gain: params.startup_gain,
+            restarts: false,
             probe_since: None,
             probe_round_over: false,
             limited: OwnLimit::default(),
@@ -297,7 +300,9 @@ impl Bbr {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = now;
         }
-        if expired && self.mode != Mode::ProbeRtt {
+        // A pause drains the queue better than PROBE_RTT does, so what comes after it is measured
+        // first.
+        if expired && self.mode != Mode::ProbeRtt && !self.restarts {
             self.mode = Mode::ProbeRtt;
             self.before = self.before.max(self.cwnd);
             self.probe_since = None;
@@ -305,22 +310,46 @@ impl Bbr {
         if self.mode == Mode::ProbeRtt {
             self.probe_rtt(feedback, begins_round);
         }
+        if feedback.delivered > 0 {
+            self.restarts = false;
+        }
+    }
+
+    /// The first segment after a pause of the application is about to leave (Linux
+    /// `bbr_cwnd_event()`).
+    fn restart_from_idle(&mut self, now: Instant) {
+        self.restarts = true;
+        self.aggregation.restart(now);
+        match self.mode {
+            // A queue need not be probed for or drained at once: the pause has drained it.
+            Mode::ProbeBandwidth => self.set_pace(1.0),
+            Mode::ProbeRtt => self.end_probe_rtt(now),
+            Mode::Startup | Mode::Drain => {}
+        }
     }
 
     /// Keeps the small window for 200 ms and a round, which begins when the window is small.
     fn probe_rtt(&mut self, feedback: &Feedback, begins_round: bool) {
         let now = feedback.now;
         self.limited.extend(self.delivered, feedback.pipe);
-        let Some(since) = self.probe_since else {
+        if self.probe_since.is_none() {
             if feedback.pipe <= MIN_WINDOW * u64::from(self.mss) {
                 self.probe_since = Some(now);
                 self.probe_round_over = false;
                 self.round_end = self.delivered;
             }
             return;
-        };
+        }
         self.probe_round_over |= begins_round;
-        if self.probe_round_over && ticks_between(since, now) > self.params.probe_rtt_time {
+        if self.probe_round_over {
+            self.end_probe_rtt(now);
+        }
+    }
+
+    /// Ends `PROBE_RTT` if its time is over.
+    fn end_probe_rtt(&mut self, now: Instant) {
+        let is_over = |since| ticks_between(since, now) > self.params.probe_rtt_time;
+        if self.probe_since.is_some_and(is_over) {
             self.min_rtt_at = now;
             self.cwnd = self.cwnd.max(self.before);
             if self.is_full {
@@ -339,7 +368,6 @@ impl Bbr {
             Mode::ProbeBandwidth => self.params.gain_of(self.phase),
             Mode::ProbeRtt => 1.0,
         };
-        let bandwidth = self.used_bandwidth();
         if !self.seen_rtt && !feedback.srtt.is_zero() {
             self.seen_rtt = true;
             // That of the handshake.
@@ -347,8 +375,14 @@ impl Bbr {
             self.pace =
                 PACING_MARGIN * self.params.startup_gain * self.cwnd as f64 / (rtt.as_nanos() as f64 * 1e-9);
         }
+        self.set_pace(self.gain);
+    }
+
+    /// Paces at `gain` times the bandwidth, if one has been measured.
+    fn set_pace(&mut self, gain: f64) {
+        let bandwidth = self.used_bandwidth();
         if bandwidth > 0.0 {
-            let rate = self.gain * bandwidth * PACING_MARGIN;
+            let rate = gain * bandwidth * PACING_MARGIN;
             // Linux `bbr_set_pacing_rate()`: until the pipe is full the rate only rises.
             if self.is_full || rate > self.pace {
                 self.pace = rate;
@@ -453,7 +487,13 @@ impl CongestionControl for Bbr {
     }
 
     fn on_idle(&mut self, now: Instant, _idle: Duration) {
-        self.aggregation.restart(now);
+        self.restart_from_idle(now);
+    }
+
+    fn on_start(&mut self, start: &Start) {
+        if start.app_limited {
+            self.restart_from_idle(start.now);
+        }
     }
 
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {

@@ -34,7 +34,7 @@ use crate::congestion::parameter::Value;
 use crate::congestion::whole::whole;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, LostSegment,
-    Pacing, Signal, Window,
+    Pacing, Signal, Start, Window,
 };
 
 pub use machine::Bbr3;
@@ -75,8 +75,11 @@ impl CongestionControl for Bbr3 {
         self.restart_from_idle(now);
     }
 
-    fn on_start(&mut self, now: Instant, _pause: Duration) {
-        self.restart_from_idle(now);
+    fn on_start(&mut self, start: &Start) {
+        // A timeout empties the path as well, but then there is no pause to forget.
+        if start.app_limited {
+            self.restart_from_idle(start.now);
+        }
     }
 
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {

@@ -6,7 +6,7 @@ use crate::clock::TICK;
 use crate::congestion::cube_root::cube_root;
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Window,
+    About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Start, Window,
 };
 
 /// β in 1024ths.
@@ -276,9 +276,10 @@ impl CongestionControl for CubicLinux {
 
     /// The curve does not go on while nothing is out; before Linux 4.3, where growth counts ACKs,
     /// it does.
-    fn on_start(&mut self, now: Instant, pause: Duration) {
+    fn on_start(&mut self, start: &Start) {
         if self.ratio == 0 {
-            self.epoch = self.epoch.map(|epoch| (epoch + ticks(Instant::ZERO + pause)).min(ticks(now)));
+            let pause = ticks(Instant::ZERO + start.pause);
+            self.epoch = self.epoch.map(|epoch| (epoch + pause).min(ticks(start.now)));
         }
     }
 
@@ -385,10 +386,14 @@ mod tests {
     #[test]
     fn the_curve_stands_still_while_nothing_is_out() {
         let mut cubic = CubicLinux { epoch: Some(1000), ..CubicLinux::default() };
-        cubic.on_start(Instant::from_nanos(1_500_000_000), Duration::from_millis(200));
-        assert_eq!(cubic.epoch, Some(1200));
-        cubic.on_start(Instant::from_nanos(1_500_000_000), Duration::from_secs(2));
-        assert_eq!(cubic.epoch, Some(1500), "never later than now");
+        let mut start = |pause| {
+            let now = Instant::from_nanos(1_500_000_000);
+            cubic.on_start(&Start { now, pause, app_limited: false });
+            cubic.epoch
+        };
+        assert_eq!(start(Duration::from_millis(200)), Some(1200));
+        let epoch = start(Duration::from_secs(2));
+        assert_eq!(epoch, Some(1500), "never later than now");
     }
 
     #[test]

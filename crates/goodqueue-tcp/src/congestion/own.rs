@@ -9,7 +9,7 @@ use goodqueue::{Duration, Instant};
 
 use crate::congestion::parameter::Value;
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Controller, Feedback, LostSegment, Pacing, Window,
+    About, Ack, Congestion, CongestionControl, Controller, Feedback, LostSegment, Pacing, Start, Window,
 };
 
 /// A controller of another crate. Each call goes through a virtual table.
@@ -117,8 +117,8 @@ impl CongestionControl for Own {
         self.0.on_idle(now, idle);
     }
 
-    fn on_start(&mut self, now: Instant, pause: Duration) {
-        self.0.on_start(now, pause);
+    fn on_start(&mut self, start: &Start) {
+        self.0.on_start(start);
     }
 
     fn on_timeout(&mut self, lost: u64) {

@@ -5,7 +5,7 @@ use goodqueue::{Duration, Instant};
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::reno::Reno;
 use crate::congestion::{
-    About, Ack, Congestion, CongestionControl, Controller, Feedback, FeedbackTiming, Window,
+    About, Ack, Congestion, CongestionControl, Controller, Feedback, FeedbackTiming, Start, Window,
 };
 
 /// Source of the defaults.
@@ -135,7 +135,7 @@ impl CongestionControl for Vegas {
         self.rounds.begin();
     }
 
-    fn on_start(&mut self, _now: Instant, _pause: Duration) {
+    fn on_start(&mut self, _start: &Start) {
         // Linux begins anew here too, even if a recovery had paused Vegas (`tcp_vegas_init()`).
         self.rounds.base = None;
         self.rounds.paused = false;

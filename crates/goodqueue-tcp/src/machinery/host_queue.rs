@@ -43,7 +43,7 @@ impl Core {
         self.cwr_due |= segment.flags.contains(Flags::CWR);
         self.stats.data_segments -= 1;
         self.limited = self.limited.saturating_sub(len);
-        self.prr.take_back(len);
+        self.prr.take_back(self.whole(len));
         if let Some(rates) = &mut self.rates {
             rates.take_back();
         }
@@ -62,7 +62,7 @@ impl Core {
     pub fn take_retransmission_back(&mut self, now: Instant, segment: &Segment) {
         self.scoreboard.take_resent_back(segment.seq);
         self.stats.retransmits -= 1;
-        self.prr.take_back(u64::from(segment.len));
+        self.prr.take_back(self.whole(u64::from(segment.len)));
         let of_timeout = self.timed_out_at == Some(self.snd_una) && segment.seq <= self.snd_una;
         if of_timeout {
             self.rtt.take_back_off();

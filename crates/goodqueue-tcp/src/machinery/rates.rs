@@ -30,7 +30,9 @@ pub(crate) struct Rates {
     delivered_at: Instant,
     lost: u64,
     first_sent: Instant,
-    /// Samples are limited by the application until this number of bytes was delivered.
+    /// Samples are limited by the application until more than this number of bytes was delivered:
+    /// also what leaves once all that was out has been delivered, and, as in Linux
+    /// (`tcp_init_sock()`), the first window.
     app_limited_until: u64,
     /// Position of the first snapshot.
     first: u64,
@@ -47,7 +49,7 @@ impl Rates {
             sent: now,
             in_flight,
             lost: self.lost,
-            app_limited: self.app_limited_until > self.delivered,
+            app_limited: self.app_limited(),
         }
     }
 
@@ -143,11 +145,15 @@ impl Rates {
         })
     }
 
+    /// The application has had too little to send, and what was out then is not yet delivered.
+    pub(crate) fn app_limited(&self) -> bool {
+        self.delivered <= self.app_limited_until
+    }
+
     /// Nothing more is sent now.
     pub(crate) fn note_app_limited(&mut self, limited: bool, pipe: u64) {
         if limited {
-            // At least 1, as in Linux: a connection that has delivered nothing is limited, too.
-            self.app_limited_until = (self.delivered + pipe).max(1);
+            self.app_limited_until = self.delivered + pipe;
         }
     }
 }

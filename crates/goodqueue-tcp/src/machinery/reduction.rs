@@ -25,8 +25,8 @@ impl Core {
     /// Applies Proportional Rate Reduction to an ACK that delivered `delivered` bytes.
     pub fn reduce_rate(&mut self, delivered: u64, safe: bool) {
         let progress = Progress {
-            delivered,
-            pipe: self.scoreboard.pipe(),
+            delivered: self.whole(delivered),
+            pipe: self.whole(self.scoreboard.pipe()),
             ssthresh: self.ssthresh,
             mss: self.mss,
             safe,

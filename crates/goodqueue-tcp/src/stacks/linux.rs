@@ -3,7 +3,6 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::clock::ticks_between;
 use crate::config::{BufferTuning, Config, Growth, RtoRule, UndoRule};
 use crate::congestion::{CongestionControl, FeedbackTiming, Signal};
 use crate::machinery::ack_changes::AckChanges;
@@ -37,6 +36,8 @@ pub(crate) struct Linux {
     steps: u32,
     /// The window limited sending in this round trip.
     limited: bool,
+    /// New data left since that was last looked at.
+    sent: bool,
     /// Most bytes that were out in this round trip.
     most_out: u64,
     /// The round trip ends when this is acknowledged.
@@ -138,6 +139,7 @@ impl Stack for Linux {
             reordered: false,
             steps: 1,
             limited: false,
+            sent: false,
             most_out: 0,
             round_end: 0,
             newest: None,
@@ -199,7 +201,7 @@ impl Stack for Linux {
         // window then is what is left in flight and one segment (`tcp_enter_loss()`).
         core.lose_all(now, now - self.rtt);
         if core.config.whole_segments {
-            core.cwnd += core.scoreboard.pipe();
+            core.cwnd += core.whole(core.scoreboard.pipe());
         }
     }
 
@@ -243,17 +245,35 @@ impl Stack for Linux {
     #[inline]
     fn note_use(&mut self, core: &mut Core, pipe: u64, limited: bool) {
         if core.config.whole_segments {
+            let limited = limited || pipe + core.mss > core.cwnd;
+            // The ACKs of an application's last data leave it as it was: Linux looks only when it
+            // sends, or has something that the window holds back (`tcp_write_xmit()`).
+            let looks = self.sent || (limited && core.snd_nxt < core.sendable());
+            self.sent = false;
+            if !looks {
+                return;
+            }
             // Linux `tcp_cwnd_validate()`: of a round trip, the strongest sign of a used window
             // counts.
-            let out = core.snd_nxt - core.snd_una;
-            let limited = limited || pipe + core.mss > core.cwnd;
+            let out = core.whole(core.snd_nxt - core.snd_una);
             if core.snd_una >= self.round_end || limited || (!self.limited && out > self.most_out) {
                 self.limited = limited;
                 self.most_out = out;
                 self.round_end = core.snd_nxt;
             }
         }
-        core.note_app_limit(pipe, limited);
+    }
+
+    #[inline]
+    fn on_sent(&mut self, core: &mut Core, now: Instant) {
+        self.sent = true;
+        if core.config.tail_loss_probe {
+            self.schedule_probe(core, now, false);
+        }
+    }
+
+    fn on_write(&mut self, core: &mut Core) {
+        core.note_write();
     }
 
     /// Suspected segments are not sent: RACK decides what is lost.
@@ -270,8 +290,16 @@ impl Stack for Linux {
     #[inline]
     fn before_sending(&mut self, core: &mut Core, now: Instant) {
         if core.scoreboard.pipe() == 0 {
-            core.controller.on_start(now, ticks_between(core.last_sent, now));
+            core.tell_of_start(now);
         }
+    }
+
+    fn timeouts_in_pause(&self, core: &Core, now: Instant) -> u64 {
+        core.timeouts_since_last_sent(now)
+    }
+
+    fn lower_window(&self, core: &mut Core, timeouts: u64) {
+        core.halve_window(timeouts);
     }
 }
 
@@ -331,7 +359,7 @@ impl Linux {
     /// RFC 8985 §6.2 step 4: nothing if no reordering was ever seen and the evidence is good.
     fn reordering_window(&self, core: &Core) -> Duration {
         let evident = matches!(core.phase, Phase::Recovery | Phase::Loss)
-            || core.scoreboard.sacked() >= DUP_THRESH * core.mss;
+            || core.whole(core.scoreboard.sacked()) >= DUP_THRESH * core.mss;
         if !self.reordered && evident {
             return Duration::ZERO;
         }
@@ -437,7 +465,7 @@ impl Linux {
                 news.pipe_before + core.mss > core.cwnd
             };
             let acked = match core.config.growth {
-                Growth::Delivered => news.delivered,
+                Growth::Delivered => core.whole(news.delivered),
                 _ => core.counted(news),
             };
             core.grow(now, news, core.growth_rule(), acked, may_grow);

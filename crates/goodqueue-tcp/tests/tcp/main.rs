@@ -17,6 +17,7 @@ mod local;
 mod ns2;
 mod own_stack;
 mod pair;
+mod pauses;
 mod prague;
 mod profiles;
 mod random;

@@ -116,3 +116,20 @@ fn a_reduction_that_is_taken_back_forgets_the_policer() {
     assert_eq!((whole(bbr.full), bbr.full_rounds), (0, 0));
     assert_eq!(bbr.policer.rate(), None);
 }
+
+#[test]
+fn a_pause_of_the_application_puts_off_the_probe_for_the_least_rtt() {
+    let after = |app_limited| {
+        let mut bbr = Bbr { cwnd: 40 * 1460, min_rtt: Some(Duration::from_millis(50)), ..Bbr::default() };
+        (bbr.mode, bbr.is_full, bbr.gain) = (Mode::ProbeBandwidth, true, 1.25);
+        bbr.bandwidth.take(1, BANDWIDTH, BANDWIDTH_ROUNDS);
+        let now = Instant::from_nanos(11_000_000_000);
+        bbr.on_start(&Start { now, pause: Duration::from_secs(11), app_limited });
+        let pace = bbr.pace;
+        let mut window = Window { cwnd: bbr.cwnd, ssthresh: u64::MAX / 2 };
+        bbr.on_feedback(&ack(11_100, 10, 101, 90), &mut window);
+        (bbr.mode == Mode::ProbeRtt, pace)
+    };
+    assert_eq!(after(true), (false, BANDWIDTH * PACING_MARGIN), "paced at the bandwidth, not above");
+    assert!(after(false).0, "after a timeout it probes");
+}

@@ -240,6 +240,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         self.plain = config.is_plain() && self.measured.is_empty();
         self.watched = config.autorate || config.ack_filter != AckFilter::Off;
         self.memory = config.memory();
+        // In every classification the share of the first tin is the whole rate.
         self.shaper.pace = self.tins.first().map(|tin| tin.shaper.pace).unwrap_or_default();
         // A change may have removed the tin that was served last.
         self.current = self.current.min(self.tins.len().saturating_sub(1));
@@ -274,6 +275,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let mark = (packet.mark() & self.config.fwmark).checked_shr(self.config.fwmark.trailing_zeros());
         let classes = self.config.classes;
         let marked = mark.and_then(|mark| classes.of_class(mark));
+        // The order of Linux `cake_select_tin()`: the mark, then the class (`skb->priority`), then
+        // the DSCP.
         let chosen = marked.or_else(|| packet.class().and_then(|class| classes.of_class(class)));
         chosen.unwrap_or_else(|| usize::from(self.tin_of_dscp[usize::from(packet.dscp()) % DSCPS]))
     }
@@ -398,9 +401,12 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             tin.shaper.time_next = tin.shaper.time_next.max(now);
             if none {
                 if !self.measured.is_empty() {
+                    // No queued packet was measured under an earlier configuration.
                     self.measured.clear();
                     self.plain = self.config.is_plain();
                 }
+                // Linux counts an overlimit whenever it sets its timer, which also happens at an
+                // arrival.
                 if self.shaper.wakes(now) {
                     self.overlimits = self.overlimits.wrapping_add(1);
                 }
@@ -506,6 +512,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let clock = self.now;
         let ingress = self.config.ingress;
         let tin = self.tins.get_mut(chosen)?;
+        // tc-cake(8): in ingress mode each bulk flow keeps two packets, because a dropped packet
+        // has crossed the link and crosses it again when it is retransmitted.
         let bulk = if ingress { tin.bulk } else { 0 };
         let flow = tin.flows.at_mut(index);
         let only = flow.packets.len() == 1;
@@ -518,6 +526,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         let bytes = packet.len();
         // The last packet may be marked, not dropped.
         let sent = !verdict.drop || only;
+        // In ingress mode the dropped packet has used the link in front of the shaper.
         if sent || ingress {
             let charged = measured_by(&self.measured, &self.config, at).on_the_link(bytes);
             flow.deficit = flow.deficit.saturating_sub_unsigned(charged);

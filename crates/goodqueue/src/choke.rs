@@ -409,6 +409,7 @@ impl<P: Packet + Flow, R: Random> Choke<P, R> {
         match &mut self.red {
             Red::Linux(red) => {
                 red.sample(self.now, packets as u64);
+                // Linux compares with `<=`: an average of exactly `min` drops nothing.
                 !red.exceeds_min()
             }
             Red::Floyd1993(red) => {
@@ -543,6 +544,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
         }
         self.ring.places.retain(Option::is_some);
         while self.ring.packets > config.places() {
+            // Linux `choke_change()` copies from the head on, so the youngest packets find no
+            // place.
             let Some(youngest) = self.ring.pop_back() else { break };
             self.lose(youngest, DropReason::Overlimit, drops);
         }

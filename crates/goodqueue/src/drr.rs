@@ -82,6 +82,7 @@ pub struct Drr<P, Q: Qdisc<P>> {
     beside: Stats,
 }
 
+// A packet then touches one line of the cache of its class.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Class<P, Q> {
@@ -178,6 +179,8 @@ impl<C: InnerConfig> Configure for DrrConfig<C> {
             classes.push(DrrClass { minor: child.class, quantum: own, qdisc });
         }
         nesting::check_minors(settings.children())?;
+        // Packets find their class by binary search, and a change pairs old and new classes in one
+        // pass.
         classes.sort_by_key(|class| class.minor);
         let flows = if classes.is_empty() { FLOWS.read(settings)? } else { 0 };
         Ok(Self { flows, quantum, classes })
@@ -370,6 +373,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
                     self.rotate();
                 }
             }
+            // Each class was looked at since the last packet, so none can send in this round.
             if short + waiting >= self.active.len() {
                 if short == 0 {
                     return None;
@@ -408,6 +412,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
         if config == self.config {
             return;
         }
+        // By number, because a change moves the classes to other places.
         let turns: Vec<u32> =
             self.active.iter().filter_map(|index| self.minors.get(index as usize).copied()).collect();
         let minors = core::mem::take(&mut self.minors).into_iter();
@@ -457,6 +462,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let clock = self.now;
+        // The deficits need no reset: a class gets a quantum with its next packet.
         self.active.clear();
         for class in &mut self.classes {
             class.active = false;

@@ -556,4 +556,6 @@ impl<P: Packet + Flow, R: Random> Observe for DualPi2<P, R> {
 
 impl<P: Packet + Flow> Inner<P> for DualPi2<P, crate::random::Source> {}
 
+// At the default gains the probability of a queue without delay falls from 1 to 0 in about 420
+// updates, by alpha times the target each.
 const MAX_UPDATES: u32 = 2_048;

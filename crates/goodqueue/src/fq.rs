@@ -192,6 +192,7 @@ impl<P: Packet + Flow> Fq<P> {
                 && self.wakes_at > self.now + self.config.offload_horizon
         };
         let is_due = plan.at <= self.now + self.config.offload_horizon;
+        // The fast path knows no flows, so it cannot keep a rate for each.
         is_due && self.config.max_rate.is_none() && (self.packets == 0 || is_mostly_idle())
     }
 
@@ -515,6 +516,7 @@ impl<P: Packet + Flow> Qdisc<P> for Fq<P> {
         if self.packets == 0 || !self.fast.is_empty() || self.bands.iter().any(is_listed) {
             return None;
         }
+        // A Linux timer with slack fires at the end of the slack if no other timer runs before.
         let set = self.timer.unwrap_or(self.wakes_at) + self.config.timer_slack;
         (self.wakes_at > now.max(self.now)).then_some(set)
     }
@@ -624,5 +626,6 @@ const JIFFY: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 /// After this number of visits without a packet, rounds are skipped at once.
 const FRUITLESS_VISITS: u32 = 16_384;
+// More would let a flow that sends much pass without a turn (`fq_fastpath_check()`).
 /// Linux sch_fq: packets that the fast path holds.
 const MOST_FAST: usize = 8;

@@ -286,6 +286,7 @@ impl Show for FqCodelConfig {
 
 parameters! {
     PARAMETERS of [] FqCodelConfig;
+    // `Pool` numbers its nodes in 32 bits and relies on a bound far below that.
     /// packets that all queues together hold
     LIMIT: packets "limit", with_limit { default: 10_240, range: 1..=16_777_216, source: "RFC 8290 §5.2.2" };
     // Linux refuses more queues (`fq_codel_change()`).
@@ -385,6 +386,8 @@ impl<P: Packet + Flow> FqCodel<P> {
     fn drop_what_is_next(&mut self, drops: &mut impl Drops<P>) {
         let FqCodelConfig { quantum, variant, .. } = self.config;
         while let Some(why) = self.excess() {
+            // Linux `fq_codel_change()` calls its own dequeue, so CoDel may drop further packets on
+            // the way.
             let next = self.queues.pop(self.now, quantum, &self.law, variant.is_linux(), drops);
             let Some(packet) = next else { break };
             self.queues.stats.dropped_after.add(packet.len());

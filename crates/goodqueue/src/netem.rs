@@ -272,6 +272,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
     fn is_lost(&mut self) -> bool {
         match &self.config.loss {
             Loss::Random(chance) => happens(&mut self.random, &mut self.correlations.loss, chance),
+            // As in Linux `loss_gilb_ell()`, the next state is drawn first, but the packet is lost
+            // by the probability of the state that it found.
             Loss::GilbertElliott([into, out, lost_in_bad, lost_in_good]) => {
                 if self.period == Period::LostInBurst {
                     if self.random.next_u32() < out.scaled {
@@ -354,6 +356,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
         // Both find room where there was room for one, as in Linux.
         if let Some(copy) = copy {
             self.tally.duplicated = self.tally.duplicated.wrapping_add(1);
+            // The copy draws its own loss, corruption and delay, but no copy: Linux sets its
+            // `duplicate` to 0 for this call.
             let copy_marked = self.take_in(copy, false, drops);
             // There they share their bytes, unless one was corrupted.
             if copy_marked && !corrupted {
@@ -411,6 +415,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
             return later(later(self.now, delay), on_wire);
         };
         let ahead = i64::try_from(last.since(self.now).as_nanos()).unwrap_or(i64::MAX);
+        // If the time of the last packet has passed, the difference adds to the rest, and the sum
+        // is again `now + delay`.
         let behind = i64::try_from(self.now.since(last).as_nanos()).unwrap_or(i64::MAX);
         let rest = delay.saturating_sub(ahead).saturating_add(behind).max(0);
         later(later(last, rest), on_wire)
@@ -478,6 +484,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
                 let offset = (u128::from(width) * u128::from(self.random.next_u32())) >> 32;
                 self.now + *least + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
             }
+            // Linux `tabledist()` draws no number without jitter.
             BunchSpacing::Spread(_, mean, Duration::ZERO) => self.now + *mean,
             BunchSpacing::Spread(distribution, mean, jitter) => {
                 later(self.now, distribution.around(*mean, *jitter, self.random.next_u32()))
@@ -537,6 +544,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
 
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
+        // As in Linux `netem_dequeue()`, a packet out of turn does not pass the inner discipline.
         if let Some((_, packet)) = self.front.pop_front() {
             self.leaves(packet.len());
             self.stats.dequeued.add(packet.len());
@@ -549,6 +557,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
                 self.stats.dequeued.add(bytes);
                 return Some(packet);
             };
+            // The packet already counts in the totals, so it counts as held before the call.
             let held = inner.load();
             let before =
                 Load { packets: held.packets + 1, bytes: held.bytes.saturating_add(u64::from(bytes)) };
@@ -622,6 +631,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
             (None, None) => {}
         }
         if config.slot != self.config.slot {
+            // Linux `get_slot()`: bunches begin at the time of the change, and the time without
+            // bunches is 0.
             let from = if config.slot.is_some() { self.now } else { Instant::ZERO };
             self.bunch = Bunch::first(config.slot.as_deref(), from);
         }

@@ -217,6 +217,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
         let place = class.aggregate;
         let Some(aggregate) = self.scheduler.aggregate(place) else { return };
         class.active = true;
+        // As in Linux `qfq_enqueue()`: the first packet of a turn always fits.
         class.deficit = i64::from(aggregate.longest);
         aggregate.active.push_back(u32::try_from(index).unwrap_or(0));
         // The aggregate in service has no place in the schedule until its budget is spent.

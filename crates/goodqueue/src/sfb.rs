@@ -252,6 +252,8 @@ parameters! {
         range: 1..=4_294_967_295,
         source: "tc",
     };
+    // tc sends 1/2000 and, for the decrement, 1/20000. The kernel's own defaults, 1/1000 and
+    // 1/6000, apply only without tc.
     /// increase of a bin's probability when a packet arrives at a long bin
     INCREMENT: probability "increment", with_increment { default: 0.0005, range: 0.0..=1.0, source: "tc" };
     /// decrease of a bin's probability when a packet arrives at an empty bin
@@ -376,6 +378,7 @@ impl<P: Packet + Flow, R: Random> Sfb<P, R> {
     fn is_punished(&mut self) -> bool {
         let rate = u64::from(self.config.penalty_rate);
         let burst = u64::from(self.config.penalty_burst);
+        // As in `sfb_rate_limit()`, a rate or a burst of 0 lets no packet of such flows pass.
         if rate == 0 || burst == 0 {
             return true;
         }
@@ -474,6 +477,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
                 if marked {
                     self.stats.marked.add(bytes);
                 }
+                // Linux `increment_one_qlen()` stops at 16 bits.
                 self.count(hashes, |packets| packets.saturating_add(1));
                 self.hashes.push_back(hashes);
                 self.queue.push_back(self.now, packet);
@@ -599,6 +603,7 @@ impl<P: Packet + Flow, R: Random> Observe for Sfb<P, R> {
         seen.number("penaltydrop", penalty);
         seen.number("bucketdrop", bucket);
         seen.number("queuedrop", queue);
+        // Linux's inner `pfifo` has the same limit as `sfb`, so it never drops.
         seen.number("childdrop", 0);
         seen.number("marked", marked);
         seen.number("maxqlen", most(|bin| bin.packets));

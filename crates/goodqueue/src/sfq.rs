@@ -126,6 +126,7 @@ pub struct Sfq<P, R> {
     tally: Tally,
 }
 
+// A packet then touches one line of the cache of its slot.
 /// A bucket in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[repr(align(64))]
@@ -233,6 +234,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     /// The bucket of `packet`: the class given by the caller where it names one, else the hash.
     #[inline]
     fn bucket(&self, packet: &P) -> u32 {
+        // Linux `sfq_classify()` takes a class up to the divisor for the bucket itself, counted
+        // from 1.
         if let Some(class) = packet.class().filter(|class| (1..=self.config.divisor).contains(class)) {
             return class - 1;
         }
@@ -254,6 +257,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         if period.is_zero() {
             return;
         }
+        // A queue learns the time from its calls only, so the first call starts the first period.
         let due = *self.perturb_at.get_or_insert(self.now + period);
         if self.now >= due {
             // The phase of the periods is kept, as that of a periodic timer.
@@ -365,6 +369,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             Ok(index) => {
                 self.passage.enters(packet.len());
                 self.append(index, self.now, packet);
+                // Linux `sfq_enqueue()` compares after it has queued the packet, so an arrival of a
+                // short FIFO displaces a packet of the longest one.
                 if self.passage.packets() + u64::from(self.taken_ahead) > u64::from(self.config.limit) {
                     self.drop_one(DropReason::Overlimit, drops);
                 }
@@ -424,6 +430,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     #[cold]
     #[inline(never)]
     fn add_slot(&mut self) -> Option<()> {
+        // Slots are made on demand, so that memory follows the flows in use and not `flows`.
         let index = u32::try_from(self.slots.len()).ok().filter(|&index| index < self.config.flows)?;
         self.slots.push(Slot {
             chain: Chain::default(),
@@ -443,6 +450,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         if before > 1 {
             self.unlink(index, before);
         }
+        // A FIFO of one packet is in no list: while all hold one, the FIFO of the next turn loses
+        // it, and nobody asks for another order. Sparse flows thus touch no neighbours.
         if before > 0 {
             self.link(index, before + 1);
             self.deepest = self.deepest.max(before + 1);
@@ -455,12 +464,14 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         if before > 1 {
             let others = self.unlink(index, before);
             if before == self.deepest && !others {
+                // This FIFO itself holds that many now.
                 self.deepest = before - 1;
             }
             if before > 2 {
                 self.link(index, before - 1);
             }
         } else if let Some(slot) = self.slots.get_mut(index as usize) {
+            // A free slot is in no list of depths, so its link is free for the list of free slots.
             slot.older = core::mem::replace(&mut self.free, index);
         }
     }
@@ -530,6 +541,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             Signal::Early => false,
             Signal::Forced | Signal::Unmarkable => true,
         };
+        // Linux `sfq_hard_mark()`: `harddrop` concerns averages above `max` only.
         let may_mark = red.ecn && !(forced && red.hard_drop);
         let [mark, mark_head, dropped] = if forced { &mut self.tally.forced } else { &mut self.tally.early };
         let mut marks = |marked: &mut P| {
@@ -546,6 +558,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             && self.pool.front_mut(&slot.chain).is_some_and(&mut marks)
         {
             mark_head
+        // As in Linux, the arrival gets the mark that the oldest packet cannot carry.
         } else if may_mark && marks(packet) {
             mark
         } else {
@@ -587,6 +600,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         let Some(index) = longest else { return false };
         let alone = self.deepest <= 1;
         let Some(packet) = self.take(index, !self.config.head_drop) else { return false };
+        // A FIFO of more than one packet still has one, and keeps its place in the round.
         if alone {
             self.leave_round();
         }
@@ -637,11 +651,14 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
         loop {
             let index = self.turns.first()?;
             let slot = self.slots.get_mut(index as usize)?;
+            // As in Linux, any rest of a turn sends a whole packet, and later turns pay for it. So
+            // a quantum below the packet length works.
             if slot.allot <= 0 {
                 slot.allot += quantum;
                 self.turns.advance();
                 self.turns.push(index);
                 skipped += 1;
+                // Each FIFO was passed over since the last packet, so none may send in this round.
                 if skipped == self.turns.len() {
                     self.skip_fruitless_rounds(quantum);
                 }
@@ -780,6 +797,7 @@ impl<P: Packet + Flow> Inner<P> for Sfq<P, crate::random::Source> {}
 /// flows between two nodes share a bucket.
 fn ns2_hash(source: u32, destination: u32) -> u32 {
     let sum = i64::from(source) + i64::from(destination);
+    // Negative only if both numbers are 0: the result is then -1.
     let mixed = (sum + (sum >> 8) + !(sum >> 4)) % ((2 << 19) - 1);
     u32::try_from(mixed).unwrap_or(0)
 }

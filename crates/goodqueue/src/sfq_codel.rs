@@ -160,6 +160,8 @@ impl Configure for SfqCodelConfig {
         let variant = if cablelabs { CodelVariant::Ns2CableLabs } else { CodelVariant::Ns2 };
         let mut params = CodelParams::from_settings(settings, link, false, variant)?;
         params.startup = quirk.then_some(Startup::Ns2);
+        // Set although it is the default of the law: without it the law also scales large counts,
+        // as `codel.cc` does and `sfqcodel.cc` does not.
         params.recall = params.recall.or(Some(Recall::B));
         Ok(Self { limit: LIMIT.read(settings)?, flows: FLOWS.read(settings)?, quantum, params, quirk })
     }
@@ -248,6 +250,8 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
+        // Both codes compare the bytes of all bins with one packet. That for CableLabs also spares
+        // the last packet of a bin.
         let behind = if self.config.cablelabs() { Behind::AllIfAnyInBin } else { Behind::All };
         self.bins.pop(self.now, self.config.quantum, &self.config.params, behind, drops)
     }

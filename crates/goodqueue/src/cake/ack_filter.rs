@@ -48,6 +48,8 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
             found = Some((node, ack.ecn));
         }
         let (node, ecn) = found?;
+        // With one superfluous ACK only, a packet between the two could carry other ECN flags, so
+        // Linux `cake_ack_filter()` demands that they are neighbours with equal flags.
         let adjacent = behind_found == last && ecn == trigger.ecn;
         let aggressive = self.config.ack_filter == AckFilter::Aggressive;
         if !(spare || aggressive && adjacent) {

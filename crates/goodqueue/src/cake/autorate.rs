@@ -54,9 +54,11 @@ impl Estimate {
             return None;
         }
         let window = now.since(self.window_begin).as_nanos().max(1);
+        // The product wraps at 64 bits, as in `cake_enqueue()`.
         let rate = self.window_bytes.wrapping_mul(NANOS_PER_SECOND) / window;
         self.peak = moving(self.peak, rate, shift(rate > self.peak));
         (self.window_bytes, self.window_begin) = (0, now);
+        // Linux compares with `ktime_after()`, which is strict.
         if now <= self.keeps_until {
             return None;
         }

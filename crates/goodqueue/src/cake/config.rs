@@ -87,6 +87,9 @@ impl Classes {
     /// Each tin's share of the bandwidth and its weight without a shaper.
     pub(super) fn tins(self, rate: u64) -> Vec<(u64, i64)> {
         match self {
+            // Rates and weights of Linux `cake_config_besteffort()`, `cake_config_diffserv3()` and
+            // so on. A tin above its share is only served later, so the shares need not add up to
+            // the rate.
             Self::BestEffort => vec![(rate, 65_535)],
             Self::Diffserv3 => vec![(rate, 1024), (rate >> 4, 64), (rate >> 2, 256)],
             Self::Diffserv4 => vec![(rate, 1024), (rate >> 4, 64), (rate >> 1, 512), (rate >> 2, 256)],
@@ -114,6 +117,7 @@ impl Classes {
     /// rest.
     pub(super) fn of_class(self, class: u32) -> Option<usize> {
         let tins = match self {
+            // Linux `cake_select_tin()` looks at no mark and no class in this mode.
             Self::BestEffort => return None,
             Self::Diffserv3 => 3,
             Self::Diffserv4 => 4,
@@ -127,7 +131,9 @@ impl Classes {
     /// The tin of a packet with this DSCP (RFC 4594, RFC 8622; tc-cake(8)).
     pub(super) const fn of_dscp(self, dscp: u8) -> usize {
         const LE: u8 = 1;
+        // The "minimize delay" bit of the old TOS byte (RFC 1349).
         const TOS4: u8 = 4;
+        // RFC 5865: calls whose capacity was admitted.
         const VA: u8 = 44;
         const EF: u8 = 46;
         const CS: u8 = 8;
@@ -136,6 +142,7 @@ impl Classes {
             Self::Precedence => (dscp >> 3) as usize & 7,
             Self::Diffserv3 => match dscp {
                 LE | CS => 1,
+                // Calls, and CS6 and CS7 for the control of the network.
                 TOS4 | VA | EF | 48 | 56 => 2,
                 _ => 0,
             },
@@ -255,6 +262,8 @@ impl Configure for CakeConfig {
         let rtt: Duration = RTT.read(settings)?;
         let variant = CobaltVariant::from_settings(settings);
         Ok(Self {
+            // Linux shapes in bytes per second (`TCA_CAKE_BASE_RATE64`), so the rest of the
+            // division is lost.
             rate: bandwidth.map_or(0, |rate| rate.as_bps() / 8),
             bandwidth: bandwidth.unwrap_or_default(),
             classes: one_of(settings, &Classes::ALL, Classes::Diffserv3)?,
@@ -376,6 +385,7 @@ parameters! {
     /// rate of the shaper
     pub(super) BANDWIDTH: rate "bandwidth", with_bandwidth {
         derived: "unlimited",
+        // Below 8 bit/s the rate in bytes would be 0, which means no shaper.
         range: Rate::from_bps(8)..=Rate::MAX,
         source: TC,
     };
@@ -413,6 +423,7 @@ parameters! {
     /// expected round-trip time; COBALT's interval, and twenty times its target
     pub(super) RTT: time "rtt", with_rtt {
         default: Duration::from_millis(100),
+        // `TCA_CAKE_RTT` has 32 bits of microseconds.
         range: Duration::ZERO..=Duration::from_micros(4_294_967_295),
         condition: "raised to 1us",
         source: TC,
@@ -420,11 +431,13 @@ parameters! {
     /// bytes that the link adds to each IP packet
     pub(super) OVERHEAD: signed "overhead", with_overhead {
         derived: "raw",
+        // tc refuses other overheads.
         range: -64..=256,
         source: TC,
     };
     /// charge each packet its length with the Ethernet header, nothing more
     pub(super) RAW: flag "raw", with_raw { default: true, source: TC };
+    // tc refuses more than 256.
     /// smallest length of a packet on the link, in bytes
     pub(super) MPU: integer "mpu", with_mpu { default: 0, range: 0..=256, source: TC };
     /// the link sends cells of 53 bytes that carry 48
@@ -447,6 +460,7 @@ parameters! {
     /// bytes of memory that all queues together hold
     pub(super) MEMLIMIT: bytes "memlimit", with_memlimit {
         derived: "4 x bandwidth x rtt, at least 4mb, at most 10240 x MTU",
+        // `TCA_CAKE_MEMORY` has 32 bits.
         range: 1..=4_294_967_295,
         source: "Linux sch_cake",
     };
@@ -480,6 +494,7 @@ parameters! {
 const KEYWORDS: &[Keyword] = &[
     Keyword {
         name: "conservative",
+        // tc sets this overhead, and adds those of the other words.
         adds: None,
         sets: &[(OVERHEAD.name, Value::Signed(48)), (ATM.name, Value::Flag(true))],
         doc: "more overhead than any link has, in cells: `overhead 48 atm`",

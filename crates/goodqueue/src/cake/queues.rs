@@ -6,6 +6,7 @@ use alloc::vec;
 use crate::cobalt::CobaltVars;
 use crate::queue::Chain;
 
+// A packet then touches one line of the cache of its queue.
 /// One queue.
 #[derive(Clone, Debug)]
 #[repr(align(64))]

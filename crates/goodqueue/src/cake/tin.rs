@@ -87,6 +87,8 @@ impl Tin {
 
     /// Takes over a share of the link: `rate` bytes per second, 0 without a shaper.
     pub(super) fn set_rate(&mut self, config: &CakeConfig, rate: u64) {
+        // Linux `cake_set_rate()`: the bytes of 1/4096 s, within bounds. Slow links thus serve a
+        // large packet in several rounds, between which small packets pass.
         self.flow_quantum = if rate == 0 {
             MAX_FLOW_QUANTUM
         } else {
@@ -311,6 +313,8 @@ impl Tin {
     fn skip_fruitless_rounds(&mut self, isolation: Isolation) {
         let mut rounds = u64::MAX;
         for index in self.old_flows.iter() {
+            // As exact as `fine_quantum`. The dither of each round is left out: it changes no sum
+            // in the long run.
             let missing = u64::from(self.flows.at(index).deficit.min(0).unsigned_abs()) << 16;
             rounds = rounds.min(missing / u64::from(self.fine_quantum(index, isolation).max(1)));
         }

@@ -260,6 +260,7 @@ impl<P: Packet> Flows<P> {
     /// Lets a flow wait until `at`.
     pub(super) fn throttle(&mut self, number: u32, at: Instant) {
         if let Some(flow) = self.flows.get_mut(number as usize) {
+            // As in `fq_dequeue()`, the plan of its first packet becomes the time of the flow.
             flow.time_next = at;
             flow.state = State::Throttled;
         }

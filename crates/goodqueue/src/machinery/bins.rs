@@ -312,6 +312,8 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 if quantum == 0 {
                     (self.last, self.turn) = (index, next);
                 } else {
+                    // A packet of no bytes costs one, or a flow of such packets would be served for
+                    // ever.
                     bin.deficit = bin.deficit.wrapping_sub(i64::from(bytes.max(1)));
                 }
                 let packet = oldest.take();
@@ -520,6 +522,7 @@ impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
 /// `limit` of the disciplines that serve bins.
 pub(crate) const LIMIT: Parameter = Declaration::packets("limit")
     .default(1000)
+    // `Pool` numbers its nodes in 32 bits and relies on a bound far below that.
     .range(1..=16_777_216)
     .source("ours; ns-2's scripts set it")
     .meaning("packets that all bins together hold");

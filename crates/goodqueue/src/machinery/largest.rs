@@ -90,6 +90,7 @@ impl Largest {
         let mut node = nodes.len() / 2 + index as usize;
         let mut winner = Ranked::from_size(index, size);
         while let Some(entry) = nodes.get_mut(node) {
+            // The nodes above saw this winner already, so they stay as they are.
             if *entry == winner {
                 return;
             }

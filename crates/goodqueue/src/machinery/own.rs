@@ -392,6 +392,8 @@ pub(crate) const fn owner<Q: Registrable>() -> Owner {
 /// The configuration of a `Q`.
 struct Typed<Q: Qdisc<StandIn>> {
     config: Q::Config,
+    // A function type, so that the configuration owns no `Q` and passes between threads whatever
+    // `Q` is.
     of: PhantomData<fn() -> Q>,
 }
 

@@ -176,6 +176,7 @@ impl Parameter {
     }
 
     fn written(&self, value: Literal) -> String {
+        // tc reads `mb` in a size as 2^20 bytes.
         const MEGABYTE: u64 = 1 << 20;
         match (value, self.unit) {
             (Literal::Flag(true), Unit::Flag { off: Some(_) }) => self.name.to_string(),

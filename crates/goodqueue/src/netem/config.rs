@@ -361,6 +361,7 @@ parameters! {
     /// link rate that spaces packets
     pub(super) RATE: rate "rate", with_rate {
         derived: "none",
+        // Below 8 bit/s the rate in bytes would be 0, which means no rate in Linux.
         range: Rate::from_bps(8)..=Rate::MAX,
         source: "tc",
     };
@@ -400,6 +401,7 @@ parameters! {
         range: Duration::ZERO..=LONGEST,
         source: "tc",
     };
+    // `struct tc_netem_slot` has signed numbers of 32 bits.
     /// packets per bunch; needs slot
     pub(super) PACKETS: packets "packets", with_packets { derived: "no bound", range: 1..=2_147_483_647, source: "tc" };
     /// bytes per bunch; needs slot

@@ -7,6 +7,7 @@ use alloc::sync::Arc;
 use crate::config::{ConfigError, Settings, Table, Value};
 use crate::time::Duration;
 
+// `NETEM_DIST_MAX`.
 /// Most entries that Linux takes in a table.
 const MOST_ENTRIES: usize = 16_384;
 

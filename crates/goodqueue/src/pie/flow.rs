@@ -179,5 +179,6 @@ pub(crate) const ESTIMATOR: Parameter = Declaration::flag("dq_rate_estimator")
 
 /// What Linux can be told: 2^32 - 1 microseconds.
 const LONGEST: Duration = Duration::from_micros(4_294_967_295);
+// As in `law.rs`: by then the probability of a silent queue is at its end.
 /// From certainty to nothing takes about 800 updates at the default gains.
 const MAX_UPDATES: u32 = 2_048;

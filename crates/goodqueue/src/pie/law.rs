@@ -69,6 +69,7 @@ impl Vars {
 
     /// True up to a drop probability of `percent`, if marking is on.
     pub(crate) fn may_mark(&self, config: &PieConfig, percent: u32) -> bool {
+        // The division comes first, as in `fq_pie_qdisc_enqueue()`: `(MAX_PROB / 100) * ecn_prob`.
         config.ecn && self.probability <= config.rules().one / 100 * u64::from(percent)
     }
 

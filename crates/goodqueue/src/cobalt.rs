@@ -232,6 +232,7 @@ impl CobaltVars {
                 self.drop_next = now;
                 self.step(params);
             }
+            // With a count of 0 no signal would ever be due.
             self.count = self.count.max(1);
         } else {
             self.dropping = false;

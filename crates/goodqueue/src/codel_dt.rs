@@ -159,6 +159,8 @@ impl<P: Packet> CodelDt<P> {
         let now = self.now;
         let params = self.config.params();
         if self.vars.is_dropping() {
+            // The report does not say how the law applies to arrivals. One step per arrival lets a
+            // law that is behind catch up packet by packet.
             return is_due(&mut self.vars, now, params);
         }
         enter(&mut self.vars, now, params);

@@ -171,6 +171,7 @@ impl<C: InnerConfig> Configure for DrrConfig<C> {
         let quantum_of = |given_settings: &Settings, default: u32| -> Result<u32, ConfigError> {
             Ok(QUANTUM.read_or(given_settings, default)?.clamp(LEAST_QUANTUM, MOST_QUANTUM))
         };
+        // The MTU of a link may be outside the range of the parameter.
         let quantum = quantum_of(settings, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?;
         let mut classes: Vec<DrrClass<C>> = Vec::new();
         for child in settings.children() {

@@ -234,6 +234,8 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         self.now = self.now.max(now);
         let period = self.config.tupdate;
         let mut at = *self.update_at.get_or_insert_with(|| {
+            // Multiples of `tupdate` do not depend on when the first packet comes, so a replay and
+            // a simulation update at the same times.
             let phase = self.now.as_nanos() % period.as_nanos();
             self.now - Duration::from_nanos(phase) + period
         });

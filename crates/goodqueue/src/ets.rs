@@ -181,6 +181,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Ets<P, Q> {
     fn reconfigure(&mut self, now: Instant, config: EtsConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let clock = self.now;
+        // A band cannot take its packets from the strict bands to `sharing` or back. Linux keeps
+        // them.
         if config.strict != self.config.strict {
             self.purge(clock, drops);
             self.gone = self.stats();

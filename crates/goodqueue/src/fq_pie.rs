@@ -126,6 +126,8 @@ impl<P: Packet + Flow, R: Random> FqPie<P, R> {
             return;
         }
         let queues = &mut self.queues;
+        // Linux updates all flows. An update leaves a flow at rest as it is, so only the others are
+        // visited.
         self.awake.retain(|&index| {
             let backlog = queues.backlog(index);
             let Some(flow) = queues.aqm_mut(index) else { return false };

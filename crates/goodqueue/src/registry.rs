@@ -119,6 +119,8 @@ macro_rules! disciplines {
             /// numbers.
             #[must_use]
             pub fn new(config: AnyConfig, salt: u32, random: Source) -> Self {
+                // Before the discipline draws, so that the randomness of a later one does not
+                // depend on its draws.
                 let spare = random.spare();
                 let chosen = match config {
                     $(AnyConfig::$name(config) => Chosen::$name(Build::<P, Source>::build(config, salt, random)),)+

@@ -173,6 +173,7 @@ impl<P: Packet + Flow, R: Random> SfqPie<P, R> {
             return;
         }
         let bins = &mut self.bins;
+        // An update leaves a bin at rest as it is, so only the others are visited.
         self.awake.retain(|&index| {
             let backlog = bins.backlog(index);
             let packets = bins.packets_of(index);

@@ -439,6 +439,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Tbf<P, Q> {
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         self.leaf.purge(self.now, drops);
+        // As Linux `tbf_reset()`.
         self.bucket = self.config.costs.full(self.now);
     }
 }

@@ -115,6 +115,8 @@ impl CakeConfig {
     #[inline(never)]
     pub(super) fn on_the_link(&self, bytes: u32) -> u32 {
         let bytes = self.on_the_network(bytes).saturating_add_signed(self.overhead);
+        // At least one byte: Linux counts below 0 with a large negative overhead, and a packet
+        // would cost nothing.
         let bytes = bytes.max(self.mpu).max(1);
         match self.cells {
             Cells::None => bytes,

@@ -223,6 +223,8 @@ impl Tin {
     pub(super) fn enlist(&mut self, index: u32, isolation: Isolation, random: &mut impl Random) {
         match self.flows.at(index).set {
             Set::Sparse | Set::Bulk => return,
+            // It has a turn among the old flows already, so only the counts change (Linux
+            // `cake_enqueue()`).
             Set::SparseWait => return self.becomes_bulk(index, isolation),
             Set::Decaying => {
                 self.decaying_flows.remove(index);

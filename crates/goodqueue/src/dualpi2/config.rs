@@ -97,6 +97,7 @@ impl Control {
     /// Returns the values of iproute2. One of the two times is derived from the other if it is not
     /// given.
     fn from_settings(settings: &Settings) -> Result<Self, ConfigError> {
+        // The gains are divided by these times.
         let micros = |time: Duration| (time.as_nanos() / 1_000).max(1);
         let (longest, typical) = match (MAX_RTT.given(settings)?, TYPICAL_RTT.given(settings)?) {
             (None, None) => {
@@ -111,6 +112,7 @@ impl Control {
             (Some(longest), None) => (micros(longest), (micros(longest) / TYPICAL_TO_MAX).max(1)),
             (None, Some(typical)) => (micros(typical).saturating_mul(TYPICAL_TO_MAX), micros(typical)),
         };
+        // RFC 9332 §A.1: the smaller one of the target and a third of the longest round-trip time.
         let tupdate = typical.min(longest / 3).max(1);
         // RFC 9332 §A.1: alpha = 0.1 tupdate / max_rtt^2, beta = 0.3 / max_rtt, in 256ths per
         // second.

@@ -23,6 +23,8 @@ impl DualPi2Config {
         } else {
             probability.saturating_sub(step)
         };
+        // Without drops the probability stops where the marks of L are certain: more of it would
+        // only drop from C.
         if self.overflow { moved.min(ONE / u64::from(self.coupling)) } else { moved }
     }
 }
@@ -62,6 +64,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         let capable = packet.ecn().is_capable();
         match service {
             Service::Classic if !self.linux_rolls_twice() => Signal::None,
+            // RFC 9332 §4.2: an overloaded queue drops packets that could be marked, too.
             Service::Classic if capable && !overloaded => Signal::Mark,
             Service::Classic => Signal::Drop,
             _ if overloaded && !self.config.overflow && self.linux_rolls_twice() => Signal::Drop,

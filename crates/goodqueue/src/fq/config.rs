@@ -232,6 +232,7 @@ parameters! {
     /// how much later than asked for the timer may wake the queue
     pub(super) TIMER_SLACK: time "timer_slack", with_timer_slack {
         default: Duration::from_micros(10),
+        // `TCA_FQ_TIMER_SLACK` has nanoseconds; the other times have microseconds.
         range: Duration::ZERO..=Duration::from_nanos(4_294_967_295),
         source: "Linux sch_fq",
     };

@@ -55,6 +55,7 @@ impl Configure for FqPieConfig {
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let limit = LIMIT.read(settings)?;
         let linux = settings.choice("variant").unwrap_or("linux") == "linux";
+        // The MTU of a link may be outside the range of the parameter.
         let quantum = QUANTUM.read_or(settings, link.mtu.clamp(1, MAX_QUANTUM))?;
         Ok(Self {
             limit,

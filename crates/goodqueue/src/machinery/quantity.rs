@@ -97,6 +97,7 @@ impl Readable {
 impl fmt::Display for Readable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = self.value.abs();
+        // `core` has no `trunc`.
         let whole = size - size % 1.0;
         let digits = match size {
             // The largest places after which three digits are exact need none.

@@ -62,6 +62,7 @@ impl Random for Xoshiro256PlusPlus {
 
     fn next_u64(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
+        // The rotations and the shift are those of Blackman and Vigna for xoshiro256++ 1.0.
         let result = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
         let c = c ^ a;
         let d = d ^ b;

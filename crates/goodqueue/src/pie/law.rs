@@ -346,6 +346,7 @@ impl PieConfig {
     /// Returns a probability in the variant's units as a fraction of 1.
     pub(crate) fn fraction(&self, probability: u64) -> f64 {
         let one = self.rules().one;
+        // Linux's probability can exceed 1, and so can those of `docsis` and `ns2_2014`.
         probability.min(one) as f64 / one as f64
     }
 

@@ -92,6 +92,8 @@ impl<C: InnerConfig> Configure for QfqConfig<C> {
                 return Err(error.in_class(child.class));
             }
         }
+        // Packets find their class by binary search, and a change pairs old and new classes in one
+        // pass.
         classes.sort_by_key(|class| class.minor);
         let flows = if classes.is_empty() { FLOWS.read(settings)? } else { 0 };
         Ok(Self { flows, longest: mtu, classes })

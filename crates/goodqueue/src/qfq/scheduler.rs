@@ -429,6 +429,7 @@ impl Scheduler {
 
     /// Advances virtual time by the bytes sent.
     pub(super) fn advance(&mut self, bytes: u32) {
+        // The last class may have left, and its weight with it.
         let inverse = ONE.checked_div(self.weights).unwrap_or(0);
         self.time = self.time.wrapping_add(u64::from(bytes) * inverse);
     }

@@ -372,6 +372,7 @@ in_variants! { [] RedConfig }
 pub(crate) fn bandwidth(settings: &Settings, link: &Link) -> Result<Rate, ConfigError> {
     let of_link = match link.rate.as_bps() {
         0 => Rate::from_bps(10_000_000),
+        // The smallest rate that the parameter allows.
         bits => Rate::from_bps(bits.max(8)),
     };
     BANDWIDTH.read_or(settings, of_link)

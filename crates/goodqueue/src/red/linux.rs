@@ -218,6 +218,7 @@ impl Terms {
         let span = law.max.saturating_sub(law.min).max(1);
         let min = u64::from(law.min) << law.shift;
         let max = u64::from(law.max) << law.shift;
+        // Random numbers are divided by the slope. Linux `red_set_parms()` raises 0 to 1, too.
         Self { shift: law.shift, min, max, slope: (law.max_p() / span).max(1) }
     }
 }

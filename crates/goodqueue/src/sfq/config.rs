@@ -68,6 +68,7 @@ impl Configure for SfqConfig {
             depth: DEPTH.read(settings)?,
             flows: FLOWS.read(settings)?,
             divisor: DIVISOR.read(settings)?,
+            // The MTU of a link may be outside the range of the parameter.
             quantum: QUANTUM.read_or(settings, link.mtu.clamp(1, i32::MAX.unsigned_abs()))?,
             perturb: PERTURB.read(settings)?,
             head_drop: HEADDROP.read(settings)?,

@@ -54,6 +54,7 @@ impl Capacity {
         match self {
             Self::Constant(rate) => (!self.is_unlimited()).then(|| rate.bytes_in(span)),
             Self::Schedule(changes) => {
+                // Without entries the rate is 0, as in `rate_at`.
                 Some(changes.iter().map(|change| change.1.bytes_in(span)).max().unwrap_or(0))
             }
             Self::Trace(opportunities) => Some(opportunities.most_within(span)),
@@ -138,6 +139,7 @@ impl Opportunities {
     /// Returns the most bytes that opportunities carry within a `span` that begins at any of them.
     fn most_within(&self, span: Duration) -> u64 {
         let count = self.at_ms.len() as u64;
+        // `new` refuses a period of 0, so the bound changes nothing.
         let period = self.period().as_nanos().max(1);
         // Each whole period carries the same, wherever the span begins.
         let whole = (span.as_nanos() / period).saturating_mul(count);
@@ -174,6 +176,7 @@ impl Opportunities {
     #[inline]
     pub fn time_of(&self, number: u64) -> Instant {
         let count = self.at_ms.len() as u64;
+        // `new` refuses a trace without opportunities, so the divisor is not 0.
         let index = usize::try_from(number % count).unwrap_or(0);
         let within = self.at_ms.get(index).map_or(0, |&at| u64::from(at));
         let start = self.period().saturating_mul(number / count);

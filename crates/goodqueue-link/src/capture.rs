@@ -157,6 +157,7 @@ fn checksum(bytes: &[u8]) -> u16 {
     !u16::try_from(sum).unwrap_or(0)
 }
 
+// The headers that `datagram` writes have no options.
 const IPV4: usize = 20;
 const UDP: usize = 8;
 const APPLICATION: &str = concat!("goodqueue-link ", env!("CARGO_PKG_VERSION"));

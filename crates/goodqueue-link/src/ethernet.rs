@@ -21,6 +21,7 @@ pub fn datagram<T: AsRef<[u8]>>(flow: FlowKey, content: T) -> Datagram<T> {
     Datagram::new(flow, length.saturating_add(headers), content)
 }
 
+// Without the frame check sequence, which the kernel does not count, and without options of IP.
 const ETHERNET: u32 = 14;
 const IPV4: u32 = 20;
 const IPV6: u32 = 40;

@@ -20,6 +20,7 @@ impl<P> Flight<P> {
     /// earlier: one that takes for ever, for example.
     pub(crate) fn add(&mut self, from: Instant, delay: Duration, packet: P) {
         let due = from + delay;
+        // Each queue stays in order of time, so that `next` and `take` look at its head only.
         let fits = |line: &&mut (Duration, VecDeque<(Instant, P)>)| {
             line.0 == delay && line.1.back().is_none_or(|last| last.0 <= due)
         };

@@ -132,6 +132,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
     /// a timer with slack together with another timer that is due in the meantime.
     #[must_use]
     pub fn with_timer_slack(self) -> Self {
+        // Disciplines without a late timer lack the setting.
         let slack = self.qdisc.config().to_settings().time("timer_slack").unwrap_or_default();
         Self { slack, ..self }
     }
@@ -167,6 +168,8 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
     pub fn next_event(&self) -> Option<Instant> {
         // What is due at the end of time never happens.
         let step = self.next_step().filter(|&step| step < Instant::MAX);
+        // A packet that arrives at the instant of a step comes before it, so a poll at that instant
+        // leaves the step undecided.
         let decided = step.map(|step| step + Duration::from_nanos(1));
         [decided, self.flight.next()].into_iter().flatten().min()
     }

@@ -77,6 +77,8 @@ fn read(text: &str) -> Result<Ways<LinkBuilder>, Diagnostic> {
     };
     let Ways { down, up } = rates(text, first)?;
     let mut builder = LinkBuilder::new();
+    // The steps below need a builder for both directions; without a second rate this one is
+    // dropped.
     let mut opposite = LinkBuilder::new();
     let faults = match rest.split_first() {
         Some((word, rest)) if text.get(word.clone()) == Some(PRESET) => {
@@ -88,6 +90,7 @@ fn read(text: &str) -> Result<Ways<LinkBuilder>, Diagnostic> {
             }
             builder = builder.preset(preset, down);
             opposite = opposite.preset(preset, up.unwrap_or(down));
+            // `preset` has read the name, and has refused its absence.
             rest.get(1..).unwrap_or_default()
         }
         _ => {
@@ -100,6 +103,7 @@ fn read(text: &str) -> Result<Ways<LinkBuilder>, Diagnostic> {
     let has_delay = faults.iter().any(|word| text.get(word.clone()) == Some("delay"));
     let air = air(text, faults)?;
     let finish = |builder: LinkBuilder| -> Result<LinkBuilder, Diagnostic> {
+        // `None` is a link without a limit here: no text describes a trace.
         let rate = builder.rate_now().unwrap_or(Rate::MAX);
         let builder = builder.air(air.clone(), has_delay);
         match text.get(outside..).filter(|rest| !rest.is_empty()) {
@@ -167,6 +171,8 @@ fn air(text: &str, words: &[Range<usize>]) -> Result<Air, Diagnostic> {
     let mut rest = words.iter();
     while let Some(place) = rest.next() {
         let word = text.get(place.clone()).unwrap_or_default();
+        // tc knows a jitter only as the second time behind `delay`, so `netem` does not see this
+        // word.
         if word == "jitter" {
             let value = rest.next().ok_or_else(|| {
                 Diagnostic::new("`jitter` needs a time")

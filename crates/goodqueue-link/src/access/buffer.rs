@@ -27,6 +27,7 @@ impl Buffer {
     /// Returns its bytes in a direction of this rate.
     #[must_use]
     pub fn bytes(&self, rate: Rate) -> u64 {
+        // The highest rates times milliseconds do not fit; `most` cuts such a product anyway.
         (rate.as_bps() / 8).saturating_mul(self.milliseconds).div_euclid(1000).clamp(self.least, self.most)
     }
 }

@@ -43,6 +43,8 @@ impl Preset {
     /// people give this rate.
     #[must_use]
     pub fn of_frames(&self, given: Rate) -> Rate {
+        // The fields are public, and without an MTU and an overhead there would be nothing to
+        // divide by.
         let on_line = u128::from(self.encapsulation.on_line(self.mtu)).max(1);
         let frame = u128::from(self.mtu + ETHERNET_HEADER);
         let bps = u128::from(self.modelled(given).as_bps()) * frame / on_line;

@@ -94,6 +94,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
                 *old = Some(path_of(path, self.seed));
             }
         }
+        // What is due at `now` itself waits for packets that arrive at `now`.
         let later = now + Duration::from_nanos(1);
         self.path_at = self.path.as_ref().and_then(|path| path.next_event(now)).map(|event| event.max(later));
     }

@@ -11,6 +11,8 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
     pub(super) fn begin(&mut self, now: Instant, watch: &mut impl Watch<P>) {
         if let Capacity::Trace(all) = &self.capacity {
             if self.ask_at.is_none() && !self.qdisc.is_empty() {
+                // Of several opportunities in one millisecond, those that have passed are not used
+                // again.
                 self.opportunity = self.opportunity.max(all.first_not_before(self.open_from(now)));
                 self.ask_at = Some(all.time_of(self.opportunity));
             }
@@ -49,6 +51,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
         {
             self.propagate(now, packet);
         }
+        // A path that names the present instant again would be asked at it for ever.
         let later = now + Duration::from_nanos(1);
         self.path_at = self.path.as_ref().and_then(|path| path.next_event(now)).map(|event| event.max(later));
     }
@@ -74,6 +77,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
             rate => rate.map_or(UNLIMITED, |now| now.0),
         };
         let Some(packet) = self.take(now, watch) else {
+            // As for the path: the discipline has just refused this instant.
             let later = now + Duration::from_nanos(1);
             self.ask_at = self.qdisc.next_event(now).map(|event| event.max(later));
             return false;

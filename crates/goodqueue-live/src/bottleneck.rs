@@ -208,6 +208,7 @@ impl Bottleneck {
             signals: None,
             bell: None,
             scratch: vec![0; LARGEST_PACKET].into_boxed_slice(),
+            // A batch of no packets would never carry any.
             batch: config.batch.unwrap_or(BATCH).max(1),
             train: Train::default(),
             couple: config.couple,

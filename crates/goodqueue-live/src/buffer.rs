@@ -49,6 +49,8 @@ impl Pool {
         let reused = if size == SLAB { state.free.pop() } else { None };
         state.in_use += size;
         state.most = state.most.max(state.in_use);
+        // Memory that is kept for its next use counts towards the limit, so it makes room for this
+        // buffer.
         state.release_excess();
         let memory = reused.unwrap_or_else(|| vec![0; size].into_boxed_slice());
         Some(Buffer { memory, len, pool: self.clone() })

@@ -10,6 +10,8 @@ use crate::error::LiveError;
 /// It cannot.
 pub(crate) fn check(name: &str) -> Result<(), LiveError> {
     let length_is_good = (1..libc::IFNAMSIZ).contains(&name.len());
+    // The kernel replaces `%d` by a number and refuses the others (`dev_valid_name`); a zero byte
+    // would end the name early.
     let bad = |c: char| c == '/' || c == ':' || c == '%' || c == '\0' || c.is_whitespace();
     if length_is_good && name != "." && name != ".." && !name.contains(bad) {
         return Ok(());

@@ -211,10 +211,12 @@ impl Session {
         let mut delivered_before = vec![0; flows.len()];
         let end = Instant::ZERO + self.duration;
         let mut warm_at = if self.warmup.is_zero() { Instant::MAX } else { Instant::ZERO + self.warmup };
+        // A step of 0 would never let time pass.
         let step = self.step.filter(|step| !step.is_zero());
         let mut step_end = step.map_or(Instant::MAX, |step| Instant::ZERO + step);
         loop {
             let pause = end.min(step_end).min(warm_at);
+            // The other pauses are requests and signals, which nobody sends to a session.
             while !matches!(bottleneck.run_until(pause)?, Pause::Time) {}
             if pause == step_end {
                 for direction in Direction::BOTH {

@@ -60,6 +60,7 @@ impl Shape {
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
             set.add(signal);
         }
+        // Only a blocked signal can be read from a descriptor (signalfd(2)).
         set.thread_block().map_err(failed)?;
         let signals =
             SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map_err(failed)?;
@@ -129,6 +130,7 @@ fn open(place: &Place) -> Result<(Device, Device, Option<TakeOver>), LiveError> 
             let mtu = netlink.counters(netlink::index_of(interface)?)?.mtu;
             if take_over.is_some() {
                 let address = netlink.hardware_address(netlink::index_of(interface)?)?;
+                // Neighbours send to the hardware address that they know for the host's addresses.
                 netlink.set_hardware_address(index, address)?;
             }
             netlink.set_up(index, Some(mtu), Some(namespace::TUN_QUEUE))?;

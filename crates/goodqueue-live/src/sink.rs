@@ -74,9 +74,13 @@ impl Sink {
     }
 
     fn send(&mut self) {
+        // The full block belongs to the writing thread from here on, so it is neither copied nor
+        // locked.
         let block = std::mem::replace(&mut self.block, Vec::with_capacity(BLOCK));
         match self.blocks.as_ref().map(|blocks| blocks.try_send(block)) {
             Some(Ok(())) => {}
+            // A file with a gap would mislead its reader, so nothing is written behind a lost
+            // block.
             Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => {
                 self.lost = true;
                 self.blocks = None;

@@ -126,11 +126,13 @@ fn route(message: &[u8], index: u32) -> Vec<u8> {
     let mut bytes = message.get(..ROUTE_HEADER).unwrap_or_default().to_vec();
     if let Some(flags) = bytes.get_mut(8..12) {
         let told = u32::from_ne_bytes([flags[0], flags[1], flags[2], flags[3]]);
+        // Of the flags only `onlink` is configuration; others, such as `linkdown`, tell a state.
         flags.copy_from_slice(&(told & ONLINK).to_ne_bytes());
     }
     for (kind, value) in attributes(message, ROUTE_HEADER) {
         match kind {
             RTA_OIF => bytes.extend(attribute(kind, &index.to_ne_bytes())),
+            // The kernel refuses the number of a next hop beside its interface and gateway.
             RTA_CACHEINFO | RTA_NH_ID => {}
             _ => bytes.extend(attribute(kind, value)),
         }

@@ -123,6 +123,7 @@ impl Undo {
     pub fn text(&self) -> String {
         let mut text = format!(
             "{FIRST_LINE}\n# {} made these changes; `goodqueue shape --undo FILE` undoes them.\nprocess {}\nboot {}\n",
+            // A newline would end the remark, and `parse` would read the rest as a step.
             self.by.replace('\n', " "),
             self.process,
             boot()

@@ -67,6 +67,7 @@ pub(super) fn memory() -> Vec<Finding> {
     const NAME: &str = "memory for packets";
     let available = read("/proc/meminfo").and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:").map(str::to_owned))?;
+        // The kernel writes kB and means 1024 bytes (proc_meminfo(5)).
         Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? << 10)
     });
     // The word `max` means no limit.

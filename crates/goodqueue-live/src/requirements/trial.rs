@@ -113,6 +113,7 @@ fn line(step: &Step, outcome: &Result<String, LiveError>) -> String {
 
 /// Tries the steps in their order, and stops at one without which the next ones fail.
 fn attempt(tell: &mut dyn FnMut(&Step, Result<String, LiveError>)) {
+    // First, as in `shell`: root may do this only outside of the user namespace.
     let priority = process::run_promptly();
     tell(&PRIORITY, present_if(priority, "granted", "not granted"));
     let entered = namespace::enter_user_namespace();

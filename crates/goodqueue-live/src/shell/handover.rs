@@ -76,6 +76,7 @@ impl Namespaces {
             }
             (1.., ERROR) => {
                 let mut text = bytes[1..length].to_vec();
+                // A stream may deliver the text in parts.
                 let _ = from.read_to_end(&mut text);
                 Err(read_error(&String::from_utf8_lossy(&text)))
             }

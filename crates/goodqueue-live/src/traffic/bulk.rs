@@ -28,6 +28,7 @@ impl End {
     }
 
     fn carry(&self, stream: TcpStream, sends: bool, size: Option<u64>) -> io::Result<()> {
+        // A thread that waits for the socket without a limit could not see that the flow is over.
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         if sends {

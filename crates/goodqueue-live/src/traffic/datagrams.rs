@@ -119,6 +119,7 @@ impl End {
             self.sample(now, None, datagram.len() as u64);
             self.shared.sent.fetch_add(1, Ordering::SeqCst);
             let _ = socket.send(&datagram);
+            // With an interval of 0 the time of the next datagram would stay in the past.
             next += interval.max(Duration::from_micros(1));
         }
         Ok(())

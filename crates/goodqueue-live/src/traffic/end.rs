@@ -102,6 +102,7 @@ impl End {
         nix::sys::socket::bind(socket.as_raw_fd(), &SockaddrIn::from(self.address))?;
         nix::sys::socket::listen(&socket, Backlog::new(16)?)?;
         let listener = TcpListener::from(socket);
+        // A thread that waits in `accept` could not see that the flow is over.
         listener.set_nonblocking(true)?;
         self.tell_ready();
         Ok(listener)

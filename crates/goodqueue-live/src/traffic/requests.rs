@@ -35,6 +35,8 @@ impl End {
                 write_bytes(stream, size)?;
             } else {
                 self.take_bytes(stream, size)?;
+                // Tells the client that the last byte has arrived: its own writes end when the
+                // kernel has them.
                 (&*stream).write_all(&[1])?;
             }
         }

@@ -14,6 +14,8 @@ impl End {
     /// Accepts connections and serves requests, one connection at a time.
     pub(super) fn serve_transfers(&self, tcp: &TcpOptions) -> io::Result<()> {
         let listener = self.listen(tcp)?;
+        // The client opens a connection only when it has finished with the one before, so none
+        // waits.
         while let Some(stream) = self.accept(&listener)? {
             self.serve_connection(stream)?;
         }

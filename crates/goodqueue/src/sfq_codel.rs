@@ -437,6 +437,7 @@ mod tests {
             let mut queue = queue(&Settings::new().with("ns2_init_quirk", Value::Flag(quirk)));
             put(&mut queue, &[0, 0, 0, 0]);
             let mut lost = 0;
+            // Later than the target of 5 ms.
             queue.dequeue(Instant::ZERO + Duration::from_millis(6), &mut |_, _| lost += 1);
             assert_eq!(lost, expected, "{quirk}");
         }
@@ -499,6 +500,7 @@ mod tests {
             let packet = queue.dequeue(Instant::ZERO, &mut |_, _| ()).expect("backlogged");
             bytes[packet.0 as usize] += packet.1;
         }
+        // Backlogged bins of deficit round robin differ by at most a quantum and a packet.
         assert!(bytes[0].abs_diff(bytes[1]) <= 1514 + 1500, "{bytes:?}");
     }
 }

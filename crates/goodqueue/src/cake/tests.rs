@@ -129,6 +129,7 @@ fn overhead_and_cells_are_counted() {
     assert_eq!(config.on_the_link(1514), 33 * 53);
     let ptm = add(&bandwidth(8), &["besteffort", "ptm"]).with("mpu", Value::Integer(84));
     let config = CakeConfig::from_settings(&ptm, &Link::default()).expect("valid");
+    // PTM adds a byte to each 64, and the part of 64 that is left gets one as well.
     assert_eq!((config.on_the_link(1514), config.on_the_link(60)), (1514 + 24, 84 + 2));
 }
 
@@ -139,7 +140,7 @@ fn voice_bulk_and_the_rest_share_as_diffserv4_says() {
     let sent =
         serve(&mut queue, &[class(1, 0), class(2, 8), class(3, 38), class(4, 46)], Duration::from_secs(10));
     // All tins overloaded: voice has a quarter, video a half, bulk a sixteenth; best effort what is
-    // left.
+    // left. 16 Mbit/s are 20 MB in 10 s.
     let share = |index: usize| sent[index] * 100 / 20_000_000;
     assert!((24..=26).contains(&share(3)), "{sent:?}");
     assert!((48..=51).contains(&share(2)), "{sent:?}");
@@ -322,6 +323,7 @@ fn defaults_are_those_of_tc() {
     assert_eq!((queue.tins.len(), tin.flow_quantum, config.memory()), (3, 1514, 5_000_000));
     // 1 Mbit/s: a packet takes 12 ms, the target is one and a half of that.
     let slow: TestCake = cake(&add(&bandwidth(1), &["besteffort"]));
+    // The quantum of a slow link is the least one.
     assert_eq!((slow.tins[0].flow_quantum, slow.tins[0].cobalt.target.as_nanos() / 100_000), (300, 181));
 }
 

@@ -78,6 +78,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// tin has flows.
     #[cold]
     fn skip_fruitless_tins(&mut self) -> Option<()> {
+        // Without weights a round would fill nothing; the bound only keeps the division safe.
         let missing = |weight: &Weight| weight.deficit.min(0).saturating_neg() / weight.quantum.max(1);
         let with_flows = self.tins.iter().enumerate().filter(|(index, _)| self.served & bit(*index) != 0);
         let rounds = with_flows.map(|(_, tin)| missing(&tin.weight)).min()?;
@@ -89,5 +90,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     }
 }
 
+// Far above what usual packets need: with the smallest weights, 64 of four tins and 98 of eight, a
+// packet of 1514 bytes is paid for in 24 rounds of 4 visits or 16 rounds of 8.
 /// After this number of visits without a packet, rounds are skipped at once.
 const FRUITLESS_TINS: u32 = 4_096;

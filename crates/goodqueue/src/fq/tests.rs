@@ -96,6 +96,7 @@ fn bands_share_the_link_by_weight() {
     let count = |sent: &[u32], flow| sent.iter().filter(|sender| **sender == flow).count();
     assert_eq!([0, 1, 2].map(|flow| count(&sent[..30], flow)), [10; 3]);
     let shares = [0, 1, 2].map(|flow| count(&sent[30..150], flow));
+    // The weights are 2 : 1 : 1, and 120 packets are counted.
     let expected = [60_usize, 30, 30];
     assert!(shares.iter().zip(expected).all(|(got, wanted)| got.abs_diff(wanted) <= 12), "{shares:?}");
 }

@@ -113,6 +113,7 @@ fn linux_adds_two_percent_more_above_250_ms() {
         queue.vars.probability - LINUX.one / 2
     };
     let below = after(Duration::from_millis(250));
+    // One tick later: Linux counts in 64 ns.
     let above = after(Duration::from_nanos(250_000_064));
     assert!((above - below).abs_diff(LINUX.one / 50) < LINUX.one / 1_000_000);
 }
@@ -160,6 +161,7 @@ fn a_burst_passes_for_150_ms() {
 
 #[test]
 fn small_delays_and_tiny_queues_are_safe() {
+    // A probability below a fifth and a delay below half the target drop nothing (RFC 8033 §4.1).
     let mut queue = congested(Settings::new(), Recorded::default(), ONE / 5 - 1);
     queue.vars.old_delay = 7_499_999;
     assert_eq!((0..100).map(|_| offer(&mut queue, PLAIN).len()).sum::<usize>(), 0);
@@ -292,7 +294,10 @@ fn estimated(queue: &mut Queue<Xoshiro256PlusPlus>, delay_ms: u64, updates: usiz
 fn the_draft_of_2013_climbs_in_three_levels() {
     let p = estimated(&mut pie(variant("draft00")), 40, 100);
     let near = |value: u64, micros: u64| value.abs_diff(ONE / 10_000_000 * micros) < ONE / 100_000_000;
+    // An eighth of 0.125 x 0.02 + 1.25 x 0.04, and of the first term alone. An update later the
+    // delay no longer changes.
     assert!(near(p[0], 65_625) && near(p[1] - p[0], 3_125), "{} {}", p[0], p[1]);
+    // Half of 0.125 x 0.02, and all of it.
     assert!(near(p[20] - p[19], 12_500) && near(p[90] - p[89], 25_000));
     // As computed in real numbers.
     let reaches = |bound: u64| p.iter().position(|&p| p >= ONE / bound).map(|index| index + 1);
@@ -313,7 +318,7 @@ fn what_the_parent_took_ahead_counts_as_a_packet_but_in_linux_of_2014_not_its_by
 fn linux_of_2014_counts_in_32_bits() {
     let p = estimated(&mut pie(variant("linux314")), 40, 20);
     // Gains 2 * 274 >> 7 = 4 and 20 * 274 >> 7 = 42. The rate is 4 / 256 bytes per tick: 40 ms
-    // appear as 640000 ticks.
+    // appear as 640000 ticks. The target of 20 ms is 312,500 ticks of 64 ns.
     assert_eq!((p[0], p[1] - p[0]), (4 * (640_000 - 312_500) + 42 * 640_000, 4 * (640_000 - 312_500)));
     let mut fading = pie(variant("linux314"));
     let config = fading.config;
@@ -428,6 +433,7 @@ fn cable_modems_drop_by_length_and_go_on_above_certainty() {
     assert_eq!(queue.config.of_packet(ONE / 10, 1024), ONE / 10);
     assert_eq!(queue.config.of_packet(ONE / 10, 64), ONE / 160);
     assert_eq!(queue.config.of_packet(ONE * 13, 64), ONE / 16 * 13);
+    // PROB_LOW bounds what a packet can have (RFC 8034).
     assert_eq!(queue.config.of_packet(ONE * 13, 1514), ONE / 100 * 85);
     let mut high = congested(variant("docsis"), Recorded::default(), ONE * 2);
     let config = queue.config;
@@ -457,6 +463,7 @@ fn a_certain_drop_names_the_sum_of_the_probabilities_and_its_bound() {
     let [applied] = evidence.rules.as_slice() else { panic!("{evidence:?}") };
     assert_eq!(applied.rule.id, "pie.certain");
     assert_eq!(evidence.number(applied, "certain"), Some(Quantity::Real(8.5)));
+    // 8.5 less an eighth and more a quarter.
     assert_eq!(evidence.number(applied, "sum"), Some(Quantity::Real(8.625)));
     assert!(applied.rule.numbers.iter().all(|name| evidence.number(applied, name).is_some()));
     assert!(queue.vars.congested(&queue.config, 15_140, 1_514, &mut queue.random), "the law agrees");

@@ -20,10 +20,14 @@ fn bytes(pairs: &[(&'static str, u64)]) -> Settings {
 #[test]
 fn without_any_setting_the_link_rate_decides_as_in_the_2015_measurements() {
     let sizes = |mbit| config(&Settings::new(), mbit).map(|c| (c.min, c.max, c.burst)).unwrap();
+    // 1 Mbit/s carries less than a frame in 10 ms, so one and two frames. Each burst is
+    // (2 min + max) / 3000, rounded down.
     assert_eq!(sizes(1), (1_514, 3_028, 2));
+    // What the rate carries in 10 and 30 ms.
     assert_eq!(sizes(10), (12_500, 37_500, 20));
     assert_eq!(sizes(100), (125_000, 375_000, 208));
     assert_eq!(config(&Settings::new(), 1).map(|c| c.limit), Ok(127 * 1_514));
+    // Four times max, which at 1 Mbit/s is less than 127 frames.
     assert_eq!(config(&Settings::new(), 100).map(|c| c.limit), Ok(1_500_000));
     for rate in [0, 1, 1_000, 40_000_000_000, u64::MAX] {
         let link = Link { rate: Rate::from_bps(rate), ..Link::default() };
@@ -67,6 +71,7 @@ fn bad_values_are_refused() {
     let refused = |settings: Settings| config(&settings, 10).unwrap_err().parameter;
     assert_eq!(refused(bytes(&[("min", 3_000), ("max", 3_000)])), "max");
     assert_eq!(refused(bytes(&[("min", 5_000), ("max", 3_000)])), "max");
+    // A quarter of 2 bytes leaves nothing to divide by three.
     assert_eq!(refused(bytes(&[("limit", 2)])), "min");
     for p in [0.0, -0.1, 1.1, f64::NAN, f64::INFINITY] {
         assert_eq!(refused(Settings::new().with("probability", Value::Probability(p))), "probability");

@@ -46,6 +46,7 @@ fn a_flow_that_never_yields_is_certain_of_its_fate_after_993_arrivals_above_the_
     // Who comes less often than the penalty rate is let in.
     for n in 1..=10 {
         let before = queue.len();
+        // Five per second; the default penalty rate is ten.
         queue.enqueue(Instant::from_nanos(10_000_000_000 + n * 200_000_000), of_flow(1), &mut ignore);
         assert_eq!(queue.len(), before + 1);
     }
@@ -71,6 +72,8 @@ fn the_other_flows_go_free() {
         }
         queue.dequeue(at, &mut count);
     }
+    // 50,000 packets leave, and half of them are those of the others: the flood loses 75,000 of its
+    // 100,000.
     assert!(lost_of_flood > 70_000 && lost_of_others < 250, "{lost_of_flood}, {lost_of_others} of 25000");
 }
 
@@ -104,6 +107,7 @@ fn sizes_are_completed_as_tc_does() {
         SfbConfig::from_settings(&settings, &Link::default()).map(|config| (config.max, config.target))
     };
     assert_eq!(made(&[]), Ok((25, 20)));
+    // max = (5 target + 1) / 4 and target = (4 max + 3) / 5, rounded down.
     assert_eq!(made(&[("target", 10)]), Ok((12, 10)));
     assert_eq!(made(&[("max", 40)]), Ok((40, 32)));
     assert!(made(&[("max", 0)]).is_err());

@@ -63,6 +63,7 @@ fn one_flow_keeps_127_of_128_packets() {
 fn the_longest_flow_pays_for_another_ones_packet() {
     let mut queue = sfq(&Settings::new());
     (0..100).for_each(|id| assert!(offer(&mut queue, 0, id, 1).is_empty()));
+    // These fill the default limit of 127.
     (100..127).for_each(|id| assert!(offer(&mut queue, 0, id, 2).is_empty()));
     assert_eq!(offer(&mut queue, 0, 127, 2), [99], "its youngest");
 }
@@ -98,6 +99,7 @@ fn perturbing_averages_the_packets_that_move() {
     for id in 0..10 {
         assert!(offer(&mut queue, 0, id, 1).is_empty());
     }
+    // Only with RED, which `redflowlimit` switches on, do queues have averages.
     let averages = |queue: &Queue| -> Vec<Average> { queue.slots.iter().map(|slot| slot.average).collect() };
     let before = averages(&queue);
     assert_ne!(before, [Average::default()]);
@@ -120,6 +122,7 @@ fn perturbing_changes_buckets_but_not_the_order_within_a_flow() {
     take(&mut queue, 10 * second - 1);
     assert_eq!(queue.salt, salt);
     let mut last = [None; 7];
+    // One of the 100 has left above.
     let mut left = 99;
     while let Some(packet) = take(&mut queue, 35 * second) {
         left -= 1;
@@ -145,6 +148,7 @@ fn a_zero_length_packet_does_not_get_unlimited_service() {
     }
     queue.enqueue(Instant::ZERO, Datagram { id: 40, flow: 2, len: 1 }, &mut ignore);
     let position = core::iter::from_fn(|| take(&mut queue, 0)).position(|p| p.flow == 2);
+    // Each packet without a length is charged a byte, so a quantum of 10 sends ten.
     assert_eq!(position, Some(10));
 }
 
@@ -162,6 +166,7 @@ fn every_combination_of_the_smallest_settings_is_safe() {
                     .with("divisor", Value::Integer(divisor))
                     .with("headdrop", Value::Flag(head_drop));
                 let mut queue = sfq(&settings);
+                // Five flows reach every queue of two, and keep all of them full.
                 let bound = limit.min(depth * flows.min(divisor));
                 let lost: usize = (0..50).map(|id| offer(&mut queue, 0, id, id % 5).len()).sum();
                 assert_eq!((lost as u64, queue.len() as u64), (50 - bound, bound), "{settings:?}");
@@ -177,6 +182,7 @@ fn bad_values_are_refused() {
         SfqConfig::from_settings(&Settings::new().with(name, value), &Link::default()).unwrap_err().parameter
     };
     assert_eq!(refused("limit", Value::Packets(0)), "limit");
+    // 1000 is no power of two, and 128 packets are more than a queue can have.
     assert_eq!(refused("divisor", Value::Integer(1000)), "divisor");
     assert_eq!(refused("depth", Value::Packets(128)), "depth");
     assert_eq!(refused("quantum", Value::Bytes(0)), "quantum");

@@ -232,6 +232,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
         for (tin, share) in self.tins.iter_mut().zip(shares) {
             tin.set_rate(&config, share.0);
+            // With a weight of 0 the rounds of `choose_by_weight` would never end.
             tin.weight.quantum = share.1.max(1);
         }
         for (dscp, tin) in (0..).zip(&mut self.tin_of_dscp) {
@@ -459,6 +460,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         self.current = if self.tins.len() < MOST_TINS { 0 } else { self.current };
     }
 
+    // A function with one busy caller is inlined (docs/DESIGN.md), as are its steps in `tin.rs`.
     /// Returns the next packet of this tin, or `None` if another tin may come first.
     #[inline(always)]
     fn serve(&mut self, chosen: usize, first: bool, drops: &mut impl Drops<P>) -> Option<P> {
@@ -489,6 +491,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
                 continue;
             }
             let charged = if self.plain {
+                // At least one byte, as `on_the_link` counts.
                 bytes.max(1)
             } else {
                 measured_by(&self.measured, &self.config, oldest.at()).on_the_link(bytes)
@@ -506,6 +509,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
         }
     }
 
+    // COBALT lets most packets pass before this.
     /// Asks COBALT about the oldest packet of a queue that is not empty. `None`: it was dropped.
     #[inline(never)]
     fn decide(&mut self, chosen: usize, index: u32, drops: &mut impl Drops<P>) -> Option<P> {
@@ -664,6 +668,7 @@ impl<P: Packet + Flow, R: Random> Observe for Cake<P, R> {
         seen.number("max_network_size", u64::from(network.most));
         seen.number("min_adj_size", u64::from(adjusted.least));
         seen.number("max_adj_size", u64::from(adjusted.most));
+        // Rounded to the nearest byte, as by Linux `cake_dump_stats()`.
         seen.number("avg_hdr_offset", (self.mean_header() + (1 << 15)) >> 16);
         seen.parts_key = Some("tins");
         let shares = self.config.classes.tins(self.rate);

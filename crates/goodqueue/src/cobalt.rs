@@ -286,6 +286,8 @@ impl CobaltVars {
         self.count = self.count.max(1);
     }
 
+    // An empty queue without a count and without BLUE's probability is told so by
+    // `rests_when_empty`.
     /// A packet was asked for and none was there.
     #[inline(never)]
     pub fn queue_empty(&mut self, now: Instant, params: &CobaltParams) {

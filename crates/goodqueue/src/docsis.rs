@@ -203,6 +203,7 @@ impl<P: Packet + Flow, R: Random> Docsis<P, R> {
             let is_final = sent_by_l == 0 && aqm == before;
             sent_by_l = 0;
             if done == MAX_UPDATES || is_final {
+                // The next update stays in phase, as if all updates in between had been done.
                 let late = now.since(next_at).as_nanos() % period.as_nanos().max(1);
                 next_at = now - Duration::from_nanos(late) + period;
                 break;

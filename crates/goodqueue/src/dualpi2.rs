@@ -498,6 +498,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
         }
         if old.tupdate != config.tupdate {
             let soon = self.now + config.tupdate;
+            // An update that was planned at a slower pace may be far away.
             self.update_at = self.update_at.map(|at| at.min(soon));
         }
         if old.classic_share != config.classic_share {

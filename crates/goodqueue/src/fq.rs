@@ -245,6 +245,8 @@ impl<P: Packet + Flow> Fq<P> {
         let Some(flow) = self.flows.flow_mut(number) else { return };
         let State::Detached(since) = flow.state else { return };
         if jiffy > since.saturating_add(delay) {
+            // As in Linux `fq_enqueue()`: after a rest a flow has a quantum again, and keeps a
+            // larger credit, such as what is left of the initial one.
             flow.credit = flow.credit.max(quantum);
         }
         let band = usize::from(flow.band);

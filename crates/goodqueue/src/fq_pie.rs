@@ -117,6 +117,7 @@ impl<P: Packet + Flow, R: Random> FqPie<P, R> {
         }
     }
 
+    // All packets between two updates only compare the clock.
     #[inline(never)]
     fn catch_up(&mut self) {
         let pie = &self.config.pie;

@@ -236,12 +236,15 @@ impl<P: Packet, R: Random> Pie<P, R> {
         }
     }
 
+    // By default an update comes every 15 ms. All packets between two of them only compare the
+    // clock.
     #[inline(never)]
     fn catch_up(&mut self) {
         let backlog = self.held_bytes();
         self.update_at = catch_up(&self.config, &mut self.vars, self.update_at, self.now, backlog);
     }
 
+    // Once per busy period of a queue whose control sleeps in between.
     #[cold]
     fn begin(&mut self) {
         self.vars = Vars { active: true, ..self.config.fresh() };
@@ -289,6 +292,8 @@ impl<P: Packet, R: Random> Pie<P, R> {
         carries
     }
 
+    // Twice in the machine code, as `send` is: in line where no further call is needed, and behind
+    // one elsewhere.
     #[inline(always)]
     fn admit(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);

@@ -268,6 +268,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
     }
 
+    // Only once per `perturb`, and at a change of the settings.
     /// Puts every queued packet into the bucket it belongs to now, FIFO by FIFO, so that no flow is
     /// reordered.
     #[cold]
@@ -321,6 +322,8 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         self.table.get(bucket as usize).copied().unwrap_or(NONE)
     }
 
+    // In line, as are `append` and `unlink`: with a call inside, `admit` would save registers for
+    // every packet.
     /// The slot for a packet of `bucket`, which has slot `known`; or why it gets none: no slot is
     /// free, or the FIFO is full.
     #[inline(always)]
@@ -335,6 +338,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         }
     }
 
+    // A call, because `is_ready` has excluded ns-2's rule from the path without calls.
     /// ns-2.35 sfq.cc: half of the remaining room, or the share of a bucket when less room is left
     /// than there are buckets.
     #[inline(never)]
@@ -355,6 +359,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         simple && self.free != NONE && self.pool.has_free()
     }
 
+    // Twice in the machine code: in line where `is_ready`, and behind a call elsewhere.
     #[inline(always)]
     fn admit(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.advance(now, drops);
@@ -426,6 +431,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         Some(index)
     }
 
+    // A slot is used again by the next flow, so only more flows than ever before need another one.
     /// Makes one more free slot, if there may be one.
     #[cold]
     #[inline(never)]
@@ -528,6 +534,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         Some(taken)
     }
 
+    // Most queues have no RED.
     /// Whether RED lets `packet` into the FIFO of its flow, which has packets already; a signal may
     /// be a mark on it, or on the oldest one there.
     #[inline(never)]

@@ -164,6 +164,7 @@ impl<P: Packet + Flow, R: Random> SfqPie<P, R> {
         }
     }
 
+    // All packets between two updates only compare the clock.
     #[inline(never)]
     fn catch_up(&mut self) {
         let pie = &self.config.pie;

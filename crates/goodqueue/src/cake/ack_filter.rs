@@ -7,6 +7,7 @@ use crate::qdisc::{DropReason, Drops};
 use crate::random::Random;
 
 impl<P: Packet + Flow, R: Random> Cake<P, R> {
+    // The filter is off unless asked for.
     /// An ACK at the end of a queue makes older ones of its connection superfluous: one of them
     /// goes, the oldest that may be spared. Two such are needed, unless the filter is aggressive
     /// and nothing stands between. Its bytes; 0: none goes.

@@ -72,6 +72,7 @@ impl Heap {
         }
     }
 
+    // The heap is kept only after an overflow, so most packets pass without this and `sink_queue`.
     #[inline(never)]
     fn rise(&mut self, queue: u32, size: u64) {
         let mut place = self.note(queue, size);

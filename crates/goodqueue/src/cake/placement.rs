@@ -39,6 +39,7 @@ impl Tin {
         index_of(set, known.or_else(|| nearest(self.hash.unused[set], place)).unwrap_or(place))
     }
 
+    // Most packets find their flow's tag where it belongs.
     /// As [`Self::queue_of`], if that is not the queue where the flow belongs, or it is new to it.
     #[inline(never)]
     fn queue_elsewhere(&mut self, tag: u32, hosts: impl FnOnce() -> HostTags, isolation: Isolation) -> u32 {
@@ -68,6 +69,7 @@ impl Tin {
         index
     }
 
+    // Only when a queue goes to another flow.
     /// Queue `index` is used by a flow of these hosts from now on.
     #[inline(never)]
     fn join_hosts(&mut self, index: u32, hosts: HostTags, isolation: Isolation) {
@@ -95,6 +97,7 @@ impl Tin {
         }
     }
 
+    // Asked for only while a host has several bulk flows.
     /// How many bulk flows the busier host of flow `index` has, 1 at least.
     #[inline(never)]
     pub(super) fn load(&self, index: u32, isolation: Isolation) -> u16 {

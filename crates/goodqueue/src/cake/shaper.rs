@@ -59,6 +59,8 @@ impl Shaper {
         }
         self.time_next += whole;
         if !dropped {
+            // As in Linux `cake_advance_shaper()`: however much is dropped and charged, a packet is
+            // sent per one and a half of its times.
             self.failsafe_next = self.failsafe_next + whole + Duration::from_nanos(whole.as_nanos() >> 1);
         }
     }
@@ -111,6 +113,7 @@ impl CakeConfig {
         terms(self) == terms(other)
     }
 
+    // Without overhead and cells the length on the link is the packet's own, and nobody asks.
     /// Returns the length on the link of a packet of `bytes` with Ethernet header.
     #[inline(never)]
     pub(super) fn on_the_link(&self, bytes: u32) -> u32 {

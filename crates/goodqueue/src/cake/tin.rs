@@ -239,6 +239,7 @@ impl Tin {
         (flow.set, flow.deficit) = (Set::Sparse, quantum);
     }
 
+    // Once for each time that a flow becomes busy.
     /// A sparse flow counts as a bulk flow from now on.
     #[inline(never)]
     fn becomes_bulk(&mut self, index: u32, isolation: Isolation) {

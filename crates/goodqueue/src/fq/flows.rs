@@ -132,6 +132,7 @@ impl<P: Packet> Flows<P> {
         }
     }
 
+    // A flow is added once and found for each of its packets.
     #[cold]
     fn add(&mut self, hash: u32, mask: u32, credit: i32) -> u32 {
         let size = (mask as usize).saturating_add(1);
@@ -204,6 +205,7 @@ impl<P: Packet> Flows<P> {
         Some(planned)
     }
 
+    // Most senders plan their packets in order, and so have none in `early`.
     #[cold]
     fn pop_of_both(&mut self, number: u32) -> Option<Planned<P>> {
         let key = self.first_early(number).map(|(key, _)| *key)?;

@@ -339,6 +339,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
                 if quantum == 0 {
                     (self.last, self.turn) = (index, next);
                 } else {
+                    // At least one byte, or a bin of empty packets would be served for ever.
                     bin.deficit = bin.deficit.wrapping_sub(i64::from(sent.max(1)));
                 }
                 return self.pool.pop_front(&mut bin.packets);

@@ -83,6 +83,8 @@ impl Largest {
         }
     }
 
+    // The tree is followed only for a while after an overflow, so `set` is a comparison for most
+    // packets.
     #[inline(never)]
     fn climb(&mut self, index: u32, size: u64) {
         self.kept = self.kept.saturating_sub(1);

@@ -78,6 +78,7 @@ impl<P: Packet, Q: Inner<P>> Leaf<P, Q> {
         }
     }
 
+    // Only disciplines that cannot tell the next length without a dequeue come here.
     #[inline(never)]
     fn take_ahead(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<u32> {
         let packet = self.qdisc.dequeue(now, drops)?;
@@ -284,6 +285,7 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
         }
     }
 
+    // A class holds a `pfifo` unless told otherwise, and that one is served without a call.
     #[inline(never)]
     fn enqueue_otherwise(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         if let Some(leaf) = &mut self.rest.leaf {
@@ -357,6 +359,7 @@ impl<P: Packet, Q: Inner<P>> ClassLeaf<P, Q> {
         if self.limit > 0 { self.queue.len() as usize } else { self.other_len() }
     }
 
+    // See `enqueue_otherwise`.
     #[inline(never)]
     fn other_len(&self) -> usize {
         self.rest.leaf.as_ref().map_or(0, Leaf::len)

@@ -334,6 +334,8 @@ impl<P> Pool<P> {
         }
     }
 
+    // Departures leave their nodes for the next arrivals, so only a queue that is longer than ever
+    // before needs this. Apart, so that the usual arrival saves no registers.
     #[cold]
     #[inline(never)]
     fn append(&mut self, node: Node<P>) -> u32 {

@@ -58,6 +58,7 @@ pub(super) fn correlated(random: &mut Source, last: &mut Option<u32>, correlatio
     if correlation.is_zero() {
         return random.next_u32();
     }
+    // Linux `init_crandom()` draws the first of the correlated numbers, too.
     let before = last.unwrap_or_else(|| random.next_u32());
     let drawn = u64::from(random.next_u32());
     // As in Linux `get_crandom()`, 2^32 - 1 is a full correlation.

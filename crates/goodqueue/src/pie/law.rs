@@ -193,6 +193,7 @@ impl Vars {
         self.may_signal() && self.hits(config, backlog, bytes, random)
     }
 
+    // No packet comes here while the burst allowance lasts.
     #[inline(never)]
     pub(super) fn hits(
         &mut self,
@@ -287,6 +288,7 @@ impl Vars {
         }
     }
 
+    // Only variants that estimate the departure rate come here; the others use timestamps.
     /// The time of a measurement that the departure at tick `now` ends, if it ends one.
     #[inline(never)]
     pub(super) fn measured(&mut self, config: &PieConfig, now: u64, bytes: u32, backlog: u64) -> u64 {

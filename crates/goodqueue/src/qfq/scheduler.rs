@@ -299,6 +299,7 @@ impl Scheduler {
             return false;
         };
         group.start = rounded;
+        // A group finishes two slots after its start (Checconi et al., QFQ).
         group.finish = rounded.wrapping_add(2 << shift);
         for state in [READY, WAITING, BLOCKED, BLOCKED_WAITING] {
             self.clear_state(at, state);

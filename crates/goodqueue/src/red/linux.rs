@@ -129,6 +129,7 @@ impl Linux {
         }
     }
 
+    // Only the first packet after an idle time comes here.
     #[cold]
     fn wake(&mut self, now: Instant, since: Instant) {
         self.queue.average = self.decay.apply(self.queue.average, now.since(since).as_nanos() / 1_000);
@@ -271,6 +272,7 @@ impl Average {
         }
     }
 
+    // Apart, so that a packet below `min` passes without a call.
     /// Between the thresholds: whether this packet is the one to be dropped or marked.
     #[inline(never)]
     fn signals(&mut self, terms: &Terms, random: &mut impl Random) -> bool {

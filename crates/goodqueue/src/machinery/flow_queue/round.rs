@@ -167,6 +167,8 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         oldest.take().map_or(Turn::Empty, Turn::Sends)
     }
 
+    // Most packets have waited for less than the target, and are sent without the AQM's view of the
+    // queue being set up.
     /// Asks the AQM of flow `index` about the packet at its head, and the next if that one is
     /// dropped; takes the one that is sent.
     #[inline(never)]

@@ -173,6 +173,7 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
     const KIND: Kind = KIND;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
+        // `ByteCost` needs a byte per second at least, and a link may have less.
         let of_link = if link.rate.as_bps() < 8 { FALLBACK } else { link.rate };
         let rate = RATE.read_or(settings, of_link)?;
         let cost = ByteCost::new(rate)
@@ -180,6 +181,7 @@ impl<C: InnerConfig> Configure for TbfConfig<C> {
         let framing = Framing::from_settings(settings)?;
         let cost = cost.framed(framing);
         let of_a_millisecond = u32::try_from(rate.as_bps() / 8000).unwrap_or(u32::MAX);
+        // A bucket smaller than a packet would let none pass.
         let burst = BURST.read_or(settings, of_a_millisecond.max(link.mtu).max(1))?;
         let peak = match (PEAKRATE.given::<Rate>(settings)?, MTU.given(settings)?) {
             (None, _) => None,

@@ -29,6 +29,8 @@ pub(super) fn automatic_weight(rule: &str, packets_per_second: f64, delay: Durat
         "fast" => 10.0 / packets_per_second,
         _ => {
             let delay = delay.as_nanos() as f64 / 1e9;
+            // ns-2.35 `initialize_params()` takes three times the delay of the link for a round
+            // trip, and 100 ms at least; the average spans ten round trips.
             let rtt = (3.0 * (delay + 1.0 / packets_per_second)).max(0.1);
             1.0 / (10.0 * rtt * packets_per_second)
         }

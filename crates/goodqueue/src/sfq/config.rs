@@ -48,6 +48,7 @@ impl SfqConfig {
     fn consistent(mut self) -> Self {
         self.flows = self.flows.min(self.divisor);
         self.limit = self.limit.min(self.depth.saturating_mul(self.flows));
+        // The limit may just have become lower, and no more flows than packets can be queued.
         self.flows = self.flows.min(self.limit);
         self
     }

@@ -33,6 +33,8 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
             let before = self.qdisc.stats();
             let mut kept = Vec::new();
             self.qdisc.purge(now, &mut |packet: P, _: DropReason| kept.push(packet));
+            // A purge goes queue by queue, and the new discipline must see the packets as they
+            // arrived.
             kept.sort_by_key(Numbered::number);
             self.qdisc = AnyQdisc::new(config, self.salt, Source::seeded(self.seed));
             for packet in kept {

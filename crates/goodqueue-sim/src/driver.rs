@@ -99,6 +99,8 @@ impl Ring {
         let completed = u64::from(self.sending);
         self.sending = 0;
         let bql = &mut self.bql;
+        // The device ran empty although packets were waiting above: the limit was too small (Linux,
+        // `dql_completed()`).
         if self.bytes == 0 && bql.held_back {
             bql.limit += completed;
             (bql.slack, bql.since) = (None, now);
@@ -106,6 +108,7 @@ impl Ring {
             let slack = bql.slack.map_or(self.bytes, |slack| slack.min(self.bytes));
             bql.slack = Some(slack);
             if now.since(bql.since) > HOLD {
+                // The slack was measured below another limit and may exceed this one.
                 bql.limit = bql.limit.saturating_sub(slack);
                 // The next second is watched anew, as in `dql_completed()`.
                 (bql.slack, bql.since) = (None, now);

@@ -52,6 +52,7 @@ impl EventQueue {
         // 2^40 insertions are 10^12 events, which take weeks to run.
         let order = (self.inserted << WHAT_BITS) | u64::from(what & Self::MAX_WHAT);
         self.inserted += 1;
+        // The time is in the upper half, so the comparison of two entries looks at it first.
         (u128::from(when.as_nanos()) << 64) | u128::from(order)
     }
 

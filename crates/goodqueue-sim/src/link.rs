@@ -127,6 +127,7 @@ impl Link {
         let server = match &config.capacity {
             Capacity::Constant(rate) => at_rate(*rate, Vec::new()),
             Capacity::Schedule(schedule) => {
+                // An empty schedule has no rate at any time, so the link never sends.
                 at_rate(schedule.first().map_or(Rate::from_bps(0), |first| first.1), schedule.clone())
             }
             Capacity::Trace(opportunities) => Server::Trace {
@@ -171,6 +172,8 @@ impl Link {
             wire.change_rate(now, due.map_or(wire.rate(), |change| change.1));
             // A rate of 0 stopped the link in front of a queue with packets.
             if self.ask_at.is_none() && !self.is_idle() {
+                // The packet in transmission ends at its old rate, and the next one begins behind
+                // it.
                 self.ask_at = Some(self.free_at.map_or(now, |free| free.max(now)));
                 return self.ask_at;
             }
@@ -194,6 +197,7 @@ impl Link {
             // The link became idle in the meantime. It asked the empty discipline then, which may
             // change the discipline's state.
             self.free_at = None;
+            // Nothing can be dropped from an empty queue.
             let nothing = self.qdisc.dequeue(free_at, &mut |_, _| ());
             debug_assert!(nothing.is_none(), "the link only goes to sleep on an empty queue");
         }
@@ -225,6 +229,8 @@ impl Link {
         }
         // A link that waits for a shaper or a delay is free, so the packet that arrived may be sent
         // now.
+        // Not for a trace or grants: the link may have to wait for its next opportunity, which is
+        // when it asks.
         let waits = self.free_at.is_none()
             && matches!(&self.server, Server::Rate { .. })
             && self.ask_at.is_some_and(|ask| ask > now);
@@ -429,6 +435,8 @@ impl Link {
 
     #[inline(never)]
     fn take_from_ring(&mut self, now: Instant) -> Option<Packet> {
+        // First the completion: it may raise the limit of byte queue limits, and so make room
+        // before the packet is taken.
         self.fill_ring(now, true);
         let packet = self.ring.as_mut()?.pop();
         self.fill_ring(now, false);
@@ -536,6 +544,7 @@ impl Link {
         monitor.length_is(self.qdisc.len());
         monitor.backlog_is(now, || self.qdisc.backlog());
         // A link that waits for a shaper is free, and the new configuration may let a packet go.
+        // As in `enqueue`.
         let waits = self.free_at.is_none() && self.ask_at.is_some_and(|ask| ask > now);
         if self.is_idle() || !waits || !matches!(self.server, Server::Rate { .. }) {
             return None;

@@ -89,6 +89,8 @@ impl Losses {
         if flow.watched.is_bulk && flow.active != active {
             flow.active = active;
             let all = &mut self.bulk[flow.watched.direction.index()];
+            // A flow stops once, and a stop without a start has no effect above. The bound only
+            // spares an overflow.
             all.active = if active { all.active + 1 } else { all.active.saturating_sub(1) };
         }
     }

@@ -332,6 +332,8 @@ impl Network {
             if direction == Direction::Up
                 && let Some(waiting) = wifi.waiting.get_mut(packet.flow.index())
             {
+                // Only TCP and QUIC obey the limit (`has_room`). Other flows of the client may fill
+                // any queue, and the count must not wrap.
                 *waiting = waiting.saturating_add(packet.len);
             }
             wifi.hop.enqueue(now, direction, packet);
@@ -383,6 +385,7 @@ impl Network {
             return;
         };
         let was_full = *waiting >= limit;
+        // The count may have stopped at its largest value when the packet entered.
         *waiting = waiting.saturating_sub(bytes);
         if was_full && *waiting < limit {
             // An event and not a call: the flow may be the one whose call led here.
@@ -666,6 +669,8 @@ impl Network {
 
     /// Returns the links of hops, each hop's down link before its up link.
     pub(crate) fn links_mut(&mut self) -> &mut [Link] {
+        // Queues of hosts have no results, so their links, which follow those of the hops, are left
+        // out.
         &mut self.links[..self.hosts.first]
     }
 
@@ -675,6 +680,7 @@ impl Network {
 
     /// Returns the links of hops, the WiFi channel and the collisions of probes.
     pub(crate) fn into_parts(mut self) -> (Vec<Link>, Option<WifiHop>, CollisionWatch) {
+        // As in `links_mut`: the links of hosts are measured nowhere.
         self.links.truncate(self.hosts.first);
         (self.links, self.wifi.map(|wifi| wifi.hop), self.collisions)
     }
@@ -692,6 +698,7 @@ impl Network {
     /// Returns the packets and bytes in flight: queued, in transmission, or in a delay line.
     pub(crate) fn in_flight(&self) -> Count {
         let mut count = Count::default();
+        // The links of hosts count, too: their packets were sent and have not arrived.
         for link in &self.links {
             let held = link.held();
             count.packets += held.packets;

@@ -113,6 +113,7 @@ impl Notes {
         drops: &mut dyn FnMut(Packet, DropReason),
     ) {
         let Self { events, witness } = self;
+        // Noted before the call, because the discipline may drop this packet within the call.
         events.push(Note::Arrived(packet));
         let place = events.len();
         let before = all_of(qdisc);

@@ -15,6 +15,7 @@ pub(crate) fn room_for(flows: &[FlowConfig], duration: Duration) -> Result<Room,
     let counts = flows.iter().filter_map(|flow| {
         // The least that a source allows, against an interval of zero.
         let interval = flow.traffic.probe_interval()?.as_nanos().max(1000);
+        // A flow that is stopped after the end of the run sends only until there.
         let end = flow.stop.unwrap_or(Instant::MAX).as_nanos().min(duration.as_nanos());
         // One more, because the first packet is sent at the start.
         Some(end.saturating_sub(flow.start.as_nanos()) / interval + 1)

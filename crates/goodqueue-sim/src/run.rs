@@ -99,6 +99,8 @@ impl<'c> Run<'c> {
     /// # Errors
     /// A TCP configuration is invalid.
     pub fn open_ended(config: Config) -> Result<Run<'static>, RunError> {
+        // Steps of a series would be kept for as long as the owner lets the run go on, and a
+        // warm-up would discard counts of the owner.
         let config = Config { series_step: None, warmup: Duration::ZERO, ..config };
         let mut run = Run::begin(Cow::Owned(config))?;
         run.simulation.end = Instant::MAX;
@@ -214,6 +216,7 @@ impl<'c> Run<'c> {
 
     fn note_bottleneck(&mut self) {
         for link in self.simulation.bottleneck() {
+            // A witness is in these notes, and stays.
             link.notes.get_or_insert_default();
         }
     }
@@ -258,6 +261,8 @@ impl<'c> Run<'c> {
     /// The configuration is that of another discipline. Nothing has changed then.
     pub fn reconfigure(&mut self, direction: Direction, config: AnyConfig) -> Result<(), ConfigError> {
         let now = self.simulation.now;
+        // A configuration of another discipline cannot be applied to the packets queued, so the
+        // kind is checked first.
         let present = self.simulation.bottleneck()[direction.index()].qdisc().kind().name;
         let given = config.kind().name;
         if given != present {
@@ -299,6 +304,7 @@ impl<'c> Run<'c> {
     /// Ends the run and returns its outcome, measured up to now.
     #[must_use]
     pub fn finish(mut self) -> Outcome {
+        // Everything measured over time ends here, and not at the configured end.
         self.simulation.end = self.simulation.now;
         self.simulation.finish()
     }

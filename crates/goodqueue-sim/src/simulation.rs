@@ -83,6 +83,7 @@ impl<'a> Simulation<'a> {
                 rtt: flow.rtt,
                 access: flow.access,
                 access_rate: flow.access_rate,
+                // `FlowConfig::joins` allows an index beyond the last hop.
                 joins: flow.joins.min(last_hop),
                 ends: Ends::new(flow.client, flow.server, flow.dscp),
                 watched: Watched {
@@ -100,6 +101,7 @@ impl<'a> Simulation<'a> {
             let hop = WifiHop::new(&MediumConfig { seed, framing: config.framing, ..wifi.clone() });
             (hop, wifi.small_queue)
         });
+        // A tick of zero length is none, and would divide by zero below.
         let ticks = config.delay_tick.filter(|every| !every.is_zero()).map(|every| {
             // The clock of an emulator has no relation to the start of a run, so its phase is
             // drawn, from a stream that no other part uses.
@@ -192,11 +194,14 @@ impl<'a> Simulation<'a> {
     ) -> Result<(), RunError> {
         let to = self.end.min(to);
         while self.now < to {
+            // Whichever comes first. Several of them may be at this instant, so each is compared
+            // below.
             let pause = to.min(milestones.step_end).min(milestones.warm_at);
             self.run_until(pause, register.as_deref_mut())?;
             self.now = pause;
             if pause == milestones.step_end {
                 self.end_step();
+                // Only a run with steps gets here. Any other has its next step at the end of time.
                 milestones.step_end += self.config.series_step.unwrap_or(Duration::MAX);
             }
             if pause == milestones.warm_at {
@@ -248,6 +253,7 @@ impl<'a> Simulation<'a> {
                 Event::Wifi => network.serve_wifi(now),
                 Event::Pause(link) => network.pause(now, link),
             }
+            // After each event, because notes have no time of their own.
             if let Some(register) = &mut register {
                 hand_on(now, network, *bottleneck, register);
             }
@@ -344,6 +350,8 @@ impl<'a> Simulation<'a> {
         let before = &baseline.tallies[index];
         let fates = self.network.fates(index);
         let fates_before = &baseline.fates[index];
+        // A flow's goodput counts over its own time, and so not before its start or behind its last
+        // byte.
         let from = flow.start.max(baseline.at);
         let until = self.end.min(flow.stop.unwrap_or(self.end)).min(tally.completed_at.unwrap_or(self.end));
         let round_trips = source.round_trips().iter().filter(|probe| probe.sent_at >= baseline.at);

@@ -133,6 +133,7 @@ impl Observer for Finder {
         let is_it = match self.which {
             Which::Number(number) => visit.number == number,
             Which::FirstDropped => matches!(fate, Fate::Dropped(_)),
+            // A packet that was marked and then dropped is a drop.
             Which::FirstMarked => fate == Fate::Sent && is_marked(visit),
         };
         if is_it && self.found.is_none() {

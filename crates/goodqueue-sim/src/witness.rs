@@ -156,6 +156,8 @@ impl<P: Packet + Clone> Witness<P> {
         packet: P,
         drops: &mut impl Drops<P>,
     ) {
+        // Only the first such packet: packets that are equal in everything that identifies them may
+        // be confused.
         let arrives = self.packet.is_none() && (self.is_it)(&packet);
         if arrives {
             self.packet = Some(packet.clone());

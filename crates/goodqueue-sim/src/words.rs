@@ -127,6 +127,7 @@ impl fmt::Display for Story {
             .chain(values.iter().map(shown))
             .chain(state.iter().map(of_state))
             .collect();
+        // Columns, not bytes: names and values have letters such as µ.
         let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let [name, before, after] = [width(0), width(1), width(2)];
         writeln!(f)?;

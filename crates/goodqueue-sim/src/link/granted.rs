@@ -39,6 +39,7 @@ impl Granted {
     /// Returns the time, `now` or later, of the next grant; `None` while the rate is 0.
     pub(super) fn next_grant(&mut self, now: Instant) -> Option<Instant> {
         let grants = self.requests.grants();
+        // The grant that begins at `now` may be used already.
         self.next = grants.first_not_before(now).max(self.next);
         (self.requests.rate().as_bps() > 0).then(|| grants.start_of(self.next))
     }

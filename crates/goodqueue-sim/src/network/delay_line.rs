@@ -32,7 +32,10 @@ impl Ticks {
     /// ticks of `delay`, counted from the last tick before.
     #[inline]
     fn end(self, from: Instant, delay: Duration) -> Instant {
+        // A run without ticks has no `Ticks`, so this is never 0 (`Simulation::new`). The bound
+        // only spares the division below a panic.
         let every = self.every.as_nanos().max(1);
+        // Before the first tick `since` is 0, so a packet of that time counts from the first tick.
         let before = from.since(Instant::ZERO + self.first).as_nanos() / every;
         let ticks = before + delay.as_nanos() / every;
         // A delay below one tick ends at the tick before the packet, which is in the past.
@@ -46,6 +49,8 @@ impl DelayLine {
     pub(super) fn begin(&mut self, now: Instant, bytes: u32) -> Instant {
         // Without an access link a host sends in no time.
         let Some((rate, free_at)) = &mut self.host else { return now };
+        // Rounded down, unlike the time on a link: `Wire` carries the fraction to the next packet,
+        // an access link does not.
         *free_at = now.max(*free_at) + rate.serialization(bytes);
         *free_at
     }

@@ -25,6 +25,8 @@ impl HostQueues {
     /// Counts the packets of `flow` in the queue of `link` from now on.
     pub(super) fn count(&mut self, flow: FlowId, link: LinkId) {
         let flow = flow.index();
+        // The table grows only with flows that are counted: most runs have none, and then `left`
+        // finds an empty table.
         if self.of.len() <= flow {
             self.of.resize(flow + 1, None);
         }

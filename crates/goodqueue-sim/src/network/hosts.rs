@@ -48,6 +48,8 @@ impl Network {
                     (Direction::Up, Some(_)) => End::Wifi(direction),
                     _ => End::Link(self.first_of(id, direction)),
                 };
+                // A line for each flow, because flows of one host may have different access delays
+                // and first links.
                 let line = self.add_line(flow.access, end);
                 // `fq` is the only discipline that reads the planned departure of a packet.
                 Some(Exit { link, line, paces: matches!(qdisc, AnyConfig::Fq(_)) })
@@ -64,6 +66,7 @@ impl Network {
         direction: Direction,
         build: &mut impl FnMut(usize, Direction, &LinkConfig) -> Link,
     ) -> LinkId {
+        // Without `access_rate` a host sends in no time, as it does without a discipline.
         let capacity = flow.access_rate.map_or(Capacity::UNLIMITED, Capacity::Constant);
         let config = LinkConfig::new(capacity, qdisc.clone());
         let first = self.links.len();

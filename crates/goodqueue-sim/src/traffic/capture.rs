@@ -82,6 +82,8 @@ impl Source for Capture {
     }
 
     fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        // Several packets may have been recorded at one instant, and all of them leave in one
+        // wake-up.
         while !self.stopped {
             match self.due() {
                 Some(due) if due <= now => {

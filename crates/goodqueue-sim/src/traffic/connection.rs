@@ -200,6 +200,8 @@ impl Connection {
             Direction::Up => (up, down),
             Direction::Down => (down, up),
         };
+        // The first packet of the client is its SYN. Repeated SYNs do not move the time from which
+        // the round trip counts.
         let answered_at = *self.answered_at.get_or_insert(now);
         if !asking.receiver.is_established() {
             return;

@@ -63,15 +63,18 @@ impl Distribution {
                 let fall = above(first) * above(first) - above(last) * above(last);
                 within(first) + fall / (2.0 * (last - first))
             }
+            // Equal bounds are a constant, and the slope above would divide by zero.
             Self::Uniform(value, _) => within(value),
             Self::Exponential(mean) if mean > 0.0 => {
                 low + mean * (libm::exp(-low / mean) - libm::exp(-high / mean))
             }
+            // With a mean of 0 every value is 0, which counts as `low`.
             Self::Exponential(_) => low,
             Self::Pareto { shape, mean } => {
                 let least = least(shape, mean);
                 let first = within(least);
                 let tail = |value: f64| libm::pow(least / value, shape);
+                // The integral of 1 / x is a logarithm. The general form would be 0 / 0.
                 let more = if (shape - 1.0).abs() < f64::EPSILON {
                     least * libm::log(high / first)
                 } else {
@@ -84,6 +87,8 @@ impl Distribution {
                 // Share of a normal distribution below `z`.
                 let below = |z: f64| 0.5 * libm::erfc(-z * core::f64::consts::FRAC_1_SQRT_2);
                 let [low_z, high_z] = [low, high].map(|bound| (libm::log(bound) - mu) / sigma);
+                // The partial mean of a log-normal distribution is its mean times a share of the
+                // normal distribution whose centre lies one `sigma` further up.
                 let between = self.mean() * (below(high_z - sigma) - below(low_z - sigma));
                 low * below(low_z) + high * below(-high_z) + between
             }

@@ -65,6 +65,8 @@ impl OnOff {
         settings: &OnOffSettings,
         random: Xoshiro256PlusPlus,
     ) -> Result<Self, ConfigError> {
+        // A packet without bytes, or at an extreme rate, takes less than 1 ns. An interval of 0
+        // would stop time, and divide by zero in `burst`.
         let interval = settings.rate.serialization(settings.bytes).max(Duration::from_nanos(1));
         Ok(Self {
             flow,
@@ -110,6 +112,8 @@ impl Source for OnOff {
         // Never below 0, because a burst has at least one packet.
         self.left -= 1;
         self.next_at = now + self.interval;
+        // The pause comes on top of the interval: silence begins one interval after the last
+        // packet, as in ns-2.
         if self.left == 0 {
             self.next_at += self.settings.off.draw_time(&mut self.random);
             self.left = self.burst();

@@ -146,6 +146,7 @@ impl PackMime {
         // Every arrival draws all its values, even if it opens no connection. The sequence of
         // arrivals therefore does not depend on the network.
         let session = if self.settings.persistent { model.persistent(random) } else { model.single(random) };
+        // Never empty (`Session::exchanges`).
         let Some(bytes) = session.exchanges.first().map(|exchange| exchange.response) else { return };
         self.transfers.push(Transfer { begun_at: now, ended_at: None, bytes });
         // Such a user counts as a transfer that did not end.

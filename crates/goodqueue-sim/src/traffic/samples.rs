@@ -168,6 +168,7 @@ impl<S: Sample> Samples<S> {
         // Nothing more is counted for a packet that was summed up.
         let index = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
         let Some(sample) = index.and_then(|index| self.latest.get_mut(index)) else { return false };
+        // A path may duplicate packets (`netem duplicate`).
         let is_first = sample.time().is_none();
         if is_first {
             sample.arrive(time);

@@ -195,6 +195,7 @@ impl Source for Tcp {
             network.count_in_host(self.flow, self.direction);
         }
         self.sender.open(now);
+        // Data without end: 2^64 bytes are more than any run sends.
         self.sender.write(self.size.unwrap_or(u64::MAX));
         if self.size.is_some() {
             self.sender.close();

@@ -92,7 +92,10 @@ impl TcpOnOff {
         if self.current.is_none() {
             self.current = self.connections.open(now, network);
         }
+        // Without a connection, because the largest number of them is still closing, this time
+        // stays silent.
         if let Some(handle) = self.current {
+            // Unlimited data; `end` takes back what was not sent.
             self.connections.write(now, handle, (self.settings.direction, u64::MAX), network);
         }
     }

@@ -290,6 +290,7 @@ impl Web {
 
     /// Sends a query to the name server. An answer to any query of this fetch is accepted.
     fn look_up(&mut self, now: Instant, network: &mut Network) {
+        // The number of the fetch, and the same for a repeated query.
         let number = self.transfers.len() as u64;
         let payload = Payload::Datagram { sent_at: now, number, ecn: Ecn::NotEct };
         network.send_on(now, self.asks(), self.lookup(), QUERY, payload);

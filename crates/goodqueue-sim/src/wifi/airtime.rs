@@ -68,6 +68,7 @@ impl Airtime {
     pub(crate) fn next(&mut self, demand: impl Fn(usize) -> Demand) -> Option<usize> {
         self.skip_fruitless_rounds();
         let mut blocked = 0;
+        // Once every listed station has been blocked, none can send.
         while blocked <= self.new.len() + self.old.len() {
             let from_new = !self.new.is_empty();
             let others = !self.old.is_empty();
@@ -75,6 +76,8 @@ impl Airtime {
             let index = *list.front()?;
             let station = &mut self.stations[index];
             if station.deficit <= 0 {
+                // A debt is paid before the station may send again; the station waits at the end of
+                // the old list meanwhile, as in FQ-CoDel (RFC 8290 §4.2).
                 station.deficit = station.deficit.saturating_add(station.quantum);
                 list.pop_front();
                 self.old.push_back(index);

@@ -98,6 +98,7 @@ impl<P> Session<P> {
         length: impl Fn(&P) -> u32,
         mut next: impl FnMut() -> Option<Taken<P>>,
     ) -> Vec<Mpdu<P>> {
+        // A configured aggregate may be larger than the window, which no PPDU exceeds.
         let mut frames: Vec<Mpdu<P>> = Vec::with_capacity(limits.subframes.min(WINDOW));
         let mut bytes = 0_u32;
         let fits = |total: u32, before: &[Mpdu<P>]| before.is_empty() || total <= limits.bytes;

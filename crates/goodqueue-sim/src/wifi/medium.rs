@@ -54,6 +54,7 @@ impl<P: Packet + Flow> Medium<P> {
             Station::new(Queues::new(node, mac, peers, config.framing, seeds), config.forming[side])
         };
         let down: Vec<_> = radios(Direction::Down).collect();
+        // The access point is node 0, so client `n` is node `n + 1`.
         let mut nodes = vec![station(Node::AccessPoint, &config.access_point, &down, 1)];
         let clients = config.clients.iter().zip(radios(Direction::Up)).enumerate();
         nodes.extend(clients.map(|(number, (client, radio))| {

@@ -180,6 +180,7 @@ impl<P> Link<P> {
     fn new(radio: RadioConfig) -> Self {
         let limits = AccessCategory::ALL.map(|category| {
             let longest = category.edca().txop.unwrap_or(Duration::MAX).min(radio.longest);
+            // The window of a block-ack session has 64 numbers.
             let most = radio.aggregate.clamp(1, MAX_AGGREGATE) as usize;
             Limits {
                 // Linux begins no aggregation for voice (`minstrel_aggr_check()`).
@@ -241,7 +242,8 @@ fn expected_bps(radio: &RadioConfig) -> u64 {
     let most = radio.modulation.bytes_within(radio.longest).min(MAX_AMPDU_BYTES) / subframe_bytes(frame);
     let count = most.clamp(1, radio.aggregate.max(1));
     let bytes = if count == 1 { frame } else { count * subframe_bytes(frame) };
-    // AIFS of best effort, and its mean back-off of 7.5 slots.
+    // AIFS of best effort, which is 16 µs and three slots of 9 µs, and its mean back-off of 7.5
+    // slots: half of the smallest contention window of 15.
     let access = Duration::from_nanos(43_000 + 67_500);
     let time = access + radio.modulation.ppdu(bytes) + SIFS + radio.modulation.answer(count > 1);
     u64::from(count) * u64::from(FULL_PACKET) * 8_000_000_000 / time.as_nanos().max(1)

@@ -91,6 +91,8 @@ impl Model {
         let first = session.exchanges[0].response;
         // Drawn anew for each connection, unlike the gaps.
         let sizes = LogTwoNormal::new(10.62, 0.94, 3.22, 2.43, random);
+        // ns-2 rounds the sum of the draw and 1 up. The draw alone is rounded here, which is the
+        // same.
         let pages = if unit(random) < ONE_PAGE { 1 } else { PAGES.draw_whole(random) + 1 };
         for page in 0..pages {
             let has_one = pages > 1 && unit(random) < ONE_OBJECT;
@@ -144,6 +146,7 @@ impl Runs {
             self.is_download = !self.is_download;
             self.left = self.lengths[usize::from(self.is_download)].draw_whole(random);
         }
+        // Never below 0, because a run has at least one answer.
         self.left -= 1;
         let above = 1.0 - unit(random);
         whole_bytes(if self.is_download {

@@ -161,6 +161,7 @@ impl Found {
                     u64::from(packet.ts_sec).saturating_mul(units).saturating_add(u64::from(packet.ts_usec));
                 self.packet(0, ticks, packet.data, packet.origlen, source)?;
             }
+            // A packet names an interface of its own section (draft-ietf-opsawg-pcapng §4.3).
             PcapBlockOwned::NG(Block::SectionHeader(_)) => self.interfaces.clear(),
             PcapBlockOwned::NG(Block::InterfaceDescription(about)) => {
                 let units = match about.if_tsresol() {
@@ -176,6 +177,8 @@ impl Found {
                 self.interfaces.push(Interface { link: about.linktype, units });
             }
             PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
+                // The block is padded to 32 bits behind the captured bytes
+                // (draft-ietf-opsawg-pcapng §4.3).
                 let data = packet.data.get(..packet.caplen as usize).unwrap_or(packet.data);
                 let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                 self.packet(packet.if_id as usize, ticks, data, packet.origlen, source)?;
@@ -214,10 +217,12 @@ impl Found {
         if source.is_some_and(|wanted| wanted != from) {
             return Ok(());
         }
+        // This many packets take 160 MB: 16 bytes each.
         if self.packets.len() == PacketCapture::MAX_PACKETS {
             let message = Diagnostic::new(format!("more than {} packets", PacketCapture::MAX_PACKETS));
             return Err(message.help("cut the recording (editcap, tcpdump -c)"));
         }
+        // The ticks since 1970 times 10^9 do not fit in 64 bits.
         let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(units);
         let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
         let since = nanos.saturating_sub(*self.first.get_or_insert(nanos));
@@ -278,6 +283,7 @@ fn ip_packet(data: &[u8], whole: usize) -> Option<(u32, IpAddr)> {
         4 if data[0] & 0xf >= 5 => {
             let source: [u8; 4] = data.get(12..16)?.try_into().ok()?;
             let bytes = said(be16(2)?);
+            // The total length includes the header (RFC 791 §3.1), so a smaller one is none.
             (bytes >= 20).then_some((bytes, IpAddr::V4(Ipv4Addr::from(source))))
         }
         6 => {

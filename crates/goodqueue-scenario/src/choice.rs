@@ -16,6 +16,7 @@ impl Candidate {
         let share = |side: usize| (most[side] > 0.0).then(|| self.goodput_bps[side] / most[side]);
         match [share(0), share(1)] {
             [Some(down), Some(up)] => (down + up) / 2.0,
+            // If no candidate carries anything, all are equal.
             [one, other] => one.or(other).unwrap_or(1.0),
         }
     }

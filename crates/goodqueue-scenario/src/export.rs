@@ -60,6 +60,7 @@ impl Format {
     /// A name that says none of them, or one that this build cannot write.
     pub fn from_path(path: &Path) -> Result<Self, Diagnostic> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        // A name that is only an ending, such as `.csv`, is that of a hidden file.
         let stem = |end: &str| name.strip_suffix(end).filter(|stem| !stem.is_empty());
         let table = |stem: &str| match stem.rsplit('.').next() {
             Some("series") => Table::Series,

@@ -29,6 +29,7 @@ impl Shard {
         let Some((index, count)) = parts else {
             return Err(Diagnostic::new(format!("`{}` is not a shard", shortened(text))).allowed(form));
         };
+        // A sweep has at most 100,000 runs (`MAX_RUNS`), so further shards would have none.
         if count == 0 || count > MOST_SHARDS {
             return Err(Diagnostic::new(format!("a sweep cannot have {count} shards"))
                 .allowed(format!("1 to {MOST_SHARDS} shards, as in 1/4")));

@@ -52,6 +52,7 @@ pub fn exact_summary(samples: &[f64]) -> Summary {
     reason = "a share of a length is a length"
 )]
 pub(crate) fn nearest_rank(quantile: f64, len: usize) -> usize {
+    // The first rank is index 0. So is that of no samples, where nothing is found.
     ((quantile * float(len as u64)).ceil() as usize).saturating_sub(1)
 }
 

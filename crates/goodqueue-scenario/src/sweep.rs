@@ -59,6 +59,7 @@ impl<'n> Sweep<'n> {
                 None => document.about(message),
             });
         }
+        // At most `MAX_RUNS`, counted in 128 bits above, so this product cannot overflow.
         let count = axes.iter().map(|axis| axis.values.len()).product();
         Ok(Self { base, axes, count, names: *names })
     }
@@ -131,6 +132,7 @@ impl<'n> Sweep<'n> {
         let mut point = self.base.clone();
         let mut values = BTreeMap::new();
         let mut rest = number;
+        // The last key varies fastest, like the last digit of a number.
         for axis in self.axes.iter().rev() {
             let value = &axis.values[rest % axis.values.len()];
             rest /= axis.values.len();

@@ -24,6 +24,7 @@ pub struct Trace {
 }
 
 impl Trace {
+    // An IP packet of 1500 bytes and the 4-byte header of Mahimahi's TUN device.
     /// Bytes that one opportunity delivers.
     pub const OPPORTUNITY_BYTES: u32 = 1504;
     /// Larger files are refused.

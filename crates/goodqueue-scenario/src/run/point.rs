@@ -158,6 +158,7 @@ impl PointRuns {
         let qdiscs = both.map(|on| tc::to_tc(&on.config)).join(" / ");
         let step = match series_use {
             SeriesUse::InResult => format!("{:?}", series.map(Duration::as_nanos)),
+            // A store finds such series by their step, beside a result that has none of them.
             SeriesUse::Kept | SeriesUse::AnyStep | SeriesUse::ThisStep => "series apart".to_owned(),
         };
         let mut key = format!("{qdiscs} | {seed} | {step} | {key}");

@@ -121,6 +121,7 @@ impl<'n> ScenarioRuns<'n> {
             return Err(option);
         }
         held.check()?;
+        // A sweep has at least one point, so the second arm is never taken.
         let first = match first {
             Some(first) => first,
             None => sweep.point(0)?.1,

@@ -36,6 +36,8 @@ pub(super) fn read_qdiscs(root: &Reader<'_>, link: &BottleneckLink) -> Result<Ve
     let mut choices: Vec<QdiscChoice> = Vec::new();
     let listed = match root.node("qdiscs") {
         None => {
+            // Each direction is read by itself, because a line derives its defaults from the rate
+            // of its link.
             let default = |line: &&str| {
                 let discipline = |direction: Direction, rate: &LinkRate| {
                     let config = tc::parse(line, &link.as_seen_by_qdisc(direction, rate))?;

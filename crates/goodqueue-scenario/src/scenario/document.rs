@@ -140,6 +140,8 @@ impl Document {
             .map(|value| {
                 let origin =
                     Origin::Argument { name: argument.into(), text: value.as_str().into(), start: 0 };
+                // Not tried as TOML, unlike the values of `--set`: an argument of `--qdisc` is
+                // always a line.
                 Node { raw: Raw::Text(value.clone()), origin }
             })
             .collect();

@@ -147,6 +147,7 @@ impl<T: Quantity> Drawn<T> {
     /// True if nothing but 0 can come.
     pub(super) fn is_always_zero(self) -> bool {
         let parameter = match self {
+            // The lower bound is not above the upper one (`bounds`), so that one decides.
             Self::Constant(value) | Self::Uniform(_, value) | Self::Exponential(value) => value,
             Self::Pareto { mean, .. } => mean,
             Self::LogNormal { median, .. } => median,

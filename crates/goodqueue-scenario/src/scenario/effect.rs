@@ -51,10 +51,12 @@ impl Document {
     fn needs_rtt(&self, scenario: &Scenario, names: &Names<'_>) -> bool {
         let rtt = scenario.link.rtt;
         let step = Duration::from_millis(1);
+        // The longest round-trip time has no longer one beside it.
         let other = if rtt + step > MAX_RTT { rtt.saturating_sub(step) } else { rtt + step };
         let mut document = self.clone();
         let resolved =
             document.set("link.rtt", "link.rtt", &other.to_string()).and_then(|()| document.resolve(names));
+        // Without a second scenario the effect is unknown, and counts.
         resolved.map_or(true, |mut with_other| {
             with_other.link.rtt = rtt;
             with_other != *scenario

@@ -170,6 +170,7 @@ pub(super) const TABLES: [&Table; 3] = [&EndTable::TABLE, &PauseTable::TABLE, gr
 const RATE: Context<LinkRate> = Context {
     write: |rate| match rate {
         LinkRate::Fixed(rate) => json!(rate.to_string()),
+        // Schedules and traces are written as tables (`LinkEnd::to_json`).
         _ => json!("unlimited"),
     },
     schema: || json!({ "type": "string" }),
@@ -368,12 +369,14 @@ fn continue_schedule(
         return refused("more than the time of its last step");
     }
     let times = duration.as_nanos() / period.as_nanos();
+    // A short period in a long run would fill the memory with steps.
     if times.saturating_mul(steps.len() as u64) > MAX_STEPS {
         return refused("so that there are at most a million steps");
     }
     let once = steps.clone();
     for turn in 1..=times {
         let begin = Duration::from_nanos(turn * period.as_nanos());
+        // A change after the end of the run is never made.
         steps.extend(once.iter().map(|&(at, rate)| (begin + at, rate)).filter(|step| step.0 < duration));
     }
     Ok(())

@@ -106,11 +106,13 @@ impl Files {
         link: &Link,
         disciplines: &Disciplines,
     ) -> Result<AnyConfig, Diagnostic> {
+        // The same line has other defaults on another link.
         let key = format!("{link:?} {line}");
         if let Some(config) = self.known().disciplines.get(&key) {
             return Ok(config.clone());
         }
         let config = tc::parse_among(disciplines, line, link, None)?;
+        // Lines without a table read no file, so reading them again gives the same.
         if has_table(&config.to_settings()) {
             self.known().disciplines.insert(key, config.clone());
         }

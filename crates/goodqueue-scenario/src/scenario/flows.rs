@@ -78,6 +78,7 @@ impl FlowGroup {
 
     /// Refuses values that contradict each other.
     fn check(&self, table: &Reader<'_>, around: &FlowContext<'_>) -> Result<(), Diagnostic> {
+        // A table has at least one flow (`COUNT`).
         let longest = self.rtt + self.rtt_step.saturating_mul(u64::from(self.count - 1));
         if longest > MAX_RTT {
             let message =
@@ -190,6 +191,7 @@ fn rrul_traffic(
     let ping =
         FlowGroup { direction: Direction::Up, traffic: Traffic::ping(&nothing, around)?, ..usual.clone() };
     let mut groups = vec![bulk(Direction::Down), bulk(Direction::Up), ping];
+    // `flows = 0` is a ping alone.
     groups.retain(|group| group.count > 0);
     Ok(groups)
 }

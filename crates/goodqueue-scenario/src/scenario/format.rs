@@ -45,6 +45,7 @@ impl Quantity {
     /// too.
     #[must_use]
     pub fn of_key(key: &str) -> Option<Self> {
+        // A number is the place of an entry in a list, whose key is in front of it.
         let name = key.rsplit('.').find(|part| !part.bytes().all(|byte| byte.is_ascii_digit()))?;
         tables()
             .flat_map(|table| table.keys())
@@ -151,6 +152,7 @@ fn add(text: &mut String, toml: &str, comment: &str) {
         text.push('\n');
         line.clear();
     }
+    // Two spaces part a comment from TOML that reaches beyond its column.
     let mut start = if line.len() < COMMENTS { COMMENTS } else { line.len() + 2 };
     line.extend(std::iter::repeat_n(' ', start - line.len()));
     line.push('#');

@@ -166,6 +166,7 @@ impl Hop {
     pub(crate) fn position(hops: &[Self], name: Option<&str>) -> usize {
         let on = |side| hops.iter().filter(move |hop| hop.side == side).map(|hop| hop.name.as_str());
         let mut all = on(Side::Server).chain([BOTTLENECK]).chain(on(Side::Client));
+        // Names that are none were refused before (`check_entrance`).
         name.and_then(|name| all.position(|other| other == name)).unwrap_or(0)
     }
 

@@ -29,6 +29,7 @@ keys! {
         /// Base round-trip time without queues and serialization. Half of it is added in each
         /// direction, behind the last link. The delays of hops and `access` are parts of it.
         rtt: Duration = "50ms", RTT;
+        // The smallest MTU that IPv4 allows (RFC 791 §3.2), and the largest length in its header.
         /// Largest IP packet in bytes.
         mtu: u32 = 1500, whole(68..=65_535);
         /// Bytes of link header that queues and links add to each packet.
@@ -49,6 +50,7 @@ keys! {
         // `compare`.
         let default_up = down.clone().unwrap_or_else(|| LinkEnd::fixed(DEFAULT_UP));
     }
+    // An emulator without a tick is exact, so 0 is written like an absent key.
     then { let delay_tick = delay_tick.filter(|tick| !tick.is_zero()); }
 }
 

@@ -84,6 +84,8 @@ fn read_spikes(table: &Reader<'_>, key: &str, node: &Node) -> Result<Vec<u64>, D
     let Raw::List(items) = &node.raw else {
         return Err(table.error(key, Diagnostic::new("this is not a list").allowed(form)));
     };
+    // Each of them is compared with the backlog whenever a packet enters or leaves the queue, so
+    // there are few. The number is our choice.
     if items.len() > MAX_SPIKES {
         let message = Diagnostic::new(format!("{} thresholds are too many", items.len()));
         return Err(table.error(key, message.allowed(format!("at most {MAX_SPIKES}"))));

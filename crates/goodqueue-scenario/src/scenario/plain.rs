@@ -227,6 +227,7 @@ impl Form<f64> for Number {
             Raw::Other(text) => text.replace('_', "").parse::<f64>().ok(),
             _ => None,
         };
+        // TOML has `inf` and `nan`, which no key can use.
         let Some(number) = number.filter(|number| number.is_finite()) else {
             return Err(table.mismatch(key, node, "a number, such as 1.5"));
         };

@@ -21,6 +21,7 @@ impl Document {
         for entry in table {
             // Swept keys are dotted: `hops.0.qdisc`.
             let is_line = entry.key.split('.').any(|part| part == "qdiscs" || part == "qdisc");
+            // A label is free text, and may look like a line.
             self.in_node(&entry.node, (are_lines || is_line) && entry.key != "label", remarks);
         }
     }
@@ -28,6 +29,7 @@ impl Document {
     fn in_node(&self, node: &Node, is_line: bool, remarks: &mut Vec<Diagnostic>) {
         match &node.raw {
             Raw::Text(text) if is_line => {
+                // A line for both directions gets its remarks once.
                 let (down, up) = text.split_once(BOTH).unwrap_or((text, ""));
                 remarks
                     .extend(tc::remarks(self.disciplines(), down).into_iter().map(|one| self.at(one, node)));

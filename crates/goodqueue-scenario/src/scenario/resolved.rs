@@ -39,6 +39,7 @@ keys! {
         warmup: Duration = "0s", TIME;
         /// Seed of the first repetition.
         seed: u64 = 1, whole(0..=u64::MAX);
+        // Each repetition is a run, of which there are at most 100,000 (`MAX_RUNS`).
         /// Number of repetitions, with `seed`, `seed + 1`, ...
         seeds: u32 = 1, whole(1..=100_000);
         /// Disciplines to compare: lines in tc's grammar, or tables. "cake / fq_codel" is one

@@ -46,6 +46,7 @@ impl Scenario {
         let mut rates = vec![constant(&ends[side].rate)?];
         for hop in &self.hops {
             let rate = &[&hop.down, &hop.up][side].rate;
+            // A link without a limit slows no packet.
             if *rate != LinkRate::Unlimited {
                 rates.push(constant(rate)?);
             }

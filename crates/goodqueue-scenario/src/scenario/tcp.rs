@@ -285,6 +285,7 @@ pub(super) fn default_tcp(document: &Document, link: &BottleneckLink, names: &Ch
     let plain = Tcp {
         cc: preferred("cubic", &names.cc),
         iw: 10,
+        // Never below 28, because an MTU has at least 68 bytes.
         mss: link.mtu.saturating_sub(TCP_IP_HEADERS).max(1),
         delayed_ack: Some(DelayedAck { every: 2, timeout: Duration::from_millis(40) }),
         ecn: EcnMode::Off,

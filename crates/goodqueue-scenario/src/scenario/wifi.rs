@@ -67,6 +67,8 @@ impl WifiContext<'_> {
         if table.node("qdisc").is_none() {
             return Ok(HopQdisc::Compared);
         }
+        // A channel has no rate of its own: its disciplines derive their defaults from the
+        // bottleneck.
         let ends = [(Direction::Down, &self.link.down), (Direction::Up, &self.link.up)];
         read_qdisc(table, &ends.map(|(direction, end)| self.link.as_seen_by_qdisc(direction, &end.rate)))
     }

@@ -73,6 +73,7 @@ pub(super) fn simulate(
         flow.traffic.prepare();
     }
     let begun = watch.cpu_time();
+    // Only a program can ask for a run without duration, which must not divide by zero.
     let total = run.config.duration.as_nanos().max(1);
     let mut cancelled = false;
     let mut watched = |so_far: sim::SoFar<'_>| {

@@ -62,6 +62,7 @@ impl<'w> Tracker<'w> {
 
     fn count(&self, number: usize, thousandths: u64, stored: bool) {
         let Some(part) = self.parts.get(number) else { return };
+        // A run reports its progress from one thread, so its thousandths never fall.
         let more = thousandths.saturating_sub(part.swap(thousandths, Ordering::Relaxed));
         self.done.fetch_add(more, Ordering::Relaxed);
         if !stored {

@@ -169,6 +169,7 @@ pub(super) fn read_value(value: &Spanned<DeValue<'_>>) -> Node {
         // A number above 64 bits is kept, so that the range check can quote it.
         DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
             Ok(integer) => Raw::Integer(integer),
+            // Above 128 bits the digits are kept as they were written.
             Err(_) => Raw::Other(number.as_str().to_owned()),
         },
         DeValue::Float(number) => Raw::Other(number.as_str().to_owned()),
@@ -182,6 +183,7 @@ pub(super) fn read_value(value: &Spanned<DeValue<'_>>) -> Node {
 
 pub(super) fn read_json(value: &serde_json::Value) -> Node {
     let raw = match value {
+        // TOML has no such value, so every key refuses it and quotes the word.
         serde_json::Value::Null => Raw::Other("null".to_owned()),
         serde_json::Value::Bool(value) => Raw::Bool(*value),
         serde_json::Value::Number(number) => match (number.as_i64(), number.as_u64()) {

@@ -82,6 +82,7 @@ fn read_value(table: &Reader<'_>, parameter: &Parameter) -> Result<Option<Value>
         Unit::Bytes => SIZE.given(table, name)?.map(Value::Bytes),
         Unit::Probability => NUMBER.given(table, name)?.map(Value::Probability),
         Unit::Flag { .. } => Flag.given(table, name)?.map(Value::Flag),
+        // The key is given, so the empty default is never taken.
         Unit::Choice(words) => Some(Value::Choice(table.choice(name, "", words)?)),
         Unit::Packets => integer()?.map(Value::Packets),
         Unit::Integer => integer()?.map(Value::Integer),

@@ -36,6 +36,7 @@ keys! {
             let message = Diagnostic::new("the size of a flow is given already");
             return Err(table.error("total", message.help("give either `size` or `total`")));
         }
+        // `count` is a key of all flows, which its own table reads later.
         let count: u64 = COUNT.given(table, "count")?.unwrap_or(1);
         // Rounded up, so that no byte of the total is missing.
         let size = total.map(|total| total.div_ceil(count)).or(size);

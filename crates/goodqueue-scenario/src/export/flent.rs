@@ -181,6 +181,7 @@ impl Test {
             .filter_map(|id| Some((*id, known(*id)?.label.clone()?)))
             .filter(|(_, label)| RRUL.contains(&label.as_str()))
             .collect();
+        // Another TCP flow would have no name in this test.
         let is_rrul = labelled.len() == RRUL.len() && uploads + downloads == RRUL.len();
         let (name, flows) = match (uploads, downloads) {
             _ if is_rrul => ("rrul", labelled),
@@ -189,6 +190,7 @@ impl Test {
             (_, 0) => ("tcp_nup", named(&up, &down, &|tcp, number| format!("{tcp}::{}", number + 1))),
             (4, 4) => (
                 "rrul_be",
+                // Flent numbers the series of this test from the second one on: BE, BE2, BE3, BE4.
                 named(&up, &down, &|tcp, number| match number {
                     0 => format!("{tcp} BE"),
                     _ => format!("{tcp} BE{}", number + 1),

@@ -109,6 +109,7 @@ pub fn frame(results: &Results) -> Frame {
 /// Returns the start of each step of `step_s` seconds, without the rounding error of repeated
 /// addition.
 pub(super) fn times(step_s: f64) -> impl Iterator<Item = f64> + Clone {
+    // A step is a whole number of nanoseconds, so the product is exact up to 104 days (2^53 ns).
     let at = move |step: u64| (float(step) * (step_s * 1e9).round()) / 1e9;
     (0_u64..).map(at)
 }

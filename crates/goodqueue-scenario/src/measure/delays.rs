@@ -28,6 +28,7 @@ impl Delays {
             let mut binned = histogram();
             let mut sum = 0.0;
             for delay in exact.drain(..) {
+                // A histogram that grows takes every number.
                 let _ = binned.record(nanos(delay));
                 sum += delay;
             }
@@ -57,6 +58,7 @@ impl Delays {
             Self::Exact(exact) => {
                 let mut sorted = exact.clone();
                 sorted.sort_by(f64::total_cmp);
+                // The rank is an index, and the sample at this index counts.
                 sorted.truncate(nearest_rank(quantile, sorted.len()) + 1);
                 exact_summary(&sorted).mean
             }
@@ -94,6 +96,7 @@ pub(super) fn at_quantiles(histogram: &Histogram<u64>, quantiles: &[f64]) -> Vec
         return Vec::new();
     }
     let values = histogram.value_at_quantiles(quantiles.iter().copied());
+    // The bounds of a bin may exceed the largest sample.
     values.map(|value| nanos_to_s(value.min(histogram.max()))).collect()
 }
 

@@ -35,6 +35,7 @@ pub(super) fn group_fairness(tables: &[FlowLabels], flows: &[FlowResult]) -> Vec
     for (number, table) in tables.iter().enumerate() {
         let (own, others) = rest.split_at((table.count as usize).min(rest.len()));
         rest = others;
+        // The flows of a table are alike, so the first one tells the kind of all.
         if own.len() > 1 && own[0].kind.is_bulk() {
             let goodputs: Vec<f64> = own.iter().map(|flow| flow.goodput_bps).collect();
             groups.push(GroupFairness {

@@ -62,6 +62,8 @@ fn losses(outcome: &FlowOutcome, sent: u64) -> Option<FlowLosses> {
         share: (sent > 0).then(|| float(packets) / float(sent)),
         events,
         packets_per_event: (events > 0).then(|| float(packets) / float(events)),
+        // The span lies between the starts of the first and the last event, so it has one interval
+        // less than there are events.
         interval_s: (events > 1).then(|| seconds(span) / float(events - 1)),
     })
 }

@@ -51,6 +51,7 @@ pub fn voice_cap(probes: &Probes, flows: &[FlowResult]) -> Option<Grade> {
     };
     let score = probes.voip.as_ref().and_then(|call| call.mos);
     let of_calls = score.and_then(|score| {
+        // The score of the line alone: half of its round-trip time one way, and no loss.
         let idle = mos(rating(longest_s(&FlowKind::Voip) / 2.0, 0.0, CONCEALED));
         VOICE_CAPS.iter().find(|(bound, _)| score < *bound && idle >= *bound).map(|(_, cap)| *cap)
     });

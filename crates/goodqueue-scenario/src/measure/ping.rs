@@ -69,6 +69,8 @@ pub(super) fn over_time(config: &Config, outcome: &Outcome) -> Vec<RoundTrip> {
             None => all.extend(&seen.round_trips),
             Some(earlier) => {
                 all.extend(&earlier.thinned);
+                // The latest pings are thinned like the earlier ones, so that all have equal
+                // distances.
                 let latest = (earlier.next..).zip(&seen.round_trips);
                 all.extend(latest.filter(|(number, _)| number % earlier.stride == 0).map(|(_, ping)| ping));
             }

@@ -74,6 +74,7 @@ pub(super) fn groups(tables: &[FlowLabels], config: &Config, outcome: &Outcome) 
         }
         let ends: Vec<Instant> = members.iter().filter_map(|(_, seen)| seen.tally.completed_at).collect();
         let begun_at = members.iter().map(|(flow, _)| flow.start).min();
+        // A group has a response time only if all of its transfers are complete.
         let ended_at = ends.iter().copied().max().filter(|_| ends.len() == members.len());
         results.push(GroupResult {
             table,

@@ -20,6 +20,7 @@ pub(super) fn viewer(run: &Config, flow: &FlowConfig, outcome: &FlowOutcome) -> 
     let mut before = None;
     let mut bits = 0.0;
     for segment in &playback.segments {
+        // Also for segments of the warm-up: the first one measured may be a switch.
         let is_switch = before.replace(segment.rate).is_some_and(|before| before != segment.rate);
         if segment.begun_at >= warm_at && segment.ended_at.is_some() {
             result.segments += 1;
@@ -29,6 +30,7 @@ pub(super) fn viewer(run: &Config, flow: &FlowConfig, outcome: &FlowOutcome) -> 
     }
     result.bitrate_bps = (result.segments > 0).then(|| bits / float(result.segments));
     for &(begun_at, ended_at) in &playback.stalls {
+        // A stall that has not ended counts up to the end.
         let ended_at = ended_at.unwrap_or(end);
         if ended_at > warm_at {
             result.stalls += 1;

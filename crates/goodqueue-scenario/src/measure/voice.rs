@@ -83,6 +83,7 @@ pub(super) fn together(calls: &[VoipResult], packets: &[Packets<'_>]) -> Option<
     };
     let sent = sum(|call| call.sent);
     let lost = sum(|call| call.lost);
+    // Only calls with a de-jitter buffer have late packets.
     let late: Vec<u64> = calls.iter().filter_map(|call| call.late).collect();
     Some(VoipResult {
         sent,

@@ -34,6 +34,7 @@ pub(super) fn result(config: &MediumConfig, seen: &WifiOutcome, measured: Durati
     };
     WifiResult {
         down: queue(Some(&config.access_point), &seen.queues[0]),
+        // All clients of a scenario queue alike (`mac_up`), so the first one names the discipline.
         up: queue(config.clients.first().map(|client| &client.mac), &seen.queues[1]),
         stations: (1..).zip(&stations).map(result).collect(),
     }

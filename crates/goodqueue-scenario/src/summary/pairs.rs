@@ -22,6 +22,8 @@ impl<'r> Group<'r> {
         let mut values = BTreeMap::new();
         for (number, run) in runs.iter().enumerate() {
             for (key, value) in metrics::values(run) {
+                // NaN marks a run without the value, so that the places of the others stay those of
+                // their runs.
                 let of_runs = values.entry(key).or_insert_with(|| vec![f64::NAN; runs.len()]);
                 of_runs[number] = value;
             }

@@ -101,6 +101,7 @@ fn schema() -> Result<Type, ParquetError> {
         column("flow", Physical::INT32, one, whole(32))?,
         column("connection", Physical::INT32, one, whole(32))?,
         column("bytes", Physical::INT32, one, whole(32))?,
+        // Parquet has no physical type below 32 bits.
         column("dscp", Physical::INT32, one, whole(8))?,
         column("ecn", Physical::BYTE_ARRAY, one, words())?,
         column("fate", Physical::BYTE_ARRAY, one, words())?,

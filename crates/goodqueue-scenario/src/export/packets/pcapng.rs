@@ -95,6 +95,7 @@ fn write_headers(packet: &Packet, bytes: u32, to: &mut Vec<u8>) {
     to.clear();
     let (source, destination) = endpoints(packet);
     let protocol = packet.payload.transport().protocol();
+    // The length in an IPv4 header has 16 bits (RFC 791 §3.1).
     let total = u16::try_from(bytes).unwrap_or(u16::MAX);
     // RFC 791 §3.1: version 4, 20 bytes, DF, TTL 64.
     to.extend([0x45, packet.tos()]);
@@ -147,6 +148,7 @@ fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
     to.extend(low(segment.ack).to_be_bytes());
     let [before, flags] = segment.flags.bits().to_be_bytes();
     to.extend([u8::try_from((20 + room) / 4).unwrap_or(15) << 4 | before, flags]);
+    // A window above 64 MiB is shown as 64 MiB, the largest one at this scale.
     to.extend(u16::try_from(window).unwrap_or(u16::MAX).to_be_bytes());
     to.extend([0; 4]);
     let end = to.len() + room;

@@ -75,6 +75,7 @@ pub(crate) fn time(random: &mut Xoshiro256PlusPlus, range: [Duration; 2]) -> Dur
 
 /// Draws uniformly from the whole numbers between the bounds, which belong to the range.
 pub(crate) fn count(random: &mut Xoshiro256PlusPlus, [low, high]: [u32; 2]) -> u32 {
+    // The ranges of lines are far below the largest number, so nothing saturates here.
     low + random.below(high.saturating_sub(low).saturating_add(1))
 }
 

@@ -122,6 +122,7 @@ impl<E: Environment> Lines<E> {
 
 impl<E: Environment> Line<E> {
     fn begin(&mut self, observation: &mut [f32]) -> Result<(), Diagnostic> {
+        // Before the new episode begins, with which the environment forgets these packets.
         self.packets += self.environment.packets();
         // The first episode has the seed itself, so that a single line can be had again.
         let seed = match self.episode {

@@ -212,6 +212,7 @@ fn ping(outcome: &Outcome, rtt: Duration) -> f64 {
     let (count, sum) = answered.fold((0.0, 0.0), |(count, sum): (f64, f64), time| {
         (count + 1.0, sum + seconds(time.saturating_sub(rtt)))
     });
+    // Without an answer the mean is 0.
     sum / count.max(1.0)
 }
 

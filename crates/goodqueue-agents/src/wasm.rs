@@ -26,6 +26,8 @@ use wasmi::{
 use crate::aqm::AqmSeen;
 use crate::policy::{Policy, PolicyMaker};
 
+// A line of `aqm-v1` has 667 decisions, so a policy uses at most 67 million units on it. A loop
+// without end then fails soon, and does not stop the score for good.
 /// Fuel of one decision, and of a start function. An instruction takes about one unit.
 pub const FUEL: u64 = 100_000;
 /// Largest module in bytes.
@@ -104,6 +106,7 @@ impl PolicyMaker for WasmPolicy {
             .instances(1)
             .memories(1)
             .tables(10)
+            // Otherwise `memory.grow` would only return -1, and the error would not name the limit.
             .trap_on_grow_failure(true)
             .build();
         let engine = self.module.engine();

@@ -98,6 +98,7 @@ impl AqmLine {
     pub fn config(&self, qdisc: AnyConfig) -> Config {
         let link = |qdisc| LinkConfig::new(Capacity::Constant(self.rate), qdisc);
         let links = [link(qdisc), link(AnyConfig::from(PfifoConfig::default()))];
+        // The environment ends the run (`Run::open_ended`), so the configuration has no end.
         Config { seed: self.seed, ..Config::new(links, self.traffic.clone(), Duration::MAX) }
     }
 }

@@ -68,6 +68,7 @@ impl AqmSeen {
         let share = |part: u64, whole: u64| if whole > 0 { part as f64 / whole as f64 } else { part as f64 };
         let sent = step.bin.sent.bits();
         let capacity = step.capacity.bits().max(1.0);
+        // Without packets the sum of their sojourn times is 0, and so is the mean.
         let packets = step.bin.packets.max(1) as f64;
         Self {
             backlog: step.backlog as f64 * 8.0 / rate,
@@ -100,6 +101,7 @@ impl AqmSeen {
 
     /// Writes the observation after an `action`.
     pub(crate) fn observe(&self, action: f64, observation: &mut [f32]) {
+        // Every number of an observation is between 0 and 1 (`Environment::OBSERVED`).
         let numbers = [
             squashed(self.backlog, HALVING_DELAY),
             squashed(self.sojourn, HALVING_DELAY),

@@ -133,6 +133,7 @@ impl Environment for CongestionEnvironment {
         let config = line.config(name)?;
         let mss = match &config.flows[AGENT].traffic {
             goodqueue_sim::Traffic::Tcp(tcp) => u64::from(tcp.config.payload()),
+            // The agent's flow is always TCP (`CongestionLine::config`).
             _ => 1,
         };
         let run = Run::open_ended(config).map_err(|error| Diagnostic::new(error.to_string()))?.coarse();
@@ -143,6 +144,7 @@ impl Environment for CongestionEnvironment {
             // The largest window never limits a paced flow.
             episode.put("window", WINDOWS[1])?;
         }
+        // An action of 0 multiplies by 1, and so puts the first window or rate into force.
         episode.apply(control, 0.0)?;
         self.episode = Some(episode);
         self.seen = CongestionSeen::default();

@@ -116,6 +116,7 @@ impl CongestionLine {
             FlowConfig { start, ..FlowConfig::new(cross, self.rtt) },
         ];
         let links = [fifo(self.buffer)?, fifo(ACKS)?];
+        // The environment ends the run, as for an AQM.
         Ok(Config { seed: self.seed, ..Config::new(links, flows, Duration::MAX) })
     }
 }

@@ -73,6 +73,7 @@ impl CongestionSeen {
             rtt: seconds(now.srtt),
             rtt_min: seconds(least),
             rate: delivered as f64 * 8.0 / interval,
+            // Without a segment sent nothing was sent again.
             lost: lost as f64 / sent.max(1) as f64,
             in_flight: now.in_flight.unwrap_or(0) as f64 / now.cwnd.max(1) as f64,
             window: now.cwnd as f64 / mss.max(1) as f64,
@@ -95,6 +96,7 @@ impl CongestionSeen {
 
     /// Writes the observation.
     pub(crate) fn observe(&self, observation: &mut [f32]) {
+        // Every number of an observation is between 0 and 1 (`Environment::OBSERVED`).
         let numbers = [
             squashed((self.rtt - self.rtt_min).max(0.0), HALVING_DELAY),
             squashed(self.rtt_min, HALF_RTT),

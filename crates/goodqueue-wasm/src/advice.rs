@@ -48,6 +48,7 @@ impl Asked {
                 units::time(text).map_err(|error| error.in_argument("the round-trip time", text))?;
         }
         if let Some(seeds) = self.seeds {
+            // Without a seed there would be no verification.
             question.effort.seeds = seeds.clamp(1, MOST_SEEDS);
         }
         Ok(question)

@@ -72,6 +72,8 @@ impl Column {
         let mut answers = Vec::new();
         for Probe { flow, seen, pending } in &mut self.probes {
             let all = self.played.so_far().round_trips(*flow);
+            // A show has at most 100,000 pings (`limits`), so the run keeps all of them and their
+            // indexes stay.
             pending.extend(*seen..all.len());
             *seen = all.len();
             pending.retain(|&index| {

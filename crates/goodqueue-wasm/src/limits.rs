@@ -64,6 +64,7 @@ fn of_the_time(scenario: &Scenario) -> Result<(), Diagnostic> {
     }
     let packets = packets(scenario);
     if packets > MOST_PACKETS {
+        // The packets are proportional to the time, because each source of them has a rate.
         let fitting = u128::from(time.as_nanos()) * MOST_PACKETS / packets;
         let fitting = Duration::from_nanos(u64::try_from(fitting).unwrap_or(u64::MAX));
         let shown = whole_if_possible(fitting);
@@ -100,6 +101,7 @@ fn packets(scenario: &Scenario) -> u128 {
     let through: u128 = [0, 1]
         .map(|direction| {
             let hops = scenario.hops.iter().map(|hop| [&hop.down.rate, &hop.up.rate][direction]);
+            // The slowest link bounds what passes the line.
             hops.chain([link[direction]]).map(highest).min().unwrap_or(0)
         })
         .iter()

@@ -72,6 +72,7 @@ impl Log {
         let rate = match &self.capacity[place][visit.direction.index()] {
             Capacity::Constant(rate) => *rate,
             Capacity::Schedule(changes) => {
+                // The first change is at 0, so there is always one that has begun.
                 let begun = changes.partition_point(|change| change.0 <= at);
                 let due = changes.get(begun.saturating_sub(1));
                 due.map_or(UNLIMITED, |change| change.1)

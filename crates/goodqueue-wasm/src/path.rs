@@ -59,6 +59,7 @@ impl Path {
         path.places[first].before_the_delay[1] = true;
         if config.wifi.is_some() {
             path.places.push(Place { name: Some("WiFi".to_owned()), before_the_delay: [false; 2] });
+            // A packet leaves the channel when it is received, so no transmission follows.
             path.capacity.push([Capacity::Constant(UNLIMITED), Capacity::Constant(UNLIMITED)]);
             path.order.push(path.places.len() - 1);
         }

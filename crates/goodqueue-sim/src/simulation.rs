@@ -171,7 +171,8 @@ impl<'a> Simulation<'a> {
     ) -> Result<(), RunError> {
         let room = room::room_for(&self.config.flows, self.config.duration)?;
         self.sources.iter_mut().for_each(|source| source.set_room(room));
-        // At least 1 ns, so that each step advances the run.
+        // At least 1 ns, so that each step advances the run. The number of steps is our choice: a
+        // session shows its progress, and looks whether it is cancelled, after each of them.
         let watch_step = Duration::from_nanos(self.config.duration.as_nanos() / WATCHES + 1);
         while self.now < self.end {
             let watch_at = self.now + watch_step;

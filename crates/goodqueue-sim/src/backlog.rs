@@ -111,7 +111,10 @@ mod tests {
         }
         let (mean, spikes) = watch.finish(at(0), at(100));
         let ms = Duration::from_millis;
+        // Above 1000 bytes from 0 to 10, from 20 to 60 and from 70 to 80 ms. 1000 bytes are not
+        // above.
         assert_eq!(spikes[0], Spike { above: 1000, longest: ms(40), total: ms(60) });
+        // Only the 6000 bytes from 20 to 25 ms.
         assert_eq!(spikes[1], Spike { above: 5000, longest: ms(5), total: ms(5) });
         let area = 10 * 1500 + 10 * 1000 + 5 * 6000 + 35 * 1001 + 10 * 5000;
         assert!((mean - f64::from(area) / 100.0).abs() < 1e-9);

@@ -228,6 +228,7 @@ mod tests {
         let mut requests = Requests::new(grants(None), MBIT);
         assert_eq!(requests.grant(7), 0, "nobody has asked");
         requests.request(7, 600);
+        // The delay of 4 ms is two intervals, so the first grant is in interval 9.
         assert_eq!(granted(&mut requests, 8, 5), [0, 250, 250, 100, 0]);
         assert!(!requests.are_outstanding());
     }
@@ -250,6 +251,7 @@ mod tests {
         requests.request(0, 100);
         requests.request(1, 100);
         requests.request(1, 130);
+        // Of the 130 bytes, 100 were requested before.
         assert_eq!(granted(&mut requests, 2, 3), [100, 30, 0]);
     }
 
@@ -259,6 +261,8 @@ mod tests {
         let mut requests = Requests::new(grants(Some(half)), MBIT);
         assert_eq!(granted(&mut requests, 0, 3), [125, 125, 125]);
         requests.request(2, 400);
+        // The request of interval 2 is due in interval 4, which has 250 bytes. The next one has the
+        // other 150.
         assert_eq!(granted(&mut requests, 3, 4), [125, 250, 150, 125]);
         let mut slow = Requests::new(grants(Some(MBIT)), half);
         assert_eq!(granted(&mut slow, 0, 2), [125, 125], "never more than the rate");
@@ -278,6 +282,7 @@ mod tests {
     fn a_new_rate_counts_its_bytes_from_its_first_interval() {
         let mut requests = Requests::new(grants(None), Rate::from_bps(1_000));
         requests.request(0, 10_000);
+        // With a quarter of a byte per interval, interval 3 completes the first byte.
         assert_eq!(granted(&mut requests, 2, 3), [0, 1, 0]);
         // The change is within interval 5. Three quarters of a byte are lost with the old rate.
         requests.change_rate(Instant::from_nanos(11_000_000), Rate::from_bps(3_000));

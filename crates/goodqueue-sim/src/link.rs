@@ -106,6 +106,7 @@ pub(crate) struct Served {
 impl Served {
     /// No packet is sent.
     const fn nothing(call_at: Option<Instant>) -> Self {
+        // Without a packet nobody reads the end.
         Self { sent: None, end: Instant::ZERO, call_at }
     }
 }
@@ -361,6 +362,7 @@ impl Link {
             Server::Trace { left, in_transit, .. } => {
                 (in_transit.take(), left.take().unwrap_or(OPPORTUNITY_BYTES))
             }
+            // Only a trace has opportunities (`serve`).
             Server::Rate { .. } | Server::Granted(_) => return Served::nothing(None),
         };
         loop {

@@ -111,6 +111,7 @@ impl Losses {
             flow.event = now;
             losses.span = now.since(flow.first);
         }
+        // Packets of a stopped flow are still on their way, but periods no longer count the flow.
         if !flow.active {
             return;
         }
@@ -132,6 +133,8 @@ impl Losses {
             flow.losses = FlowLosses::default();
         }
         for all in &mut self.bulk {
+            // The present period goes on, and does not count again the flows that it has hit
+            // before.
             (all.shares, all.periods, all.hit) = (0.0, 0, 0);
         }
     }

@@ -309,6 +309,8 @@ impl Network {
         let packet = Packet { queued_at: now, flow, connection: number, len, ends, payload };
         self.flows[flow.index()].fates[direction.index()].sent += 1;
         self.conservation.sent(packet.len);
+        // The line behind the queue of a host has the access delay, too (`add_hosts`), so nothing
+        // else is left to do.
         if self.hosts.exist() && self.enter_host(now, direction, packet, departs) {
             return;
         }
@@ -418,6 +420,7 @@ impl Network {
         }
         let (arrived, dropped) = wifi.hop.take();
         for lost in dropped {
+            // The channel reports the drops of both directions in one list.
             let direction = if lost.ends.is_up() { Direction::Up } else { Direction::Down };
             self.count_drop(now, direction, &lost);
             if direction == Direction::Up {
@@ -455,6 +458,7 @@ impl Network {
         // Before the packet is offered, because a drop at once takes it off the count again.
         self.host_queues.entered(packet.flow, link);
         let call_at = queue.enqueue(now, packet);
+        // Asked now, because counting the drops needs the whole network.
         let serves_now = queue.serves_at(now);
         if !queue.lost.is_empty() {
             self.count_lost(now, link);

@@ -217,6 +217,8 @@ impl<'a> Register<'a> {
             None => &mut **visits,
             Some(Place::Wifi) => &mut other_queues.wifi,
             Some(Place::Hop(hop)) => {
+                // Most observers see the bottleneck only, so the list grows with the first note of
+                // a hop.
                 if other_queues.hops.len() <= hop {
                     other_queues.hops.resize_with(hop + 1, Visits::default);
                 }
@@ -234,6 +236,8 @@ impl<'a> Register<'a> {
                     }
                 }
                 Note::Copied(copies) => {
+                    // The note of an arrival is in front of this one (`Notes::enqueue`), so there
+                    // is always one.
                     let Some(original) = visits.last else { continue };
                     for copy in (0..copies).filter_map(|_| original.packet.duplicate()) {
                         visits.begin(direction, copy, Some(original.number));

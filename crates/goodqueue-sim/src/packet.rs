@@ -146,6 +146,7 @@ impl Payload {
     pub const fn numbers(&self) -> [u64; 2] {
         match self {
             Self::Tcp(segment) => [segment.seq, segment.ack],
+            // A repeated query has the number of the first one (`Web::look_up`), but another time.
             Self::Datagram { sent_at, number, .. } => [*number, sent_at.as_nanos()],
             Self::Quic { number, .. } => [*number, 0],
         }

@@ -199,9 +199,11 @@ mod tests {
         assert_eq!(link.receive(at(50), LASTS), at(150));
         assert_eq!(link.receive(at(60), Duration::ZERO), at(60), "XON");
         assert_eq!(link.receive(at(200), LASTS), at(300));
+        // From 10 to 60 us, and from 200 us to the end of the run.
         let expected = PauseOutcome { frames: 4, time: Duration::from_micros(50 + 20) };
         assert_eq!(link.clone().finish(at(220)), expected);
         link.restart(at(250));
+        // The last pause ends at 300 us.
         let rest = PauseOutcome { frames: 0, time: Duration::from_micros(50) };
         assert_eq!(link.finish(at(1000)), rest);
     }

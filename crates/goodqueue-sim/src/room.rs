@@ -91,6 +91,7 @@ mod tests {
             room(100_000, &call, 100),
             Err(RunError::TooManyProbes { flows: 100_000, samples, most: MOST_SUMMED })
         );
+        // In its last second each of them sends 51 packets, and all together 510,000.
         let late = flows(10_000, &call, 99);
         assert_eq!(room_for(&late, Duration::from_secs(100)), Ok(Room::UNLIMITED));
     }

@@ -122,6 +122,8 @@ impl<'a> Simulation<'a> {
             sources.push(flow.traffic.source(id, generator)?);
             // Flows that start at one instant start in the order of the configuration.
             network.schedule(flow.start, Event::Start(id));
+            // Scheduled behind the start, so that a flow never stops before it starts at the same
+            // instant.
             if let Some(stop) = flow.stop {
                 network.schedule(stop, Event::Stop(id));
             }
@@ -243,6 +245,8 @@ impl<'a> Simulation<'a> {
                     }
                 }
                 Event::Start(flow) => {
+                    // First, because the first packet of the flow may be dropped at once, which
+                    // counts.
                     network.losses.set_active(flow, true);
                     sources[flow.index()].start(now, network);
                 }

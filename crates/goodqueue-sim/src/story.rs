@@ -91,6 +91,7 @@ pub fn story(config: &Config, which: Which, qdisc: [&str; 2]) -> Result<Story, N
     let seen = second.take_witness(visit.direction);
     let what = format!("{}, {}", towards(visit.direction), contents(&visit));
     let story = seen.and_then(|seen| seen.story(visit.number, qdisc[visit.direction.index()], &what));
+    // The second run is the first one again, so the packet comes.
     story.ok_or(NoStory::TooFew(finder.arrived))
 }
 

@@ -140,6 +140,7 @@ mod tests {
     #[test]
     fn a_packet_is_sent_bit_by_bit() {
         let mut wire = Wire::new(MBIT);
+        // 1000 bits at 1 Mbit/s.
         assert_eq!(wire.end_of(at(1000), 125), at(2000));
         assert_eq!(seen(&wire, 1000, 125), (0.0, 1000.0));
         assert_eq!(seen(&wire, 1250, 125), (250.0, 1250.0));
@@ -155,6 +156,7 @@ mod tests {
         assert_eq!(seen(&wire, 500, 125), (500.0, 500.0));
         wire.change_rate(at(600), Rate::from_bps(2_000_000));
         assert_eq!(seen(&wire, 700, 125), (700.0, 700.0));
+        // 1 ms at 1 Mbit/s, and 1 ms at 2 Mbit/s.
         assert_eq!(seen(&wire, 2000, 125), (1000.0, 3000.0));
         assert_eq!(wire.end_of(at(2000), 250), at(3000));
         assert_eq!(seen(&wire, 2500, 375), (2000.0, 4000.0));
@@ -177,6 +179,7 @@ mod tests {
             }
         }
         let mut wire = Wire::new(Rate::from_bps(1));
+        // The clock ends after 584 years.
         assert_eq!(wire.end_of(at(0), u32::MAX), Instant::MAX, "1089 years");
     }
 

@@ -163,6 +163,7 @@ impl<P: Packet + Clone> Witness<P> {
             self.packet = Some(packet.clone());
             self.arrival = self.scene(qdisc, now, Moment::Arrival);
         } else {
+            // The arrival of another packet may drop the watched one.
             self.look(qdisc, now, Moment::Waiting);
         }
         let counted = self.count(drops, |mut sink| qdisc.enqueue(now, packet, &mut sink));
@@ -202,6 +203,7 @@ impl<P: Packet + Clone> Witness<P> {
         config: Q::Config,
         drops: &mut impl Drops<P>,
     ) {
+        // A lower limit drops packets at once.
         self.look(qdisc, now, Moment::Waiting);
         let counted = self.count(drops, |mut sink| qdisc.reconfigure(now, config, &mut sink));
         self.end(qdisc, counted);

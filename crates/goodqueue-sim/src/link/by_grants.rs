@@ -26,6 +26,7 @@ impl Link {
     /// [`Self::serve`], whose stack would be larger for every link.
     #[inline(never)]
     pub(super) fn use_grant(&mut self, now: Instant) -> Served {
+        // Only a link with grants is served here (`serve`).
         let Server::Granted(granted) = &mut self.server else { return Served::nothing(None) };
         if granted.requests.rate().as_bps() == 0 {
             // The next change of rate wakes the link.

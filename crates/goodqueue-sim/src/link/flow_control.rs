@@ -143,6 +143,7 @@ mod tests {
     fn a_paused_link_still_sends_its_own_pause_frames() {
         let mut link = ethernet();
         assert_eq!(link.receive_pause(at(0), 100), None, "nothing waits");
+        // A quantum of 512 bits takes 5.12 us.
         assert_eq!(offer(&mut link, 1000), Some(at(100 * 5_120)));
         let taken = link.send_pause(at(2000)).expect("the link has a rate");
         assert_eq!((taken.sent, taken.call_at), (at(2000 + CONTROL), None));
@@ -160,6 +161,7 @@ mod tests {
         assert_eq!(link.receive_pause(at(20), 0), Some(at(PACKET)));
         assert_eq!(served(&mut link, PACKET), Some(at(2 * PACKET)));
         let pauses = link.pauses(at(1_000_000)).expect("the link obeys");
+        // From XOFF at 10 ns to XON at 20 ns.
         assert_eq!(pauses, PauseOutcome { frames: 2, time: Duration::from_nanos(10) });
     }
 }

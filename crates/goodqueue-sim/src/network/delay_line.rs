@@ -84,6 +84,7 @@ mod tests {
         let end = |at: u64, delay: u64| {
             ticks.end(Instant::ZERO + micros(at), micros(delay)).since(Instant::ZERO).as_nanos() / 1000
         };
+        // Ticks are at 1 ms, 5 ms, 9 ms and so on. A delay of 25 ms has six whole ticks.
         assert_eq!(end(5000, 25_000), 29_000, "at a tick: 24 ms");
         assert_eq!(end(8999, 25_000), 29_000, "just before the next one: 20");
         assert_eq!(end(9001, 25_000), 33_000);

@@ -185,6 +185,8 @@ impl Connection {
     /// Returns the time at which [`Self::on_timer`] has something to do.
     pub(crate) fn next_event(&self) -> Option<Instant> {
         let [asking, answering] = [self.asks, self.asks.reverse()].map(|way| &self.halves[way.index()]);
+        // The server's half sends no packet before it has begun (`transmit`), and so needs no
+        // timer.
         let answers = if self.begun { answering.sender.next_event() } else { None };
         [answers, answering.receiver.next_event(), asking.sender.next_event(), asking.receiver.next_event()]
             .into_iter()

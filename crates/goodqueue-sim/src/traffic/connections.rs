@@ -200,6 +200,7 @@ impl Connections {
         network: &mut Network,
     ) -> Option<Handle> {
         let handle = Handle(packet.connection >> 1);
+        // A late packet of an ended connection finds another generation at its place, or none.
         self.get(handle)?;
         self.with(now, handle, network, |connection, network| {
             connection.on_packet(now, packet, direction, network);

@@ -169,6 +169,7 @@ impl PackMime {
             self.users.resize_with(place + 1, || None);
         }
         self.users[place] = Some(user);
+        // The sender keeps the request until the handshake is over.
         self.connections.write(now, handle, (self.asks(), request), network);
     }
 

@@ -204,6 +204,7 @@ impl Source for Tcp {
     }
 
     fn stop(&mut self, _now: Instant) {
+        // Only the sender stops. Data in flight is still acknowledged.
         self.stopped = true;
     }
 

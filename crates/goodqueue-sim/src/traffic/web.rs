@@ -341,6 +341,7 @@ impl Web {
         let answers = self.settings.direction;
         let Some(number) = self.workers.iter().position(|worker| worker.handle == handle) else { return };
         let worker = &mut self.workers[number];
+        // A free connection gets late acknowledgements only.
         let Some(bytes) = worker.object else { return };
         if !worker.answered {
             if self.connections.delivered(handle, asks) < worker.asked {

@@ -170,6 +170,7 @@ impl<P> Reordering<P> {
     fn accept(&mut self, number: u64, packet: P, deliver: &mut impl FnMut(P)) {
         let place = usize::try_from(number.saturating_sub(self.expected)).unwrap_or(usize::MAX);
         debug_assert!(number >= self.expected && place < WINDOW, "the sender keeps to its window");
+        // The bound keeps the memory small if a sender did not keep to its window.
         while self.buffer.len() <= place.min(WINDOW) {
             self.buffer.push_back(None);
         }
@@ -209,6 +210,7 @@ mod tests {
     fn send(session: &mut Session<u32>, limits: Limits, packets: &mut Vec<u32>) -> Vec<Mpdu<u32>> {
         packets.reverse();
         let taken = |packet: u32| Taken { position: u64::from(packet), packet };
+        // A packet of 1500 bytes with headers, delimiter and padding (`phy::subframe_bytes`).
         let frames = session.aggregate(limits, |_| 1_544, || packets.pop().map(taken));
         packets.reverse();
         frames

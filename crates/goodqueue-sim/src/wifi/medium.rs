@@ -63,6 +63,7 @@ impl<P: Packet + Flow> Medium<P> {
         Self {
             nodes,
             state: State::Idle { next: None },
+            // The nodes have the streams from 1 on.
             random: Xoshiro256PlusPlus::stream(config.seed, 0),
             now: Instant::ZERO,
             has_shaper: false,

@@ -211,8 +211,11 @@ mod tests {
     #[test]
     fn answers_at_24_mbits_take_28_and_32_microseconds() {
         let fast = ht(7, Width::Mhz20, false);
+        // 16 + 8 * 14 + 6 = 134 bits are 2 symbols of 96, and 16 + 8 * 32 + 6 = 278 bits are 3,
+        // each of 4 µs, behind 20 µs of preamble.
         assert_eq!([fast.answer(false), fast.answer(true)], [28, 32].map(Duration::from_micros));
         let slow = ht(0, Width::Mhz20, false);
+        // At 24 bits per symbol they are 6 and 12 symbols.
         assert_eq!([slow.answer(false), slow.answer(true)], [44, 68].map(Duration::from_micros));
     }
 

@@ -82,6 +82,8 @@ impl<P: Packet + Flow> Queues<P> {
         if before == 0 {
             return false;
         }
+        // Packets of clients that are not on the channel were refused (`Medium::enqueue`), so the
+        // bound never applies.
         let last = peers.len().saturating_sub(1);
         let peer = |packet: &P| if *node == Node::AccessPoint { client_of(packet).min(last) } else { 0 };
         // Two closures need the sink, and only one can borrow it mutably.

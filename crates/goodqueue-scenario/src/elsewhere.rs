@@ -111,6 +111,7 @@ impl<'r> OtherQueue<'r> {
 
 impl Counted<'_> {
     fn told(&self) -> String {
+        // Counts begin after the warm-up, so a queue can drop packets although none was offered.
         let percent = 100.0 * float(self.dropped) / float(self.offered.max(1));
         let mut reasons: Vec<(&str, u64)> =
             self.reasons.iter().map(|(name, count)| (*name, *count)).collect();

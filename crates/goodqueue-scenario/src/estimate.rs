@@ -22,6 +22,7 @@ impl Estimate {
     #[must_use]
     pub fn from_values(values: &[f64]) -> Option<Self> {
         let count = values.len() as u64;
+        // Without values this is no number, and `None` is returned below.
         let mean = values.iter().sum::<f64>() / float(count);
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let freedom = count.saturating_sub(1);

@@ -142,6 +142,7 @@ impl Format {
 
 /// Writes a file for each run that has time series.
 fn flent_files(path: &Path, results: &Results, place: &mut MakeFile<'_>) -> Result<Vec<PathBuf>, Diagnostic> {
+    // Runs are named before those without series are left out, as in `names`.
     let labels: Vec<Label<'_>> = results.runs.iter().map(Label::from_run).collect();
     let named: Vec<_> = names(path, FLENT_END, &labels)
         .into_iter()

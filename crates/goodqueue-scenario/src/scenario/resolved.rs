@@ -140,6 +140,7 @@ impl Document {
     /// cannot be read.
     pub fn resolve(&self, names: &Names<'_>) -> Result<Scenario, Diagnostic> {
         let root = Reader::root(self);
+        // `Sweep` reads the key `sweep`.
         root.only(&[Scenario::TABLE.names().as_slice(), &["sweep"]].concat())?;
         Scenario::read(&root, names)
     }

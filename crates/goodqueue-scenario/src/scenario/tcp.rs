@@ -226,6 +226,7 @@ impl Tcp {
         if let Value::Object(keys) = table
             && !self.found.is_scalable()
         {
+            // Unlike `remove`, this keeps the order of the other keys.
             keys.shift_remove("l4s");
         }
         if let Some(Tuning { controller, values }) = &self.tuning {

@@ -52,6 +52,7 @@ fn header(run: &RunSpec, direction: Direction) -> Header {
     let link = &run.config.links[direction.index()];
     let tree = tc::to_tc(&link.qdisc);
     let mut lines = tree.lines().map(str::to_owned);
+    // All other links were refused (`has_one_rate`).
     let rate_bps = match &link.capacity {
         Capacity::Constant(rate) => Some(rate.as_bps()),
         _ => None,

@@ -21,6 +21,7 @@ pub fn check_depth(source: &Source) -> Result<(), Diagnostic> {
 pub(super) fn too_deep(text: &str) -> Option<usize> {
     let mut open = 0usize;
     let mut dots = 0usize;
+    // The parser skips this mark. With it, a string at the very beginning would look like a word.
     let mut rest = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).as_bytes();
     while let Some(&first) = rest.first() {
         match first {

@@ -409,7 +409,10 @@ mod tests {
             ],
         );
         let found = read(&file).unwrap();
+        // The packet of ARP, which came first, sets no time: from 7.999999 s to 8.02 s are 20,001
+        // us.
         assert_eq!(found.packets(), [(Duration::ZERO, 200), (Duration::from_micros(20_001), 1500)]);
+        // The length, and one gap of the same 20,001 us.
         assert_eq!(found.period(), Some(Duration::from_micros(40_002)));
         let one = PacketCapture::read("x", &file[..], Some("10.0.0.2".parse().unwrap())).unwrap();
         assert_eq!((one.packets(), one.period()), (&[(Duration::ZERO, 1500)][..], None));
@@ -417,8 +420,11 @@ mod tests {
 
     #[test]
     fn pcapng_times_have_the_resolution_of_their_interface() {
+        // IPv6 states the bytes behind its header: 100 and the header's 40 are 140.
         let mut ipv6 = vec![0x60, 0, 0, 0, 0, 100];
         ipv6.extend([0; 34]);
+        // With the highest bit set, the resolution is a power of 2 instead of 10: 2^10 ticks a
+        // second.
         for (resolution, ticks) in [(9, 1_000_000_000), (6, 1_000_000), (0x80 | 10, 1 << 10)] {
             let file =
                 pcapng(resolution, &[(ticks << 10, ipv4(60, 1)), ((ticks << 10) + ticks, ipv6.clone())]);
@@ -447,6 +453,7 @@ mod tests {
             told(&pcap(1, &[(0, 0, ethernet(b"hello", 0))])),
             "call.pcap: none of the 1 packets is an IP packet"
         );
+        // Type 147 is reserved for private use, so no reader can know its header.
         insta::assert_snapshot!(told(&pcap(147, &[(0, 0, ipv4(200, 1))])), @r"
         call.pcap: the link type 147 is not known
           allowed: Ethernet (1), raw IP (12, 14, 101, 228, 229), loopback (0, 108), Linux cooked (113, 276)
@@ -456,6 +463,7 @@ mod tests {
             elsewhere.unwrap_err().to_string(),
             "x: none of the 2 packets is an IP packet from 10.9.9.9"
         );
+        // 10^127 ticks a second are more than 64 bits hold.
         assert!(read(&pcapng(0x7f, &[])).is_err());
         let missing = PacketCapture::load(Path::new("no/such.pcap"), None).unwrap_err().to_string();
         assert!(missing.contains("cannot be opened"), "{missing}");

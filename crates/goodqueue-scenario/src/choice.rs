@@ -91,12 +91,14 @@ mod tests {
     #[test]
     fn a_short_queue_that_starves_a_direction_is_not_best() {
         let starved = [candidate(1.0, 9.0, 0.2), candidate(6.0, 9.0, 0.9), candidate(300.0, 9.5, 0.9)];
+        // 0.2 is less than half of 0.9, and 300 ms are far above 6 ms.
         assert_eq!(best(&starved, 0.05), Some(1));
     }
 
     #[test]
     fn of_equally_short_queues_the_one_that_carries_most_is_best() {
         assert_eq!(
+            // 6 ms are within a quarter and 2 ms of 5 ms, and 90 ms are not.
             best(&[candidate(5.0, 8.0, 0.8), candidate(6.0, 9.0, 0.9), candidate(90.0, 9.6, 0.9)], 0.0),
             Some(1)
         );
@@ -104,12 +106,14 @@ mod tests {
 
     #[test]
     fn if_each_starves_a_direction_there_is_still_an_answer() {
+        // Either starves one direction, and both use 61 % of the line; the first adds less latency.
         assert_eq!(best(&[candidate(5.0, 9.0, 0.2), candidate(6.0, 2.0, 0.9)], 0.0), Some(0));
         assert_eq!(best(&[], 0.0), None);
     }
 
     #[test]
     fn a_direction_without_load_decides_nothing() {
+        // 0 is not less than half of 0.
         assert_eq!(best(&[candidate(50.0, 9.0, 0.0), candidate(5.0, 8.8, 0.0)], 0.0), Some(1));
     }
 

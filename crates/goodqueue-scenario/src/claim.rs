@@ -148,6 +148,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::of_program(folder.path(), 1).unwrap();
         claim(&store, &runs(SWEEP)).unwrap();
+        // Titles, seeds, disciplines and the values of swept keys do not change what an earlier run
+        // did.
         let grown = "title = \"more\"\nduration = \"1s\"\nqdiscs = [\"codel\", \"pfifo\"]\nseeds = 9\n[sweep]\n\
                      link.up = [\"2mbit\", \"1mbit\"]";
         claim(&store, &runs(grown)).unwrap();

@@ -151,6 +151,7 @@ mod tests {
         let runs =
             [run("cake", 0, modem), run("codel", 410, modem), run("codel", 2, modem), run("red", 7, modem)];
         assert_eq!(
+            // Both runs of codel together: 412 of 20,000 packets are 2.06 %.
             told(&runs),
             [
                 "Beside the bottleneck, `modem` (pfifo limit 1000p) dropped packets up: codel 412 (2.06 %, overlimit), \

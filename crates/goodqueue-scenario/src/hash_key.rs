@@ -55,6 +55,7 @@ mod tests {
             .collect();
         keys.sort_unstable();
         keys.dedup();
+        // Six points times four lines.
         assert_eq!(keys.len(), 24);
     }
 

@@ -50,6 +50,7 @@ mod tests {
         }
         let ms = Duration::from_millis(1);
         let day = Duration::from_secs(86_400);
+        // Just the million points that are allowed.
         assert!(check(ms, Duration::from_secs(1000)).is_ok());
         let refused = check(ms, day).unwrap_err().to_string();
         assert!(refused.contains("in steps of 1ms over 86400s would have too many points"), "{refused}");

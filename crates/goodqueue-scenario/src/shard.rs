@@ -127,6 +127,7 @@ mod tests {
         };
         let before = by_run("seeds = 2\n[sweep]\n\"link.rtt\" = [\"10ms\", \"20ms\"]");
         let after = by_run("seeds = 5\n[sweep]\n\"link.rtt\" = [\"5ms\", \"20ms\", \"10ms\", \"40ms\"]");
+        // Two disciplines times 2 seeds times 2 values, and times 5 times 4.
         assert_eq!((before.len(), after.len()), (8, 40));
         assert!(before.iter().all(|(name, shard)| after.get(name) == Some(shard)));
     }

@@ -91,8 +91,10 @@ mod tests {
 
     #[test]
     fn medians_are_listed_only_where_they_differ_from_the_means() {
+        // The mean is 6.3e6, so the median of 9e6 is more than a fifth away.
         let moved = over_seeds(&[run(1, 1e6), run(2, 9e6), run(3, 9e6)]);
         assert_eq!(moved[0].medians, BTreeMap::from([("goodput.down".to_owned(), 9e6)]));
+        // The mean of 8.7e6 is near the median.
         let steady = over_seeds(&[run(1, 8e6), run(2, 9e6), run(3, 9e6)]);
         assert!(!serde_json::to_string(&steady).unwrap_or_default().contains("medians"));
     }

@@ -192,6 +192,7 @@ mod tests {
     #[test]
     fn one_opportunity_each_millisecond_is_12_mbit_per_second() {
         let trace = read(b"1\n").unwrap();
+        // An opportunity has Mahimahi's 1504 bytes, and there are 1000 a second.
         assert_eq!(trace.mean_rate(), Rate::from_bps(12_032_000));
         assert_eq!(trace.period(), Duration::from_millis(1));
     }
@@ -235,6 +236,7 @@ mod tests {
         lte.down:2:1: the last line is 0, so the trace has no length
           allowed: a last line above 0: it is the period after which the trace repeats
         ");
+        // Mahimahi's format has digits only; 99,999,999,999 does not fit 32 bits.
         for bad in ["-1\n", "+1\n", "1.5\n", "1e3\n", "NaN\n", "99999999999\n", "\u{feff}1\n", "1 2\n"] {
             assert_eq!(read(bad.as_bytes()).unwrap_err().line_and_column(), Some((1, 1)), "{bad}");
         }

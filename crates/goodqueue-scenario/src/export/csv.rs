@@ -109,6 +109,7 @@ mod tests {
         swept.sweep.insert("link.up".to_owned(), "1mbit".into());
         let text = table(&results(vec![run("codel", 1), swept]));
         let lines: Vec<&str> = text.lines().collect();
+        // The heading, and 27 samples of each run: see the tests of `samples`.
         assert_eq!(lines.len(), 1 + 2 * 27);
         assert_eq!(lines[0], "run,qdisc,link.up,seed,t_s,series,direction,flow,value");
         assert_eq!(lines[1], "0,codel,,1,0,sojourn_mean_s,down,,0.004");

@@ -273,6 +273,7 @@ mod tests {
         );
         assert_eq!(data["results"][PING][50], 62.5);
         let pings = data["raw_values"][PING].as_array().unwrap();
+        // The second of three pings was lost: the list leaves it out, but its number is used up.
         assert_eq!((pings.len(), &pings[1]["val"], &pings[1]["seq"]), (2, &json!(75.0), &json!(3)));
         assert_eq!(data["raw_values"]["qdisc_stats_up"][0]["backlog_pkts"], 3.0);
     }

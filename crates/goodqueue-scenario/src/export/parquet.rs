@@ -231,6 +231,7 @@ mod tests {
         let bytes = table(&all);
         let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
         let metadata = reader.metadata().file_metadata();
+        // 27 samples of each run, as in the tests of `samples`; each run is a group of its own.
         assert_eq!((metadata.num_rows(), reader.num_row_groups()), (2 * 27, 2));
         let about = metadata.key_value_metadata().unwrap();
         assert!(about.iter().any(|pair| pair.key == "scenario"

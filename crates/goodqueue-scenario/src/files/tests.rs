@@ -54,6 +54,7 @@ fn a_folder_or_a_file_in_no_folder_is_refused_before_any_work() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     assert!(check_writable(folder.path()).is_err());
     assert!(check_writable(&folder.path().join("missing/result.json")).is_err());
+    // The slash at the end asks for a folder.
     assert!(check_writable(&folder.path().join("result.json/")).is_err());
     assert!(write_whole(folder.path(), b"x", Existing::Used).is_err());
     assert!(check_writable(&folder.path().join("result.json")).is_ok());
@@ -75,6 +76,7 @@ mod unix {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("private.json");
         write_whole(&path, b"old", Existing::Used).unwrap();
+        // The usual umask of 022 would remove bits of the last one.
         for kept in [0o600, 0o640, 0o666] {
             fs::set_permissions(&path, Permissions::from_mode(kept)).unwrap();
             write_whole(&path, b"new", Existing::Used).unwrap();
@@ -148,6 +150,7 @@ mod unix {
     #[test]
     fn what_others_left_in_a_shared_folder_is_not_followed() {
         let folder = tempfile::tempdir().unwrap();
+        // As /tmp: everybody may write, and only owners may remove.
         fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
         let path = |name: &str| -> PathBuf { folder.path().join(name) };
         fs::write(path("target"), "of another user").unwrap();

@@ -151,6 +151,7 @@ mod tests {
             voice_cap(&run.probes, &run.flows)
         };
         assert_eq!(cap(0.03, 0.29), None);
+        // G.114 allows 150 ms one way, so 300 ms for both.
         assert_eq!(cap(0.03, 0.31), Some(Grade::C));
         assert_eq!(cap(0.6, 0.62), None, "the way to a satellite is not the fault of a queue");
     }

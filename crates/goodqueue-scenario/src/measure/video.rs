@@ -93,9 +93,11 @@ mod tests {
     #[test]
     fn stalls_count_for_as_long_as_they_last_within_the_time_measured() {
         let film = "[[flows]]\nkind = \"video\"\nladder = [\"1mbit\"]";
+        // The only step is 1 Mbit/s, twice the rate of the line.
         let seen = run("500kbit", "warmup = \"20s\"", film).probes.video.expect("a viewer");
         // Half of the time at least: 2 s of film need 4.
         assert!(seen.stalls > 3 && (15.0..30.0).contains(&seen.stalled_s), "{seen:?}");
+        // A segment of 2 s at 1 Mbit/s needs 200 s at this rate, more than the run has.
         let never = run("10kbit", "", film).probes.video.expect("a viewer");
         assert_eq!(
             (never.segments, never.bitrate_bps, never.shown_after_s, never.stalls),

@@ -193,9 +193,11 @@ mod tests {
     #[test]
     fn what_is_on_its_way_at_the_end_is_not_lost() {
         let result = judged(&packets(&[Some(30), None, Some(30), Some(50), None, None]), PLAIN, END);
+        // A later packet arrived after the second one. Nothing arrived after the last two.
         assert_eq!((result.sent, result.lost, result.loss), (4, 1, Some(0.25)));
         assert_eq!(result.one_way_delay_s.count, 3);
         let later = END + Duration::from_secs(10);
+        // Now both have had more than their 10 s.
         assert_eq!(judged(&packets(&[Some(30), None, None]), PLAIN, later).lost, 2);
         assert_eq!(judged(&packets(&[None, None]), PLAIN, END).loss, None, "nothing is known");
         let dead = judged(&packets(&[None, None]), PLAIN, later);
@@ -207,9 +209,11 @@ mod tests {
     fn a_de_jitter_buffer_turns_late_packets_into_lost_ones_and_jitter_into_delay() {
         let sent = packets(&[Some(100), Some(130), Some(161), Some(100), Some(159)]);
         let open = judged(&sent, PLAIN, END);
+        // The delays sum to 650 ms over five packets.
         let mean = emodel::mos(emodel::rating(0.130, 0.0, CONCEALED));
         assert!((open.mos.unwrap() - mean).abs() < 1e-9 && open.late.is_none());
         let buffered = judged(&sent, CallReceiver { playout: Some(Duration::from_millis(60)), ..PLAIN }, END);
+        // Played 60 ms after the shortest delay of 100 ms; the one of 161 ms is late, one of five.
         let expected = emodel::mos(emodel::rating(0.160, 0.2, CONCEALED));
         assert!((buffered.mos.unwrap() - expected).abs() < 1e-9);
         assert_eq!((buffered.late, buffered.lost), (Some(1), 0));
@@ -262,6 +266,7 @@ mod tests {
         let run = seen.mean_run.unwrap();
         let distance = seen.mean_distance.unwrap();
         assert_eq!((seen.runs, seen.longest_run), (3, 3));
+        // Runs of 2, 1 and 3 losses begin at the places 1, 6 and 11.
         assert!((run - 2.0).abs() < 1e-12 && (distance - 5.0).abs() < 1e-12);
         assert_eq!(of("..."), LossPattern::default());
     }
@@ -273,6 +278,7 @@ mod tests {
         let calls = [judged(&good, PLAIN, END), judged(&bad, PLAIN, END)];
         let both = together(&calls, &[all(&good), all(&bad)]).unwrap();
         assert_eq!((both.sent, both.lost, both.loss), (5, 1, Some(0.2)));
+        // 44 ms are 4 above the shortest of their call, and 24 above that of the other.
         assert_eq!((both.one_way_delay_s.count, both.delay_variation_s.max), (4, Some(0.004)));
         assert!((both.mos.unwrap() - (calls[0].mos.unwrap() + calls[1].mos.unwrap()) / 2.0).abs() < 1e-12);
         assert_eq!(together(&calls[..1], &[all(&good)]).as_ref(), Some(&calls[0]));

@@ -256,6 +256,7 @@ mod tests {
         let condition = Condition::parse("ping.p99 > 80ms").unwrap();
         let found = condition.check(&runs);
         let told: Vec<_> = found.iter().map(|one| (one.qdisc.as_str(), one.holds)).collect();
+        // The means are 400 ms and 65 ms.
         assert_eq!(told, [("pfifo", true), ("fq_codel", false)]);
         assert_eq!(condition.show(found[0].value.unwrap()), "400.00 ms");
         assert_eq!(condition.text(), "ping.p99 > 80ms");

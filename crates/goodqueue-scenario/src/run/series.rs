@@ -83,6 +83,7 @@ mod tests {
     fn series_are_kept_though_nobody_needs_them_yet_unless_there_are_very_many_flows() {
         let kept = Steps::Kept { asked: None, are_needed: false };
         let minute = Duration::from_secs(60);
+        // 60 s in 600 steps.
         assert_eq!(kept.of_run(minute, 9), (Some(Duration::from_millis(100)), SeriesUse::Kept));
         assert_eq!(kept.of_run(minute, 5000), (None, SeriesUse::Kept));
         let needed = Steps::Kept { asked: None, are_needed: true };

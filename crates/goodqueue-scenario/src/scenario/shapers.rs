@@ -92,6 +92,7 @@ mod tests {
             "qdiscs = ['cake bandwidth 20mbit', 'tbf rate 1mbit burst 3028 latency 50ms']
              link = { down = '10mbit', up = '1mbit' }",
         );
+        // The fourth, 1 Mbit/s of tbf up, is just the rate of the line.
         assert_eq!(told.len(), 3, "{told:?}");
         assert!(told[0].contains("20 Mbit/s is above the line's 10 Mbit/s down"), "{told:?}");
         assert!(told[1].contains("above the line's 1 Mbit/s up"), "{told:?}");

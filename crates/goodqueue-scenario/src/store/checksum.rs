@@ -55,6 +55,7 @@ mod tests {
 
     #[test]
     fn each_changed_added_or_missing_byte_changes_the_sum() {
+        // A zero at the end, because the last block is filled with zeros as well.
         let text = b"{\"goodput_bps\":9500000.0}\0";
         let whole = Checksum::of_bytes(text);
         for at in 0..text.len() {
@@ -69,6 +70,7 @@ mod tests {
     #[test]
     fn pieces_have_the_sum_of_the_whole() {
         let mut pieces = Checksum::default();
+        // 32 bytes, because only the last piece may have a length that is no multiple of 32.
         pieces.add(b"12345678901234567890123456789012");
         pieces.add(b"3");
         assert_eq!(pieces.finish(), Checksum::of_bytes(b"123456789012345678901234567890123"));

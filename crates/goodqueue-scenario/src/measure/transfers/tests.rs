@@ -37,6 +37,7 @@ fn the_response_time_of_a_group_is_from_its_first_syn_to_its_last_ack() {
     assert_eq!(ms(run.groups[0].response_s), ms(Some(slowest)));
     assert_eq!(run.groups[2].response_s, None, "not complete");
     let completion = run.completion.expect("sized flows");
+    // The first flow has no size. The two of 900 MB cannot end within 10 s at 100 Mbit/s.
     assert_eq!((completion.begun, completion.completed, completion.time_s.count), (8, 6, 6));
 }
 
@@ -48,6 +49,7 @@ fn pages_stand_under_the_probes_and_transfers_by_flow() {
     let web = run.probes.web.as_ref().expect("a browser");
     assert_eq!((web.pages, web.completed), (10, 10));
     assert_eq!((web.requests, web.bytes), (30, 270_000));
+    // Five round trips: name, handshake, page, handshake of another connection, last object.
     assert!((500..505).contains(&ms(web.page_fetch_s.p50)) && (500..505).contains(&ms(web.page_fetch_s.max)));
     let completion = run.completion.as_ref().expect("a user");
     assert!((200..205).contains(&ms(completion.time_s.p99)), "{completion:?}");

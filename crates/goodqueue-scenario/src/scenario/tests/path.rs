@@ -178,6 +178,7 @@ fn links_shapers_and_the_options_of_the_command_line_refer_to_the_line() {
             of(&in_modem[1].config, "rate"),
         ]
     };
+    // 95 % of 20 Mbit/s down, and 50 % and 90 % of 2 Mbit/s up.
     assert_eq!(rates(&document), ["19mbit", "1mbit", "20mbit", "1800kbit"]);
     let line = Overrides { rate: Some("40mbit".into()), up: Some("10mbit".into()), ..Overrides::default() };
     document.apply(&line).unwrap();

@@ -25,7 +25,9 @@ fn a_scenario_without_a_name_has_that_of_its_file_within_the_limits_of_names() {
     for (file, name) in [
         ("mine.toml", "mine".to_owned()),
         ("my line.toml", "my-line".to_owned()),
+        // A name must not begin with a dot, and the dash before it takes one of the 100 characters.
         (&format!(".{}.toml", "n".repeat(99)), format!("-.{}", "n".repeat(98))),
+        // One dash for each letter, not for each of its two bytes.
         (&format!("{}.toml", "é".repeat(120)), "-".repeat(100)),
     ] {
         let document = Document::parse(file, "qdiscs = \"pfifo\"", Path::new("")).unwrap();
@@ -38,6 +40,7 @@ fn a_scenario_without_a_name_has_that_of_its_file_within_the_limits_of_names() {
 
 #[test]
 fn the_resolved_scenario_is_itself_a_scenario_with_the_same_meaning() {
+    // The seed is above 2^53, where a number of JSON that went through a float would lose digits.
     let scenario = read(
         r#"
         name = "all-keys"

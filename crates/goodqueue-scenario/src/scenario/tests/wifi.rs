@@ -21,6 +21,8 @@ fn a_wifi_channel_has_a_station_for_each_client_and_is_told_back() {
     let mcs = |station: usize| wifi.stations[station].radio.map(|radio| radio.modulation.mcs());
     assert_eq!((mcs(0), mcs(1)), ([7, 7], [0, 0]));
     assert_eq!(wifi.stations[1].radio.map(|radio| radio.aggregate), [32, 8]);
+    // `mac` is that of the access point, and clients keep a discipline; 123 is the default of
+    // ath9k.
     assert_eq!((wifi.macs(), wifi.drivers()), ([WifiMac::Fq, WifiMac::Fifo], [123, 224]));
     let forming = goodqueue_sim::wifi::forming::Forming::Ahead(2);
     assert_eq!(wifi.forming(), [forming, goodqueue_sim::wifi::forming::Forming::AtAccess]);

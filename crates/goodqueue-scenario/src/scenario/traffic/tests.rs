@@ -300,6 +300,7 @@ fn flows_of_a_table_may_share_a_total() {
         other => panic!("{other:?}"),
     };
     assert_eq!(size("count = 4\ntotal = 360_000"), Some(90_000));
+    // 360,000 / 7 = 51,428.6: rounded down, the flows would carry less than the total.
     assert_eq!(size("count = 7\ntotal = 360_000"), Some(51_429), "rounded up");
     let with = |lines: &str| message(&format!("qdiscs = \"pfifo\"\n[[flows]]\n{lines}"));
     insta::assert_snapshot!(with("size = 5\ntotal = 5"), @r"
@@ -335,6 +336,7 @@ fn a_film_has_a_ladder_and_a_buffer_that_a_segment_finds_room_in() {
     let json = scenario.to_json();
     assert_eq!(Document::from_json(&json).unwrap().resolve(&Names::default()).unwrap().flows, scenario.flows);
     let Traffic::Video(video) = &scenario.flows[0].traffic else { panic!("{json}") };
+    // Two segments of 4 s are the default before the film starts.
     assert_eq!((video.ready, video.buffer), (Duration::from_secs(8), Duration::from_secs(30)));
     let with = |lines: &str| message(&format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"video\"\n{lines}"));
     insta::assert_snapshot!(with("ladder = [\"2mbit\", \"1mbit\"]"), @r#"

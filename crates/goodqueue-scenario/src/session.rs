@@ -151,6 +151,7 @@ impl<R: Runs> Session<R> {
     pub fn run_as<M: Measured>(&self, watch: &dyn Watch) -> Result<Finished<M>, Diagnostic> {
         let tracker = Tracker::new(self.count(), watch);
         let one = |number: usize| {
+            // No error: the session keeps what was finished before.
             if watch.is_cancelled() {
                 return Ok(None);
             }
@@ -173,6 +174,7 @@ impl<R: Runs> Session<R> {
         let tracker = Tracker::new(self.count(), watch);
         side_by_side(self.count(), self.threads, |number| {
             let run = &*self.spec(number)?;
+            // Nothing is kept here, so a run that ends early cannot be taken for a whole one later.
             let simulated = execute::simulate(number, run, true, &tracker)?;
             Ok(simulated.map(|simulated| look(run, &simulated.of)))
         })

@@ -124,6 +124,7 @@ impl AqmEnvironment {
         let step = episode.run.queue(Direction::Down);
         let interval = seconds(self.settings.interval);
         self.seen = AqmSeen::from_step(&step, episode.line.rate, interval, episode.setting);
+        // The last step may pass the end of the episode: the run itself is open-ended.
         let is_over = until >= Instant::ZERO + self.settings.duration;
         Ok(Step { reward: reward(self.seen.utilization, self.seen.sojourn), is_over })
     }

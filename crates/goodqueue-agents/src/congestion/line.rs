@@ -146,6 +146,7 @@ impl CongestionRanges {
             return refuse("rtt", format!("{low} to {high}"), "1ms to 10s, the lower bound first");
         }
         let [low, high] = self.buffer;
+        // Negated, so that NaN is refused too.
         if !(low > 0.0 && low <= high && high <= 100.0) {
             return refuse("buffer", format!("{low} to {high}"), "above 0 to 100, the lower bound first");
         }

@@ -44,6 +44,7 @@ pub(super) fn lock(_: &File) -> Lock {
 }
 
 pub(super) fn may_write(path: &Path) -> io::Result<()> {
+    // Appending neither creates the file nor empties it.
     File::options().append(true).open(path).map(drop)
 }
 

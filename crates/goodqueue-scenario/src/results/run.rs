@@ -98,6 +98,7 @@ impl Run {
 
     /// Returns the swept keys and their values, without the disciplines.
     pub fn swept(&self) -> impl Iterator<Item = (&String, &serde_json::Value)> {
+        // Each run names its discipline in `qdisc`. Runs that differ only in it are compared.
         self.sweep.iter().filter(|(key, _)| *key != "qdiscs")
     }
 

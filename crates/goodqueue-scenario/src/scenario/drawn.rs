@@ -110,6 +110,7 @@ impl<T: Quantity> Drawn<T> {
             let message = Diagnostic::new("no known distribution is given").allowed(T::FORM);
             return Err(table.error(key, message));
         };
+        // Also refuses a second form, which the search above passes over.
         inner.only(keys)?;
         if form == "uniform" {
             let (low, high) = bounds(&inner, parameter)?;
@@ -230,6 +231,7 @@ fn factor(table: &Reader<'_>, key: &str, low: f64, high: f64) -> Result<f64, Dia
         let message = Diagnostic::new("this is not given");
         table.error(key, message.allowed(format!("a number above {low}, at most {high}")))
     })?;
+    // NaN, which TOML can write, fails both comparisons.
     if given > low && given <= high {
         return Ok(given);
     }

@@ -25,6 +25,7 @@ impl Log {
     }
 
     fn write(&mut self, at: Instant, visit: &Visit, happened: Happened, tos: u8) -> io::Result<()> {
+        // Keeps the memory of the text for the next event.
         self.text.clear();
         let record = Record {
             at,
@@ -50,8 +51,10 @@ impl PacketWriter for Log {
         let happened = match fate {
             Fate::Sent => Happened::Dequeued(sojourn),
             Fate::Dropped(why) => Happened::Dropped(sojourn, why),
+            // The run ended while the packet waited, which is no event.
             Fate::Queued => return Ok(()),
         };
+        // The packet has the bits that the queue left it with, and `visit` those of its arrival.
         self.write(at, visit, happened, visit.packet.tos())
     }
 

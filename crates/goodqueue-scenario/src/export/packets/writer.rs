@@ -40,6 +40,7 @@ impl Row {
         let packet = &visit.packet;
         let is_ce = |tos| Ecn::from_bits(tos) == Ecn::Ce;
         let (fate, reason) = match fate {
+            // A packet that arrived with a mark got it from another queue.
             Fate::Sent if is_ce(packet.tos()) && !is_ce(visit.tos) => ("marked", None),
             Fate::Sent => ("sent", None),
             Fate::Dropped(why) => ("dropped", Some(why.name())),
@@ -52,6 +53,7 @@ impl Row {
             flow: packet.flow.number(),
             connection: packet.connection,
             bytes: packet.len,
+            // As the packet arrived: `fate` tells what this queue did to it.
             dscp: visit.tos >> 2,
             ecn: match Ecn::from_bits(visit.tos) {
                 Ecn::NotEct => "Not-ECT",

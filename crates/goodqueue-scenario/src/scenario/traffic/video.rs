@@ -39,6 +39,8 @@ keys! {
         tcp: Tcp;
     }
     then {
+        // Segments come whole: the one that reaches `ready` may exceed it by nearly a segment.
+        // Without room for it, the film would never start.
         let least = ready + segment;
         if buffer < least || buffer > LONGEST {
             let message = Diagnostic::new(format!("a buffer of {buffer} is not possible"));

@@ -41,6 +41,7 @@ keys! {
     }
     then {
         let objects = page.objects(table.document().files());
+        // The form of `page` has refused such pages before.
         let objects = objects.ok_or_else(|| Diagnostic::new("a web page has no objects"))?;
         let tcp = around.read_tcp(table)?;
     }
@@ -94,6 +95,7 @@ impl Page {
             let message = Diagnostic::new("neither `objects` nor `size` is given");
             return Err(table.error("size", message.allowed(FORMS)));
         };
+        // Kept for all points of a sweep, because dividing a page takes a while.
         if table.document().files().page(size, requests).is_none() {
             let message = Diagnostic::new(format!("{size} bytes are not possible in {requests} requests"));
             // The limits of `WebPage::divided`.

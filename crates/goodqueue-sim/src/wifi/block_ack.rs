@@ -284,6 +284,7 @@ mod tests {
     #[test]
     fn an_aggregate_ends_before_the_packet_that_does_not_fit() {
         let mut session = Session::default();
+        // Room for three of the subframes that `send` makes.
         let limits = Limits { subframes: 64, bytes: 3 * 1_544 };
         let mut packets: Vec<u32> = (0..5).collect();
         assert_eq!(send(&mut session, limits, &mut packets).len(), 3);

@@ -161,6 +161,7 @@ mod tests {
     use goodqueue::random::Xoshiro256PlusPlus;
 
     const IDLE: Instant = Instant::from_nanos(1_000_000);
+    // SIFS of 16 us and three slots of 9 us.
     const AIFS_BE: Duration = Duration::from_micros(43);
 
     fn counting(counter: u64) -> Backoff {
@@ -177,6 +178,7 @@ mod tests {
     fn a_frame_that_comes_while_the_medium_is_idle_goes_at_the_next_boundary() {
         let first = IDLE + AIFS_BE;
         let late = first + SLOT.saturating_mul(100) + Duration::from_nanos(1);
+        // The back-off of 5 slots was over long before; the next boundary is the 101st.
         assert_eq!(counting(5).sends_at(IDLE, late), first + SLOT.saturating_mul(101));
     }
 
@@ -208,6 +210,7 @@ mod tests {
 
     #[test]
     fn code_points_choose_the_category() {
+        // Their upper three bits are 0, 1, 5, 4, 6, 5 and 3.
         let names = [0, 8, 46, 34, 48, 40, 24].map(AccessCategory::of_dscp);
         use AccessCategory::{Be, Bk, Vi, Vo};
         assert_eq!(names, [Be, Bk, Vi, Vi, Vo, Vi, Be], "EF (46) is user priority 5: video");

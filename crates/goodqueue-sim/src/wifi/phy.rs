@@ -183,6 +183,7 @@ pub const fn subframe_bytes(bytes: u32) -> u32 {
     bytes.saturating_add(DELIMITER + 3) / 4 * 4
 }
 
+// The field in front of the data that initializes the scrambler (IEEE 802.11-2012 §18.3.5.2).
 const SERVICE_BITS: u64 = 16;
 const LONG_SYMBOL: u64 = 4_000;
 /// Preamble and SIGNAL of a legacy OFDM frame.

@@ -39,6 +39,7 @@ pub fn over_seeds(runs: &[Run]) -> Vec<Aggregate> {
     }
     let mut all = vec![Aggregate::default(); groups.len()];
     for numbers in points.values() {
+        // Each group is of one point only, so it can be moved out of the list.
         let of_point = of_point(numbers.iter().map(|number| std::mem::take(&mut groups[*number])));
         for (number, one) in numbers.iter().zip(of_point) {
             all[*number] = one;

@@ -31,6 +31,7 @@ pub(super) fn flow_result(
     FlowResult {
         id,
         kind: FlowKind::named(config.traffic.kind()),
+        // The name in the scenario comes first: a profile may have a variant of its own.
         cc: match table {
             Some(table) => table.cc.clone(),
             None => config.traffic.congestion_control().map(str::to_owned),

@@ -26,6 +26,7 @@ impl PacketWriter for Table {
         let row = Row::new(visit, at, fate);
         let Row { packet, direction, flow, connection, bytes, dscp, ecn, fate, arrival_ns, .. } = row;
         let reason = row.reason.unwrap_or_default();
+        // No value contains a comma or a quote: they are numbers and names of our own.
         write!(
             self.0,
             "{packet},{direction},{flow},{connection},{bytes},{dscp},{ecn},{fate},{reason},{arrival_ns},"

@@ -132,6 +132,7 @@ const OUT_OF_RANGE: &[&str] = &[
     "duration = \"inf\"",
     "duration = \"-1s\"",
     "duration = \"99999999999s\"",
+    // A date is a type of TOML that no key has.
     "duration = 1979-05-27",
     "warmup = \"60s\"",
     "seed = -1",
@@ -141,18 +142,24 @@ const OUT_OF_RANGE: &[&str] = &[
     "seeds = 0",
     "title = 3",
     "link = 3",
+    // Just above the hour that is allowed.
     "link.rtt = \"61min\"",
     "link.rtt = \"1h1\"",
+    // IPv4 needs 68 bytes (RFC 791), and its length has 16 bits.
     "link.mtu = 67",
     "link.mtu = 65536",
+    // Beyond the numbers of `f64`.
     "link.mtu = 1e400",
     "link.up = {}",
     "link.up = []",
+    // 10^20 bit/s are more than 64 bits hold.
     "link.up = \"99999999tbit\"",
     "link.up = { schedule = [] }",
+    // No rate is known before 1 s, and a rate that stays 0 sends nothing.
     "link.up = { schedule = [[\"1s\", \"1mbit\"]] }",
     "link.up = { schedule = [[\"0s\", \"0bit\"]] }",
     "link.up = { schedule = [[\"0s\"]] }",
+    // The second turn would begin together with the last step.
     "link.up = { schedule = [[\"0s\", \"1mbit\"], [\"1s\", \"2mbit\"]], repeat = \"1s\" }",
     "link.up = { schedule = [[\"0s\", \"1mbit\"]], repeat = \"1ns\" }",
     "link.up = { rate = \"1mbit\", repeat = \"1s\" }",
@@ -172,16 +179,20 @@ const OUT_OF_RANGE: &[&str] = &[
     "flows = \"4\"",
     "flows = [3]",
     "flows = [{ count = 0 }]",
+    // One flow more than the 100,000 of a scenario.
     "flows = [{ count = 100000 }, {}]",
     "flows = [{ size = 0 }]",
     "flows = [{ size = -1 }]",
     "flows = [{ direction = \"sideways\" }]",
     "flows = [{ kind = \"udp\" }]",
     "flows = [{ start = \"5s\", stop = \"5s\" }]",
+    // The default duration is 60 s.
     "flows = [{ start = \"59s\", start_jitter = \"1s\" }]",
     "flows = [{ kind = \"ping\", interval = \"0s\" }]",
+    // The default MTU is 1500.
     "flows = [{ kind = \"ping\", packet = 1501 }]",
     "flows = [{ kind = \"cbr\", rate = \"0bit\" }]",
+    // Datagrams have no congestion control.
     "flows = [{ kind = \"cbr\", rate = \"1mbit\", cc = \"cubic\" }]",
     "output.series = \"1us\"",
     "output.series = \"61s\"",
@@ -194,10 +205,12 @@ fn what_is_at_the_edge_of_a_range_is_accepted() {
         "duration = \"1ns\"",
         "link.rtt = \"0s\"",
         "link.rtt = \"1h\"",
+        // The largest number of 64 bits.
         "link.up = \"18446744073709551615bit\"",
         "link.up = \"1bit\"",
         "link.mtu = 68",
         "seed = 0",
+        // One below the largest number, for which nothing would be left.
         "seed = 18446744073709551614",
         "flows = 0",
         "flows = 50000",

@@ -14,6 +14,7 @@ fn a_line_of_which_one_rate_is_given_is_symmetric() {
 fn a_schedule_repeats_until_the_run_ends() {
     let text = "duration = \"5s\"\nlink.down = { schedule = [[\"0s\", \"1mbit\"], [\"1s\", \"2mbit\"]], repeat = \"2s\" }";
     let json = read(text).unwrap().to_json();
+    // The last turn is cut where the run of 5 s ends.
     let steps = r#"[["0s","1mbit"],["1s","2mbit"],["2s","1mbit"],["3s","2mbit"],["4s","1mbit"]]"#;
     assert_eq!(json["link"]["down"]["schedule"].to_string(), steps);
 }
@@ -89,6 +90,7 @@ fn servers_join_in_front_of_the_hop_that_is_named() {
     };
     let hops = "qdiscs = \"pfifo\"\n[[hops]]\nname = \"last\"\n[[hops]]\nname = \"first\"\nside = \"server\"\n[[flows]]\n";
     assert_eq!(joins(hops), 0);
+    // Downstream, hops on the servers' side come before the bottleneck.
     for (name, position) in [("first", 0), ("bottleneck", 1), ("last", 2)] {
         assert_eq!(joins(&format!("{hops}enters = \"{name}\"")), position, "{name}");
     }
@@ -115,6 +117,7 @@ fn modem(ethernet: &str, pause: &str) -> String {
 fn a_buffer_that_pauses_the_link_before_it_is_read_and_written_back() {
     let text = modem("{ down = \"100mbit\" }", "{ high = \"3028b\" }");
     let scenario = read(&text).expect("valid");
+    // By default PAUSE asks for the longest time, and the low mark is half of the high one.
     assert_eq!(scenario.hops[0].up.pause, Some(Pause { high: 3028, low: 1514, time: 65_535 }));
     let told = Document::from_json(&scenario.to_json()).expect("json");
     assert_eq!(told.resolve(&Names::default()).expect("valid").hops[0].up, scenario.hops[0].up);

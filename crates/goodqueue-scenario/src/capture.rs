@@ -158,6 +158,7 @@ impl Found {
             PcapBlockOwned::Legacy(packet) => {
                 let units = self.interfaces.first().map_or(1_000_000, |interface| interface.units);
                 let ticks =
+                    // 2^32 s in nanoseconds are less than 2^62, so this is exact.
                     u64::from(packet.ts_sec).saturating_mul(units).saturating_add(u64::from(packet.ts_usec));
                 self.packet(0, ticks, packet.data, packet.origlen, source)?;
             }

@@ -110,10 +110,12 @@ fn first_difference(key: &str, there: &Value, here: &Value) -> Option<(String, S
     }
     if let (Value::Object(one), Value::Object(other)) = (there, here) {
         let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
+        // The difference that is told must not depend on the order in the files.
         keys.sort();
         let below = |name: &&String| {
             let path = if key.is_empty() { (*name).clone() } else { format!("{key}.{name}") };
             let of =
+                // TOML has no null, so it can stand for a key that is absent.
                 |object: &serde_json::Map<String, Value>| object.get(*name).cloned().unwrap_or(Value::Null);
             first_difference(&path, &of(one), &of(other))
         };

@@ -115,6 +115,7 @@ impl Counted<'_> {
         let percent = 100.0 * float(self.dropped) / float(self.offered.max(1));
         let mut reasons: Vec<(&str, u64)> =
             self.reasons.iter().map(|(name, count)| (*name, *count)).collect();
+        // The sort is stable: equally frequent reasons stay in the order of their names.
         reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let reasons: Vec<&str> = reasons.into_iter().map(|(name, _)| name).collect();
         let reasons = if reasons.is_empty() { String::new() } else { format!(", {}", reasons.join(" and ")) };

@@ -123,6 +123,7 @@ impl<'n> Sweep<'n> {
             if let Some(output) = keys.get_mut("output").and_then(Value::as_object_mut) {
                 output.retain(|key, _| key == "spikes");
             }
+            // A sweep with an empty table is the same as one without it.
             keys.retain(|key, value| key != "output" || value.as_object().is_some_and(|of| !of.is_empty()));
         }
         base
@@ -160,6 +161,7 @@ fn count_runs(base: &Document, axes: &[Axis]) -> u128 {
     let mut runs = 1u128;
     for (key, count) in [("seeds", seeds_of as fn(Option<&Node>) -> u128), ("qdiscs", disciplines_of)] {
         let of_key = match axes.iter().find(|axis| axis.key == key) {
+            // Each value of this key makes another number of runs, so the numbers are added.
             Some(axis) => axis.values.iter().map(|value| count(Some(value))).fold(0, u128::saturating_add),
             None => count(base.node(key)),
         };

@@ -42,6 +42,7 @@ impl Delays {
             let delay = (nanos_to_s(time) - minus).max(0.0);
             let _ = binned.record_n(nanos(delay), bin.count_since_last_iteration());
         }
+        // Both are rounded, so the difference may come out below 0.
         *sum += (earlier.sum_s - minus * float(earlier.times.len())).max(0.0);
     }
 

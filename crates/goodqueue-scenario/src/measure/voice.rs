@@ -52,6 +52,7 @@ pub(super) fn call(packets: Packets<'_>, hearing: CallReceiver, end: Instant) ->
         _ => one_way_delay_s.mean,
     };
     let robustness = if hearing.concealment { CONCEALED } else { NOT_CONCEALED };
+    // Without a de-jitter buffer no packet is too late.
     let mos = share(lost + late.unwrap_or(0)).map(|not_heard| match heard_after {
         Some(delay) => emodel::mos(emodel::rating(delay, not_heard, robustness)),
         // Nothing arrived: the lowest score.
@@ -150,6 +151,7 @@ pub(super) fn pattern(losses: LossRuns) -> LossPattern {
         runs: losses.runs,
         mean_run: mean(losses.lost, losses.runs),
         longest_run: losses.longest,
+        // Between the runs there is one distance less than there are runs.
         mean_distance: mean(losses.between(), losses.runs.saturating_sub(1)),
     }
 }

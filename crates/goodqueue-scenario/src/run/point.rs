@@ -129,6 +129,7 @@ impl PointRuns {
     /// Number of values in the time series of each result, roughly.
     #[must_use]
     pub fn series_values(&self) -> u64 {
+        // A step of zero is refused later (`spec`), and must not divide by zero here.
         let step = self.series.filter(|step| self.series_use.is_in_result() && !step.is_zero());
         let steps = step.map_or(0, |step| self.scenario.duration.as_nanos().div_ceil(step.as_nanos()));
         // Five series of each of the two queues, and one of each flow.

@@ -237,6 +237,7 @@ impl Held {
         // Each discipline is compared with those before it.
         let pairs = disciplines.saturating_mul(disciplines.saturating_sub(1)) / 2;
         let means = if is_repeated { disciplines.saturating_add(pairs) } else { 0 };
+        // Sums that end at their limit are still far above what `check` allows.
         self.runs = self.runs.saturating_add(runs);
         self.swept = self.swept.saturating_add(if is_swept { runs } else { 0 });
         self.flows = self.flows.saturating_add(point.flows().saturating_mul(runs));

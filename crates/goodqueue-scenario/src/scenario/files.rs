@@ -83,6 +83,7 @@ impl Files {
         (path, source, speed): (&Path, Option<IpAddr>, f64),
         scale: impl FnOnce() -> Packets,
     ) -> Packets {
+        // A map needs an order, which floating-point numbers do not have.
         let key = (path.to_owned(), source, speed.to_bits());
         Arc::clone(self.known().packets.entry(key).or_insert_with(scale))
     }

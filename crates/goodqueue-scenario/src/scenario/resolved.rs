@@ -187,6 +187,7 @@ impl Scenario {
     pub fn seeds(&self) -> impl Iterator<Item = u64> {
         (0..u64::from(self.seeds)).map({
             let first = self.seed;
+            // Exact: a seed too close to 2^64 was refused when it was read.
             move |repetition| first.saturating_add(repetition)
         })
     }

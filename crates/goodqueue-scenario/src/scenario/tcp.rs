@@ -248,6 +248,7 @@ impl Tcp {
         let config = goodqueue_tcp::Config {
             mss: self.mss,
             iw: self.iw,
+            // `None` is `off` here. The default of the profile was filled in before.
             delayed_ack: self.delayed_ack.unwrap_or(DelayedAck::OFF),
             ecn: self.ecn != EcnMode::Off,
             accecn: self.ecn == EcnMode::Accurate,

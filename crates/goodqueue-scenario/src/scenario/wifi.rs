@@ -173,6 +173,7 @@ pub(super) fn read_wifi(
     }
     let table = root.table("wifi", "[wifi]")?;
     table.only(&[Wifi::TABLE.names(), WifiStation::TABLE.names()].concat())?;
+    // A channel has a station even if there are no flows.
     let clients = flows.iter().map(|group| group.client).max().unwrap_or(1);
     Wifi::read(&table, &WifiContext { link, clients }).map(Some)
 }

@@ -37,6 +37,7 @@ pub(super) fn make<M: Measured>(
     let Some(outcome) = simulate(number, run, store.is_none(), tracker)? else { return Ok(None) };
     let mut measured = M::measure(run, &outcome.of);
     measured.run_mut().engine.cpu_s = outcome.cpu_s;
+    // All samples of the run are in it, and only the result is needed from here on.
     drop(outcome);
     if let Some(store) = store {
         keep(run, &mut measured, store)?;

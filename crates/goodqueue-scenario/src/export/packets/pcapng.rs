@@ -147,6 +147,7 @@ fn tcp(segment: &Segment, bytes: u32, to: &mut Vec<u8>) {
     to.extend(low(segment.seq).to_be_bytes());
     to.extend(low(segment.ack).to_be_bytes());
     let [before, flags] = segment.flags.bits().to_be_bytes();
+    // At most 15 words: 20 bytes, and 40 of options.
     to.extend([u8::try_from((20 + room) / 4).unwrap_or(15) << 4 | before, flags]);
     // A window above 64 MiB is shown as 64 MiB, the largest one at this scale.
     to.extend(u16::try_from(window).unwrap_or(u16::MAX).to_be_bytes());

@@ -29,6 +29,7 @@ pub(super) fn too_deep(text: &str) -> Option<usize> {
             // on.
             b'\n' if open == 0 => dots = 0,
             b'[' | b'{' => open += 1,
+            // Text that is not TOML may close more than it has opened.
             b']' | b'}' => open = open.saturating_sub(1),
             b'.' => dots += 1,
             _ => {}

@@ -298,6 +298,7 @@ fn acknowledgement(segment: &Segment) -> Option<TcpAck> {
         return None;
     }
     let blocks = || segment.sack.iter(segment.ack);
+    // A block below the acknowledgement reports a duplicate (RFC 2883).
     let is_duplicate_sack = blocks().any(|(start, _)| start < segment.ack);
     let sacked: u64 = blocks().map(|(start, end)| end.saturating_sub(start)).sum();
     Some(TcpAck {

@@ -106,6 +106,7 @@ impl Distribution {
             Self::Pareto { shape, mean } => least(shape, mean) * libm::pow(1.0 - unit(random), -1.0 / shape),
             Self::LogNormal { mu, sigma } => libm::exp(mu + sigma * normal(random)),
         };
+        // A program may give a constant or bounds below 0.
         value.max(0.0)
     }
 

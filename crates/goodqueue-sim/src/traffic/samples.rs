@@ -272,6 +272,7 @@ impl Jitter {
     /// spacings at the receiver and at the sender.
     pub fn add(&mut self, time: Duration) {
         if let Some(last) = self.last.replace(time) {
+            // RFC 3550 takes the absolute value, and a `Duration` has no sign.
             let change = seconds(last.max(time).saturating_sub(last.min(time)));
             // The gain of 1/16 is that of RFC 3550 §6.4.1.
             self.now_s += (change - self.now_s) / 16.0;

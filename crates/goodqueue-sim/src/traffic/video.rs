@@ -153,6 +153,7 @@ impl Video {
         self.step = self.choose();
         let Some((&rate, handle)) = self.settings.ladder.get(self.step).zip(self.connection) else { return };
         self.playback.segments.push(Segment { begun_at: now, ended_at: None, rate });
+        // A segment without bytes would have no last byte, with which it is complete.
         let bytes = rate.bytes_in(self.settings.segment).max(1);
         self.unanswered = Some(bytes);
         self.asked += self.settings.request;

@@ -101,6 +101,7 @@ impl WebPage {
     pub fn new(objects: Vec<u64>) -> Option<Self> {
         let is_possible = !objects.is_empty() && !objects.contains(&0);
         is_possible.then(|| {
+            // A scenario may have 100,000 objects of 2^50 bytes, which are more than 64 bits hold.
             let bytes = objects.iter().fold(0, |sum: u64, object| sum.saturating_add(*object));
             let requests = objects.len();
             let objects = OnceLock::from(objects);

@@ -195,5 +195,6 @@ impl<P: Packet + Flow> Driver<P> {
 /// Packets that have left the queue precede those that are in it.
 fn head<P>(queue: &VecDeque<Taken<P>>, outside: Outside) -> Head {
     let position = outside.waiting.or_else(|| queue.front().map(|taken| taken.position));
+    // Without a packet there is no demand, and nobody reads the position.
     Head { demand: outside.demand(!queue.is_empty()), position: position.unwrap_or(0) }
 }

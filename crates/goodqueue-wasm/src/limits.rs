@@ -69,6 +69,7 @@ fn of_the_time(scenario: &Scenario) -> Result<(), Diagnostic> {
         let fitting = Duration::from_nanos(u64::try_from(fitting).unwrap_or(u64::MAX));
         let shown = whole_if_possible(fitting);
         let error = too_many(
+            // Rounded up, so that the number is above the limit that the message names.
             format!("up to {} million packets in {time} are", packets.div_ceil(1_000_000)),
             &format!(
                 "at most {} million: the rate of the line × the simulated time",

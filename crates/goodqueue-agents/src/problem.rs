@@ -181,6 +181,7 @@ impl Problem {
             ecn: line.ecn,
             reward: rewards / steps,
             utilization: used / steps,
+            // There is no mean if no packet has left the queue.
             sojourn: down.sojourn_mean.unwrap_or(0.0),
             ping: ping(&outcome, line.rtt),
             dropped: down.stats.dropped().packets,

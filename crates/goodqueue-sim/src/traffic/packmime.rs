@@ -183,6 +183,7 @@ impl PackMime {
     fn advance(&mut self, now: Instant, handle: Handle, network: &mut Network) {
         let asks = self.asks();
         let Some(user) = self.users.get_mut(handle.place()).and_then(Option::as_mut) else { return };
+        // A late packet of a connection that has closed, and whose place another user has now.
         if user.handle != handle {
             return;
         }

@@ -103,6 +103,7 @@ impl<P> Session<P> {
         let mut bytes = 0_u32;
         let fits = |total: u32, before: &[Mpdu<P>]| before.is_empty() || total <= limits.bytes;
         while frames.len() < limits.subframes {
+            // A frame that is sent again has its number in the window already.
             if let Some(retry) = self.retries.front() {
                 bytes = bytes.saturating_add(length(&retry.packet));
                 if !fits(bytes, &frames) {

@@ -187,6 +187,7 @@ impl Found {
             PcapBlockOwned::NG(Block::SimplePacket(_)) => {
                 return Err(Diagnostic::new("the packets have no times (simple packet blocks)"));
             }
+            // Names, statistics and other blocks hold no packets.
             PcapBlockOwned::NG(_) => {}
         }
         Ok(())
@@ -208,6 +209,7 @@ impl Found {
             )));
         };
         let Some(header) = link_header(link, data) else {
+            // Other interfaces may have packets. The type is told only if none can be read.
             self.unknown_link.get_or_insert(link.0);
             return Ok(());
         };

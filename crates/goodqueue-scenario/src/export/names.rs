@@ -67,6 +67,7 @@ fn plain(text: &str) -> String {
     let mut short = String::new();
     for c in text.chars() {
         match c {
+            // Values are JSON. The quotes of a text would only lengthen the name.
             '"' => {}
             c if c.is_ascii_alphanumeric() || "=-".contains(c) => short.push(c),
             // Dots separate the words of the name.

@@ -53,6 +53,7 @@ pub(super) fn completion(config: &Config, outcome: &Outcome) -> Option<Transfers
                     all.push(Transfer { begun_at: flow.start, ended_at: seen.tally.completed_at, bytes });
                 }
             }
+            // Pages have a probe of their own (`web`).
             Traffic::Web(_) => continue,
             traffic if traffic.is_of_pieces() => all.extend_from_slice(&seen.transfers),
             _ => continue,

@@ -73,6 +73,7 @@ fn collect(path: &str, value: &Value, values: &mut BTreeMap<String, f64>) {
                 collect(&format!("{path}.{number}"), item, values);
             });
         }
+        // Texts and what a run does not have are no metrics.
         _ => {}
     }
 }

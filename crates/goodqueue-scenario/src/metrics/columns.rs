@@ -34,6 +34,7 @@ pub fn by_key(groups: &[Group]) -> Vec<KeyedMetric<'_>> {
             };
             for &direction in sides {
                 let Some(key) = metric.key_of(direction) else { continue };
+                // A key without a direction comes up once for each of the two.
                 if all.iter().all(|known| known.key != key) {
                     all.push(KeyedMetric { key, group, metric, direction });
                 }

@@ -180,6 +180,7 @@ macro_rules! kinds {
             pub fn tcp(&self) -> Option<&Tcp> {
                 match self {
                     $(Self::$name(settings) => settings.tcp(),)+
+                    // A source of another crate sends datagrams (`KnownSource::traffic`).
                     Self::Own(_) => None,
                 }
             }

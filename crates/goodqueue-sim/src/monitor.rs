@@ -14,6 +14,7 @@ use goodqueue_link::work::{Progress, Work};
 #[derive(Clone, Debug)]
 pub(crate) struct LinkMonitor {
     sojourn: DelayCounts,
+    // 128 bits: 10^9 packets that wait 20 s each exceed 64 bits.
     sojourn_sum: u128,
     drops: [u64; DropReason::ALL.len()],
     /// Bytes whose transmission the link has begun since the start of the run.
@@ -29,6 +30,7 @@ pub(crate) struct LinkMonitor {
     /// Largest number of packets queued.
     length_max: usize,
     /// Integral of the queue length over time, in packet nanoseconds.
+    // 128 bits: a million packets that are queued for six hours exceed 64 bits.
     length_area: u128,
     /// Time up to which `length_area` is complete.
     last: Instant,

@@ -181,6 +181,7 @@ fn divide(bytes: u64, requests: usize) -> Vec<u64> {
     let others = requests as u64 - 1;
     let first = bytes / 10;
     let rest = bytes - bytes / 10;
+    // The middles of equal parts of the distribution. Without draws a page is the same in all runs.
     let weights: Vec<f64> =
         (0..others).map(|n| libm::exp(normal_quantile((n as f64 + 0.5) / others as f64))).collect();
     let sum: f64 = weights.iter().sum();

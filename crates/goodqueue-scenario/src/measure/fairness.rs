@@ -23,6 +23,7 @@ pub(super) fn fairness(flows: &[FlowResult]) -> Fairness {
     Fairness {
         jain_goodput: jain(if down.is_empty() { &up } else { &down }),
         jain_goodput_up: jain(&up),
+        // Without drops, the shares are quotients of zeros.
         jain_drop_share: if dropped > 0.0 { jain(&shares) } else { None },
         groups: Vec::new(),
     }

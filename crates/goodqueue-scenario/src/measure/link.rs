@@ -23,6 +23,7 @@ pub(super) fn link_result(measured: Duration, link_config: &LinkConfig, link: &L
         queue_packets: MeanMax { mean: link.queue_mean, max: float(link.queue_max) },
         queue_share: match link_config.qdisc.to_settings().get("limit") {
             Some(Value::Packets(limit)) if limit > 0 => Some(link.queue_mean / float(limit)),
+            // The backlog in bytes is measured only where a limit or a threshold is in bytes.
             Some(Value::Bytes(limit)) if limit > 0 => link.backlog_mean.map(|mean| mean / float(limit)),
             _ => None,
         },

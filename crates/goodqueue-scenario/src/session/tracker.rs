@@ -68,6 +68,7 @@ impl<'w> Tracker<'w> {
         if !stored {
             self.simulated.fetch_add(more, Ordering::Relaxed);
         }
+        // Relaxed: only a display reads these counts, and their order does not matter to it.
         self.watch.progressed(Progress {
             runs: self.parts.len(),
             finished: self.finished.load(Ordering::Relaxed),

@@ -145,6 +145,7 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
 pub fn make_folder(path: &Path) -> io::Result<()> {
     let Err(error) = std::fs::create_dir_all(path) else { return Ok(()) };
     for place in path.ancestors().filter(|place| !place.as_os_str().is_empty()) {
+        // What is not there cannot be the reason; the nearest place that is there may be.
         let Ok(about) = place.symlink_metadata() else { continue };
         if about.is_symlink() && !place.exists() {
             return Err(leads_nowhere(place, &std::fs::read_link(place)?));

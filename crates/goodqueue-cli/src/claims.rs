@@ -11,6 +11,7 @@ use goodqueue_papers::reproduce::{
 /// Formats the claims of one paper, one line for each number. Results of checks in words follow
 /// below.
 pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
+    // `{:width$}` pads by characters, so a length in bytes would be too long beyond ASCII.
     let width = results.iter().map(|result| result.id.chars().count()).max().unwrap_or(0);
     let mut text = format!("{}: {}\n", paper.name, paper.title);
     // Writing to a string cannot fail.
@@ -27,6 +28,7 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
             let real: Vec<String> = row.real.iter().map(|real| with_unit(real.1, &result.unit)).collect();
             let (id, verdict) =
                 if number == 0 { (result.id.as_str(), verdict(result.verdict)) } else { ("", "") };
+            // The verdict of a claim with one number is that of the number.
             let far = match row.outcome {
                 Outcome::Fails if several => " (too far off)",
                 Outcome::Consistent if several => " (consistent)",
@@ -41,6 +43,7 @@ pub(crate) fn render(paper: &Paper, results: &[ClaimResult]) -> String {
                 real.join(", "),
                 format!("{verdict}{far}").trim_start(),
             );
+            // Text that is pasted from a terminal would carry the blanks along.
             let _ = writeln!(text, "{}", line.trim_end());
         }
         if numbers.is_empty() {

@@ -3,6 +3,7 @@
 /// Formats rows of cells, a line each, with the columns aligned. Those of `right` are aligned to
 /// the right. A line that is longer than `width` ends with an ellipsis.
 pub(crate) fn rows(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> String {
+    // `{:width$}` pads by characters, so a length in bytes would be too long beyond ASCII.
     let letters = |cell: &str| cell.chars().count();
     let count = rows.iter().map(Vec::len).max().unwrap_or_default();
     let widest = |column: usize| {
@@ -34,6 +35,7 @@ fn cut(line: &str, width: usize) -> String {
 /// Wraps a paragraph at `width` columns, of which `indent` belong to other text or, after the first
 /// line, to an indent.
 pub(crate) fn wrapped(text: &str, indent: usize, width: Option<usize>) -> String {
+    // The lower bound also keeps `width - indent` from an underflow.
     let width = width.unwrap_or(PLAIN_WIDTH).max(indent + NARROWEST_TEXT);
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

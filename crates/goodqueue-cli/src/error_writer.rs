@@ -22,6 +22,7 @@ impl Default for ErrorWriter {
                 say(sentence);
             }
         };
+        // Without a thread the messages are lost, because they must not stop the packets.
         let speaker = std::thread::Builder::new().name("voice".to_owned()).spawn(speak).ok();
         Self { sentences: Some(sentences), speaker }
     }
@@ -37,6 +38,7 @@ impl ErrorWriter {
     /// Queues a message. Drops it if too many wait.
     fn say(&self, sentence: String) {
         if let Some(sentences) = &self.sentences {
+            // `send` would wait for the reader of standard error, and the packets with it.
             let _ = sentences.try_send(sentence);
         }
     }

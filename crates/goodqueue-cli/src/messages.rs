@@ -24,6 +24,7 @@ pub(crate) fn remark(about: &Diagnostic) {
 
 /// Suppresses notes, remarks and progress from now on.
 pub(crate) fn be_quiet() {
+    // The flag guards no other data, so its order among other accesses does not matter.
     QUIET.store(true, Ordering::Relaxed);
 }
 

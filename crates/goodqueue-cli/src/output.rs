@@ -146,6 +146,7 @@ pub(crate) fn replace_file(argument: &str, path: &Path, contents: &[u8]) -> Resu
 pub(crate) fn write_json(argument: &str, target: &Path, value: &impl Serialize) -> Result<(), Diagnostic> {
     match Target::from_argument(target) {
         Target::Stdout => {
+            // The serializer writes each bracket and each word by a call of its own.
             let mut stdout = PrintableJson(BufWriter::new(stdout().lock()));
             printed(json_to(&mut stdout, value).and_then(|()| stdout.flush()))
         }

@@ -31,6 +31,7 @@ impl Cost {
         Self {
             claims: self.claims + other.claims,
             runs: self.runs + other.runs,
+            // A sum without the papers of unknown time would promise too little.
             cpu_s: self.cpu_s.zip(other.cpu_s).map(|(one, other)| one + other),
         }
     }
@@ -47,6 +48,8 @@ impl Cost {
 /// Returns each paper with its cost. The runs of a paper are planned to count them, on a thread for
 /// each paper.
 pub(crate) fn costs(papers: &[Paper]) -> Result<Vec<(&Paper, Cost)>, Diagnostic> {
+    // To count the runs, every experiment is planned, which takes half a second for all papers on
+    // one thread.
     let costs = side_by_side(papers.len(), 0, |number| Cost::new(&papers[number]))?;
     Ok(papers.iter().zip(costs).collect())
 }

@@ -37,6 +37,7 @@ fn refused(address: &str) -> Option<&'static str> {
     if !address.chars().all(is_plain) {
         return Some("it has a character that is not part of an address, or a query");
     }
+    // RFC 2606 reserves `.invalid`, so no other page has this host.
     let Ok(report) = Url::parse("https://report.invalid/folder/report.html") else {
         return Some("it cannot be compared with that of a report");
     };
@@ -44,6 +45,7 @@ fn refused(address: &str) -> Option<&'static str> {
     let page = match Url::parse(address) {
         Ok(page) => page,
         Err(_) if is_relative => match report.join(address) {
+            // `//host` and `/\host` look like paths, and browsers take them for another server.
             Ok(page) if page.host() == report.host() => page,
             _ => return Some("it names another server without https:// or http://"),
         },

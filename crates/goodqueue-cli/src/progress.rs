@@ -66,6 +66,7 @@ impl Progress {
 
     fn tell_remaining(&self, progress: session::Progress) {
         let left = self.bar.length().unwrap_or(0).saturating_sub(progress.done);
+        // Runs from the store took no time, so only the simulated ones tell the speed.
         let time = remaining(self.bar.elapsed(), progress.simulated, left);
         let time =
             time.map_or_else(|| "an unknown time".to_owned(), |time| format!("about {}", in_words(time)));

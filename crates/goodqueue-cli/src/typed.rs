@@ -62,9 +62,13 @@ pub(crate) fn program() -> PathBuf {
 /// Returns a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%".contains(c);
+    // A shell drops an empty word without quotation marks.
     if word.chars().all(is_plain) && !word.is_empty() {
         word.to_owned()
     } else {
+        // Nothing between single quotation marks is special, but they cannot contain one
+        // (POSIX.1-2017 XCU 2.2.2). So the text is closed, the mark escaped, and the text opened
+        // again.
         format!("'{}'", word.replace('\'', "'\\''"))
     }
 }

@@ -54,6 +54,7 @@ fn refused(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Op
     };
     let first = |kind: ContextKind| texts(kind).into_iter().next();
     let option = first(ContextKind::InvalidArg).unwrap_or_default();
+    // clap names an option with its value, as in `--seeds <N>`.
     let name = match option.split_whitespace().next().unwrap_or_default() {
         // A positional argument whose name lists its values.
         positional if positional.contains('|') => "argument".to_owned(),
@@ -90,6 +91,8 @@ fn refused(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Op
             named(Diagnostic::new("its value is missing").help(format!("give one, as in `{option}`")))
         }
         ErrorKind::InvalidValue => {
+            // Without the papers, `list` has no value `papers`, and an error about a misspelt word
+            // would mislead.
             if let Some(diagnostic) = left_out(&value).filter(|_| chosen.ends_with(" list")) {
                 return Some(diagnostic);
             }

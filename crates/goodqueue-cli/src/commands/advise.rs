@@ -138,6 +138,7 @@ pub(crate) fn main(args: &AdviseArgs) -> Outcome {
     if let Some(path) = &args.json {
         output::write_json("--json", path, &advice)?;
     }
+    // The advice in words would garble the JSON.
     if args.json.as_ref().is_some_and(|target| target.as_os_str() == "-") {
         return Ok(Ending::Done);
     }
@@ -220,6 +221,7 @@ fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
     question.diffserv = args.diffserv;
     question.nat = !args.no_nat;
     question.effort.seeds = args.seeds;
+    // Only the page draws time series, and every run would have to keep them.
     question.effort.series = args.report.is_some();
     Ok(question)
 }

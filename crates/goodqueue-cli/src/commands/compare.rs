@@ -81,6 +81,7 @@ pub(crate) fn main(args: &CompareArgs, extensions: &Extensions) -> Outcome {
         return live(args, &document);
     }
     let prepared = prepare(&document, &args.how, &mut Outputs::default(), RunStorage::Nowhere)?;
+    // The scenario may ask for JSON or a report itself, which is known only after it was resolved.
     refuse_without_effect(args, &prepared)?;
     // A table would garble JSON on standard output.
     let prints = !args.how.takes_stdout();

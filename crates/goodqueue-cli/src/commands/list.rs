@@ -93,6 +93,8 @@ impl ListedItem {
             Self::Profiles => profiles(extensions)?,
             Self::Scenarios => scenarios(),
             Self::Links => links(),
+            // Only names: to count the runs of all papers, their experiments are planned, which
+            // takes half a second.
             #[cfg(feature = "papers")]
             Self::Papers => (papers::names()?, Vec::new()),
             #[cfg(feature = "papers")]

@@ -36,11 +36,14 @@ pub(crate) fn main(args: &ManArgs, mut command: Command) -> Outcome {
     files::make_folder(folder).map_err(unusable)?;
     let mut written = 0;
     for command in std::iter::once(&command).chain(command.get_subcommands()) {
+        // `build` has added clap's own command `help`, which this program does not define.
         if command.get_name() == "help" {
             continue;
         }
         let man = Man::new(command.clone());
         let file = folder.join(man.get_filename());
+        // The user typed the folder only. Somebody else may have put a symbolic link under the name
+        // of a page.
         output::replace_file("--out", &file, &page(command)?)?;
         written += 1;
     }
@@ -52,6 +55,7 @@ pub(crate) fn main(args: &ManArgs, mut command: Command) -> Outcome {
 fn page(command: &Command) -> Result<Vec<u8>, Diagnostic> {
     let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let mut page = Vec::new();
+    // clap_mangen would write the examples as running text, and roff would join their lines.
     Man::new(command.clone().after_help(None::<&str>))
         .render(&mut page)
         .map_err(|error| Diagnostic::new(format!("cannot write the page: {error}")))?;

@@ -68,6 +68,7 @@ impl Crates {
                     .in_argument("--path", &shown));
             }
             None => {
+                // The working directory may have been deleted. Then no checkout is around it.
                 let here = std::env::current_dir().unwrap_or_default();
                 here.ancestors().find(|folder| is_checkout(folder)).map(Path::to_owned)
             }
@@ -109,6 +110,8 @@ const PLACE: &str = "../../crates/";
 
 /// Returns the paths and contents of the files for a discipline of this name.
 fn files(name: &str, crates: &Crates) -> Vec<(String, String)> {
+    // Cargo turns the hyphens of a package into underscores, so Rust code names the crate like the
+    // discipline.
     let package = name.replace('_', "-");
     let type_name = type_name(name);
     let names = [
@@ -187,6 +190,7 @@ fn check_name(name: &str, disciplines: &Disciplines) -> Result<(), Diagnostic> {
 
 /// Makes the folder, which may not exist, and its files.
 fn make(folder: &Path, files: &[(String, String)]) -> io::Result<()> {
+    // `create_dir_all` would accept a folder that exists.
     DirBuilder::new().create(folder)?;
     for (path, text) in files {
         let path = folder.join(path);

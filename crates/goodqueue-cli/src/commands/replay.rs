@@ -91,6 +91,7 @@ pub(crate) fn main(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
     }
     match (&args.explain, args.qdisc.as_slice()) {
         (Some(packet), _) => explain(packet, args, disciplines),
+        // A recording has the fates of one discipline.
         (None, [_, second, ..]) if args.compare => {
             Err(Diagnostic::new("only one discipline can be compared with a recording")
                 .help("omit --compare for a table of several disciplines")
@@ -131,6 +132,7 @@ fn export(target: &Path, args: &ReplayArgs, disciplines: &Disciplines) -> Outcom
         output::Target::Stdout => output::print(&text)?,
         output::Target::File(path) => {
             output::write_file("--export", &path, text.as_bytes())?;
+            // The first line is the heading, and is always there.
             let packets = text.lines().count() - 1;
             let rate = input.rate.as_bps();
             output::print(&format!("{packets} packets; a link of {rate} bit/s; {}\n", input.qdisc()))?;
@@ -183,6 +185,8 @@ fn answer(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
     for file in &args.files {
         let recording =
             Input::read(file, args.qdisc.first().map(String::as_str), args.rate.as_deref(), disciplines)?;
+        // The fates below are those of this discipline at this rate, so the recorded header would
+        // be wrong.
         let header = Header {
             qdisc: Some(recording.qdisc()),
             rate_bps: Some(recording.rate.as_bps()),

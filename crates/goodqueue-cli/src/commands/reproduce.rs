@@ -258,11 +258,13 @@ impl ReproduceArgs {
                 break;
             }
             let count = open.len();
+            // The figures have their runs already: only claims are repeated.
             let plan = Plan::new(paper, open, &BTreeSet::new(), effort)?;
             let plural = if count == 1 { "" } else { "s" };
             say(format_args!("{}: {count} undecided claim{plural}, {} runs", paper.name, plan.runs()));
             let Some(evidence) = self.run(&plan, store)? else { return Ok(false) };
             for anew in plan.judge(&evidence)? {
+                // Results are replaced in place, so they keep the order of the paper's claims.
                 if let Some(result) = results.iter_mut().find(|result| result.id == anew.id) {
                     *result = anew;
                 }

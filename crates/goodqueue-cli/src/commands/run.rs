@@ -73,12 +73,15 @@ fn default_from_scenario(argument: Arg) -> Arg {
 
 pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
     args.how.begin()?;
+    // Without this check, `s3://bucket` would become a folder named `s3:`.
     if let Some(url) = args.out.to_str().filter(|out| out.contains("://")) {
         return Err(Diagnostic::new("results are written to a folder, not to a URL")
             .help(format!("keep the finished runs there with `--store {url}`"))
             .in_argument("--out", url));
     }
     let shard = args.machines.check(&args.scenarios, &args.how)?;
+    // `--json` and `--set output.json` would name two files for one output. The scenario refuses an
+    // option beside `--set` of its key.
     let options = Overrides { beside: args.how.keys(), ..args.options.clone() };
     let document = |name: &String| {
         let request =
@@ -92,6 +95,8 @@ pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
     let mut outputs = Outputs::default();
     let mut prepared = Vec::new();
     for document in &documents {
+        // Stored runs keep their time series, so that a later report or export simulates nothing
+        // again.
         let scenario = prepare(document, &args.how, &mut outputs, RunStorage::InStore)?;
         outputs.add_results("--out", &scenario.results_in(&args.out))?;
         prepared.push(scenario);
@@ -126,6 +131,7 @@ pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
             ));
             return Ok(ending);
         }
+        // The scenario names this file. Somebody else may have put a symbolic link under its name.
         output::replace_json("--out", &json, &results)?;
         if !args.how.takes_stdout() {
             output::print(&args.how.overview(&results))?;

@@ -107,9 +107,13 @@ fn finish(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             if fields.get("properties").is_some_and(Value::is_object) {
+                // A test validates the output of every command. A key without an entry in the
+                // schema must fail it. Objects that are open on purpose, such as options in tc's
+                // format, have said so before.
                 fields.entry("additionalProperties").or_insert(json!(false));
             }
             if let Some(Value::String(text)) = fields.get_mut("description") {
+                // Most descriptions are doc comments, which are wrapped in the source.
                 *text = text.replace('\n', " ");
             }
             if let Some(Value::Object(properties)) = fields.get_mut("properties") {
@@ -443,6 +447,7 @@ fn tc_stats() -> Value {
             "goodqueue": own,
         }),
     );
+    // `finish` leaves an object open that says so.
     qdisc["additionalProperties"] = json!(true);
     json!({ "$schema": DRAFT, "type": "array", "items": qdisc, "description": "Disciplines, parents first." })
 }

@@ -124,6 +124,7 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
     }
     remark_on("--qdisc", &args.line.qdisc, disciplines);
     let mut config = bottleneck::from_scenario(&scenario, &scenario.qdiscs[0], SEED);
+    // The rates of the default scenario do not count: without options the link has no limit.
     if args.line.rate.is_none() {
         config.links[0].capacity = Capacity::UNLIMITED;
         if args.line.up.is_none() {
@@ -149,6 +150,7 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
         }
     };
     args.watch.check()?;
+    // An address that cannot be bound must be an error before the host is changed.
     let metrics = args.watch.metrics_listener()?;
     let mut shape = Shape::start(&place, &config).map_err(diagnostic)?;
     let mut request_handler = RequestHandler::new(ErrorWriter::tell(args.watch.quiet));
@@ -174,6 +176,7 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
     });
     // Waits for its messages, which must come before the summary.
     drop(request_handler);
+    // The summary and the files are completed after a failure, too.
     args.watch.end(&mut shape.bottleneck)?;
     ended.map_err(diagnostic)?;
     Ok(Ending::Done)

@@ -276,6 +276,8 @@ fn judge(conditions: &[Condition], label: &str, bottleneck: &mut Bottleneck) -> 
 
 /// Returns the path that loses packets as this option says.
 fn lossy(option: &str, loss: &str) -> Result<AnyConfig, Diagnostic> {
+    // netem holds 1000 packets by default. The path may lose packets by the model only, and not for
+    // lack of room.
     tc::parse(&format!("netem limit 1000000 loss {loss}"), &goodqueue::config::Link::default())
         .map_err(|error| Diagnostic::new(error.problem()).in_argument(option, loss))
 }
@@ -321,6 +323,7 @@ impl WatchOptions {
             sink::check(&path).map_err(|error| diagnostic(error).in_argument(argument, ""))?;
         }
         let control = self.control.iter().map(|path| ("--control", path.as_path()));
+        // An address of the network has no slash, and the path of a socket always has one.
         let metrics = self.metrics.iter().filter(|address| address.contains('/'));
         for (argument, path) in control.chain(metrics.map(|path| ("--metrics", Path::new(path)))) {
             socket::check(path, argument).map_err(|error| diagnostic(error).in_argument(argument, ""))?;

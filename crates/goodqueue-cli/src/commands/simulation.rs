@@ -104,6 +104,8 @@ impl SimulationOptions {
         if self.quiet {
             messages::be_quiet();
         }
+        // They are read again for the judgement. Here an error shows before the runs and not after
+        // them.
         self.conditions()?;
         self.metric
             .iter()

@@ -56,6 +56,7 @@ pub(crate) fn main(args: &StatsArgs) -> Outcome {
                 [way, qdisc @ ..] if ["down", "up"].contains(&way.as_str()) => qdisc,
                 qdisc => qdisc,
             };
+            // The bottleneck has judged the line in `ask`, so a refused line gets no remark.
             remark_on("qdisc", [&qdisc.join(" ")], &Disciplines::new());
         }
         if args.format == Format::Json {

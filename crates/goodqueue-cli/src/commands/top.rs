@@ -50,6 +50,7 @@ pub(crate) fn main(args: &TopArgs) -> Outcome {
 fn page(stats: &Value) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
+    // Whoever owns the socket may answer anything, so every absent value has a substitute.
     let _ = writeln!(text, "goodqueue {} s", stats["duration_s"].as_f64().unwrap_or(0.0).round());
     for side in ["down", "up"] {
         let _ =

@@ -19,6 +19,8 @@ pub(super) fn completed(shell: Shell, name: &str, command: &Command, script: &st
 /// Bash completes files where no name matches. It splits words at `=`, so the script gets the whole
 /// word from a function in front.
 fn bash(name: &str, script: &str) -> String {
+    // clap_complete names the function of a program in this way, because POSIX allows no hyphen
+    // there.
     let function = format!("_{}", name.replace('-', "__"));
     let script = script.replace(&format!("{FILES} "), "");
     script.replace(&format!("complete -F {function} "), &format!("complete -F {function}_joined "))
@@ -43,6 +45,7 @@ fn fish(name: &str, command: &Command, script: &str) -> String {
     let mut script = script
         .replace(&format!(" -f -a \"{FILES}\\t''\n"), " -F -a \"")
         .replace(&format!(" -f -a \"{FILES}\\t''"), " -F -a \"");
+    // clap_complete defines this function at the top of its script for fish.
     let using = format!("__fish_{}_using_subcommand", name.replace('-', "_"));
     for subcommand in command.get_subcommands() {
         for argument in subcommand.get_positionals() {

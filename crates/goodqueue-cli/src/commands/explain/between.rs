@@ -80,7 +80,10 @@ pub(crate) fn between(line: &str, names: &[String], page: &str) -> Result<Betwee
         return Err(Diagnostic::new(format!("both are the variant `{}`", variants[0].name))
             .in_argument("--between", &names.join(" ")));
     }
+    // Later the line is parsed as a part of a scenario, whose errors would name a load that the
+    // user never gave.
     tc::parse(line, &Link::default()).map_err(|error| error.in_argument("NAME", line))?;
+    // With another `variant` appended, the parser would report a parameter that is given twice.
     if line.split_whitespace().any(|word| word == "variant") {
         return Err(Diagnostic::new(format!("`{line}` names a variant, and --between names two"))
             .help("leave `variant` out of NAME")
@@ -89,6 +92,8 @@ pub(crate) fn between(line: &str, names: &[String], page: &str) -> Result<Betwee
     let mut loads = Vec::new();
     for load in LOADS {
         let first = format!("{line} variant {}", variants[0].name);
+        // TCP reacts to drops, so two runs would soon have different packets. Both variants get the
+        // arrivals of one run.
         let recorded = load.record(&first)?;
         let fates = [fates(line, &variants[0], &recorded)?, fates(line, &variants[1], &recorded)?];
         loads.push(compared(load.name, &recorded, &fates));
@@ -163,6 +168,7 @@ fn compared(load: &'static str, recorded: &Recorded, fates: &[Vec<Option<Outcome
         |fates: &[Option<Outcome>]| fates.iter().filter(|fate| matches!(fate, Some((_, None)))).count();
     let marks = |fates: &[Option<Outcome>]| {
         let marked = |(fate, arrival): &(&Option<Outcome>, &goodqueue_tc::replay::Arrival)| {
+            // A packet that arrives with CE was marked by somebody else.
             matches!(fate, Some((_, Some(Ecn::Ce)))) && Ecn::from_bits(arrival.tos) != Ecn::Ce
         };
         fates.iter().zip(&recorded.arrivals).filter(marked).count()
@@ -173,12 +179,14 @@ fn compared(load: &'static str, recorded: &Recorded, fates: &[Vec<Option<Outcome
             _ => None,
         });
         let (count, sum) = waits.fold((0_u64, 0_u64), |(count, sum), wait| (count + 1, sum + wait));
+        // Without a sent packet the mean is 0, because JSON has no NaN.
         sum as f64 / 1e6 / count.max(1) as f64
     };
     Compared {
         load,
         packets: recorded.arrivals.len() as u64,
         other_fate,
+        // A pair with another fate is also among `other`, so the difference has no underflow.
         other_time: other - other_fate,
         drops: [drops(first) as u64, drops(second) as u64],
         marks: [marks(first) as u64, marks(second) as u64],

@@ -75,6 +75,8 @@ impl Load {
         let Capacity::Constant(rate) = link.capacity else {
             return Err(Diagnostic::new(format!("the load `{}` has no constant rate", self.name)));
         };
+        // Stream 0 is that of the bottleneck's queue on the way down: the bottleneck has the first
+        // streams, the way down before the way up.
         let mut random = Xoshiro256PlusPlus::stream(run.config.seed, 0);
         // As the simulator draws them, so the first variant decides as in the recorded run.
         let salt = random.next_u32() ^ link.hash_key;
@@ -87,6 +89,7 @@ struct Arrivals(Vec<Arrival>);
 
 impl Observer for Arrivals {
     fn arrived(&mut self, visit: &Visit) {
+        // Acknowledgements in the other direction are queued in another discipline.
         if visit.direction != Direction::Down {
             return;
         }

@@ -64,6 +64,8 @@ impl Input {
             Fate::Sent { at, seq, tos, .. } => {
                 sent += 1;
                 if let Some(&(came, before)) = arrived.get(&seq) {
+                    // A wait of more than an hour, the upper bound of the histogram, counts as an
+                    // hour. `record` would fail.
                     sojourn.saturating_record(at.since(came).as_nanos());
                     marked += u64::from(is_ce(tos) && !is_ce(before));
                 }

@@ -140,9 +140,12 @@ impl Input {
                 (both[0] != both[1]).then_some((times.map(|row| time(row)).min()?, packet, both))
             })
             .collect();
+        // Lengths, states and operations are found in one pass over the rows, so the times must
+        // ascend.
         found.sort_by_key(|&(at, packet, _)| (at, packet));
         let times: Vec<Instant> = found.iter().map(|&(at, ..)| at).collect();
         let lengths = self.lengths(&times, recorded.iter().copied());
+        // With another fate, both sides hold different packets from then on.
         let our_lengths = self.lengths(&times, ours.iter());
         let states = self.states(&times);
         let operations = self.operations(&times);
@@ -206,6 +209,7 @@ impl Input {
             .collect();
         let before = |at: &Instant| {
             let end = words.partition_point(|(time, _)| time < at);
+            // The first packets have fewer operations before them.
             words[end.saturating_sub(OPERATIONS)..end].iter().map(|(_, row)| in_words(row)).collect()
         };
         times.iter().map(before).collect()

@@ -71,6 +71,7 @@ impl Input {
 
 /// Reads a file of decisions.
 pub(super) fn read(path: &Path) -> Result<String, Diagnostic> {
+    // A device without an end, such as /dev/zero, could fill the memory.
     input::text(path, MOST_BYTES).map_err(|error| {
         Diagnostic::new(format!("the decisions cannot be read: {error}")).in_file(&path.display().to_string())
     })

@@ -43,6 +43,8 @@ pub(super) fn story(input: &Input, text: &str) -> Result<Story, Diagnostic> {
     let (seq, at) = (arrival.seq, |time: Instant| time + input.origin());
     let known = witness::Known { arrived: at(arrival.at), ended: at(ended), fate };
     let witness = Witness::new(known, move |packet: &Arrival| packet.seq == seq);
+    // The first replay found the packet. Evidence is asked for around its decision only, because
+    // each question costs time.
     let watched = input.replay_in(|qdisc| Watched { qdisc, witness }, |_| ()).qdisc;
     let what = format!("flow {}", arrival.flow);
     let story = watched.witness.story(seq, &input.qdisc(), &what);

@@ -107,6 +107,7 @@ impl DistributedRun {
                 std::env::current_dir().map_err(here)?.as_os_str(),
             )?,
             program: typed::for_script("the path of goodqueue", typed::program().as_os_str())?,
+            // clap refuses an option that is given twice, so a typed `--quiet` was removed before.
             shard: [without(&given, NOT_OF_SHARD), vec!["--quiet".to_owned()]].concat(),
             merge: [without(&given, NOT_OF_MERGE), vec!["--merge".to_owned()]].concat(),
         };

@@ -81,6 +81,8 @@ impl Submission {
 
     fn hq(&self) -> String {
         let Self { shards, cpus, .. } = self;
+        // With `--wait` and `set -e`, the results are combined only after all shards have
+        // succeeded.
         let shard =
             format!("exec {} --jobs {cpus} --shard \"$HQ_TASK_ID/{shards}\"", self.command(&self.shard));
         format!(
@@ -180,6 +182,7 @@ impl Submission {
     }
 
     fn parallel(&self) -> String {
+        // GNU parallel starts a job for each processor by default, so a shard has one thread.
         let shards = self.shards;
         // parallel gives its words to a shell once more; `--quote` protects them from it.
         format!(
@@ -298,6 +301,7 @@ mod tests {
             let start = script.find("metadata:\n  name: ").unwrap() + "metadata:\n  name: ".len();
             script[start..].lines().next().unwrap().to_owned()
         };
+        // No name may end with a hyphen (RFC 1123).
         assert_eq!(job("_", 4), "goodqueue");
         assert_eq!(job("-a.B_", 4), "goodqueue-a-b");
         for (name, shards) in [("x".repeat(100), 1), ("x".repeat(100), 1001), ("a.".repeat(50), 1000)] {

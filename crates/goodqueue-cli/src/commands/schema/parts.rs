@@ -7,6 +7,8 @@ use serde_json::{Map, Value, json};
 /// Returns the schema of a type as it is written.
 pub(super) fn of<T: JsonSchema>() -> Value {
     let schema: Schema =
+        // As it is read, a field with a default would be optional. As it is written, it is always
+        // there.
         SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
     schema.to_value()
 }
@@ -59,6 +61,7 @@ pub(super) fn adopt(outer: &mut Value, inner: &mut Value) {
         }
     }
     if let Some(fields) = inner.as_object_mut() {
+        // Only the root of a schema names its draft and has a title.
         fields.remove("$schema");
         fields.remove("title");
     }

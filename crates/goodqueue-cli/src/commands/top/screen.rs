@@ -77,6 +77,7 @@ pub(super) fn watch(control: &Path, stats: Value) -> Outcome {
         }
         match event::poll(REFRESH) {
             Ok(true) => match event::read() {
+                // Some terminals report the release of a key as well.
                 Ok(Event::Key(key)) if key.kind == KeyEventKind::Press && screen.press(key) => {
                     break Ok(None);
                 }
@@ -265,7 +266,9 @@ impl Screen {
         let by = |flow: &Value, order: SortOrder| flow[order.field()].as_f64().unwrap_or(0.0);
         let order = self.order;
         flows.sort_by(|one, other| {
+            // Most flows have nothing queued and no drops. Among these the rate decides.
             let of = |flow: &Value| (by(flow, order), by(flow, SortOrder::Rate));
+            // JSON has no NaN, so all numbers can be compared.
             of(other.1).partial_cmp(&of(one.1)).unwrap_or(std::cmp::Ordering::Equal)
         });
         let count = flows.len();
@@ -273,6 +276,7 @@ impl Screen {
         let rows = flows.into_iter().map(|(side, flow)| {
             let text = |field: &str| flow[field].as_str().unwrap_or_default().to_owned();
             let between = match text("source") {
+                // The table of flows is bounded. What is beyond it is one entry without addresses.
                 source if source.is_empty() && text("protocol").is_empty() => vec!["all others".to_owned()],
                 source => addresses(&source, &text("destination"), usize::from(width)),
             };
@@ -343,6 +347,7 @@ fn addresses(source: &str, destination: &str, width: usize) -> Vec<String> {
 /// groups of IPv6 addresses, hosts and ports in the last.
 fn shortened(address: &str, width: usize) -> String {
     let length = address.chars().count();
+    // Three columns are the least with a letter at either side of the ellipsis.
     if length <= width || width < 3 {
         return address.to_owned();
     }
@@ -381,11 +386,13 @@ const fn colour(most: u64) -> Color {
 }
 
 const REFRESH: Duration = Duration::from_millis(500);
+// The border, six lines of text, three of the chart and its scale.
 const QUEUE_LINES: u16 = 11;
 /// Smallest full height of the chart in microseconds: an idle queue draws a flat line.
 const LEAST_SCALE: u64 = 5_000;
 /// Between the parts of the head.
 const GAP: &str = "   ";
+// The other seven columns have 46, and each of the seven gaps has one.
 /// Columns of the table of flows beside the addresses, with the gaps.
 const BESIDE_ADDRESSES: u16 = 53;
 /// Wake-up delay in seconds that the bottleneck itself warns about.
@@ -429,6 +436,7 @@ mod tests {
         let text = drawn(&mut screen, 100, 24);
         for part in [
             "down fq_codel",
+            // Two steps of 250 ms with 156,250 bytes each.
             "5.00 Mbit/s of 10 Mbit/s (50 %)",
             "7 packets",
             "p50 5.0  p95 20.0  p99 40.0 ms",

@@ -218,11 +218,14 @@ impl Lost {
         let Some(first) = runs.first().filter(|_| runs.iter().any(is_lost)) else {
             return Self { step_s: 0.0, percent: Vec::new() };
         };
+        // A series without steps must not divide by zero below.
         let merged = steps(first).div_ceil(LOST_STEPS).max(1);
         let step_s = first.step_s * crate::metric::count(merged);
         let share = |series: &&Series| {
             let known = known_pings(series);
             let lost: Vec<_> =
+                // A lost ping counts as 1 and an answer as 0, so the mean of a step is the share
+                // that was lost.
                 known.iter().map(|(sent, time)| (*sent, Some(f64::from(u8::from(time.is_none()))))).collect();
             pings_per_step(&lost, step_s, steps(first).div_ceil(merged))
         };
@@ -237,6 +240,8 @@ impl Cloud {
         let located: Vec<(f64, f64, u64)> = runs
             .iter()
             .filter_map(|r| Some((latency_ms(r)?, goodput(r) / 1e6, r.seed)))
+            // Results may come from another program. One NaN would be the median of the whole
+            // cloud.
             .filter(|(x, y, _)| x.is_finite() && y.is_finite())
             .collect();
         // The logarithm of the system may round differently on another machine.
@@ -274,8 +279,11 @@ impl ShownSeries {
             },
             pings: thin::pings(&series.pings, max_steps)
                 .into_iter()
+                // With four digits, all pings of a second would have the same time in a run of more
+                // than 1000 s.
                 .filter_map(|(t, rtt)| Some((ShortNumber::with_digits(t, 7)?, rtt.and_then(ms), None)))
                 .collect(),
+            // A line through the pings of several flows would jump between their round-trip times.
             joined: run.flows.iter().filter(|flow| flow.kind == FlowKind::Ping).count() < 2,
             lost: Lost::from_series(&[series]),
             quantiles: Quantiles::new(&series.quantiles),
@@ -314,6 +322,7 @@ impl ShownSeries {
                 .collect::<Vec<_>>(),
         );
         let has_band = runs.len() >= FEWEST_FOR_BAND;
+        // The pings of a step were sent around its middle.
         let at = (0..).map(|step| (crate::metric::count(step) + 0.5) * apart_s);
         Self {
             seed: format!("all {}: mean", runs.len()),
@@ -401,7 +410,9 @@ impl Quantiles {
             let mut all: Vec<f64> =
                 runs.iter().flat_map(|(_, series)| of(&series.quantiles)).copied().collect();
             all.sort_by(f64::total_cmp);
+            // A run without packets has no quantiles. `get` then finds none.
             let last = all.len().saturating_sub(1);
+            // One quantile has no step, and must not divide by zero.
             let steps = probabilities.len().saturating_sub(1).max(1);
             // Half of the divisor is added, so that the division rounds to the nearest rank.
             let rank = |step: usize| all.get((step * last + steps / 2) / steps).copied();
@@ -574,6 +585,7 @@ mod tests {
             (0..40).map(|id| goodqueue_scenario::results::FlowSeries { id, values: vec![1e6; 4] }).collect();
         let drawn = flows(&r, r.series.as_ref().unwrap(), Direction::Down, 1);
         assert_eq!(drawn.len(), MAX_FLOWS);
+        // Eleven of the 40 flows stand alone, and each of the others has 1 Mbit/s.
         assert_eq!(drawn[11], ("29 other flows".to_owned(), vec![Some(29.0); 4]));
     }
 

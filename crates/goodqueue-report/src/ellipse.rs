@@ -25,12 +25,14 @@ impl Ellipse {
         let mid = f64::midpoint(xx, yy);
         let spread = (((xx - yy) / 2.0).powi(2) + xy * xy).sqrt();
         let long = (mid + spread).max(0.0).sqrt();
+        // Rounding may make the smaller eigenvalue of points on a line negative.
         let short = (mid - spread).max(0.0).sqrt();
         // The eigenvector of mid + spread is (xx - λ₂, xy) or (xy, yy - λ₂). The longer of the two
         // is more accurate.
         let lambda2 = mid - spread;
         let (a, b) = if xx >= yy { (xx - lambda2, xy) } else { (xy, yy - lambda2) };
         let norm = a.hypot(b);
+        // Equal runs have no direction, and axes of length zero may have any.
         let (ux, uy) = if norm > 0.0 { (a / norm, b / norm) } else { (1.0, 0.0) };
         Some(Self { centre: centre(points), major: (long * ux, long * uy), minor: (-short * uy, short * ux) })
     }

@@ -28,6 +28,8 @@ pub(crate) fn json_in_script(json: &str) -> String {
 
 /// Escapes JavaScript for a script element, so that it contains no closing tag.
 pub(crate) fn js_in_script(js: &str) -> String {
+    // Behind `<!--`, a second `<script` would make the next closing tag a part of the script (HTML
+    // Standard 4.12.1.3).
     js.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 }
 
@@ -60,6 +62,7 @@ mod tests {
     #[test]
     fn clipping_counts_characters() {
         assert_eq!(clip("äöü", 3), "äöü");
+        // Each of these letters has two bytes in UTF-8, and half of one would be no text.
         assert_eq!(clip("äöüß", 3), "äö…");
     }
 }

@@ -170,7 +170,9 @@ mod tests {
 
     #[test]
     fn each_use_has_its_own_bound() {
+        // A loss of 2 % is too much for a meeting, and 150 ms for a game.
         assert_eq!(words(run(150.0, 2, 9.0)), ["works", "works", "poor", "poor", "works"]);
+        // A conversation may have 300 ms there and back, pages have 200 ms.
         assert_eq!(words(run(250.0, 0, 9.0)), ["poor", "works", "works", "poor", "works"]);
     }
 

@@ -81,6 +81,7 @@ fn values(sweep: &BTreeMap<String, serde_json::Value>) -> Vec<(String, String)> 
 /// the unit that people write.
 fn readable(value: &serde_json::Value) -> String {
     let Some(text) = value.as_str() else { return value.to_string() };
+    // Digits alone have no unit. Their number is then empty, and the text stays as it is.
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or_default();
     let (number, unit) = text.split_at(end);
     let unit = match unit {

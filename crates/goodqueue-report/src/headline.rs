@@ -159,6 +159,7 @@ fn price(grouped: &Grouped<'_>, named: &[&WorstPoint]) -> String {
         .iter()
         .filter_map(|&d| Some(format!("{} {}", grouped.labels[d], rate(goodput(d)?.mean))))
         .collect();
+    // The points of a sweep may have other rates, so the goodput of the first one says little.
     if parts.is_empty() || grouped.points.len() > 1 {
         return String::new();
     }

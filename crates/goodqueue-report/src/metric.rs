@@ -124,6 +124,7 @@ impl Spread {
 
 /// Converts a count to a divisor.
 pub(crate) fn count(n: usize) -> f64 {
+    // A conversion from 32 bits is exact. The lists of a report are far shorter.
     f64::from(u32::try_from(n).unwrap_or(u32::MAX))
 }
 

@@ -79,6 +79,7 @@ fn data(results: &Results, grouped: &Grouped<'_>, options: &Options) -> String {
         command: Option<String>,
         playground: Option<&'a str>,
     }
+    // The charts have a thinned copy of the series, which would otherwise be most of the file.
     let without_series = |r: &Run| Run { series: None, ..r.clone() };
     let results = Results {
         goodqueue: results.goodqueue.clone(),

@@ -31,6 +31,8 @@ impl Style {
 
     /// Beyond the palette, its colours are repeated with other dashes.
     fn numbered(number: usize, dash: Option<usize>) -> Self {
+        // Each round through the colours shifts the dashes by one, so 64 disciplines look
+        // different.
         Self { colour: number % PALETTE, dash: dash.unwrap_or((number + number / PALETTE) % PALETTE) }
     }
 

@@ -176,6 +176,7 @@ impl<'a> Column<'a> {
             Better::Low => present().reduce(f64::min)?,
             Better::Neither => return None,
         };
+        // Values that a reader sees as equal must not differ in their mark.
         let shown = self.show(best);
         present().any(|v| self.show(v) != shown).then_some(shown)
     }
@@ -183,6 +184,7 @@ impl<'a> Column<'a> {
     fn digits(&self, mean: f64) -> usize {
         match self.metric.digits() {
             Digits::AfterPoint(digits) => digits,
+            // Zero has no significant digit, and would get three behind the point.
             Digits::Three if mean == 0.0 => 0,
             Digits::Three => decimals(mean, 3, 3),
         }

@@ -171,6 +171,7 @@ pub fn differences(simulated: &[Run], live: &[Run]) -> String {
         cells.extend(columns.iter().map(|column| {
             let mean = |line: &Line<'_>| line.mean(|run| value(run, column.parts[0]));
             Cell::new(match (mean(simulated), mean(live)) {
+                // Nothing is a percentage of zero.
                 (Some(one), Some(other)) if one > 0.0 => {
                     format!("{:+.2} ({:+.0} %)", other - one, (other - one) / one * 100.0)
                 }

@@ -20,6 +20,7 @@ fn each(values: &[Option<f64>], bucket: usize, merge: fn(&[f64]) -> f64) -> Vec<
         let present: Vec<f64> = c.iter().flatten().copied().filter(|v| v.is_finite()).collect();
         (!present.is_empty()).then(|| merge(&present))
     };
+    // `chunks` panics at zero.
     values.chunks(bucket.max(1)).map(chunk).collect()
 }
 

@@ -29,6 +29,7 @@ pub(crate) fn seeds(point: &Point<'_>) -> String {
     let (Some(first), Some(last)) = (all.first(), all.last()) else { return "no seeds".to_owned() };
     if all.len() == 1 {
         format!("seed {first}")
+    // Different numbers without a gap. Seeds have 64 bits, which `usize` may not have.
     } else if usize::try_from(last - first).is_ok_and(|d| d == all.len() - 1) {
         format!("seeds {first}–{last}")
     } else if all.len() <= 6 {
@@ -51,8 +52,10 @@ fn load(run: &Run) -> Option<String> {
     for flow in &run.flows {
         let cc = flow.cc.as_deref().map_or(String::new(), |cc| format!(" {}", clip(cc, 24)));
         let name = flow.kind.name();
+        // The kinds of bulk flows are acronyms: TCP and QUIC.
         let kind = if flow.kind.is_bulk() { name.to_uppercase() } else { clip(name, 24) };
         let name = match flow.kind {
+            // A ping crosses the line in both directions.
             FlowKind::Ping => format!("{kind}{cc}"),
             _ => format!("{kind}{cc} {}", flow.direction.name()),
         };

@@ -246,6 +246,7 @@ fn what_only_some_scenarios_have_stands_in_tables_of_its_own() {
         "Airtime",
         "station 2, %",
         ">75.0<",
+        // Jain's index of 1/4 and 3/4: 1 / (2 (1/16 + 9/16)).
         ">0.800<",
     ] {
         assert!(page.contains(text), "no {text}");

@@ -24,6 +24,8 @@ pub(super) fn pairs(point: &Point<'_>, summary: &[Aggregate]) -> String {
          <table class=\"more\">\n<thead>\n<tr><th scope=\"col\">Difference over equal seeds</th>",
     );
     for column in &differences.columns {
+        // The headings of the terminal have three lines. The one in the middle is the unit, which
+        // follows below.
         let lines: Vec<&str> = column.heading.split('\n').collect();
         let name = [lines.first(), lines.last()].into_iter().flatten().copied().collect::<Vec<_>>().join(" ");
         let unit = column.parts[0].0.unit;

@@ -153,6 +153,7 @@ impl<'r> Across<'r> {
             table.add_row(self.name(point).into_iter().chain(cells.into_iter().map(Cell::new)));
         }
         align(&mut table);
+        // Pairs over equal seeds need two seeds.
         (!is_empty).then_some(table)
     }
 }

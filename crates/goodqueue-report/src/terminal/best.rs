@@ -55,6 +55,7 @@ fn cost(best: &DisciplineMeans, worst: &DisciplineMeans) -> String {
     let changed = |direction: usize| {
         let ratio = best.measured.goodput_bps[direction] / worst.measured.goodput_bps[direction];
         let change = match ratio {
+            // A direction without traffic has no ratio.
             ratio if !ratio.is_finite() || (ratio - 1.0).abs() < CLEAR => return None,
             ratio if ratio >= 2.0 => format!("{ratio:.1} times as much"),
             ratio if ratio > 1.0 => format!("{:.0} % more", (ratio - 1.0) * 100.0),

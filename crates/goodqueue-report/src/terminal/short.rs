@@ -24,6 +24,7 @@ pub(super) fn short_table<'g>(
     let mut table = filled(lines, &columns);
     for column in others {
         columns.push(column);
+        // Only a finished table knows its width: a cell may be wider than its heading.
         let wider = filled(lines, &columns);
         if wide(&wider) > width {
             // A narrower column behind it may still fit.

@@ -127,6 +127,7 @@ impl<'p> Plan<'p> {
         for number in begin..end {
             let label = runs.label(number - begin).to_owned();
             let cell = Cell { label, experiment: experiment.name.clone() };
+            // Every combination that an experiment varies adds its runs to the same cell.
             self.cells.entry(cell).or_insert_with(|| (resolved.clone(), Vec::new())).1.push(number);
         }
         self.simulated_s += (0..runs.count()).map(|_| of_one_run).sum::<f64>();
@@ -406,6 +407,8 @@ impl Paper {
                 }
             }
             result.verdict = verdict(claim, &result.checks);
+            // A claim of a number without a sample has words as its result, too, but expects a
+            // number.
             if result.got.is_string() && result.expected.is_string() {
                 result.got = Value::from(in_words(&result.checks));
             }
@@ -425,6 +428,8 @@ pub fn select<'p>(
     let matches = |claim: &Claim, paper: &Paper, word: &str| {
         word == paper.name
             || claim.id == word
+            // A prefix ends where a part of the id ends: `rfc7928-5.1` is no prefix of
+            // `rfc7928-5.10`.
             || claim.id.strip_prefix(word).is_some_and(|rest| rest.starts_with(['-', '.']))
     };
     for word in words {

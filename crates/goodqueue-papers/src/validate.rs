@@ -104,6 +104,8 @@ impl SetUp {
         let row = |(name, Figure(unit, mean, sd)): (&String, &Figure)| {
             let simulated = found.get(name).copied();
             let sd = spreads.get(name).copied().unwrap_or(*sd);
+            // The reference's own seeds scatter, so a figure of few seeds may be further away than
+            // its share.
             let tolerance = (2.0 * sd).max(share(name) * mean.abs());
             // A window's distance is a share itself.
             let tolerance = if name.starts_with(single::DISTANCE) { share(name) } else { tolerance };
@@ -184,6 +186,7 @@ pub fn chosen(names: &[String]) -> Result<Vec<SetUp>, Diagnostic> {
         if !all.iter().any(|set_up| fits(&set_up.name, name)) {
             let mut groups: Vec<&str> =
                 all.iter().filter_map(|set_up| set_up.name.split_once('/')).map(|parts| parts.0).collect();
+            // The set-ups of a group are next to each other in their file.
             groups.dedup();
             return Err(unknown("the set-up", name, &groups).in_argument("--set-up", name));
         }

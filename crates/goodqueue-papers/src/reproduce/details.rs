@@ -143,6 +143,7 @@ impl Details {
 
 /// The goodput of each TCP flow in the direction of the first flow, for each step of the series.
 fn goodput_per_step(run: &Run, goodput: &[FlowSeries]) -> Vec<Vec<f64>> {
+    // Shares of flows that do not meet in the same queue say nothing about the discipline.
     let Some(direction) = run.flows.first().map(|flow| flow.direction) else { return Vec::new() };
     let tcp = goodput.iter().filter(|of| {
         run.flows.iter().any(|flow| flow.id == of.id && is_tcp(&flow.kind) && flow.direction == direction)
@@ -161,6 +162,7 @@ fn goodput_per_step(run: &Run, goodput: &[FlowSeries]) -> Vec<Vec<f64>> {
 fn share_of_first(wanted: &ExtraMeasurements, flows: &[f64]) -> Option<f64> {
     let first = wanted.groups.first().map_or(0, |count| usize::try_from(*count).unwrap_or(0));
     let all: f64 = flows.iter().sum();
+    // Steps without a byte occur after a loss, and have no shares.
     (all > 0.0).then(|| flows.iter().take(first).sum::<f64>() / all)
 }
 
@@ -204,6 +206,7 @@ fn groups(wanted: &ExtraMeasurements, run: &Run, starts: &[f64]) -> Vec<GroupRes
                 share: (all > 0 && is_tcp(&flows[0].kind)).then(|| float(bytes) / float(all)),
                 goodput_bps: float(bytes) * 8.0 / run.duration_s,
                 response_s: ends
+                    // The earliest start of no flows is infinite.
                     .filter(|ends| !ends.is_empty())
                     .map(|ends| ends.iter().copied().fold(0.0, f64::max) - begin),
                 jain: measure::jain(&goodputs),

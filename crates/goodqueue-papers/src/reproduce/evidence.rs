@@ -302,6 +302,8 @@ impl Runs {
     }
 
     fn samples(&self, path: &str) -> Rc<Vec<Sample>> {
+        // A check is evaluated some hundred times, once for each resample, and samples are sorted
+        // once.
         if let Some(known) = self.samples.borrow().get(path) {
             return Rc::clone(known);
         }
@@ -545,13 +547,17 @@ mod tests {
             // (1 + 3)² / (2 (1² + 3²)), of the rates of the flows 0 and 1.
             ("jain(rate, 0, 1)[codel@x]", 0.8),
             ("steps(series.delay, 0s, 2s)[codel@x]", 0.25),
+            // Steps 0 and 2 are at the same place of the period: 0.1, and 0.3 as the mean of 0.2
+            // and 0.4.
             ("phase(series.delay, 0s, 1s, 2s)[codel@x]", 0.2),
             ("peak(series.delay, 0s, 9s)[codel@x]", 0.4),
             ("trough(series.delay, 0s, 9s)[codel@x]", 0.1),
+            // The step from 1 s to 2 s has 0.4 in both runs.
             ("after(series.delay, 0.35, 0s)[codel@x]", 2.0),
             ("settled(series.delay, 0.35, 0s)[codel@x]", 2.0),
             ("greatest(mean(rate)[codel@x])", 2.0),
             ("least(mean(rate)[codel@x] - mean(flows.*.rate)[codel@x])", -1.0),
+            // Run by run: 1 · 2 - 1 and 2 · 1 - 2.
             ("greatest(mean(rate) * (3 - mean(rate)) - mean(rate))[codel@x]", 1.0),
         ] {
             assert!((value(text) - expected).abs() < 1e-9, "{text}: {}", value(text));

@@ -223,6 +223,8 @@ pub fn expand(text: &str) -> Result<Vec<String>, Diagnostic> {
             return Err(Diagnostic::new(message).at(open..open + 1));
         };
         let words: Vec<&str> = text[open + 1..close].split(',').map(str::trim).collect();
+        // The size is checked before the texts are made: each pair of braces multiplies their
+        // number.
         let count = texts.len().saturating_mul(words.len());
         if count > MOST_TEXTS || count.saturating_mul(text.len()) > MOST_EXPANDED_BYTES {
             let message = format!("the braces in `{}` stand for too many texts", shortened(text));
@@ -347,6 +349,7 @@ impl<'t> Parser<'t> {
     fn value(&mut self) -> Result<Expression, Diagnostic> {
         if self.take("-") {
             let value = self.nested(Self::value)?;
+            // Nothing else needs to know signs if `-x` is `0 - x`.
             return Ok(chain(Expression::Number(0.0), vec![(Operator::Subtract, value)]));
         }
         let value = if self.take("(") {

@@ -55,6 +55,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Vec<ClaimResult>, Diagnostic> {
             return Err(refuse(format!("the claim `{id}` is listed twice")));
         }
         let mut checks = claim.checks.iter();
+        // Scores and reports show the first value of each.
         if checks.any(|check| check.values.is_empty() || check.real.iter().any(|real| real.values.is_empty()))
         {
             return Err(refuse(format!("a check of the claim `{id}` has no values")));

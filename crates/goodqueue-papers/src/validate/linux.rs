@@ -245,6 +245,7 @@ mod tests {
         run.to_end(|_| true, Some(&mut first)).expect("it runs");
         let after_start = |flow: u32, down: bool| {
             let start = config.flows[flow as usize].start.since(Instant::ZERO);
+            // Half a millisecond is added, so that the division rounds to the nearest.
             (first.0[&(flow, down)].saturating_sub(start).as_nanos() + 500_000) / 1_000_000
         };
         let download = 0;

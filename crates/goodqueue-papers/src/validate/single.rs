@@ -60,6 +60,7 @@ impl Flows {
             };
             put(DISTANCE, "", 0.0);
             put("window, mean", "segments", mean(&cwnd));
+            // A recording says what it counted: bytes at the receiver, or packets behind the queue.
             if flow.bytes > 0 {
                 put("bytes", "MB", flow.bytes as f64 / 1e6);
             }
@@ -92,6 +93,8 @@ impl Flows {
                 .ok_or_else(|| Diagnostic::new(format!("there is no congestion control `{}`", flow.cc)))?;
             let mut config = profile.settings.suited_to(controller.about().needs);
             config.ecn |= self.ecn;
+            // The recorded windows begin with four segments in Agent/TCP/Linux, and in ns-2's other
+            // agents with three, as in Järvinen and Kojo's set-up.
             match self.profile.as_str() {
                 _ if self.of_linux() => {}
                 AS_LINUX => config.iw = 4,

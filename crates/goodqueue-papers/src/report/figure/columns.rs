@@ -48,6 +48,7 @@ fn side_by_side<'p>(groups: Vec<Group<'p>>, ranges: &[(f64, f64)]) -> Vec<Panel<
         let values = group.traces.iter().flat_map(|trace| trace.points.iter().chain(&trace.paper));
         // An axis needs a length, also if all values are zero.
         let highest = values.map(|point| point.0).fold(1e-9, f64::max);
+        // The room above the values is for their words, as in `axis`.
         let y = Axis::linear((0.0, 1.13 * highest)).with(ranges.get(number).copied());
         let left = count(number) * each + LEFT;
         // Where panels are many, their margins leave no room.
@@ -61,6 +62,7 @@ impl Panel<'_> {
     /// Width of a column with the space beside it. Between groups is a gap of one column.
     fn each(&self) -> f64 {
         let all: usize = self.groups.iter().map(|group| group.traces.len()).sum();
+        // A figure without a column must not divide by zero.
         (self.plane.right - self.plane.left) / (count(all) + count(self.groups.len())).max(1.0)
     }
 
@@ -133,6 +135,7 @@ fn axis(picture: &Picture) -> Axis {
     if picture.log || cut.axis == cut.whole.with(picture.x) && picture.x.is_some() {
         return cut.axis;
     }
+    // From zero on, boxes far away from it would be squeezed into the end of the axis.
     let from_zero = picture.form != FigureForm::Box || low < high / 2.0;
     // Room for the values above the bars.
     let room = if picture.form == FigureForm::Bars { (high - low.min(0.0)) * 0.13 } else { 0.0 };
@@ -176,6 +179,7 @@ impl Column<'_> {
                 figures(*paper)
             );
         }
+        // A cell without a sample has no values, and nothing to write.
         let end = values.last().copied().unwrap_or(0.0);
         // Nothing is above the break but its own value.
         if self.is_beyond(end) {
@@ -202,6 +206,7 @@ impl Column<'_> {
         let inside = inside.into_iter().find(|from| *from < self.plane.bottom() - 2.0 && clear(*from));
         let highest = marks.iter().copied().fold(end, f64::min);
         let above = Some(end - 4.0).filter(|from| clear(*from));
+        // Text that begins closer to the upper edge than its length would end above the drawing.
         above.or(inside).unwrap_or_else(|| (highest - 9.0).max(long))
     }
 
@@ -245,6 +250,7 @@ impl Column<'_> {
             "<rect class=\"fill\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\
              <path class=\"line whole thin\" d=\"M{x:.1} {low:.1}V{high:.1}M{:.1} {low:.1}h{half:.1}M{:.1} {high:.1}h{half:.1}\"/>",
             x - half,
+            // A rectangle begins at its upper edge, which is the zero line of a value below zero.
             value.min(zero),
             2.0 * half,
             // A bar of zero stays visible.

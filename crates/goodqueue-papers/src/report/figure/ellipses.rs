@@ -29,6 +29,7 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     let y = along(|point| point.1).reaching(picture.y);
     let plane = Plane { reversed: true, ..Plane::new(x, y) };
     let inside = |point: &Point| {
+        // A centre at the end of an axis may come out a little outside.
         let within = |share: f64| (-1e-9..=1.0 + 1e-9).contains(&share);
         within(x.share(point.0)) && within(y.share(point.1))
     };
@@ -167,6 +168,7 @@ impl Area {
     fn shared(&self, other: &Self) -> f64 {
         let wide = self.right.min(other.right) - self.left.max(other.left);
         let high = self.bottom.min(other.bottom) - self.top.max(other.top);
+        // Both are negative of areas that lie diagonally, and their product would be an overlap.
         wide.max(0.0) * high.max(0.0)
     }
 
@@ -208,6 +210,7 @@ impl Names {
                 }
             }
         }
+        // A long name fits nowhere inside of the drawing.
         let (_, place, area) = best.unwrap_or((
             0.0,
             Place { x: dot.0 + 7.0, y: dot.1 + 4.0, ends: false, far: false },

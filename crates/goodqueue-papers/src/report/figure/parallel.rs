@@ -11,6 +11,7 @@ use super::strokes::{Strokes, opening};
 use goodqueue_report::page_parts::escape;
 
 pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
+    // The plane needs a width, also with one axis.
     let last = (count(picture.names.len()) - 1.0).max(1.0);
     let names = picture.traces.iter().map(|trace| width(&trace.name)).fold(0.0, f64::max);
     let plane = Plane {
@@ -22,6 +23,7 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
     for (number, name) in (0_u32..).zip(&picture.names) {
         let on_axis = picture.traces.iter().flat_map(|trace| &trace.points);
         // The x of a point is the number of its axis.
+        // Numbers of axes are whole, so less than a half apart means equal.
         let values = on_axis.filter(|point| (point.0 - f64::from(number)).abs() < 0.5).map(|point| point.1);
         let axis = Axis::over(values, false).with(picture.y);
         axes.push(axis);

@@ -235,6 +235,7 @@ const LETTER: f64 = 6.6;
 pub(super) const LINE: f64 = 13.0;
 /// A logarithmic axis begins at this share of its end at the least.
 const LEAST_SHARE: f64 = 1e-5;
+// A paper's file may give a range of hundreds of decades.
 const MOST_DECADES: u32 = 40;
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub(super) fn draw(picture: &Picture, strokes: &Strokes) -> String {
         let left = count(number) * each;
         let plane = Plane {
             left: left + LEFT,
+            // Where panels are many, their margins leave no room.
             right: (left + each - RIGHT).max(left + LEFT + 1.0),
             ..Plane::new(x, Axis::linear((0.0, 100.0)))
         };

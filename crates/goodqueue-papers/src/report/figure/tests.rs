@@ -67,6 +67,7 @@ fn a_curve_its_key_and_the_mark_of_the_paper_look_alike_and_no_two_disciplines_d
     let mut seen: Vec<String> = Vec::new();
     for trace in &picture.traces {
         let class = strokes.class(trace);
+        // Once each for the key, the curve and the paper's mark.
         assert_eq!(drawn.matches(&format!("<g class=\"{class}\">")).count(), 3, "{class}");
         assert!(!seen.contains(&class), "{class} twice");
         assert_eq!(class.contains("dash"), trace.beyond);

@@ -15,6 +15,7 @@ pub(super) fn draw(picture: &Picture) -> String {
     if !first.is_finite() {
         return opening(picture, LINE) + "</svg>\n";
     }
+    // A timeline of a single year needs a length, too.
     let first = first - 1.0;
     let last = last + 1.0;
     let x_at = |year: f64| EDGE + (year - first) / (last - first) * (WIDTH - RIGHT - 2.0 * EDGE);

@@ -131,6 +131,7 @@ impl Claim {
         self.checks.retain(|check| {
             check.cells().iter().any(|cell| given.iter().any(|given| given.label == cell.label))
         });
+        // All of no checks would hold, and the claim would count as reproduced.
         if self.checks.is_empty() && self.not_run.is_none() {
             self.not_run = Some("it is about other disciplines than those given".to_owned());
         }

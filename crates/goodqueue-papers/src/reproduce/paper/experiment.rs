@@ -69,6 +69,8 @@ impl Experiment {
         let mut all = vec![Vec::new()];
         for (key, values) in varied {
             let count = all.len().saturating_mul(values.len());
+            // A key without values would leave the experiment without a run, and its claims without
+            // evidence.
             if count == 0 || count > MOST_COMBINATIONS {
                 return Err(Diagnostic::new(format!("`vary` of {} makes {count} combinations", self.name))
                     .allowed(format!("1 to {MOST_COMBINATIONS}")));

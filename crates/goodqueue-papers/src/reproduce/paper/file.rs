@@ -253,6 +253,7 @@ impl Paper {
             [] => file.aqm.iter().map(String::as_str).collect(),
             given => given.iter().map(|given| given.label.as_str()).collect(),
         };
+        // `{aqm}` becomes a list in braces, which is written out like any other.
         let aqm = format!("{{{}}}", labels.join(","));
         for claim in &mut file.claims {
             claim.check = OneOrMore::More(

@@ -48,6 +48,8 @@ impl Paper {
             Effort::Quick => &experiment.quick,
             Effort::Full(_) => &experiment.full,
         };
+        // A line is the label of its discipline, unless the scenario gives this label other
+        // parameters.
         document.add_qdiscs(self.beyond.iter().map(|line| (line.as_str(), line.as_str())))?;
         document.add_qdiscs(self.given.iter().map(|given| (given.label.as_str(), given.line.as_str())))?;
         let varied = varied.iter().copied().flat_map(keys_of);

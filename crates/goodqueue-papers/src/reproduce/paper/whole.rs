@@ -111,6 +111,7 @@ impl Paper {
         }
         let mut seen = BTreeSet::new();
         for claim in &self.claims {
+            // Ids select claims of all papers, so that of a paper begins with its name.
             if !claim.id.starts_with(&format!("{}-", self.name)) || !seen.insert(&claim.id) {
                 let problem =
                     format!("the id `{}` is there twice, or has not the prefix of the paper", claim.id);

@@ -58,9 +58,11 @@ fn series(figure: &Figure, cell: &Cell, evidence: &Evidence<'_>) -> Points {
 
 /// The low end of the interval, the value and the high end.
 fn bar(figure: &Figure, cell: &Cell, number: usize, evidence: &Evidence<'_>) -> Points {
+    // A single expression is that of all panels.
     let entry = if figure.of.len() == 1 { 0 } else { number };
     let expression = Expression::In(Box::new(Expression::parse(path(figure, entry)?)?), cell.clone());
     let measured = evidence.measure(&expression)?;
+    // A figure without a sample has no bar.
     if measured.value.is_nan() {
         return Ok(Vec::new());
     }

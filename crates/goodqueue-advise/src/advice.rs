@@ -156,11 +156,13 @@ impl Measured {
         let latency = |runs: &[Run]| Spread::from_values(runs.iter().map(added)).mean;
         let worst = full.iter().map(|runs| latency(runs)).fold(0.0, f64::max);
         let searched = full.first().copied().unwrap_or_default();
+        // Without any answer the queue has no length that a ping could tell.
         let ping = |run: &Run| run.probes.ping_s.mean.unwrap_or(f64::INFINITY);
         let voice = all.iter().filter_map(|runs| voice_cap_of_most(*runs));
         Self {
             latency_s: Spread::from_values(all.iter().flat_map(|runs| runs.iter()).map(added)),
             goodput_bps: goodput(searched),
+            // A worse grade is greater, so calls can only lower it.
             grade: voice.fold(grade(worst), Grade::max),
             call_mos: all.iter().filter_map(|runs| call_mos(runs)).reduce(f64::min),
             ping_s: Spread::from_values(searched.iter().map(ping)).mean,

@@ -199,6 +199,7 @@ pub fn read_flent(name: &str, bytes: &[u8]) -> Result<FlentLine, Diagnostic> {
     let results = file["results"].as_object().ok_or_else(|| wrong("`results` is missing"))?;
     let length = file["metadata"]["LENGTH"].as_f64().ok_or_else(|| wrong("`LENGTH` is missing"))?;
     let total = file["metadata"]["TOTAL_LENGTH"].as_f64().unwrap_or(length + 2.0 * DELAY_S);
+    // A file may state a total below the length of its load.
     let begins = (total - length).max(0.0) / 2.0;
     let is_loaded = |time: f64| time >= begins + SLOW_START_S && time < begins + length;
     let values = |series: &Value, keep: &dyn Fn(f64) -> bool| -> Vec<f64> {

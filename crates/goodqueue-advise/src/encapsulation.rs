@@ -40,6 +40,8 @@ impl Told for Encapsulation {
     }
 
     fn beyond_ethernet(&self) -> u32 {
+        // Linux counts the Ethernet header in any case, also if the line has less in front of an IP
+        // packet.
         self.overhead.saturating_sub(ETHERNET_HEADER)
     }
 
@@ -73,6 +75,8 @@ impl Told for Encapsulation {
             let of_small = (other / full / 2 * small).min(line);
             let counted =
                 of_small / small * u64::from(ACKNOWLEDGEMENT) + (line - of_small) / full * u64::from(mtu);
+            // The pages of such routers take whole kbit/s, and a rate that is rounded up could
+            // exceed the line.
             Rate::from_bps(counted / 1000 * 1000)
         })
     }

@@ -31,6 +31,7 @@ pub(crate) struct Precision {
 }
 
 impl Precision {
+    // The page about advice states both precisions.
     /// For the values that are promised.
     pub(crate) const PROMISED: Self = Self { latency_share: 0.1, latency_s: 0.002, goodput_share: 0.03 };
     /// For the values of today, which people know themselves.
@@ -97,6 +98,7 @@ impl Rule {
     pub(crate) fn ends(&self, runs: &[&Blocks]) -> bool {
         let Some(run) = runs.last() else { return false };
         let blocks = run.goodput_bps[0].len();
+        // A run without an answered ping knows nothing, and must not end early.
         let added_s = Estimate::from_values(&run.added_s).map_or(f64::INFINITY, |of| of.mean);
         #[expect(clippy::cast_precision_loss, reason = "a few blocks")]
         let measured_s = blocks as f64 * BLOCK_S;
@@ -114,6 +116,7 @@ impl Rule {
     }
 }
 
+// A cycle of BBR has eight phases of a round trip each.
 /// Round trips under load after which senders have forgotten their start: six gain cycles of BBR.
 const ROUND_TRIPS: f64 = 50.0;
 

@@ -43,6 +43,7 @@ const fn behind_a_modem(line: Preset) -> LinkKind {
 
 const ADSL: LinkKind = LinkKind {
     assumed: "44 bytes of overhead cover the VC-mux and LLC variants.",
+    // A whole number of cells is sent anyway, so no smallest packet has to be told.
     accounted: Encapsulation { overhead: 44, mpu: 0, framing: Framing::Atm },
     ..behind_a_modem(presets::ADSL)
 };

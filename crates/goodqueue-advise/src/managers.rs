@@ -101,6 +101,7 @@ impl Manager for Cake {
             ("squash_dscp", flag(self.washes)),
             ("squash_ingress", flag(!self.prioritises)),
             ("qdisc_really_really_advanced", "1".to_owned()),
+            // cake's own words have the overhead. SQM's link layer would add it once more.
             ("linklayer", "none".to_owned()),
             ("iqdisc_opts", self.sqm_words(Side::Ingress, accounted)),
             ("eqdisc_opts", self.sqm_words(Side::Egress, accounted)),
@@ -158,6 +159,7 @@ impl Manager for Cake {
 
     fn variants(&self, question: &Question) -> Vec<Box<dyn Manager>> {
         let mut variants: Vec<Box<dyn Manager>> = Vec::new();
+        // The keyword with the longest time is the nearest one for all longer paths.
         let of_line = RTTS.iter().find(|(_, rtt)| question.rtt <= *rtt).or(RTTS.last());
         if let Some((keyword, _)) = of_line.filter(|(keyword, _)| *keyword != DEFAULT_RTT) {
             variants.push(Box::new(Self { rtt: Some(keyword), ..*self }));
@@ -344,6 +346,7 @@ mod tests {
             options.into_iter().find(|(option, _)| *option == name).map(|(_, value)| value)
         };
         let cable = Encapsulation { overhead: 18, mpu: 64, framing: Framing::Whole };
+        // Of the 18 bytes, 14 are the Ethernet header.
         assert_eq!(option(&cable, "overhead").as_deref(), Some("4"));
         assert_eq!(option(&cable, "tcMPU").as_deref(), Some("64"));
         let adsl = Encapsulation { overhead: 44, mpu: 0, framing: Framing::Atm };
@@ -358,6 +361,7 @@ mod tests {
     fn shapers_that_do_not_know_ptm_get_a_lower_rate() {
         let vdsl = Encapsulation { overhead: 34, mpu: 0, framing: Framing::Ptm };
         let rates = [Rate::from_bps(65_000_000), Rate::from_bps(13_000_000)];
+        // 64 of 65 bytes.
         let lower = [Rate::from_bps(64_000_000), Rate::from_bps(12_800_000)];
         assert_eq!(FqCodel.sqm_rates(rates, &vdsl), lower);
         let line = FqCodel.line(Side::Egress, rates[0], Some(&vdsl));

@@ -29,6 +29,7 @@ pub(crate) struct Router {
 impl Router {
     /// The router that does nothing about the queue in the modem.
     pub(crate) fn unmanaged() -> Self {
+        // The transmit queue of Linux for Ethernet has 1000 packets (`txqueuelen`).
         let fifo = || "pfifo limit 1000".to_owned();
         Self { label: TODAY.to_owned(), lines: [fifo(), fifo()] }
     }
@@ -103,6 +104,7 @@ impl Span {
         let rate = question.rates.iter().map(|rate| rate.as_bps()).sum::<u64>() as f64;
         // `clamp` panics if its lower end is above the upper one.
         let least = least.max(ROUND_TRIPS * question.rtt_s()).min(most);
+        // Scenarios have these times with one digit after the point.
         let tenths = |seconds: f64| (seconds * 10.0).round() / 10.0;
         let measured_s = tenths((bits / rate).clamp(least, most));
         Self { warmup_s: tenths((measured_s / 2.0).max(ROUND_TRIPS * question.rtt_s())), measured_s }
@@ -279,6 +281,7 @@ impl Flows<'_> {
 /// 100 and 250 ms.
 fn distances(rtt: Duration) -> [Duration; 4] {
     let ms = Duration::from_millis;
+    // A short path has less than 20 ms to spare, so its near server is at a third.
     let near = Duration::from_nanos((rtt.as_nanos() / 3).max(rtt.as_nanos().saturating_sub(20_000_000)));
     [near, rtt, rtt + ms(70), rtt + ms(220)]
 }

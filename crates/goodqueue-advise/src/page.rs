@@ -256,6 +256,7 @@ fn points(run: &Run) -> Vec<(f64, f64)> {
     let Some(series) = &run.series else { return Vec::new() };
     let answered: Vec<(f64, f64)> =
         series.pings.iter().filter_map(|(at, ping)| Some((*at, (*ping)? * 1e3))).collect();
+    // `step_by` panics at zero.
     let step = answered.len().div_ceil(MOST_POINTS).max(1);
     answered.into_iter().step_by(step).collect()
 }

@@ -222,6 +222,7 @@ impl Place for AccessPoint {
             };
             let today = mix.today_goodput_bps[side];
             let advised = mix.advised_goodput_bps[side];
+            // A smaller change is shown as none, see `change`.
             if percent(today, advised) <= -1.0 {
                 text += &format!(" {what} {}.", change(today, advised));
             }
@@ -284,6 +285,7 @@ fn modulations(wanted: impl Fn(Width, bool) -> bool) -> impl Iterator<Item = Mod
 
 /// Returns how far apart two rates are.
 fn distance(one: u64, other: u64) -> f64 {
+    // In logarithms half of a rate is as far away as its double.
     #[expect(clippy::cast_precision_loss, reason = "rates of a link")]
     let ratio = one as f64 / other as f64;
     ratio.ln().abs()

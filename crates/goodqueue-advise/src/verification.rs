@@ -153,6 +153,7 @@ fn cells<'a>(model: &Model<'a>, other: Option<&Model<'a>>, routers: &[Router]) -
     let roles = [Role::Today, Role::Advised, Role::Without];
     let mut all = Vec::new();
     for mix in 0..VERIFIED.len() {
+        // `routers` ends without `Role::Without` if the encapsulation makes no difference.
         let routers = routers.iter().zip(roles).filter(|(_, role)| mix == 0 || *role != Role::Without);
         all.extend(routers.map(|(router, role)| cell(model, mix, role, router)));
         all.extend(other.map(|model| cell(model, mix, Role::Instead, &Router::unmanaged())));
@@ -177,6 +178,8 @@ impl Cell<'_> {
             };
             self.runs.push(run);
             self.blocks.push(seen.blocks);
+            // Later seeds are run only if the first one did not suffice, so a mean would have other
+            // seeds for each setting.
             self.first_s = self.first_s.or(seen.first_s);
             if rule.is_met(&self.blocks.iter().collect::<Vec<_>>()) {
                 break;

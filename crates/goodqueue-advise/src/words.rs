@@ -165,6 +165,7 @@ fn confidence(advice: &Advice) -> String {
     };
     let mut line = |name: &str, columns: [String; 3]| {
         let columns: String = columns.iter().map(|column| format!(" {column:>12}")).collect();
+        // Text that is pasted from a terminal would carry the blanks along.
         let _ = writeln!(text, "{}", format!("  {name:widest$}{columns}").trim_end());
     };
     let instead = if advice.instead.is_some() { "per-flow AP" } else { "" };

@@ -105,6 +105,7 @@ fn systemd(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
         let mark = if command.may_fail { "-" } else { "" };
         let _ = writeln!(text, "ExecStart={mark}{}", command.text);
     }
+    // A minus sign lets a command fail, so that the others still run.
     for command in &commands.undo {
         let _ = writeln!(text, "ExecStop=-{command}");
     }

@@ -214,6 +214,7 @@ impl Recording {
         self.number += 1;
         let read = self.lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.line);
         match read {
+            // A line that fills the limit may go on behind it.
             Ok(bytes) if bytes as u64 == LONGEST_LINE => {
                 let message = format!("the line is longer than {} KiB", LONGEST_LINE >> 10);
                 Err(Diagnostic::new(message).in_line(&self.name, self.number))
@@ -240,6 +241,8 @@ impl Recording {
                 context.see(&row);
                 return Ok(Some(row));
             }
+            // A line that is no JSON has no words, which `Context::read` refuses as an unknown kind
+            // of row.
             let words: Vec<serde_json::Value> = serde_json::from_slice(&self.line).unwrap_or_default();
             let mut broken = None;
             let next_arrival = || arrivals.next()?.map_err(|error| broken = Some(error)).ok();

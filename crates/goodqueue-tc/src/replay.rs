@@ -162,6 +162,7 @@ impl Flow for Arrival {
     }
 
     fn class(&self) -> Option<u32> {
+        // The last number of a flow has no class behind it.
         self.flow.checked_add(1).filter(|_| self.priority == Priority::Class)
     }
 
@@ -237,6 +238,7 @@ impl Arrival {
 
 /// The simulator hashes the numbers of its flows in this way, too.
 fn mixed(salt: u32, number: u64) -> u32 {
+    // The upper half of 64 bits always fits.
     u32::try_from(mix_64((u64::from(salt) << 32) | number) >> 32).unwrap_or(0)
 }
 

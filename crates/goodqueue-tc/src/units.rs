@@ -91,6 +91,7 @@ pub fn tc_256ths(text: &str) -> Result<u64, Diagnostic> {
         let (whole, fraction) = text.split_once('.')?;
         let number = |part: &str| if part.is_empty() { Some(0) } else { part.parse::<u64>().ok() };
         let places = u32::try_from(fraction.len()).ok().filter(|places| (1..=8).contains(places))?;
+        // Eight digits times 256 have at most 35 bits.
         let parts = number(fraction)? * 256 / 10_u64.pow(places);
         // `parse` alone accepts a `+`.
         if !digits(whole) || !digits(fraction) {
@@ -114,6 +115,7 @@ pub fn tc_signed(text: &str) -> Result<i64, Diagnostic> {
         Some(digits) => (digits, true),
         None => (text, false),
     };
+    // The number without its sign has to fit, so the negation below cannot overflow.
     let number = whole(digits).and_then(|number| i64::try_from(number).ok());
     number.map(|number| if negative { -number } else { number }).ok_or_else(|| {
         Diagnostic::new(format!("`{}` is not a whole number", shortened(text))).allowed(
@@ -159,6 +161,8 @@ pub fn share(text: &str, link: Rate) -> Result<Rate, Diagnostic> {
     if whole.is_empty() || fraction.len() > 3 || !are_digits(whole) || !are_digits(fraction) {
         return Err(refused());
     }
+    // Digits are padded instead of multiplied, so that no floating-point number cuts a bit per
+    // second off.
     let thousandths = format!("{whole}{fraction:0<3}").parse::<u32>().map_err(|_| refused())?;
     if thousandths == 0 || thousandths > LARGEST_SHARE {
         return Err(refused());
@@ -453,6 +457,7 @@ fn show(value: u64, units: &[(u64, &str)]) -> String {
     format!("{whole}.{} {name}", decimals.trim_end_matches('0'))
 }
 
+// Shares above 100 % are for links in front of the line, such as the port of a router.
 /// In thousandths of a percent.
 const LARGEST_SHARE: u32 = 1_000_000;
 const TC_RATE_UNITS: &[(&str, Scale)] = &[

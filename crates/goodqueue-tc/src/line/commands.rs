@@ -168,6 +168,7 @@ impl Expansion {
         let mut open = 1_usize;
         let end = body.iter().position(|item| {
             open += usize::from(is_word(item, "do"));
+            // No underflow: the search ends where this becomes 0.
             open -= usize::from(is_word(item, "done"));
             open == 0
         });
@@ -281,6 +282,7 @@ fn written_out(words: Vec<String>) -> Vec<String> {
 fn counted_up(first: &str, last: &str) -> Option<Vec<String>> {
     let first = first.parse::<u32>().ok()?;
     let last = last.parse::<u32>().ok()?;
+    // The list of `{1..4000000000}` would take gigabytes before any command of it is counted.
     (last.saturating_sub(first) as usize <= MOST_COMMANDS)
         .then(|| (first..=last).map(|number| number.to_string()).collect())
 }
@@ -309,4 +311,5 @@ const MOST_COMMANDS: usize = 100_000;
 const MOST_WORDS: usize = 20 * MOST_COMMANDS;
 /// 160 bytes for each command.
 const MOST_BYTES: usize = 16 << 20;
+// `expand` calls itself for each level, and must not exhaust the stack.
 const DEEPEST_LOOP: usize = 3;

@@ -122,10 +122,14 @@ impl<'a> Builder<'a> {
                 let Some((name, rest)) = after.split_first() else { return Ok(()) };
                 let handle = rest.first().filter(|word| word.text.ends_with(':'));
                 let (mut place, rest) = place(rest.get(usize::from(handle.is_some())..).unwrap_or_default())?;
+                // `tc qdisc show` prints the handle right behind the name, without the word
+                // `handle`.
                 place.handle = place.handle.or(handle.copied());
                 // A line that was pasted alone is the root, even if tc printed the class that it is
                 // in.
                 place.root |= place.parent.is_none() || first;
+                // `tc -s` prints statistics behind the parameters, as in `Sent 4416910 bytes 4241
+                // pkt`.
                 let given = rest.iter().take_while(|word| word.text != "Sent");
                 let words: Vec<Word<'a>> = std::iter::once(name).chain(given).copied().collect();
                 self.attach(&place, &words, true)

@@ -82,6 +82,7 @@ fn sets(keyword: &Keyword, settings: &Settings) -> Settings {
     if let Some((name, more)) = keyword.adds {
         // A keyword such as `ether-vlan` adds to the overhead of the words before it.
         let before = if let Some(Value::Signed(number)) = settings.get(name) { number } else { 0 };
+        // The range of the sum is checked later, with all other settings.
         set.set(name, Value::Signed(before.saturating_add(more)));
     }
     set
@@ -376,6 +377,7 @@ pub(super) fn refused(kind: &Kind, error: &ConfigError, given: &[Word<'_>]) -> D
     match given.iter().position(words) {
         Some(index) => {
             let valueless = matches!(parameter, Some(Parameter { unit: Unit::Flag { .. }, .. }));
+            // A flag has no value. The value of any other parameter is the next word.
             let last = if valueless { index } else { (index + 1).min(given.len() - 1) };
             message.at(given[index].start..given[last].span().end)
         }

@@ -39,6 +39,7 @@ fn in_a_tc_line_bps_means_bytes_per_second() {
 fn in_a_tc_line_sizes_are_binary_and_a_bare_time_is_microseconds() {
     assert_eq!(tc_size("32Mb").unwrap(), 32 << 20);
     assert_eq!(tc_size("1.5k").unwrap(), 1536);
+    // 1024 bits.
     assert_eq!(tc_size("1kbit").unwrap(), 128);
     assert_eq!(tc_size("1514b").unwrap(), 1514);
     assert_eq!(nanos("5ms"), 5_000_000);

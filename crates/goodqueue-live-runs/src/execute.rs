@@ -45,10 +45,14 @@ pub(crate) fn execute(run: &RunSpec, mtu: u32) -> Result<LiveRun, Diagnostic> {
         Forked::Child => {
             drop(read);
             let answer = serde_json::to_vec(&answer(run, &session)).unwrap_or_default();
+            // The parent reports an empty or a cut answer as an error, so this process needs no
+            // message of its own.
             let _ = File::from(OwnedFd::from(write)).write_all(&answer);
             process::leave(0)
         }
         Forked::Parent(child) => {
+            // The parent reads until the end of the pipe, which comes only once no process can
+            // write any more.
             drop(write);
             let mut one = collect(child, OwnedFd::from(read).into())?;
             remarks.append(&mut one.remarks);
@@ -77,6 +81,7 @@ fn collect(child: Pid, mut answers: File) -> Result<LiveRun, Diagnostic> {
     let read = answers.read_to_end(&mut answer);
     // A sweep with thousands of runs would otherwise leave as many ended processes.
     process::reap(child);
+    // An error is returned only behind `reap`, so that it leaves no ended process, either.
     read.map_err(|error| Diagnostic::new(format!("the results of a live run cannot be read: {error}")))?;
     understand(&answer)
 }

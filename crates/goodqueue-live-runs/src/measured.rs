@@ -44,6 +44,8 @@ pub(crate) fn results(run: &RunSpec, outcome: &SessionOutcome) -> Run {
     });
     let bottleneck_packets = links.iter().map(|link| link.seen.stats.dequeued.packets).sum();
     let flows = config.flows.iter().zip(&outcome.flows).map(|(flow, seen)| {
+        // A flow that stops or completes early has the throughput of the time in which it could
+        // send.
         let until = outcome.end.min(flow.stop.unwrap_or(outcome.end));
         let until = until.min(seen.after.completed_at.unwrap_or(until));
         flow_outcome(&flow.traffic, seen, begin, until.since(flow.start.max(begin)))
@@ -60,6 +62,7 @@ pub(crate) fn results(run: &RunSpec, outcome: &SessionOutcome) -> Run {
             queues: outcome.steps.clone().map(|steps| steps.iter().map(bin).collect()),
             delivered: outcome.delivered.clone(),
         }),
+        // Only a simulation has events.
         events: 0,
         bottleneck_packets,
         in_flight: Count::default(),

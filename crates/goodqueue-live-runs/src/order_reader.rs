@@ -54,6 +54,7 @@ impl OrderReader {
     }
 
     fn rates(&self) -> Result<Rates, Diagnostic> {
+        // The loop itself writes this answer, so it is always valid JSON.
         let in_force: Value = serde_json::from_str(&self.ask(Order::InForce)?).unwrap_or_default();
         Ok(Direction::BOTH
             .map(|direction| in_force[direction.name()]["rate_bps"].as_u64().map(Rate::from_bps)))

@@ -149,8 +149,12 @@ fn kind(
             ecn: voip.ecn,
         },
         sim::Traffic::Transfers(transfers) => {
+            // A flow's transfers depend on the seed and its number, and not on the flows in front
+            // of it.
             let mut random = Xoshiro256PlusPlus::stream(config.seed, PIECES ^ number);
             let Habits { size, think, persistent, count } = transfers.habits;
+            // All sizes and pauses are drawn before the run begins, so a user without end needs a
+            // bound.
             let count = count.unwrap_or(MOST_PIECES).min(MOST_PIECES);
             let pieces =
                 (0..count).map(|_| (size.draw_bytes(&mut random), think.draw_time(&mut random))).collect();
@@ -206,6 +210,7 @@ fn kernel_name(name: &str) -> &str {
 const DEFAULT_MSS: u32 = 1460;
 /// Largest number of transfers.
 const MOST_PIECES: u64 = 100_000;
+// "pieces" in ASCII.
 /// Keeps these random numbers apart from all others of the seed.
 const PIECES: u64 = 0x7069_6563_6573;
 

@@ -49,6 +49,7 @@ impl Recorder {
 
     fn write(&mut self, direction: Direction, row: &Row) {
         if !self.over[direction.index()] {
+            // The sink keeps an error until `trouble` asks for it.
             let _ = row.write(&mut self.files[direction.index()]);
         }
     }

@@ -116,6 +116,7 @@ impl RequestHandler {
             let mut sojourn = bottleneck.link(direction).meter.sojourn().clone();
             // What is subtracted was counted in the same histogram, so this cannot fail.
             let _ = before.front().map(|oldest| sojourn.subtract(oldest));
+            // Only percentiles are taken from the summary, so it needs no exact mean.
             let summary = histogram_summary(&sojourn, None);
             json!({"p50": summary.p50, "p95": summary.p95, "p99": summary.p99})
         };
@@ -249,6 +250,7 @@ fn tc_json(bottleneck: &Bottleneck) -> Value {
         for mut qdisc in tc::statistics(link.qdisc(), now, Some(&serde_json::json!(measured.sojourn_s))) {
             if let Some(fields) = qdisc.as_object_mut() {
                 // The device follows kind and handle, as in tc.
+                // `shift_insert` panics at a place beyond the end, so the place is clamped.
                 fields.shift_insert(fields.len().min(2), "dev".to_owned(), direction.name().into());
             }
             all.push(qdisc);

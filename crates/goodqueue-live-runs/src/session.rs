@@ -60,6 +60,7 @@ impl<'s> LiveSession<'s> {
             }
             watch.finished(number, &one.run, false);
             finished.all.push(Some(one.run));
+            // One disturbed run spoils the whole comparison, so the first reason is enough.
             finished.disturbed = finished.disturbed.or(one.disturbed);
             watch.progressed(self.progress(number + 1));
         }
@@ -68,6 +69,7 @@ impl<'s> LiveSession<'s> {
 
     fn progress(&self, finished: usize) -> Progress {
         let done = finished as u64 * Progress::OF_A_RUN;
+        // Live runs are neither taken from a store nor simulated.
         Progress { runs: self.session.count(), finished, stored: 0, done, simulated: 0 }
     }
 }

@@ -18,7 +18,9 @@ pub fn link_result(link: &Link, now: Instant) -> LinkResult {
     let meter = &link.meter;
     let stats = link.stats();
     let span = seconds(Instant::ZERO + now.since(meter.begun()));
+    // Statistics that are requested at the very start find a span of 0.
     let throughput_bps = if span > 0.0 { float(meter.sent_count().bytes) * 8.0 / span } else { 0.0 };
+    // 0 stands for a link without a limit, and for one that follows a trace.
     let rate_bps = link.capacity().rate_at(now).map_or(0.0, |(rate, _)| float(rate.as_bps()));
     LinkResult {
         qdisc: tc::to_tc(&link.qdisc().config()),

@@ -73,6 +73,7 @@ impl Handshake {
     /// Appends the next message, if it is this side's turn. Returns true if the keys of the next
     /// sort of packets are ready.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> bool {
+        // A stack asks until nothing comes, so each message may be written only once.
         let step = std::mem::replace(&mut self.step, Step::Waits);
         match step {
             Step::ClientBegins => message(out, Kind::ClientHello, &self.parameters, CLIENT_HELLO),
@@ -99,6 +100,7 @@ impl Handshake {
             let [kind, length @ ..] = *head;
             // TLS has lengths of 24 bits (RFC 8446 §4).
             let length = usize::from(length[0]) << 16 | usize::from(length[1]) << 8 | usize::from(length[2]);
+            // A CRYPTO frame may end within a message (RFC 9000 §19.6).
             let Some(body) = rest.get(..length) else { break };
             let body = body.to_vec();
             self.received.drain(..4 + length);
@@ -152,6 +154,7 @@ fn message(out: &mut Vec<u8>, kind: Kind, parameters: &[u8], size: usize) {
     let [.., a, b, c] = body.to_be_bytes();
     out.extend_from_slice(&[kind as u8, a, b, c]);
     let end = out.len() + body;
+    // A stack's parameters take far less than 64 kB, so the fallback is never needed.
     out.extend_from_slice(&u16::try_from(parameters.len()).unwrap_or(u16::MAX).to_be_bytes());
     out.extend_from_slice(parameters);
     // Zeros take the place of keys, certificates and signatures.

@@ -37,6 +37,7 @@ macro_rules! null_session {
         pub fn endpoint_config(seed: u64) -> EndpointConfig {
             let mut bytes = [0; 32];
             for (index, word) in bytes.chunks_mut(8).enumerate() {
+                // The index is hashed too, because neighbouring seeds would otherwise share words.
                 word.copy_from_slice(&mix_64(seed ^ mix_64(index as u64)).to_le_bytes());
             }
             let mut config = EndpointConfig::new(Arc::new(NullKey(Protection::Checked)));
@@ -56,6 +57,8 @@ macro_rules! null_session {
 
         pub(crate) fn protected_client_config(seed: u64, protection: Protection) -> ClientConfig {
             let mut config = ClientConfig::new(Arc::new(NullCrypto(protection)));
+            // Identifiers only have to differ, and no other memory depends on their order:
+            // `Relaxed` is enough.
             let count = AtomicU64::new(0);
             config.initial_dst_cid_provider(Arc::new(move || {
                 // The complement keeps these identifiers apart from those of an endpoint with the
@@ -180,6 +183,7 @@ macro_rules! null_session {
             }
 
             fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
+                // Stacks ask for the keys of the next update in advance, and panic without them.
                 Some(keys(self.protection).packet)
             }
 
@@ -195,6 +199,7 @@ macro_rules! null_session {
                 _: &[u8],
                 _: &[u8],
             ) -> Result<(), ExportKeyingMaterialError> {
+                // There is no secret from which keys could be derived.
                 Err(ExportKeyingMaterialError)
             }
         }

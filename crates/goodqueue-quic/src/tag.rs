@@ -16,6 +16,8 @@ pub(crate) fn tag_of(number: u64, parts: &[&[u8]]) -> [u8; TAG] {
         let (words, rest) = part.as_chunks::<8>();
         for word in words {
             // One multiplication for each word: this runs over every byte of a transfer.
+            // The rotation brings down the high bits of the product, which alone depend on the
+            // whole word.
             sum = (sum ^ u64::from_le_bytes(*word)).wrapping_mul(ODD).rotate_left(29);
         }
         let mut last = [0; 8];

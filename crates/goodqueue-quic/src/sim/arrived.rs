@@ -43,6 +43,7 @@ impl Arrived {
         self.frames.clear();
         // Handshake packets have no data of streams.
         let payload = payload_of_short_packet(Rest(datagram));
+        // `None` only says that the data has ended.
         let _ = payload.and_then(|frames| self.read_frames(frames));
     }
 
@@ -54,6 +55,7 @@ impl Arrived {
 
     /// Counts the datagram that was read last, since the connection took it.
     pub(super) fn count(&mut self) {
+        // The list goes back below, so that its memory serves the next datagram.
         let mut frames = std::mem::take(&mut self.frames);
         for (stream, part) in frames.drain(..) {
             if stream < self.stream || (stream == self.stream && self.is_over) {
@@ -77,6 +79,7 @@ impl Arrived {
                 kind @ (0x02 | 0x03) => {
                     rest.numbers(2)?;
                     let ranges = rest.number()?;
+                    // A number takes at least a byte, so a false count ends with the datagram.
                     rest.numbers(1 + 2 * ranges + if kind == 0x03 { 3 } else { 0 })?;
                 }
                 // MAX_DATA, MAX_STREAMS, DATA_BLOCKED, STREAMS_BLOCKED, RETIRE_CONNECTION_ID.
@@ -102,6 +105,7 @@ impl Arrived {
                     let begin = if kind & 4 == 0 { 0 } else { rest.number()? };
                     let length = if kind & 2 == 0 { rest.0.len() as u64 } else { rest.number()? };
                     rest.skip(length)?;
+                    // Both numbers are below 2^62 (RFC 9000 §16), so the sum always fits.
                     self.frames.push((stream, begin..begin.saturating_add(length)));
                 }
                 // NEW_CONNECTION_ID, with a token of 16 bytes.
@@ -124,6 +128,7 @@ impl Arrived {
         if part.is_empty() {
             return;
         }
+        // Parts that only touch are joined too, so that no two parts touch.
         while let Some((&begin, &end)) = self.behind.range(..=part.end).next_back()
             && end >= part.start
         {

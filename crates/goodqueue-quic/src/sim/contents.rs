@@ -51,6 +51,7 @@ impl Contents {
             // The usual case: nothing was lost or reordered.
             Some(first) if first.number == number => self.waiting.pop_front()?,
             _ => {
+                // Numbers rise along the queue, although some are missing.
                 let place = self.waiting.binary_search_by_key(&number, |content| content.number).ok()?;
                 self.waiting.remove(place)?
             }
@@ -71,6 +72,7 @@ impl Contents {
 fn trailing_zeros(bytes: &[u8]) -> usize {
     // Most datagrams end in a thousand zeros, so these are counted by words.
     let (rest, words) = bytes.as_rchunks::<16>();
+    // Zero is the same in each order of bytes.
     let zero_words = words.iter().rev().take_while(|word| u128::from_ne_bytes(**word) == 0).count();
     let before = &bytes[..rest.len() + 16 * (words.len() - zero_words)];
     16 * zero_words + before.iter().rev().take_while(|byte| **byte == 0).count()

@@ -107,6 +107,7 @@ impl Side {
         match self.endpoint.handle(now, self.remote, None, ecn, datagram, &mut Vec::new()) {
             // The client has one connection at a time. A late copy of an old hello is no new one.
             Some(DatagramEvent::NewConnection(incoming)) if self.connection.is_some() => {
+                // If it were only dropped, the endpoint would keep its state.
                 self.endpoint.ignore(incoming);
             }
             Some(DatagramEvent::NewConnection(incoming)) => {

@@ -195,6 +195,7 @@ impl Pair {
     }
 
     pub(super) fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        // A wake-up does not tell which end asked for it.
         for direction in Direction::BOTH {
             let is_due = self.sender(direction).side.run_timers(now);
             if !self.is_silent(direction) && (is_due || self.waits_for_room[direction.index()]) {
@@ -211,6 +212,7 @@ impl Pair {
     }
 
     fn transmit(&mut self, now: Instant, direction: Direction, network: &mut Network) {
+        // One buffer serves all datagrams, so none is allocated for each.
         let mut buffer = std::mem::take(&mut self.buffer);
         loop {
             let has_room = network.has_room(direction, self.flow);

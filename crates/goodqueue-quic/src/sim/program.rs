@@ -20,6 +20,8 @@ impl Writer {
     /// Writes as much as the connection takes.
     pub(super) fn write(&mut self, connection: &mut Connection, stream: StreamId) {
         while self.rest != Some(0) {
+            // The chunk is cut to the length of `ZEROS`, so any large number does for data without
+            // end.
             let length = self.rest.and_then(|rest| usize::try_from(rest).ok()).unwrap_or(usize::MAX);
             let chunk = Bytes::from_static(&ZEROS[..length.min(ZEROS.len())]);
             // The connection refuses data beyond its windows, and tells when it takes more.
@@ -47,6 +49,7 @@ impl Reader {
     /// Reads as much as has arrived in order.
     pub(super) fn read(&mut self, connection: &mut Connection, stream: StreamId) {
         let mut received = connection.recv_stream(stream);
+        // A connection forgets a stream that was read to its end, so reading on fails.
         let Ok(mut chunks) = received.read(true) else { return };
         loop {
             match chunks.next(usize::MAX) {

@@ -82,10 +82,13 @@ impl QuicSettings {
     }
 
     pub(super) fn transport(&self) -> TransportConfig {
+        // The subtraction must not underflow, and QUIC does not work over a smaller MTU.
         let payload = self.mtu.max(MIN_MTU) - HEADERS;
         let mut search = MtuDiscoveryConfig::default();
         search.upper_bound(u16::try_from(payload).unwrap_or(u16::MAX).min(LARGEST_PAYLOAD));
         let mut transport = TransportConfig::default();
+        // With offload one datagram to transmit may be many packets, but a queue decides about
+        // each.
         transport.enable_segmentation_offload(false);
         transport.mtu_discovery_config(Some(search));
         transport.stream_receive_window(VarInt::from_u32(self.receive_window));

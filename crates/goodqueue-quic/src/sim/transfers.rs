@@ -52,6 +52,7 @@ impl QuicTransfers {
             // The counter ends with the connection that `connect` forgets.
             self.lost_before += self.pair.lost();
             self.pair.connect(now, self.seed);
+            // The next connection needs identifiers of its own.
             self.seed = self.seed.wrapping_add(1);
         }
         self.user.begin(now, bytes);

@@ -245,6 +245,7 @@ impl Libutp {
             let (low, high) = core.scoreboard.positions(start, end);
             above.extend(low.max(below)..high);
         }
+        // libutp reads its mask from the highest bit down.
         above.sort_unstable_by(|one, other| other.cmp(one));
         told.append(&mut above);
         told.retain(|&position| !core.scoreboard.is_sacked(position));

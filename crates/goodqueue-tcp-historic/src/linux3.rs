@@ -35,11 +35,13 @@ use goodqueue_tcp::{Mechanism, Origin, StackInfo, SynOptions};
 const MAX_BURST: u64 = 3;
 /// Upper bound of the reordering, in segments (`TCP_MAX_REORDERING`).
 const MAX_REORDERING: u64 = 127;
+// Linux waits 10 ms at least (`tcp_schedule_loss_probe`).
 /// Least time that a probe waits.
 const LEAST_PROBE_WAIT: Duration = Duration::from_millis(10);
 /// F-RTO: segments of new data beyond those in flight that may leave after the first ACK that
 /// advances.
 const NEW_SEGMENTS: u64 = 2;
+// `tcp_process_frto` passes these numbers to `tcp_enter_frto_loss`.
 /// F-RTO: the window beyond the segments in flight once the timeout is known to be right, before
 /// and after that ACK.
 const AFTER_LOSS: [u64; 2] = [2, 3];
@@ -456,6 +458,7 @@ impl Linux3 {
     fn note_reordering(&mut self, segments: u64) {
         if segments > self.reordering {
             self.reordering = segments.min(MAX_REORDERING);
+            // From here on FACK is off for the connection (`tcp_disable_fack`).
             self.reordered = true;
         }
     }
@@ -485,6 +488,7 @@ impl Linux3 {
         let evidence = if !self.reordered {
             core.scoreboard.forward()
         } else if sacked > 0 {
+            // The missing segment itself counts as one more (`tcp_dupack_heuristics`).
             sacked / core.mss + 1
         } else {
             0
@@ -498,6 +502,7 @@ impl Linux3 {
         // Segments that a recovery itself sent are looked at in it since Linux 3.7.
         let end = if core.config.rate_halving { core.recovery_point } else { core.snd_nxt };
         if !self.reordered {
+            // Linux marks at least the oldest segment (`tcp_update_scoreboard`).
             let lost = core.scoreboard.forward().saturating_sub(self.reordering).max(1);
             core.scoreboard.mark_first(lost, end);
         } else if core.scoreboard.sacked() >= self.reordering * core.mss {
@@ -560,9 +565,11 @@ impl Linux3 {
             if news.delivered > 0 {
                 let is_second = self.odd;
                 self.odd = !is_second;
+                // Half the threshold is the least window of Reno in Linux (`tcp_reno_min_cwnd`).
                 if is_second && core.cwnd > core.ssthresh / 2 {
                     core.cwnd -= core.mss;
                 }
+                // Linux bounds the window by the flight here, too (`tcp_cwnd_down`).
                 core.cwnd = core.cwnd.min(core.scoreboard.pipe() + core.mss);
             }
         } else if reducing && core.config.prr {
@@ -600,6 +607,7 @@ impl Linux3 {
             && (core.snd_nxt >= core.data_end || core.scoreboard.pipe() + core.mss > core.cwnd);
         if called_for && core.purpose != TimerPurpose::Early {
             let quarter = Duration::from_nanos(core.rtt.srtt().unwrap_or(Duration::ZERO).as_nanos() / 4);
+            // A quarter of the smoothed RTT, and 2 ms at least (`tcp_pause_early_retransmit`).
             let wait = quarter.max(TIMER_SLACK).min(core.rtt.rto());
             core.set_timer(now, wait);
             core.purpose = TimerPurpose::Early;
@@ -660,6 +668,7 @@ impl Linux3 {
     fn go_on_testing(&mut self, core: &mut Core, news: &AckChanges, duplicate_reported: bool) {
         let Some(test) = self.test else { return };
         let mended = core.scoreboard.arrivals().acknowledged_resent;
+        // An ACK of a retransmission does not show that the original arrived.
         if mended.1 || (test.advanced && mended.0) {
             self.undoing.undo = None;
         }
@@ -677,6 +686,7 @@ impl Linux3 {
             core.cwnd = core.scoreboard.pipe() + NEW_SEGMENTS * core.mss;
             let payload = core.next_payload();
             let usable = core.offered.edge.saturating_sub(core.snd_nxt);
+            // F-RTO decides by new data, and there is none to send (RFC 4138 §2.1).
             if payload == 0 || payload > usable {
                 self.end_test(core, Test { advanced: false, ..test }, news);
             }
@@ -711,6 +721,7 @@ impl Linux3 {
         core.scoreboard.lose_all(keeps_front);
         core.cwnd = core.scoreboard.pipe() + AFTER_LOSS[usize::from(test.advanced)] * core.mss;
         self.test = None;
+        // As in `tcp_enter_frto_loss`: a timeout means that the reordering was overestimated.
         self.reordering = self.reordering.min(DUP_THRESH);
         core.phase = Phase::Loss;
         core.recovery_point = core.snd_nxt;

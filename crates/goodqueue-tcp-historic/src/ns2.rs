@@ -240,10 +240,13 @@ impl Ns2 {
             core.duplicate_acks = 0;
             self.timed_out = false;
             core.due.front = false;
+            // Outside recovery each ACK of new data clears ns-2's scoreboard (tcp-sack1.cc,
+            // `recv`).
             if core.scoreboard.sacked() > 0 {
                 core.scoreboard.forget_sacked();
             }
             core.phase = Phase::Open;
+            // The sample comes first, so that the timer counts with it (`timerfix_` true).
             news.rtt = self.take_timed(core, now);
             Self::renew_timer(core, now);
             return;
@@ -263,6 +266,7 @@ impl Ns2 {
         core.duplicate_acks += 1;
         if core.duplicate_acks < DUP_THRESH {
             self.one_due = core.config.limited_transmit;
+        // ns-2 reduces once for a window of data (`bug_fix_`).
         } else if core.duplicate_acks == DUP_THRESH && core.snd_una > core.recovery_point {
             self.start_recovery(core, now);
         } else if !core.config.sack {
@@ -279,6 +283,7 @@ impl Ns2 {
         self.inflation = DUP_THRESH;
         self.begins = true;
         core.recovery.first_partial = true;
+        // `reset_rtx_timer` gives up the timed segment.
         self.timed = None;
         core.scoreboard.forget_lost();
         core.halve(now, Signal::Loss);
@@ -349,10 +354,13 @@ impl Ns2 {
             core.cwnd = core.cwnd.saturating_sub((covered - self.inflation) * core.mss).max(core.mss);
             self.inflation = 1;
         }
+        // A partial ACK ends the timing without a sample (`partialnewack`).
         if self.timed.is_some_and(|(end, _)| core.snd_una >= end) {
             self.timed = None;
             core.rtt.clear_back_off();
         }
+        // Only the first partial ACK renews the timer (`newreno_changes1_` 1), as in RFC 6582's
+        // impatient variant.
         if core.recovery.first_partial {
             core.recovery.first_partial = false;
             Self::renew_timer(core, now);
@@ -363,6 +371,7 @@ impl Ns2 {
 
     fn take_sacked(core: &mut Core, segment: &Segment, news: &mut AckChanges) {
         core.mark_sacked(segment, news);
+        // A duplicate counts only if its SACKs tell something new (`CheckUpdate`).
         news.duplicate = news.sacked > 0;
     }
 
@@ -410,6 +419,7 @@ impl ReceiverStack for Ns2Sink {
     fn intake(config: Arc<Config>) -> Intake {
         let mut intake = Intake::new(config, Reassembly::forgetful());
         intake.repeats_syn_ack = false;
+        // `generateDSacks_` is false in ns-default.tcl.
         intake.reports_duplicates = false;
         intake
     }

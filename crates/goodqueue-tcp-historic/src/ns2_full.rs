@@ -147,6 +147,7 @@ impl Stack for Ns2Full {
             // With everything acknowledged, the next output does not look at the window
             // (`needoutput`).
             self.forced = core.scoreboard.is_empty();
+            // `open_cwnd_on_pack_` is false for FullTcp/Sack (ns-default.tcl).
             grows = !is_partial;
         }
         if core.feedback {
@@ -165,6 +166,7 @@ impl Stack for Ns2Full {
         self.next = core.scoreboard.first();
         self.recovers = false;
         self.timed = None;
+        // A timeout calls `send_much` with force, which asks for no room in the window.
         self.forced = true;
         core.lose_all(now, Instant::MAX);
     }
@@ -218,6 +220,7 @@ impl Ns2Full {
     fn take_stamp(core: &mut Core, now: Instant, segment: &Segment) -> Duration {
         let rtt = now.since(sent_at(now, segment.ts_ecr));
         let tick = core.config.tick.as_nanos().max(1);
+        // With timestamps ns-2 rounds to the nearest tick (`rtt_update`).
         core.rtt.sample(Duration::from_nanos((rtt.as_nanos() + tick / 2) / tick * tick));
         rtt
     }
@@ -238,6 +241,7 @@ impl Ns2Full {
     /// recovery began.
     fn start_recovery(&mut self, core: &mut Core, now: Instant) {
         self.recovers = true;
+        // Unlike the one-way agents, FullTcp takes SACKed bytes off the counter at its beginning.
         let out = core.scoreboard.outstanding() - core.scoreboard.sacked();
         self.pipe = i64::try_from(out).unwrap_or(i64::MAX);
         // The counter begins anew even if no recovery does (`dupack_action()`).

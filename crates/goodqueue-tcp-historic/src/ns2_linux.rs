@@ -134,6 +134,7 @@ impl Stack for Ns2Linux {
 
     fn on_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
         let ack = segment.ack;
+        // The controller hears of the flight before this ACK (`prior_in_flight`).
         let limited = self.in_network(core) >= Self::window(core);
         let mut news = core.news_of(segment);
         if self.syn && news.acked > 0 {
@@ -153,8 +154,10 @@ impl Stack for Ns2Linux {
         if core.feedback {
             core.tell(now, segment, &news);
         }
+        // A mark forbids growth only from the threshold on (`tcp_may_raise_cwnd`).
         let may_raise = (!news.echo || core.cwnd < core.ssthresh) && core.phase != Phase::Recovery;
         if news.acked > 0 && may_raise {
+            // Linux's bound stops growth, but does not lower a window that is larger already.
             let most = core.cwnd.max(u64::from(core.config.rwnd));
             core.grow(now, &news, core.growth_rule(), core.mss, limited);
             core.cwnd = core.cwnd.min(most);
@@ -171,6 +174,7 @@ impl Stack for Ns2Linux {
     }
 
     fn reduce_at_timeout(&mut self, core: &mut Core, now: Instant, _first: bool) {
+        // Each timeout lowers the threshold: `enter_loss` leaves Linux's condition out.
         core.ssthresh = core.reduced_window(now, Signal::Timeout, 0);
         let first = self.oldest(core);
         let next = core.scoreboard.next_position();
@@ -189,6 +193,8 @@ impl Stack for Ns2Linux {
     fn transmit(&mut self, core: &mut Core, now: Instant) -> Option<Segment> {
         let segment = self.next_segment(core, now);
         if segment.is_some() {
+            // Each segment lowers the bound, and each ACK lets it be one above the flight: two ACKs
+            // let out one.
             self.allowed = self.allowed.min((self.in_network(core) - 1).max(1));
         }
         segment
@@ -209,6 +215,7 @@ impl Ns2Linux {
         let ack = segment.ack;
         let mut sacks = [(0, 0); MAX_SACK_BLOCKS];
         let mut count = 0;
+        // `UpdateScoreBoard` leaves out blocks below the ACK, which report duplicates.
         for (start, end) in segment.sack.iter(ack).filter(|block| block.0 < block.1 && block.0 >= ack) {
             let (low, high) = core.scoreboard.positions(start, end);
             if low < high
@@ -219,6 +226,7 @@ impl Ns2Linux {
             }
         }
         let sacks = sacks.get_mut(..count).unwrap_or(&mut []);
+        // The blocks are taken in by a single walk upwards.
         sacks.sort_unstable();
         if count > 0 {
             core.mark_sacked(segment, news);
@@ -244,6 +252,7 @@ impl Ns2Linux {
         if let Some(sent) = stamped.or(timed.map(|timed| timed.1)) {
             let rtt = now.since(sent);
             core.rtt.sample(rtt);
+            // CUBIC measures no delay with a dubious ACK, for which `cong_avoid` gets `good` 0.
             news.rtt = (!is_dubious).then_some(rtt);
         }
         if timed.is_some() {
@@ -275,6 +284,8 @@ impl Ns2Linux {
             self.blocks.clear();
             if core.cwnd < core.ssthresh {
                 let out = u64::try_from(self.in_network(core)).unwrap_or(0);
+                // Linux moderates the window at the end of a recovery, so that no burst leaves
+                // (`tcp_moderate_cwnd`).
                 core.cwnd = core.ssthresh.min((out + BURST) * core.mss);
             }
             core.phase = Phase::Open;

@@ -26,6 +26,7 @@ struct Params {
 
 impl Default for Params {
     fn default() -> Self {
+        // 819 of 1024 are four fifths, and 41 makes C 0.4.
         Self { beta: 819, bic_scale: 41, max_increment: 16 }
     }
 }
@@ -124,6 +125,7 @@ impl CubicNs2 {
             None => self.start_epoch(now, cwnd),
         };
         let count = self.towards_the_curve(now - epoch, cwnd).min(self.as_reno(cwnd));
+        // tcp_cubic.c raises a count of 0 to 1, too.
         self.count = ((count << RATIO_SHIFT) / ratio).max(1);
     }
 
@@ -148,11 +150,16 @@ impl CubicNs2 {
         let distance = u128::from(t.abs_diff(self.k));
         let delta = (u128::from(self.params.c_scaled()) * distance * distance * distance) >> CUBE_SHIFT;
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
+        // Linux wraps in 32 bits where these sums saturate; its windows stay below a million
+        // segments.
         let target =
             if t < self.k { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) };
+        // Linux lets a window beyond the curve grow too, by a segment in a hundred windows.
         let count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
         // A window in each RTT, of which `max_increment` segments in 100 ms.
+        // `eighths` is at least 1 after a sample; before one the product may be 0, and is not used.
         let steepest = cwnd * 800 / (self.params.max_increment * eighths).max(1);
+        // A larger count is slower growth, so a maximum bounds the growth from above.
         if t >= self.k && eighths > 0 { count.max(steepest) } else { count }
     }
 
@@ -163,6 +170,7 @@ impl CubicNs2 {
         let steps = self.acked.saturating_sub(1) / step;
         self.acked -= steps * step;
         self.friendly += steps;
+        // `update` shifts the count to the left, so a larger number would overflow.
         if self.friendly > cwnd { cwnd / (self.friendly - cwnd) } else { u64::MAX >> RATIO_SHIFT }
     }
 }
@@ -173,6 +181,7 @@ impl CongestionControl for CubicNs2 {
         if !ack.may_grow {
             return cwnd;
         }
+        // Linux 2.6.22 is in slow start at the threshold itself, too.
         if cwnd <= ack.ssthresh {
             return ack.slow_start(cwnd);
         }
@@ -197,6 +206,8 @@ impl CongestionControl for CubicNs2 {
         self.counted = 0;
         self.last_max =
             if cwnd < self.last_max { cwnd * (BETA_SCALE + beta) / (2 * BETA_SCALE) } else { cwnd };
+        // Linux resets all when it enters the state Loss (`bictcp_state`), after the threshold is
+        // known.
         if event.signal == Signal::Timeout {
             *self = Self { params: self.params, ..Self::default() };
         }
@@ -210,11 +221,13 @@ impl CongestionControl for CubicNs2 {
         }
         let Some(rtt) = feedback.rtt else { return };
         let now = feedback.now.as_nanos();
+        // An epoch that has not begun is 0 in Linux, the start of the clock.
         if now / TICK < self.epoch.unwrap_or(0) + DELAY_MIN_PAUSE {
             return;
         }
         // The time of sending is rounded, that of arrival cut.
         let sent = (now.saturating_sub(rtt.as_nanos()) + TICK / 2) / TICK;
+        // 0 means an unknown delay in Linux, so a delay below a tick counts as an eighth.
         let delay = ((now / TICK).saturating_sub(sent) << 3).max(1);
         self.delay_min = Some(self.delay_min.map_or(delay, |least| least.min(delay)));
     }
@@ -322,6 +335,7 @@ mod tests {
     #[test]
     fn congestion_leaves_819_of_1024_of_the_window_and_fast_convergence_lowers_the_plateau() {
         let mut cubic = CubicNs2::default();
+        // The results are 79.98, 63.98 and, for the plateau of 80, 71.99 without rounding down.
         assert_eq!(cubic.on_congestion(&event(Signal::Loss, 100)), segments(79));
         assert_eq!(cubic.last_max, 100);
         assert_eq!(cubic.on_congestion(&event(Signal::Loss, 80)), segments(63));
@@ -338,6 +352,7 @@ mod tests {
         assert_eq!(cubic.on_congestion(&event(Signal::Loss, 200)), segments(159));
         let after = grown(&mut cubic, segments(159), 159, 4700);
         assert!((196..=201).contains(&after), "{after}");
+        // 4.7 s are 4813 1024ths of a second.
         assert!((4660..=4900).contains(&cubic.k), "{}", cubic.k);
     }
 
@@ -347,18 +362,21 @@ mod tests {
         cubic.on_congestion(&event(Signal::Loss, 200));
         cubic.delay_min = Some(8 * RTT_MS);
         let long = 30_000;
+        // A window of 1600 in an RTT of 100 ms may grow by 16, which is one for 100.
         assert_eq!(cubic.towards_the_curve(long, 1600), 100);
     }
 
     #[test]
     fn without_a_plateau_a_window_grows_by_a_segment_for_fifty() {
         let mut cubic = CubicNs2::default();
+        // Ten windows that grow by a fiftieth each make 121.9 segments of 100.
         let after = grown(&mut cubic, segments(100), 99, 1000);
         assert!((118..=123).contains(&after), "{after}");
     }
 
     #[test]
     fn the_reno_friendly_window_grows_once_per_twenty_three_eighths_of_a_window() {
+        // 8 (1 + 0.8) / (3 (1 - 0.8)) is 24, but 819 is a little less than 0.8 of 1024.
         assert_eq!(Params::default().friendly_eighths(), 23);
     }
 }

@@ -38,8 +38,10 @@ impl LedbatNs2 {
     /// The window in segments after an ACK.
     fn steer(&mut self, window: u64) -> u64 {
         let Some(queuing) = self.queuing else { return window };
+        // No window has 2^63 segments.
         let segments = i64::try_from(window).unwrap_or(i64::MAX);
         let target = i64::from(self.target);
+        // tcp_ledbat.c never grows faster than TCP, even if the delay is below its base.
         let count = self.count + (target - queuing).min(target);
         if count >= segments.saturating_mul(target) {
             self.count = 0;
@@ -52,6 +54,7 @@ impl LedbatNs2 {
             self.count = (segments - 2) * target;
             window - 1
         } else {
+            // TCP-LEDBAT clears a counter of TCP here instead of its own, so this count stays.
             window
         }
     }
@@ -128,6 +131,7 @@ mod tests {
 
     #[test]
     fn beyond_the_target_the_window_falls_to_one_segment() {
+        // Each ACK takes 1100 from a count that begins at 800 at most, so each narrows the window.
         assert_eq!(after(1200, 1, 10), 9);
         assert_eq!(after(1200, 20, 10), 1);
     }

@@ -113,6 +113,7 @@ impl CongestionControl for LedbatUtp {
 
     fn pacing(&self) -> Pacing {
         let small = self.window.filter(|window| *window < f64::from(self.mss));
+        // Before the first sample the least RTT is 0.
         let rtt = (self.least_rtt.as_nanos() as f64 * 1e-9).max(1e-6);
         let rate = small.map(|window| whole(window / rtt).max(1));
         Pacing { rate, fine_window: self.window.map(whole), ..Pacing::UNPACED }
@@ -192,6 +193,7 @@ mod tests {
         for (queuing, growth) in [(0.0, 3000.0), (50_000.0, 1500.0), (100_000.0, 0.0)] {
             let utp = LedbatUtp { queuing, ..LedbatUtp::default() };
             let window = (0..10).fold(14_000.0, |window, _| utp.steer(window, 1400.0, true));
+            // The window grows meanwhile, so that later ACKs are a smaller share of it.
             assert!((window - 14_000.0 - growth).abs() < 300.0, "{window}");
         }
     }

@@ -53,6 +53,7 @@ impl CongestionControl for NewRenoNs2 {
             return cwnd;
         }
         let mss = u64::from(ack.mss);
+        // At the threshold itself ns-2 avoids congestion (`opencwnd`).
         if cwnd < ack.ssthresh {
             return cwnd.saturating_add(mss);
         }
@@ -72,6 +73,7 @@ impl CongestionControl for NewRenoNs2 {
     }
 
     fn on_idle(&mut self, _now: Instant, _idle: Duration) {
+        // The window restarts at whole segments.
         self.remainder = 0;
     }
 }
@@ -104,6 +106,7 @@ impl Controller for NewRenoNs2 {
     };
 
     fn set(&mut self, parameter: &str, value: Value) {
+        // A share such as 0.29 has no exact binary form, so cutting could lose a thousandth.
         let thousandths = whole(libm::round(value.as_number() * THOUSAND as f64));
         match parameter {
             "increase_num" => self.increase = thousandths,

@@ -64,6 +64,7 @@ impl Default for Blocks {
     fn default() -> Self {
         let blocks = Vec::new();
         let walked = Vec::new();
+        // The first retransmission has place 0, so -1 means that none has arrived.
         Self { blocks, walked, sacked: 0, lost: 0, highest: 0, resend_from: None, order: 0, arrived: -1 }
     }
 }
@@ -89,6 +90,8 @@ impl Blocks {
     /// in rising order.
     pub(crate) fn take(&mut self, una: u64, sacks: &[(u64, u64)]) -> Shown {
         let mut whole = self.acknowledge(una);
+        // With nothing SACKED or lost any more, ns-2 counts retransmissions from 0 again
+        // (`ClearScoreBoard`).
         if self.blocks.is_empty() {
             self.clear();
             whole = false;
@@ -259,11 +262,14 @@ impl Blocks {
                 self.lost += if block.kind == Kind::Lost { 0 } else { block.end - block.start };
             }
             match self.walked.last_mut() {
+                // Only what is lost is joined, as in `MarkLoss`.
                 Some(last) if last.kind == Kind::Lost && kind == Kind::Lost => last.end = block.end,
                 _ => self.walked.push(Block { kind, ..block }),
             }
         }
+        // The lists change places, so that no ACK allocates.
         core::mem::swap(&mut self.blocks, &mut self.walked);
+        // `MarkLoss` counts retransmissions from 0 again.
         self.order = 0;
         self.arrived = -1;
     }

@@ -88,6 +88,7 @@ impl EcnOption {
     pub fn new(bytes: &EcnBytes, ect1_first: bool, fields: u8) -> Self {
         let ect0 = (bytes.ect0 + FIRST_BYTES) & MASK;
         let ect1 = (bytes.ect1 + FIRST_BYTES) & MASK;
+        // The counter of marked bytes starts at 0 on the wire, unlike the others (RFC 9768 §3.2.1).
         let mut values = if ect1_first { [ect1, bytes.ce, ect0] } else { [ect0, bytes.ce, ect1] };
         let fields = fields.min(ALL_FIELDS);
         values[usize::from(fields)..].fill(0);
@@ -151,6 +152,7 @@ mod tests {
     fn an_option_has_the_counters_in_the_order_of_its_kind() {
         let bytes = EcnBytes { ect0: 100, ect1: 20, ce: 3 };
         let whole = EcnOption::new(&bytes, false, 3);
+        // Three counters take 11 bytes and two 8, with kind and length.
         assert_eq!((whole.values, whole.wire_len()), ([101, 3, 21], 12));
         assert_eq!((whole.ect0(), whole.ce(), whole.ect1()), (Some(100), Some(3), Some(20)));
         let cut = EcnOption::new(&bytes, true, 2);

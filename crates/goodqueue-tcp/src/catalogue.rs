@@ -124,6 +124,7 @@ impl Catalogue {
     }
 }
 
+// A constant function has no iterators, and `==` does not work for strings in it.
 /// Returns true if a controller of this crate has this name.
 const fn is_controller(name: &str) -> bool {
     let mut index = 0;
@@ -191,6 +192,7 @@ mod tests {
 
     #[test]
     fn a_variant_of_another_crate_follows_the_controller_of_which_it_is_one() {
+        // Added twice, because the second one replaces the first.
         let catalogue = Catalogue::new().with_controller::<FixedWindow>().with_controller::<FixedWindow>();
         let names: Vec<&str> = catalogue.controllers().map(|about| about.name).collect();
         let place = names.iter().position(|name| *name == "newreno_still").expect("added");

@@ -111,6 +111,7 @@ impl BufferTuning {
         // `skb_shared_info`, and 256 for the `sk_buff`.
         taken: 1280,
         most: 6_291_456,
+        // 65,535 · 64 bytes are less than `most` (`tcp_select_initial_window`).
         scale: 128,
     };
 
@@ -120,6 +121,7 @@ impl BufferTuning {
         overhead: 896,
         taken: 896,
         most: 33_554_432,
+        // 65,535 · 512 bytes are a little less than `most`.
         scale: 1024,
         ..Self::LINUX
     };
@@ -128,6 +130,7 @@ impl BufferTuning {
     #[must_use]
     pub const fn most_window(&self) -> u64 {
         match self.growth {
+            // 1448 bytes are a full segment with timestamps.
             BufferGrowth::Measured => self.most * 1448 / (1448 + self.taken),
             // Half of the buffer is for bookkeeping (`tcp_adv_win_scale` 1).
             _ => self.most / 2,
@@ -353,6 +356,7 @@ impl Config {
     #[must_use]
     pub const fn payload(&self) -> u32 {
         let payload = self.mss.saturating_sub(self.options());
+        // `check` refuses such an MSS, but no division by the payload may fail before it.
         if payload == 0 { 1 } else { payload }
     }
 
@@ -414,6 +418,7 @@ impl Config {
     /// # Errors
     /// Names the first field out of range, with what was given and what is allowed.
     pub fn check(&self) -> Result<(), ConfigError> {
+        // A full segment carries a byte at least.
         let least_mss = self.options() + 1;
         if !(least_mss..=MAX_MSS).contains(&self.mss) {
             let allowed = format!("{least_mss} to {MAX_MSS} bytes");
@@ -427,6 +432,7 @@ impl Config {
             ("tail_loss_probe", self.sack || !self.tail_loss_probe, "false without SACK"),
             (
                 "l4s",
+                // Classic feedback is too coarse for ECT(1) (RFC 9331 §4.2).
                 (self.ecn && self.accurate_ecn_echo) || !self.l4s,
                 "false without ECN and its accurate echo",
             ),
@@ -505,6 +511,7 @@ impl Config {
             "tail_loss_probe" | "l4s" | "accecn" => String::from("true"),
             "quick_acks" => self.quick_acks.to_string(),
             "remembered_rtt" => self.remembered_rtt.to_string(),
+            // The only field of the list that is left.
             _ => self.initial_ssthresh.to_string(),
         }
     }

@@ -157,6 +157,8 @@ impl HyStartPlusPlus {
     }
 
     fn growth(&mut self, ack: &SlowStartAck) -> u64 {
+        // An ACK of many segments would otherwise send a burst, since nothing paces here (RFC 9406
+        // §4.3).
         let acked = ack.acked.min(L * ack.mss);
         if self.css.is_none() {
             return acked;

@@ -66,6 +66,7 @@ pub struct InOrder {
     pub is_enough: bool,
 }
 
+// `repr(C)` keeps the fields in this order.
 /// The shared part of a receiver.
 ///
 /// The fields that every segment needs come last and lie together.
@@ -162,6 +163,7 @@ impl Intake {
 
     /// Completes the handshake if the segment acknowledges the SYN/ACK. Returns true if it does.
     pub fn is_established_by(&mut self, segment: &Segment) -> bool {
+        // Data acknowledges the SYN/ACK too, since the plain ACK may be lost.
         let answers = segment.flags.contains(Flags::ACK) && segment.ack >= 1;
         if self.state != State::SynReceived || !answers {
             return false;
@@ -379,6 +381,7 @@ impl Intake {
             seq: 1,
             ack: self.rcv_nxt,
             len: 0,
+            // A window is 1 GiB at most (RFC 7323 §2.3), so the fallback is never needed.
             window: u32::try_from(self.edge.saturating_sub(self.rcv_nxt)).unwrap_or(u32::MAX),
             ts_val: if self.config.timestamps { timestamp(now) } else { 0 },
             ts_ecr: if self.config.timestamps { self.ts_recent } else { 0 },

@@ -91,6 +91,7 @@ pub enum TimerPurpose {
     Early,
 }
 
+// `repr(C)` keeps the fields in this order.
 /// The shared part of a sender, with its congestion controller.
 ///
 /// The fields that every ACK and every transmission need come first and lie together. With
@@ -533,6 +534,7 @@ impl Core {
         let timestamps = self.config.timestamps;
         Segment {
             seq,
+            // The receiver sends no data, so its SYN is all that can be acknowledged.
             ack: if flags.contains(Flags::ACK) { FIRST_BYTE } else { 0 },
             len,
             // Data flows one way: the window of this end never closes.
@@ -581,6 +583,8 @@ impl Core {
     /// Time until the oldest segment times out; at least a nanosecond.
     fn wait_of_front(&self, now: Instant) -> Duration {
         let sent = self.scoreboard.front_sent().unwrap_or(now);
+        // A timeout in the past still waits, as in Linux, where it waits a microsecond
+        // (`tcp_rearm_rto`).
         (sent + self.rtt.rto()).max(now + Duration::from_nanos(1)).since(now)
     }
 
@@ -613,6 +617,7 @@ impl Core {
     /// Reduces the window at once, and sets the threshold to it in whole segments (ns-2's agents).
     pub fn halve(&mut self, now: Instant, signal: Signal) {
         self.cwnd = self.reduced_window(now, signal, 0);
+        // ns-2's threshold is a whole number of segments, and 2 at least (`slowdown`).
         self.ssthresh = (self.cwnd - self.cwnd % self.mss).max(2 * self.mss);
     }
 

@@ -29,6 +29,7 @@ const INITIAL_SEGMENTS: u64 = 10;
 const CUSHION: u64 = 16;
 /// Linux measures round trips in this unit since 4.x, in nanoseconds; before, in ticks.
 const MICROSECOND: u64 = 1000;
+// `tcp_event_data_recv` has this bound.
 /// Shortest segment, in bytes, that lets the window grow.
 const SHORT: u32 = 128;
 
@@ -98,6 +99,7 @@ impl ReceiveBuffer {
     /// bytes.
     pub(crate) fn new(mss: u32, tuning: BufferTuning, now: Instant) -> Self {
         let mss = u64::from(mss);
+        // One segment stays reserved (`tcp_init_buffer_space`).
         let clamp = (tuning.initial / 2).saturating_sub(mss).max(2 * mss);
         let announced = tuning.first_window.map_or(clamp, |segments| clamp.min(segments * mss));
         let space = clamp.min(tuning.first_window.unwrap_or(INITIAL_SEGMENTS) * mss);
@@ -105,6 +107,8 @@ impl ReceiveBuffer {
             tuning,
             mss,
             buffer: tuning.initial,
+            // Half of a buffer is window (`tcp_adv_win_scale` 1) until Linux 7.3 measures its
+            // segments.
             share: PARTS / 2,
             clamp,
             announced,
@@ -192,6 +196,7 @@ impl ReceiveBuffer {
             return false;
         }
         let most = if self.is_old() { self.clamp } else { room };
+        // `tcp_grow_window` opens by two segments for each that arrives.
         self.announced = most.min(self.announced + 2 * self.mss);
         true
     }
@@ -338,6 +343,7 @@ impl ReceiveBuffer {
         while self.window_of(assumed) < self.mss {
             assumed += OVERHEAD_STEP;
         }
+        // Linux divides first, so that only whole segments count.
         let buffer = (wanted / self.mss).saturating_mul(assumed).min(self.tuning.most);
         if buffer > self.buffer {
             self.buffer = buffer;

@@ -82,6 +82,7 @@ impl Received {
                 *segment = fewer;
             }
         }
+        // An option without any counter would report nothing.
         if fields >= needed.max(1) {
             segment.set_ecn_option(&EcnOption::new(&self.bytes, ect1_first, fields));
         }

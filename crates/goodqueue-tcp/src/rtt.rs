@@ -421,6 +421,7 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_secs(1));
         rtt.sample(Duration::from_millis(100));
         assert_eq!(rtt.srtt(), Some(Duration::from_millis(100)));
+        // 100 ms, and four times a variance of 50 ms.
         assert_eq!(rtt.rto(), Duration::from_millis(300));
         rtt.sample(Duration::from_millis(180));
         assert_eq!(rtt.srtt(), Some(Duration::from_millis(110)));
@@ -466,10 +467,12 @@ mod tests {
         let mut rtt = RttEstimator::new(Config::default().into());
         rtt.sample(Duration::from_millis(1));
         assert_eq!(rtt.rto(), Duration::from_secs(1));
+        // 40 doublings would exceed 64 bits of nanoseconds.
         for _ in 0..40 {
             rtt.back_off();
         }
         assert_eq!(rtt.rto(), Duration::from_secs(60));
+        // The estimates must not overflow.
         rtt.sample(Duration::MAX);
         rtt.sample(Duration::ZERO);
         assert_eq!(rtt.rto(), Duration::from_secs(60));

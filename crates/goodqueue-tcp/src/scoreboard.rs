@@ -103,6 +103,7 @@ struct MarkedBlock {
     high: u64,
 }
 
+// `repr(C)` keeps the fields in this order.
 /// The fields that every ACK needs come first and lie together: with thousands of flows every
 /// scoreboard misses the cache.
 #[derive(Clone, Debug)]

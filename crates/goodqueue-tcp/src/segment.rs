@@ -295,6 +295,7 @@ mod tests {
     fn the_ace_field_is_three_bits_of_the_header() {
         let flags = Flags::ACK.with_ace(0b110);
         assert_eq!(flags, Flags::ACK | Flags::AE | Flags::CWR);
+        // The field has three bits, which hold 1 of 9.
         assert_eq!((flags.ace(), flags.with_ace(9).ace()), (6, 1));
     }
 }

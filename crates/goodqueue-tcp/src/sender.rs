@@ -69,6 +69,7 @@ impl Sender {
     /// Takes in a segment that arrived.
     #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        // RFC 9293 §3.10.7.4 drops segments without ACK.
         if !segment.flags.contains(Flags::ACK) {
             return;
         }

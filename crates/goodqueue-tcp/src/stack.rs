@@ -539,6 +539,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
 pub fn run_timer<S: Stack>(stack: &mut S, core: &mut Core, now: Instant) {
     core.timer = None;
     core.burst.awaits_ack = false;
+    // What the host refused is offered again by the timer, too.
     core.host.refused = false;
     let purpose = core::mem::replace(&mut core.purpose, TimerPurpose::Timeout);
     if purpose != TimerPurpose::Timeout && stack.on_other_timer(core, now, purpose) {

@@ -87,6 +87,7 @@ impl Accurate {
 
 /// Returns the ACE field that reports `packets` marked packets.
 pub(crate) fn ace_of(packets: u64) -> u8 {
+    // A remainder of 8 always fits.
     u8::try_from((FIRST_PACKETS + packets) % CYCLE).unwrap_or(0)
 }
 
@@ -137,6 +138,7 @@ mod tests {
     fn without_an_option_the_counter_wrapped_as_often_as_it_could() {
         // Of 20 packets 3, 11 or 19 were marked.
         assert_eq!(sender(0).decode(&ack(3), 20, MSS), 19);
+        // Of 10 packets 11 cannot be marked.
         assert_eq!(sender(0).decode(&ack(3), 10, MSS), 3);
         assert_eq!(sender(0).decode(&ack(3), 1, MSS), 3);
     }
@@ -145,6 +147,7 @@ mod tests {
     fn the_marked_bytes_tell_whether_the_counter_wrapped() {
         assert_eq!(sender(0).decode(&ack_of(3, 3000), 20, MSS), 3);
         assert_eq!(sender(0).decode(&ack_of(3, 19_000), 20, MSS), 19);
+        // The field looks unchanged, but eight full segments were marked.
         assert_eq!(sender(0).decode(&ack_of(0, 8000), 9, MSS), 8);
         assert_eq!(sender(0).decode(&ack_of(0, 0), 9, MSS), 0);
     }

@@ -28,6 +28,7 @@ impl Core {
 
     /// Takes in a SYN/ACK. Returns false if it does not answer the SYN.
     pub fn establish(&mut self, segment: &Segment) -> bool {
+        // Nothing but the SYN is out.
         if segment.ack != FIRST_BYTE {
             self.stats.invalid_acks += 1;
             return false;
@@ -153,6 +154,7 @@ impl Core {
 
     /// Gives the controller feedback on an ACK.
     pub fn tell(&mut self, now: Instant, segment: &Segment, news: &AckChanges) {
+        // An echo of 0 is not valid (RFC 7323 §3.2).
         let stamps = self.config.timestamps && segment.ts_ecr != 0;
         let min_rtt = self.rtt.min_rtt();
         if let Some(rates) = &mut self.rates {
@@ -181,6 +183,7 @@ impl Core {
             until_departure: self.pacer.next_departure.since(now),
             rtt: news.rtt,
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
+            // Controllers take 0 for no sample, and the estimator has the longest time instead.
             min_rtt: if min_rtt == Duration::MAX { Duration::ZERO } else { min_rtt },
             one_way_delay: stamps.then(|| segment.ts_val.wrapping_sub(segment.ts_ecr)),
             stamps: stamps.then_some((segment.ts_val, segment.ts_ecr)),

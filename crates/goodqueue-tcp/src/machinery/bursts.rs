@@ -171,6 +171,7 @@ impl Core {
         }
         let rate = self.pacer.rate.unwrap_or_else(|| self.usual_rate());
         let shift = u32::try_from(rtt >> RTT_SHIFT).unwrap_or(u32::MAX);
+        // On a path of many milliseconds the shift exceeds the bits, where the addition is 0.
         let short = MOST_BYTES.checked_shr(shift).unwrap_or(0);
         let bytes = ((rate / PER_SECOND).min(MOST_BYTES) + short).min(MOST_BYTES);
         narrow(bytes / self.mss).max(fewest)

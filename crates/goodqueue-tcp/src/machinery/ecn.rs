@@ -114,6 +114,7 @@ impl Core {
         let stamped = self.config.timestamps && segment.ts_ecr != 0;
         let mss = self.mss;
         let Some(accurate) = &mut self.accurate else { return };
+        // Stamps wrap, so the sign of the difference tells which is newer (RFC 7323 §5.2).
         let is_newer = stamped && segment.ts_val.wrapping_sub(accurate.newest).cast_signed() > 0;
         if news.delivered == 0 && !is_newer {
             return;

@@ -55,6 +55,7 @@ impl Core {
             self.shape_slow_start(&mut event);
         }
         self.cwnd = self.controller.on_ack(&mut event, self.cwnd);
+        // Only a changed threshold is taken over, since the event's may be a segment too high.
         if event.ssthresh != threshold {
             self.ssthresh = event.ssthresh;
         }

@@ -6,6 +6,7 @@
 
 use alloc::collections::VecDeque;
 
+// `sk_setup_caps` takes one byte more off than the headers have.
 /// Most bytes of a piece: an IP packet less the room for headers (`GSO_LEGACY_MAX_SIZE`,
 /// `MAX_TCP_HEADER`).
 const PIECE: u64 = 65_536 - 257;
@@ -266,7 +267,9 @@ mod tests {
         assert!(buffer.write(flight(0, 10), u64::MAX, MSS, window), "what was written may leave");
         assert!(!buffer.write(flight(0, 10), u64::MAX, MSS, window));
         assert!(buffer.sleeps);
+        // The limit is for two windows of ten segments, each with 2304 bytes.
         assert_eq!((buffer.written(), buffer.limit), (1 + 32 * MSS, 46_080));
+        // Five bursts that are out and one piece have 1280 bytes each beside the 32 segments.
         assert_eq!(buffer.taken(flight(0, 10)), 54_016);
     }
 
@@ -279,6 +282,7 @@ mod tests {
         assert!(buffer.sleeps, "44,488 of 46,080 bytes are taken");
         buffer.make_room(flight(12, 32), || Some(22));
         assert!(!buffer.sleeps);
+        // Two windows of 22 segments with 2304 bytes each.
         assert_eq!(buffer.limit, 101_376, "as recorded with a window of 22");
     }
 

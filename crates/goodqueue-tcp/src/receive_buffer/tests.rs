@@ -9,10 +9,12 @@ fn a_round_trip_of_twenty_segments_after_one_of_eleven_gives_the_recorded_buffer
     // window of half of them.
     let mut buffer =
         ReceiveBuffer { space: 15_928, ..ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO) };
+    // Half of 131,072 bytes less a segment.
     assert_eq!((buffer.clamp, buffer.announced), (64_088, 64_088));
     buffer.time(MSS, 7, Duration::from_millis(50));
     assert!(!buffer.grow(MSS, 0), "nothing to grow into yet");
     buffer.on_read(Instant::from_nanos(50_000_000), 1 + 28_960);
+    // 147 segments with 2920 bytes each, of which half is window.
     assert_eq!((buffer.buffer, buffer.clamp), (429_240, 214_620));
     assert!(buffer.grow(MSS, buffer.of_segment(MSS)));
     assert_eq!(buffer.announced, 64_088 + 2 * 1448);
@@ -23,6 +25,7 @@ fn linux_3_14_announces_twenty_segments_and_two_more_with_each_that_comes() {
     // Linux 3.14.1 announced 28,960 bytes, then 31,872, 34,816 and so on up to 179,456.
     let tuning = BufferTuning {
         growth: BufferGrowth::Stepwise,
+        // 8 · 20 segments of 1460 bytes with 800 of overhead (`tcp_fixup_rcvbuf`).
         initial: 361_600,
         first_window: Some(20),
         overhead: 800,
@@ -47,6 +50,7 @@ fn linux_3_14_announces_twenty_segments_and_two_more_with_each_that_comes() {
 fn linux_3_2_begins_to_measure_with_the_first_read() {
     let tuning = BufferTuning {
         growth: BufferGrowth::TwoRoundTrips,
+        // The default of `tcp_rmem` in Linux 3.2.
         initial: 87_380,
         first_window: Some(10),
         ..BufferTuning::LINUX
@@ -88,6 +92,7 @@ fn linux_7_3_opens_the_window_six_times_as_soon_as_it_knows_the_memory_of_a_segm
     assert_eq!((buffer.clamp, buffer.announced), (64_088, 64_088));
     let grown = (0..30).filter(|_| buffer.grow(MSS, buffer.of_segment(MSS))).count();
     assert_eq!((grown, buffer.share), (6, 158), "1448 of 2344 bytes are payload");
+    // The segment that arrives takes 2344 bytes itself, so the window stays below its bound.
     assert_eq!((buffer.clamp, buffer.announced), (80_896, 79_449));
 }
 

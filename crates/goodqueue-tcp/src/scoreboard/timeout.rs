@@ -43,6 +43,7 @@ impl Scoreboard {
         }
         self.undecided = self.first;
         self.doubted = self.next;
+        // Counting finds no further loss in what was sent before the timeout.
         self.edge = self.next;
         self.sacked_above = 0;
         self.ranges_above = 0;

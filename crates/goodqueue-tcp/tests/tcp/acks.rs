@@ -53,6 +53,7 @@ fn the_delay_and_the_count_are_configurable() {
     for number in 0..3 {
         assert_eq!(answer(&mut receiver, at(10 + number), number), None);
     }
+    // The wait counts from the first segment, which came at 10 ms.
     assert_eq!(receiver.next_event(), Some(at(510)));
     assert_eq!(answer(&mut receiver, at(20), 3), Some((4, vec![])));
     let mut quick = connected(quick());
@@ -126,6 +127,7 @@ fn a_fin_that_comes_early_ends_the_data_when_it_is_its_turn() {
     receiver.on_segment(at(2), &data(0));
     assert!(receiver.is_finished());
     assert_eq!(receiver.delivered(), 200);
+    // 200 bytes, the SYN and the FIN.
     assert_eq!(receiver.poll_transmit(at(2)).map(|ack| ack.ack), Some(202));
 }
 

@@ -14,11 +14,13 @@ fn marked(window: u32, name: &str) -> Pair {
 
 #[test]
 fn marks_of_one_window_reduce_once_and_the_sender_says_so() {
+    // CUBIC leaves 0.7 of the window (RFC 9438 §4.6).
     for (name, left) in [("newreno", 10), ("cubic", 14)] {
         let mut pair = marked(20, name);
         for segment in [3, 4, 9, 20] {
             pair.fates.insert((segment, 1), Fate::Mark);
         }
+        // The ACKs of the next window come at 300 ms.
         pair.run_until(at(299));
         let stats = pair.sender.stats();
         assert_eq!((stats.ecn_reductions, stats.retransmits), (1, 0));

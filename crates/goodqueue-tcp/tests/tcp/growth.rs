@@ -103,6 +103,7 @@ fn cubic_returns_to_its_plateau() {
     // acknowledged
     let first = segments_after(1);
     assert!((first - 86.7).abs() < 1.5, "{first}");
+    // K is 4.2 s, so the window is at its plateau from 4 s on.
     let plateau = segments_after(4);
     assert!((plateau - 100.0).abs() < 0.5, "{plateau}");
     // W(8 s) = 121.7.
@@ -118,6 +119,7 @@ fn the_mean_rate_under_periodic_loss_is_that_of_the_model() {
         pair.data_fates =
             (1..200_000).map(|n| if n % period == 0 { Fate::Lose } else { Fate::Deliver }).collect();
         pair.run_until(at(200_000));
+        // The mean of a saw between W/2 and W is 3/4 W.
         let window = 0.75 * (f64::from(period) * 8.0 / 3.0).sqrt();
         // 200 s have 2000 round trips.
         let measured = pair.receiver.delivered() as f64 / MSS as f64 / 2000.0;

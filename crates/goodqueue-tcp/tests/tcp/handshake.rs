@@ -15,6 +15,7 @@ fn syn_syn_ack_ack_and_data_right_after() {
         [(at(0), 0, 0, Flags::SYN), (at(100), 1, 0, Flags::ACK), (at(100), 1, 1460, Flags::ACK | Flags::FIN),]
     );
     let answers: Vec<_> = pair.acks.iter().map(|(time, s)| (*time, s.seq, s.ack, s.flags)).collect();
+    // The last ACK covers 1460 bytes, the SYN and the FIN.
     assert_eq!(answers, [(at(50), 0, 1, Flags::SYN | Flags::ACK), (at(150), 1, 1462, Flags::ACK)]);
     assert_eq!((pair.now, pair.sender.bytes_acked(), pair.receiver.delivered()), (at(200), MSS, MSS));
     assert!(pair.receiver.is_finished() && pair.receiver.is_established());
@@ -27,6 +28,7 @@ fn the_handshake_gives_the_first_rtt_sample() {
     let mut pair = Pair::bulk(quick());
     pair.run_while(|pair| !pair.sender.is_established());
     assert_eq!(pair.sender.srtt(), Some(ms(100)));
+    // The least timeout (RFC 6298 §2.4).
     assert_eq!(pair.sender.rto(), ms(1000));
 }
 
@@ -58,6 +60,7 @@ fn a_lost_syn_ack_is_sent_again() {
     pair.ack_fates = vec![Fate::Lose];
     pair.finish();
     assert_eq!(pair.sender.bytes_acked(), MSS);
+    // The SYN or its answer goes again after 1 s, and the rest takes two round trips.
     assert!(pair.now <= at(1300), "{:?}", pair.now);
 }
 
@@ -102,6 +105,7 @@ fn a_fin_alone_closes_a_connection_that_sent_everything_before() {
     assert!(!pair.sender.is_finished());
     pair.sender.close();
     pair.sender.write(5);
+    // The FIN leaves at 1000 ms.
     assert_eq!(pair.finish(), at(1100));
     assert_eq!((pair.sender.bytes_acked(), pair.receiver.delivered()), (100, 100));
 }

@@ -46,6 +46,8 @@ fn senseless_blocks_are_ignored() {
     sender.on_segment(at(200), &ack(1, &inverted));
     sender.on_segment(at(200), &ack(1, &[(1 << 30, 2 << 30)]));
     assert_eq!((sender.pipe(), sender.recount_pipe()), (10 * MSS, 10 * MSS));
+    // Three end beyond what was sent or are empty, three are inverted or empty, and one is far
+    // away.
     assert_eq!(sender.stats().invalid_sack_blocks, 7);
     assert!(!sender.is_in_recovery());
     let mut sack = SackBlocks::NONE;
@@ -108,6 +110,7 @@ fn segments_far_outside_the_window_are_refused() {
 
 #[test]
 fn every_mss_and_a_window_larger_than_the_receivers_work() {
+    // 536 is the default MSS (RFC 9293 §3.7.1), and 65,495 the largest of IPv4.
     for mss in [1, 48, 536, 65_495] {
         let config = Config { mss, iw: 1000, rwnd: 20_000, ..quick() };
         let mut pair = Pair::new(config);

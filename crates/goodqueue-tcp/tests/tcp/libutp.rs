@@ -63,6 +63,7 @@ fn it_gives_up_after_six_timeouts() {
         times.windows(2).map(|pair| pair[1].since(pair[0])).collect::<Vec<_>>(),
         [500, 1000, 2000, 4000, 8000].map(ms)
     );
+    // The sixth, after 16 s, doubles the timeout to 32 s, which ends the connection.
     assert_eq!(pair.sender.stats().timeouts, 5);
     assert_eq!(pair.sender.next_event(), None);
 }

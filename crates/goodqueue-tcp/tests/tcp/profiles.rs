@@ -69,6 +69,7 @@ fn linux_probes_with_several_out_after_two_round_trips_and_two_ticks() {
     let mut pair = Pair::transfer(linux(), 10).lose([9, 10]);
     pair.finish();
     assert_eq!(pair.sender.stats().tail_loss_probes, 1);
+    // The ACKs come at 200 ms; two round trips and two ticks later the probe leaves.
     assert_eq!(pair.times_of(10)[1], at(402));
 }
 
@@ -293,6 +294,7 @@ fn ns2_forgets_what_was_sacked_on_a_timeout() {
 fn a_coarse_clock_rounds_round_trips_up() {
     let mut pair = Pair::bulk(Config { tick: ms(30), ..quick() });
     pair.run_while(|pair| !pair.sender.is_established());
+    // 100 ms are more than three ticks of 30 ms.
     assert_eq!(pair.sender.srtt(), Some(ms(120)));
 }
 

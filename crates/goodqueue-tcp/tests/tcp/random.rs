@@ -17,6 +17,7 @@ fn fate() -> impl Strategy<Value = Fate> {
 }
 
 fn config() -> impl Strategy<Value = Config> {
+    // One number for ECN, because AccECN needs ECN, and ECN on all segments needs AccECN here.
     let switches = (any::<bool>(), any::<bool>(), 0_u8..4, any::<bool>(), any::<bool>());
     let numbers = (1_u32..60, prop_oneof![Just(200_000_u32), 1_000_u32..60_000], 1_u32..4);
     (switches, numbers).prop_map(|((sack, prr, ecn, limited_transmit, timestamps), (iw, rwnd, every))| {

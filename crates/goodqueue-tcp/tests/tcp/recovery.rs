@@ -11,11 +11,14 @@ fn window_of(segments: u32, config: Config) -> Config {
 
 #[test]
 fn one_loss_in_a_window_of_twenty_costs_one_retransmission_and_half_or_three_tenths_of_the_window() {
+    // CUBIC leaves 0.7 of the window (RFC 9438 §4.6).
     for (name, left) in [("newreno", 10), ("cubic", 14)] {
         for prr in [true, false] {
             let config = Config { prr, ..window_of(20, quick()) };
             let mut pair = Pair::bulk_with(config, name).lose([1]);
             let (began, ended) = pair.through_recovery();
+            // The window leaves at 100 ms, after the handshake, and its duplicates come a round
+            // trip later.
             assert_eq!(began, at(200));
             assert_eq!(ended, at(300));
             assert_eq!(
@@ -77,6 +80,7 @@ fn three_losses_take_one_round_with_sack_and_three_without() {
 #[test]
 fn a_lost_retransmission_waits_for_the_timer() {
     for sack in [true, false] {
+        // Neither RFC 6675 nor RFC 6582 finds a retransmission lost.
         let mut pair = Pair::bulk(Config { sack, ..window_of(20, quick()) }).lose_times(1, 2);
         pair.run_until(at(4000));
         assert_eq!(pair.sender.stats().timeouts, 1, "sack {sack}");
@@ -91,6 +95,7 @@ fn a_lost_retransmission_waits_for_the_timer() {
 fn limited_transmit_keeps_a_small_window_out_of_the_timeout() {
     for sack in [true, false] {
         for (limited_transmit, timeouts) in [(true, 0), (false, 1)] {
+            // Three segments bring two duplicates at most, which are too few for fast recovery.
             let config = Config { limited_transmit, sack, ..window_of(3, quick()) };
             let mut pair = Pair::bulk(config).lose([1]);
             pair.run_until(at(3000));
@@ -133,6 +138,7 @@ fn the_rescue_retransmission_mends_a_lost_tail_in_recovery() {
 fn a_heavy_burst_of_losses_is_repaired_without_a_timeout() {
     let mut pair = Pair::transfer(window_of(100, quick()), 300).lose((1..=100).filter(|n| n % 2 == 1));
     pair.finish();
+    // Every second one of a hundred was lost.
     assert_eq!((pair.sender.stats().retransmits, pair.sender.stats().timeouts), (50, 0));
     assert_eq!(pair.sender.stats().spurious, 0);
 }

@@ -82,6 +82,7 @@ fn a_timeout_that_was_right_is_not_undone() {
         let stats = pair.sender.stats();
         assert_eq!((stats.timeouts, stats.undone), (1, 0));
         assert!(pair.receiver.delivered() >= 11 * MSS);
+        // Half of the first window of ten.
         assert!(pair.sender.ssthresh() <= 5 * MSS);
     }
 }
@@ -236,7 +237,9 @@ fn linux_3_14_retransmits_early_after_a_quarter_of_the_round_trip() {
         pair.run_until(at(1000));
         (pair.times_of(1)[1], pair.sender.stats().timeouts)
     };
+    // The duplicates come at 200 ms, and the RTT is 100 ms.
     assert_eq!(of("linux314"), (at(200 + 25), 0));
     let (again, timeouts) = of("linux32");
+    // Sent at 100 ms, with a timeout of the RTT and the least deviation of 200 ms.
     assert_eq!((again, timeouts), (at(400), 1));
 }

@@ -32,6 +32,7 @@ fn a_closed_window_is_probed_ever_more_slowly_for_ever() {
     let mut pair = Pair::with(quick(), Config { rwnd: 0, ..quick() }, "newreno");
     pair.sender.write(u64::MAX);
     pair.sender.open(Instant::ZERO);
+    // The timeout has doubled to its bound of 60 s by then.
     pair.run_until(at(400_000));
     assert_eq!(pair.receiver.delivered(), 0);
     let probes: Vec<_> = pair.data.iter().filter(|e| e.1.len > 0).map(|e| e.0).collect();
@@ -70,6 +71,7 @@ fn a_window_that_closes_takes_nothing_back() {
     let mut pair = Pair::bulk(Config { rwnd: 20 * 1460, ..quick() });
     pair.run_until(at(500));
     pair.receiver.set_window(0);
+    // The sender must not take the closed window for a loss, however long it lasts.
     pair.run_until(at(20_000));
     assert_eq!((pair.receiver.stats().refused, pair.sender.stats().timeouts), (0, 0));
     assert_eq!(pair.sender.in_flight(), 0);

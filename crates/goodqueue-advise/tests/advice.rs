@@ -88,6 +88,7 @@ fn a_changing_rate_costs_goodput_and_the_advice_says_so() {
 #[test]
 fn the_same_question_has_the_same_answer() {
     let question = asked("2mbit/1mbit", "cable");
+    // The order in which threads finish must not show.
     let [one, other] = [1, 2].map(|threads| {
         let advice = advise(&question, threads, &NoWatch).unwrap().unwrap();
         serde_json::to_string(&advice).unwrap()
@@ -146,6 +147,7 @@ fn bad_questions_are_refused_with_what_is_allowed() {
     let question = asked("100mbit/100mbit", "fibre").with_measurement(endless).unwrap();
     let refused = advise(&question, 0, &NoWatch).unwrap_err().to_string();
     assert!(refused.contains("no buffer of this line"), "{refused}");
+    // ADSL2+ carries 24 Mbit/s at most (ITU-T G.992.5).
     assert_eq!(kind("dsl", goodqueue::Rate::from_bps(30_000_000)).unwrap().line.name, "vdsl");
 }
 

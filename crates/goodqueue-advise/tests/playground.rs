@@ -23,6 +23,7 @@ fn the_playground_offers_the_lines_of_the_advice() {
              down: \"{down}\",\n  up: \"{up}\",\n}};",
             name.to_uppercase(),
             kind.line.rtt.as_nanos() / 1_000_000,
+            // 1514 bytes are a full Ethernet frame.
             buffer / 1514,
         )
         .unwrap();

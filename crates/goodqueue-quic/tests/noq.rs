@@ -136,6 +136,7 @@ fn watch(line: &str) -> Outcome {
     run(&mut lab, 30);
     let stats = lab.line.down.stats();
     Outcome {
+        // 30 s less the warm-up of 10.
         goodput: (lab.client.app.bytes - bytes) as u64 * 8 / 20,
         rtt: lab.server.app.rtt.clone(),
         sojourn: stats.sojourn.clone(),
@@ -156,6 +157,7 @@ const DEEP: &str = "5mbit delay 50ms [bfifo limit 312500]";
 fn cubic_fills_a_queue_of_500_ms_and_fq_codel_keeps_the_round_trip_time_near_100_ms() {
     let deep = watch(DEEP);
     assert!(deep.goodput > 4_500_000, "{deep:?}");
+    // The line takes 100 ms and its full queue 500 ms.
     assert!(deep.rtt.p50() > 300.ms() && deep.rtt.max() > 500.ms(), "{deep:?}");
 
     let managed = watch("5mbit delay 50ms [fq_codel ecn]");

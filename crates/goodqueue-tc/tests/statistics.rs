@@ -26,6 +26,7 @@ const ELSEWISE: [(&str, &str); 2] =
 fn every_figure_that_tc_printed_of_a_recorded_discipline_is_ours_too() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../goodqueue-testkit/recordings");
     let mut names: Vec<_> = std::fs::read_dir(folder).expect("the recordings").flatten().collect();
+    // A file system lists in any order, but failures are to read alike everywhere.
     names.sort_by_key(std::fs::DirEntry::path);
     let mut compared = 0;
     let mut failures = Vec::new();

@@ -13,6 +13,7 @@ use goodqueue::{AnyConfig, AnyQdisc, DropReason, Duration, Ecn, Flow, Instant, L
 use goodqueue_tcp::{Config, Profile, Receiver, Segment, Sender};
 
 const RATE: Rate = Rate::from_bps(10_000_000);
+// An Ethernet header.
 const FRAMING: u32 = 14;
 
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +133,7 @@ fn print_state(now: Instant, tcp: &Config, sender: &Sender, receiver: &Receiver,
         sender.cwnd() as f64 / f64::from(tcp.payload()),
         sender.srtt().map_or(0, |srtt| srtt.as_nanos() / 1000),
         sender.in_flight() / u64::from(tcp.payload()),
+        // Linux prints this number for a threshold that is not set (`TCP_INFINITE_SSTHRESH`).
         ssthresh.min(0x7fff_ffff),
         sender.stats().retransmits,
         drops,

@@ -94,6 +94,7 @@ pub(super) fn echo_segments() {
     }
 }
 
+// Of each length from an IPv4 header to 499 bytes one, and a hundred of 1480 bytes.
 /// Packets that `garbage` sends.
 pub(super) const GARBAGE: u64 = 580;
 

@@ -175,6 +175,7 @@ fn the_exit_code_is_that_of_the_program() {
     if skipped("the_exit_code_is_that_of_the_program") {
         return;
     }
+    // A shell reports a signal as 128 and its number.
     for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)] {
         let output = run({
             let mut command = goodqueue();
@@ -184,6 +185,7 @@ fn the_exit_code_is_that_of_the_program() {
         assert_eq!(output.status.code(), Some(code), "{script}");
     }
     let absent = goodqueue().args(["shell", "--quiet", "--", "/does/not/exist"]).output().unwrap();
+    // Shells have this code for a program that does not exist.
     assert_eq!(absent.status.code(), Some(127));
     assert!(String::from_utf8_lossy(&absent.stderr).contains("`/does/not/exist` cannot be run"));
 }
@@ -267,9 +269,11 @@ fn blocks(file: &[u8]) -> [u64; 6] {
         assert_eq!(word(rest, length - 4) as usize, length);
         let body = &rest[8..length - 4];
         match kind {
+            // A Section Header Block, with its byte-order magic.
             0x0a0d_0d0a => {
                 assert_eq!((word(body, 0), rest.len()), (0x1a2b_3c4d, file.len()), "first, little-endian")
             }
+            // An Interface Description Block.
             1 => {
                 interfaces += 1;
                 let linktype = word(body, 0) & 0xffff;
@@ -278,12 +282,14 @@ fn blocks(file: &[u8]) -> [u64; 6] {
                 assert_eq!(word(body, 8) & 0xffff, 2);
                 assert!(body.windows(5).any(|option| option == [9, 0, 1, 0, 9]), "{body:?}");
             }
+            // An Enhanced Packet Block.
             6 => {
                 let interface = word(body, 0);
                 assert!(interface < interfaces);
                 let time = u64::from(word(body, 4)) << 32 | u64::from(word(body, 8));
                 // Packets of one queue are in order. A late wake-up may write older packets of the
                 // other direction.
+                // 1.6 · 10^18 ns are September 2020.
                 assert!(time + 10_000_000_000 > last && time > 1_600_000_000_000_000_000, "{time} ns");
                 last = last.max(time);
                 let captured = word(body, 12) as usize;

@@ -10,6 +10,7 @@ use super::*;
 
 #[test]
 fn a_signal_ends_a_sweep_tidily_and_nothing_is_left_of_unfinished_files() {
+    // 128 and the number of the signal, as shells report it.
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
         // Under `nohup` the command goes on, as it should.
         if signal == Signal::SIGHUP && is_ignored(signal) {

@@ -23,6 +23,7 @@ impl Line {
         };
         let rtt = Duration::from_millis(self.rtt_ms);
         let flows = traffic.into_iter().map(|traffic| FlowConfig::new(traffic, rtt)).collect();
+        // The way back is to lose no acknowledgements.
         Config::new([link(self.queue), link("pfifo limit 1000p")], flows, Duration::from_secs(seconds))
     }
 }

@@ -107,6 +107,7 @@ fn both_congestion_controls_share_a_line() {
     let shares = outcome.flows.iter().map(|flow| flow.tally.delivered);
     let all: u64 = shares.clone().sum();
     // fq_codel gives each of two greedy flows half of the line.
+    // Each has more than two fifths.
     assert!(shares.clone().all(|share| share * 5 > all * 2), "{:?}", shares.collect::<Vec<_>>());
 }
 

@@ -80,6 +80,7 @@ fn transfers_complete_over_a_path_that_loses_copies_and_reorders() {
         let outcome = run(line, user, 60);
         let transfers = &outcome.flows[0].transfers;
         let complete = transfers.iter().filter(|transfer| transfer.ended_at.is_some()).count();
+        // The last transfer may be under way when the run ends.
         assert!(complete > 20 && complete + 1 >= transfers.len(), "{complete} of {}", transfers.len());
         assert!(outcome.flows[0].tally.retransmits > 0);
     }

@@ -323,6 +323,7 @@ fn predict(finding: &mut Finding, repetitions: usize, paper_runs: Option<usize>)
 /// The verdict that follows from the checks of a claim.
 fn verdict(claim: &Claim, checks: &[CheckResult]) -> Verdict {
     match finding::all(checks.iter().map(|check| check.outcome)) {
+        // A claim that was not run has no checks, and all of none hold.
         _ if claim.not_run.is_some() => Verdict::NotRun,
         Outcome::Holds => Verdict::Reproduced,
         Outcome::Consistent => Verdict::Consistent,

@@ -146,6 +146,8 @@ fn verdict_of_system(result: &ClaimResult) -> OfSystem {
 /// its few repetitions already.
 fn of_real(result: &ClaimResult, check: &CheckResult, real: &RealResult) -> Outcome {
     match real.outcome {
+        // Every value of a real system exists: the reader of verdicts refuses a check without
+        // values.
         Outcome::Fails if real.repetitions.is_none() => scattered(result, check, real.values[0]),
         outcome => outcome,
     }
@@ -155,6 +157,7 @@ fn of_real(result: &ClaimResult, check: &CheckResult, real: &RealResult) -> Outc
 /// paper had, if its runs scatter as ours do. Goodqueue's number is judged by the same rule.
 fn scattered(result: &ClaimResult, check: &CheckResult, system: f64) -> Outcome {
     let (Some(expected), [value]) = (check.expected, check.values.as_slice()) else { return Outcome::Fails };
+    // Runs of the system were not kept, so the scatter of ours stands for theirs.
     let away = system - value;
     let interval = check.intervals.first().copied().flatten().map(|(low, high)| (low + away, high + away));
     let measured = Measurement { value: system, interval };

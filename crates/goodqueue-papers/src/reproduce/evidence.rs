@@ -113,6 +113,8 @@ impl<'m> Evidence<'m> {
     /// The standard error of `value`, by leaving each repetition out in turn (the jackknife of
     /// Quenouille and Tukey); `None` if there are too few repetitions.
     fn standard_error(&self, expression: &Expression, value: f64) -> Option<f64> {
+        // Cells with different numbers of repetitions have no seed in common that could be left
+        // out.
         let &[repetitions] = self.repetitions_of(expression).as_slice() else { return None };
         if repetitions < FEW_REPETITIONS {
             return None;
@@ -123,6 +125,7 @@ impl<'m> Evidence<'m> {
             squares += (without - value).powi(2);
         }
         let count = float(repetitions as u64);
+        // The jackknife's own factor: each mean without one run is close to the mean of all.
         Some((squares * (count - 1.0) / count).sqrt())
     }
 
@@ -267,6 +270,7 @@ impl Values for Evidence<'_> {
 
     fn margin(&self, difference: &Expression) -> Result<Measurement, Diagnostic> {
         let value = Values::value(self, difference)?;
+        // Leaving out each run takes one evaluation per run, an interval takes 200.
         let is_clear =
             self.standard_error(difference, value).is_some_and(|error| value.abs() > CLEAR_ERRORS * error);
         if is_clear && !interval::has_unseen(value, |weights| self.weighted(difference, weights).ok()) {
@@ -390,6 +394,8 @@ impl Steps {
         let mean = self.mean(counts);
         let timed = mean.iter().zip(0_u32..).map(|(value, step)| (f64::from(step) * self.step_s, *value));
         let (first, second, period) = match *arguments {
+            // A remainder by infinity is the number itself, so the times of all other figures stay
+            // as they are.
             [first, second] if name != "phase" => (first, second, f64::INFINITY),
             [first, second, period] if name == "phase" => (first, second, period),
             _ => return None,
@@ -477,6 +483,7 @@ type Function = (&'static str, fn(&[f64]) -> f64);
 const FUNCTIONS: &[Function] = &[
     ("max", |values| values.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
     ("min", |values| values.iter().copied().fold(f64::INFINITY, f64::min)),
+    // `abs` has one argument, whose sum is itself.
     ("abs", |values| values.iter().sum::<f64>().abs()),
     // 1 if the first is less than the second, to be added up.
     ("less", |values| f64::from(values.first() < values.get(1))),

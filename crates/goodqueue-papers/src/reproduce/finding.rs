@@ -112,6 +112,8 @@ fn ordered<V: Values>(
     let members: Vec<&Expression> = std::iter::once(first).chain(rest.iter().map(|(_, next)| next)).collect();
     let mut outcomes = Vec::new();
     for (left, (relation, right)) in members.iter().zip(rest) {
+        // The difference is measured as one value, so that a resample has the same seeds on both
+        // sides.
         let difference =
             Expression::Chain(Box::new((*left).clone()), vec![(Operator::Subtract, right.clone())]);
         let margin = known.margin(&difference)?;

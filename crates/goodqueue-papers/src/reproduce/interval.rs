@@ -113,6 +113,7 @@ pub(super) fn interval(repetitions: &[usize], value: impl Fn(&Weights) -> Option
 
 /// Whether the value, which is `point`, depends on a count that is zero in all repetitions.
 pub(super) fn has_unseen(point: f64, value: impl Fn(&Weights) -> Option<f64>) -> bool {
+    // No draw is zero, so the first one shows whether a count of zero has a say.
     value(&Weights::Unseen(0)).is_some_and(|drawn| drawn.total_cmp(&point).is_ne())
 }
 

@@ -76,6 +76,8 @@ impl<'m> Checked<'m> {
                 self.all(arguments.iter().skip(usize::from(!of_measures)), inner)?
             }
         };
+        // Measures that use the one before twice double the number of terms, which soon exceeds 64
+        // bits.
         Ok(Size { levels: size.levels + 1, terms: size.terms.saturating_add(1) })
     }
 

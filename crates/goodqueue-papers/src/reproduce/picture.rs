@@ -62,6 +62,7 @@ impl Figure {
         let mut traces = Vec::new();
         for cell in cells {
             let experiment = experiments.iter().position(|name| *name == cell.experiment).unwrap_or(0);
+            // A figure without sorts still has one trace for each cell.
             for sort in 0..self.sorts().len().max(1) {
                 let number = if self.panels.is_empty() { sort } else { experiment };
                 let (label, group) = self.label_and_group(paper, cell, experiment, experiments.len(), sort);

@@ -118,6 +118,7 @@ mod tests {
         ] {
             assert!(refused(text).starts_with("v.json:1:1: this does not hold verdicts"), "{text}");
         }
+        // serde_json refuses more than 128 levels, before they exhaust the stack.
         let nested = format!("{{\"claims\":[{{\"expected\":{}", "[".repeat(100_000));
         assert!(refused(&nested).contains("recursion limit"));
         for (change, says) in [

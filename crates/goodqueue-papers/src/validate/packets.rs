@@ -308,6 +308,7 @@ mod tests {
     fn the_spikes_of_ns_2_beside_the_claims_are_those_of_its_recordings() {
         let jk = papers().unwrap().into_iter().find(|paper| paper.name == "jk").unwrap();
         let real = jk.real.iter().find(|real| real.system == "ns-2.35, one run").unwrap().figures();
+        // Three spikes in each of the four experiments.
         assert_eq!(real.known().count(), 12);
         let recordings: Vec<Recording> = FILES.iter().map(|file| Recording::read(file).unwrap()).collect();
         for (measure, cell) in real.known() {

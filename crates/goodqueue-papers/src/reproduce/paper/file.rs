@@ -246,6 +246,7 @@ impl Paper {
         // The TOML reader recurses, so a deeply nested file would exhaust the stack.
         check_depth(&Source::new(&file_name, text))?;
         let mut file: File = toml::from_str(text).map_err(|error| {
+            // A message of the TOML reader may have several lines, but a problem is shown in one.
             let problem = error.message().lines().collect::<Vec<_>>().join(", ");
             Diagnostic::new(problem).in_source(&Source::new(&file_name, text), error.span().unwrap_or(0..0))
         })?;
@@ -386,6 +387,8 @@ impl TableTable {
 fn all_checks(id: &str, texts: &[String]) -> Result<Vec<Check>, Diagnostic> {
     let lists: Vec<Vec<Check>> = texts
         .iter()
+        // The text of the check has its braces written out, so its positions are not those of the
+        // file.
         .map(|text| checks(text).map_err(|error| error.widened().prefixed(id)))
         .collect::<Result<_, _>>()?;
     Ok(lists.into_iter().flatten().collect())

@@ -375,8 +375,10 @@ fn claims_that_are_nested_without_end_are_refused_and_long_ones_are_read() {
     ] {
         claims(&measures);
         let said = refusal(folder.path(), &["reproduce", "--papers", "."]);
+        // A message quotes the beginning of a text only; these have up to 100,000 characters.
         assert!(said.contains(says) && said.len() < 2000, "{said}");
     }
+    // A measure may have 100,000 terms.
     claims(&format!("a = '{}'", ["1"; 50_000].join(" + ")));
     let output = goodqueue(folder.path(), &["reproduce", "--all", "--papers", "."]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));

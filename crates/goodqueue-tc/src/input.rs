@@ -163,6 +163,7 @@ mod platform {
     }
 
     fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
+        // The flags of open(2) are a signed `int` in C.
         OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
     }
 

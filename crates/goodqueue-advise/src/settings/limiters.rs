@@ -140,6 +140,8 @@ fn pfsense(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
         form: Form::Page,
         is_common: false,
         before: Vec::new(),
+        // In a floating rule with the direction `out`, pfSense swaps the pipes: `In` takes what
+        // leaves.
         text: format!(
             "New Limiter                      Download        Upload\n\
              \x20 Enable                         checked         checked\n\

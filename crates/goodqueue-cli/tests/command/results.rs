@@ -148,6 +148,7 @@ fn the_json_holds_what_the_documentation_names() {
     }
     let offered = run["bottleneck"]["down"]["packets"]["offered"].as_u64();
     assert!(offered.is_some_and(|packets| packets > 100));
+    // The default of Linux is the MTU and the 14 bytes of an Ethernet header.
     assert_eq!(run["qdisc_resolved"].as_str().map(|line| line.contains("quantum 1514")), Some(true));
 }
 

@@ -339,6 +339,7 @@ pub(super) fn odd_headers() -> usize {
     let client: std::net::Ipv6Addr = "2001:2::1".parse().unwrap();
     let to = SockaddrIn6::from(std::net::SocketAddrV6::new(server, 0, 0, 0));
     let header = |next: u8, length: usize| {
+        // Version 6 with neither class nor label; the last byte is the hop limit.
         let mut bytes = vec![0x60, 0, 0, 0, 0, 0, next, 64];
         bytes[4..6].copy_from_slice(&u16::try_from(length).unwrap().to_be_bytes());
         bytes.extend(client.octets());
@@ -460,6 +461,7 @@ fn asked_twice_it_ends_a_program_that_does_not_listen() {
     wait_until("the question to the program", || asked.exists());
     assert!(child.try_wait().unwrap().is_none(), "the program was asked, and does not listen");
     kill(process, Signal::SIGTERM).unwrap();
+    // A shell gives 128 and the number of the signal: SIGKILL is 9.
     assert_eq!(child.wait().unwrap().code(), Some(128 + 9));
 }
 

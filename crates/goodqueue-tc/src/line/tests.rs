@@ -58,6 +58,8 @@ fn settings(line: &str) -> Result<Settings, Diagnostic> {
 
 #[test]
 fn every_unit_is_read_as_tc_reads_it() {
+    // In tc `mbps` are megabytes per second, a bare time is in microseconds, and `perturb` in
+    // seconds.
     let all = "limit 10240p memory_limit 32Mb target 5000 perturb 10 bandwidth 10mbps flows 0x400 probability 2% \
                noecn harddrop mode byte variant linux";
     let expected = Settings::new()
@@ -361,12 +363,14 @@ fn a_list_in_braces_counts_down_as_in_a_shell_and_seq_does_not() {
 fn a_short_script_cannot_fill_the_memory() {
     // Two bytes that double 26 times are 128 MiB.
     let doubling = format!("A=xx; {} pfifo", "A=$A$A; ".repeat(26));
+    // 20,000 times 1000 bytes are 20 MB.
     let twice = format!("A={}\npfifo {}", "x".repeat(1000), "$A".repeat(20_000));
     for text in [doubling, twice] {
         let refused = read(&text).unwrap_err().to_string();
         assert!(refused.contains("longer than 16 MiB with its variables written out"), "{refused}");
         assert!(refused.contains("help: shorten the values of the variables"), "{refused}");
     }
+    // Each of these scripts makes about 3 million words.
     let empty = "for a in {1..1000}; do for b in {1..3000}; do ; done; done";
     let unused = format!("for a in {{1..1000}}; do for b in ; do {}; done; done", "x ".repeat(3000));
     let assignments = format!("for a in {{1..1000}}; do {}; done", "b=1 ".repeat(3000));
@@ -376,6 +380,7 @@ fn a_short_script_cannot_fill_the_memory() {
         let refused = read(text).unwrap_err().to_string();
         assert!(refused.contains("more than 2000000 words with its loops written out"), "{refused}");
     }
+    // 101,000 commands.
     let commands = "for a in {1..1000}; do for b in {1..101}; do true; done; done";
     let refused = read(commands).unwrap_err().to_string();
     assert!(refused.contains("the script has more than 100000 commands"), "{refused}");
@@ -471,6 +476,7 @@ fn a_table_of_a_distribution_is_read_from_its_file() {
         format!("netem delay 20ms 5ms distribution {} slot distribution pareto 4ms 1ms", path.display());
     let complaint = || read(&line).unwrap_err().to_string();
     assert!(complaint().contains("steps.dist cannot be opened"), "{}", complaint());
+    // 8192 is a standard deviation in the tables of netem (`NETEM_DIST_SCALE`).
     std::fs::write(&path, "# two steps\n-8192 -8192\n 16384\n").unwrap();
     let config = read(&line).unwrap_or_else(|error| panic!("{error}"));
     let Some(Value::Table(table)) = config.to_settings().get("distribution") else { panic!("no table") };
@@ -542,6 +548,7 @@ fn words_for_links_and_distances_stand_for_what_tc_sets() {
     assert_eq!(tc("cake bridged-ptm atm"), tc("cake overhead 22 atm"));
     assert_eq!(tc("cake bridged-ptm noatm"), tc("cake overhead 22"));
     assert_eq!(tc("cake conservative ptm"), tc("cake overhead 48 ptm"));
+    // The bytes of such words add up in iproute2: 22 and 14.
     assert_eq!(tc("cake bridged-ptm pppoa-llc"), tc("cake overhead 36 atm"));
     assert_eq!(tc("cake docsis"), tc("cake overhead 18 mpu 64 noatm"));
     // `pppoe-ptm` is an overhead of 30 bytes, `ethernet` one of 38, and each `ether-vlan` adds 4.
@@ -549,6 +556,7 @@ fn words_for_links_and_distances_stand_for_what_tc_sets() {
     assert_eq!(tc("cake ethernet ether-vlan ether-vlan"), tc("cake overhead 46 mpu 84"));
     assert_eq!(tc("cake conservative"), tc("cake overhead 48 atm"));
     assert_eq!(tc("cake docsis overhead 22"), tc("cake overhead 22 mpu 64"), "what comes later counts");
+    // `raw` sets the overhead to 0, and the word after it adds 32.
     assert_eq!(tc("cake raw pppoe-vcmux"), tc("cake raw overhead 32 atm"));
     assert_eq!(tc("cake overhead -20 ether-vlan"), tc("cake overhead -16"), "a header may be taken off");
     assert_ne!(tc("netem rate 1mbit -20 48 5"), tc("netem rate 1mbit 20 48 5"));
@@ -592,6 +600,7 @@ fn a_pasted_line_is_shown_from_its_discipline_on() {
 #[test]
 fn the_bounds_of_a_time_are_shown_with_their_units() {
     for (line, bounds) in
+        // tc hands these times to the kernel as 32-bit numbers of microseconds.
         [("pie tupdate 0", "1us to 4294967295us"), ("fq_pie target 0", "1ns to 4294967295us")]
     {
         let refused = parse(line, &Link::default()).unwrap_err().to_string();

@@ -49,6 +49,7 @@ fn measure(what: &str, config: &Config) {
         let packets = run(config).expect("valid").bottleneck_packets;
         (before.elapsed().as_secs_f64(), packets)
     });
+    // Other programs can only make a run slower.
     let Some((seconds, packets)) = runs.min_by(|a, b| a.0.total_cmp(&b.0)) else { return };
     let packets_per_second = packets as f64 / seconds;
     println!("{what:44} {packets_per_second:>10.0} {:>9.0} {packets:>9}", 1e9 / packets_per_second);

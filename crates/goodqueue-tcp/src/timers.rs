@@ -35,6 +35,7 @@ impl Timers {
         if self == Self::Exact {
             return now + wait;
         }
+        // Without a wait the timer would fire at the tick before, which has passed.
         let wait = wait.as_nanos().div_ceil(TICK).max(1);
         let due = (now.as_nanos() / TICK).saturating_add(wait);
         let due = if self == Self::Wheel { slot_end(due, wait) } else { due };

@@ -87,6 +87,7 @@ impl PlainBuffer {
 
     /// Memory that a segment takes.
     fn segment(&self) -> u64 {
+        // At least 1, because it divides.
         u64::from(self.memory.taken).max(1)
     }
 

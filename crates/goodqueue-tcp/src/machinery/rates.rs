@@ -73,6 +73,7 @@ impl Rates {
     /// The segment at `position` is sent again, and `in_flight` bytes are in the network with it.
     pub(crate) fn on_resent(&mut self, now: Instant, position: u64, in_flight: u64) {
         let snapshot = self.snapshot(now, in_flight);
+        // A position below the first one wraps to a place that has no snapshot.
         let slot = usize::try_from(position.wrapping_sub(self.first)).ok();
         if let Some(old) = slot.and_then(|slot| self.snapshots.get_mut(slot)) {
             *old = snapshot;

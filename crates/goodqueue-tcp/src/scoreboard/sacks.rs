@@ -51,6 +51,8 @@ impl Scoreboard {
         }
         for (index, old) in known.iter().enumerate() {
             if old.low < high && low < old.high {
+                // Each level has fewer known blocks, and an ACK has three, so the recursion is
+                // short.
                 let rest = known.get(index + 1..).unwrap_or(&[]);
                 return self.mark_sacked(low, old.low, rest) + self.mark_sacked(old.high, high, rest);
             }

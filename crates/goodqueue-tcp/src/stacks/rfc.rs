@@ -244,6 +244,7 @@ fn inflate_or_deflate(core: &mut Core, news: &AckChanges) {
 
 /// Proportional rate reduction.
 fn reduce_rate(core: &mut Core, news: &AckChanges, is_entry: bool) {
+    // Linux leaves the window alone too if nothing was delivered (`tcp_cwnd_reduction()`).
     if news.delivered == 0 {
         return;
     }

@@ -160,19 +160,19 @@ impl Core {
             fewest = pacing.least_burst;
         }
         let window = self.window_in_use();
+        let shift = u32::try_from(rtt >> RTT_SHIFT).unwrap_or(u32::MAX);
+        // On a path of many milliseconds the shift exceeds the bits, where the addition is 0.
+        let short = MOST_BYTES.checked_shr(shift).unwrap_or(0);
         // Whether it can be more than the least, without a division.
-        let least = u64::from(LEAST + 1) * self.mss * PER_SECOND;
+        let least = (u64::from(LEAST + 1) * self.mss).saturating_sub(short) * PER_SECOND;
         let slow = match self.pacer.rate {
             Some(rate) => rate < least,
             None => u128::from(window) * 2_000_000_000 < u128::from(srtt) * u128::from(least),
         };
-        if slow && rtt >> RTT_SHIFT > 4 {
+        if slow {
             return fewest;
         }
         let rate = self.pacer.rate.unwrap_or_else(|| self.usual_rate());
-        let shift = u32::try_from(rtt >> RTT_SHIFT).unwrap_or(u32::MAX);
-        // On a path of many milliseconds the shift exceeds the bits, where the addition is 0.
-        let short = MOST_BYTES.checked_shr(shift).unwrap_or(0);
         let bytes = ((rate / PER_SECOND).min(MOST_BYTES) + short).min(MOST_BYTES);
         narrow(bytes / self.mss).max(fewest)
     }

@@ -179,3 +179,22 @@ fn the_rtt_of_the_last_arrival_counted_is_that_of_the_highest_acknowledged() {
     board.sack(201, &blocks(201, &[(501, 601)]));
     assert_eq!(board.arrivals().highest.1, Instant::from_nanos(4));
 }
+
+#[test]
+fn a_new_segment_shows_that_a_retransmission_of_the_same_instant_is_lost() {
+    let mut board = bursts(3);
+    let later = Instant::from_nanos(100);
+    board.begin_ack(Instant::MAX, Instant::MAX);
+    board.sack(1, &blocks(1, &[(501, 601)]));
+    let newest = board.arrivals().newest.expect("the sixth arrived");
+    assert_eq!(board.detect(later, newest, Duration::ZERO).lost, 500);
+    let (position, _) = board.front().expect("lost");
+    board.resent(position, later);
+    board.push(MSS, later, true);
+    board.begin_ack(Instant::MAX, Instant::MAX);
+    board.sack(1, &blocks(1, &[(601, 701)]));
+    let newest = board.arrivals().newest.expect("the seventh arrived");
+    let found = board.detect(Instant::from_nanos(200), newest, Duration::ZERO);
+    assert!(found.retransmission);
+    assert_eq!(found.lost, 100);
+}

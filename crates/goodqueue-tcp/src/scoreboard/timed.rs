@@ -55,14 +55,26 @@ impl Scoreboard {
                 self.undecided = position;
             }
         }
-        // Of two retransmissions in one instant neither shows the other lost.
-        self.detect_resent(&mut found, |record| remaining(record).filter(|_| record.sent < newest.sent));
+        let after_newest = self.position_before(newest.end);
+        self.detect_resent(&mut found, |record, next| {
+            // Linux orders segments of one instant by sequence number (`tcp_rack_sent_after()`), as
+            // new data follows retransmissions in what one ACK lets out. Several ACKs may come in
+            // one instant here, so the order is that of leaving.
+            let left_before = record.sent < newest.sent || after_newest > next;
+            remaining(record).filter(|_| left_before)
+        });
         found
     }
 
-    fn detect_resent(&mut self, found: &mut LateSegments, remaining: impl Fn(&Slot) -> Option<Duration>) {
+    /// As [`detect`](Self::detect), of segments that were sent again. `remaining` is given the
+    /// record, and the position of the next new segment when it was sent again.
+    fn detect_resent(
+        &mut self,
+        found: &mut LateSegments,
+        remaining: impl Fn(&Slot, u64) -> Option<Duration>,
+    ) {
         let mut kept = 0;
-        while let Some(&(position, sent, _)) = self.resends.get(kept) {
+        while let Some(&(position, sent, next)) = self.resends.get(kept) {
             // A segment that is no longer out compares as a record that was never sent again.
             let known = position >= self.first && position < self.next;
             let record = if known { *self.at(position) } else { Slot::default() };
@@ -70,7 +82,7 @@ impl Scoreboard {
                 self.resends.remove(kept);
                 continue;
             }
-            match remaining(&record) {
+            match remaining(&record, next) {
                 Some(Duration::ZERO) => {
                     self.resends.remove(kept);
                     self.lose_resent(position);

@@ -32,6 +32,26 @@ fn a_sender_whose_application_pauses_has_the_window_of_linux_at_every_instant() 
 }
 
 #[test]
+fn flows_of_other_rates_and_round_trips_have_the_window_of_linux_at_every_instant() {
+    let names = [
+        "cubic_codel_1mbit_20ms",
+        "cubic_fifo_10mbit_2ms",
+        "cubic_fifo_100mbit_4ms",
+        "reno_codel_10mbit_200ms",
+        "cubic_fq_codel_40mbit_30ms",
+        "cubic_codel_ecn_2mbit_100ms",
+        "three_fifo_10mbit_20ms",
+        "four_codel_20mbit_30ms",
+    ];
+    let rows = rows(&names.map(|name| format!("flow/linux/{name}")).each_ref().map(String::as_str));
+    let distances: Vec<&Row> = rows.iter().filter(|row| row.figure.starts_with("window, distance")).collect();
+    assert_eq!(distances.len(), 6 + 3 + 4);
+    for row in distances {
+        assert_eq!(row.simulated, Some(0.0), "{}: {}", row.set_up, row.figure);
+    }
+}
+
+#[test]
 fn whole_runs_of_ns2_agree_packet_by_packet() {
     let rows = rows(&["packets"]);
     assert!(rows.len() >= 12, "{}", rows.len());

@@ -128,7 +128,9 @@ impl QueueAndPath {
                 let end = now + self.rate.serialization(wire.bytes);
                 self.free_at = end;
                 self.under_way.push_back((end + self.delay, wire));
-                self.ask_at = (!self.qdisc.is_empty()).then_some(end);
+                // Also if the queue is empty now: a kernel asks until nothing comes, and only then
+                // does a flow queue forget a flow that has nothing left.
+                self.ask_at = Some(end);
             } else {
                 self.ask_at =
                     // A discipline that asks for the present instant again would otherwise keep

@@ -1,4 +1,4 @@
-//! Single flows, or two, against recordings of every 20 ms.
+//! A few flows against recordings of every 20 ms.
 
 use std::collections::BTreeMap;
 

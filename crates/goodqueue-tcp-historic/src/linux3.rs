@@ -410,6 +410,16 @@ impl Stack for Linux3 {
     }
 }
 
+/// Controllers of Linux 3.2 that have a least window of their own while a mark or a drop at the host
+/// reduces it: all of these take Reno's (`min_cwnd`). CUBIC's stops at the threshold.
+const WITH_LEAST_WINDOW: &[&str] = &["reno", "newreno", "tcp_lp", "vegas", "nice"];
+
+/// Down to where a reduction by rate halving goes (`tcp_cwnd_min()`).
+fn least_while_reducing(core: &Core) -> u64 {
+    let is_own = WITH_LEAST_WINDOW.contains(&core.controller.about().name);
+    if is_own { core.ssthresh / 2 } else { core.ssthresh }
+}
+
 impl Linux3 {
     /// Takes an ACK into the scoreboard, the window and the RTT.
     fn take(&mut self, core: &mut Core, now: Instant, segment: &Segment) -> Turn {
@@ -565,8 +575,7 @@ impl Linux3 {
             if news.delivered > 0 {
                 let is_second = self.odd;
                 self.odd = !is_second;
-                // Half the threshold is the least window of Reno in Linux (`tcp_reno_min_cwnd`).
-                if is_second && core.cwnd > core.ssthresh / 2 {
+                if is_second && core.cwnd > least_while_reducing(core) {
                     core.cwnd -= core.mss;
                 }
                 // Linux bounds the window by the flight here, too (`tcp_cwnd_down`).

@@ -57,6 +57,21 @@ fn in_linux_3_2_a_drop_at_the_host_leaves_no_more_than_what_is_in_flight() {
 }
 
 #[test]
+fn in_linux_3_2_a_mark_takes_the_window_of_cubic_to_its_threshold_and_no_further() {
+    let config = Config { ecn: true, ..window_of(40, older("linux32")) };
+    let mut pair = Pair::bulk_with(config, "cubic_linux");
+    pair.fates.insert((50, 1), Fate::Mark);
+    let mut least = u64::MAX;
+    while pair.now < at(900) && pair.step() {
+        if pair.sender.stats().ecn_reductions == 1 {
+            least = least.min(pair.sender.cwnd());
+        }
+    }
+    // Rate halving alone would take it to half in a round trip.
+    assert_eq!(least, pair.sender.ssthresh());
+}
+
+#[test]
 fn a_refused_segment_was_not_sent_and_goes_with_the_next_ack() {
     for profile in ["linux314", "linux32"] {
         let mut pair = reno(window_of(20, older(profile)));

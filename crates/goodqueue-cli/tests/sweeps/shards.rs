@@ -74,15 +74,6 @@ fn a_killed_shard_resumes_and_the_merge_waits_for_all_runs() {
     good(folder.path(), &merge);
 }
 
-#[cfg(not(feature = "object-store"))]
-#[test]
-fn a_program_without_object_stores_says_how_to_build_one_that_has_them() {
-    let folder = folder();
-    let error = refused(folder.path(), &["run", "sweep.toml", "--store", "s3://bucket/upload"]);
-    assert!(error.contains("built without the feature `object-store`"), "{error}");
-    assert!(error.contains("cargo install --path crates/goodqueue-cli --features object-store"), "{error}");
-}
-
 #[test]
 fn a_store_may_be_a_folder_by_path_or_url_and_results_are_no_url() {
     let folder = folder();

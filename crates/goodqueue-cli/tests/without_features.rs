@@ -1,6 +1,6 @@
-//! The command without its papers, as a router or a container may have it.
+//! The command without its papers and object stores, as a router or a container may have it.
 
-#![cfg(not(feature = "papers"))]
+#![cfg(not(any(feature = "papers", feature = "object-store")))]
 
 use std::process::{Command, Output};
 
@@ -31,4 +31,13 @@ fn help_completions_and_manual_pages_do_not_offer_it() {
             assert!(!text.contains(word), "`{word}` is in the output of {arguments:?}:\n{text}");
         }
     }
+}
+
+#[test]
+fn it_says_how_to_build_one_that_has_object_stores() {
+    let out = goodqueue(&["run", "rrul", "--store", "s3://bucket/upload"]);
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert!(said.contains("built without the feature `object-store`"), "{said}");
+    assert!(said.contains("cargo install --path crates/goodqueue-cli --features object-store"), "{said}");
 }

@@ -6,7 +6,7 @@ use goodqueue_tc::diagnostic::{Diagnostic, Source};
 /// Bytes of a scenario. The largest built-in one has 3 kB; the limit keeps a wrong file (a capture,
 /// a device) from filling the memory.
 pub(super) const MOST_BYTES: usize = 1 << 20;
-/// Dots of a line, or between the outermost brackets, outside quotes.
+/// Dots of a line, or on the way into brackets, outside quotes.
 const MOST_DOTS: usize = 500;
 
 /// Refuses TOML whose keys or values nest too deeply.
@@ -19,7 +19,8 @@ pub fn check_depth(source: &Source) -> Result<(), Diagnostic> {
 /// Where dotted keys nest so deeply that whoever descends runs out of stack: the parser allows 80
 /// inline tables inside each other, each under a key of 79 dots.
 pub(super) fn too_deep(text: &str) -> Option<usize> {
-    let mut open = 0usize;
+    // Dots in front of each open bracket.
+    let mut open = Vec::new();
     let mut dots = 0usize;
     // The parser skips this mark. With it, a string at the very beginning would look like a word.
     let mut rest = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).as_bytes();
@@ -27,15 +28,17 @@ pub(super) fn too_deep(text: &str) -> Option<usize> {
         match first {
             // Outside brackets a line ends a dotted key; inside, the keys of an inline table nest
             // on.
-            b'\n' if open == 0 => dots = 0,
-            b'[' | b'{' => open += 1,
+            b'\n' if open.is_empty() => dots = 0,
+            b'[' | b'{' => open.push(dots),
             // Text that is not TOML may close more than it has opened.
-            b']' | b'}' => open = open.saturating_sub(1),
+            b']' | b'}' => _ = open.pop(),
+            // What follows does not nest into what was before it: a list may have any number of
+            // decimal numbers.
+            b',' => dots = open.last().copied().unwrap_or(dots),
             b'.' => dots += 1,
             _ => {}
         }
         // Our choice, far below the 6,320 levels of the parser and far above what a scenario needs.
-        // The dots of decimal numbers between brackets count, too.
         if dots > MOST_DOTS {
             return Some(text.len() - rest.len());
         }
@@ -146,6 +149,8 @@ mod tests {
         ] {
             assert_eq!(too_deep(&text), None, "{text}");
         }
+        let list = "1.5, ".repeat(2 * MOST_DOTS);
+        assert_eq!(too_deep(&format!("a = [{list}]\nb = {{ c = [{list}] }}")), None);
         let line = "a.b.c = 1.5\n";
         assert_eq!(too_deep(&line.repeat(MOST_DOTS)), None, "each line begins anew");
     }

@@ -442,14 +442,18 @@ fn bad_unit<'a>(text: &str, unit: &str, what: &str, units: impl Iterator<Item = 
     }
 }
 
-/// Returns `value` in the largest unit that does not exceed it, with up to three decimals.
+/// Returns `value` with up to three decimals in the largest of `units` that it reaches. The largest
+/// one comes first.
 fn show(value: u64, units: &[(u64, &str)]) -> String {
-    let (scale, name) =
-        // 0 is below every unit and takes the last one.
-        units.iter().copied().find(|unit| value >= unit.0).unwrap_or((1, units[units.len() - 1].1));
-    let thousandths = (u128::from(value) * 1000 + u128::from(scale) / 2) / u128::from(scale);
-    let whole = thousandths / 1000;
-    let rest = thousandths % 1000;
+    let thousandths = |scale: u64| (u128::from(value) * 1000 + u128::from(scale) / 2) / u128::from(scale);
+    // Once it is rounded: 999,999,999 ns are 1000 ms, which is 1 s.
+    let reaches =
+        |unit: u64, smaller: u64| thousandths(smaller) * u128::from(smaller) >= u128::from(unit) * 1000;
+    let reached = units.windows(2).find(|pair| reaches(pair[0].0, pair[1].0));
+    // 0 is below every unit and takes the last one.
+    let (scale, name) = reached.map_or(units[units.len() - 1], |pair| pair[0]);
+    let whole = thousandths(scale) / 1000;
+    let rest = thousandths(scale) % 1000;
     if rest == 0 {
         return format!("{whole} {name}");
     }

@@ -163,6 +163,10 @@ fn people_read_the_largest_unit() {
     assert_eq!(show_time(Duration::from_millis(50)), "50 ms");
     assert_eq!(show_time(Duration::from_secs(300)), "300 s");
     assert_eq!(show_time(Duration::ZERO), "0 s");
+    assert_eq!(show_time(Duration::from_nanos(999_999_999)), "1 s");
+    assert_eq!(show_time(Duration::from_nanos(999_999_499)), "999.999 ms");
+    assert_eq!(show_rate(Rate::from_bps(999_999_999)), "1 Gbit/s");
+    assert_eq!(show_size((1 << 20) - 1), "1023.999 KiB");
     assert_eq!(show_size(32 << 20), "32 MiB");
     assert_eq!(show_size(1514), "1.479 KiB");
     let numbers = [1e308, -1e15, 1e-9, 0.25, 0.0, 123_456.0].map(show_number);

@@ -275,8 +275,8 @@ impl Axis {
 
     fn y(&self, ms: f64) -> f64 {
         // The axis begins at 1 ms, so it needs an end above that.
-        let top = self.longest_ms.max(2.0).log10();
-        HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * ms.max(1.0).log10() / top
+        let top = libm::log10(self.longest_ms.max(2.0));
+        HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * libm::log10(ms.max(1.0)) / top
     }
 
     fn ticks(&self) -> impl Iterator<Item = f64> {

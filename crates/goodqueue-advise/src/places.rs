@@ -288,7 +288,7 @@ fn distance(one: u64, other: u64) -> f64 {
     // In logarithms half of a rate is as far away as its double.
     #[expect(clippy::cast_precision_loss, reason = "rates of a link")]
     let ratio = one as f64 / other as f64;
-    ratio.ln().abs()
+    libm::log(ratio).abs()
 }
 
 /// Returns what TCP gets in one direction: aggregates of data take turns with aggregates of

@@ -296,8 +296,8 @@ fn fitted<'q>(
     // The factors of a round are evenly spaced on a logarithmic scale.
     let (mut low, mut high): (f64, f64) = (SMALLEST, LARGEST);
     for round in 0..ROUNDS {
-        let ratio = (high / low).powf(1.0 / f64::from(POINTS - 1));
-        let factors: Vec<f64> = (0..POINTS).map(|point| low * ratio.powf(f64::from(point))).collect();
+        let ratio = libm::pow(high / low, 1.0 / f64::from(POINTS - 1));
+        let factors: Vec<f64> = (0..POINTS).map(|point| low * libm::pow(ratio, f64::from(point))).collect();
         let documents = factors
             .iter()
             .map(|factor| compared.scaled(*factor).scenario(&SPEED_TEST, &[Router::unmanaged()], 1))

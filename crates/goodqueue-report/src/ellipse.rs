@@ -31,7 +31,7 @@ impl Ellipse {
         // is more accurate.
         let lambda2 = mid - spread;
         let (a, b) = if xx >= yy { (xx - lambda2, xy) } else { (xy, yy - lambda2) };
-        let norm = a.hypot(b);
+        let norm = libm::hypot(a, b);
         // Equal runs have no direction, and axes of length zero may have any.
         let (ux, uy) = if norm > 0.0 { (a / norm, b / norm) } else { (1.0, 0.0) };
         Some(Self { centre: centre(points), major: (long * ux, long * uy), minor: (-short * uy, short * ux) })

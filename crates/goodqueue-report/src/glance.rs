@@ -202,7 +202,7 @@ impl Scale {
 
     fn ticks(&self, bottom: f64, out: &mut String) {
         let rough = self.end / 4.0;
-        let power = 10_f64.powf(libm::floor(libm::log10(rough)));
+        let power = libm::exp10(libm::floor(libm::log10(rough)));
         let round = [1.0, 2.0, 5.0, 10.0].map(|n| n * power);
         // The logarithm may be rounded up to the next whole number; then 1 is already large enough.
         let step = round.into_iter().find(|step| *step >= rough).unwrap_or(rough);

@@ -82,7 +82,7 @@ impl Weights {
         let rank = (first % u64::from(UNSEEN_DRAWS) + u64::from(*draw) * step) % u64::from(UNSEEN_DRAWS);
         // The middle of each share is drawn, so no quantile is infinite.
         let share = (f64::from(u32::try_from(rank).unwrap_or(0)) + 0.5) / f64::from(UNSEEN_DRAWS);
-        -(1.0 - share).ln()
+        -libm::log(1.0 - share)
     }
 }
 

@@ -70,7 +70,7 @@ impl Tolerance {
             Self::Share => around(share),
             Self::Plot(axis) => around(share.max(READING * axis)),
             Self::Decades(decades) => {
-                let factor = 10_f64.powf(READING * decades);
+                let factor = libm::exp10(READING * decades);
                 let (low, high) = around(share);
                 (low.min(expected / factor), high.max(expected * factor))
             }
@@ -184,7 +184,7 @@ mod tests {
         near(Tolerance::Plot(0.3).limits(0.02), 0.014, 0.026);
         near(Tolerance::Plot(0.3).limits(0.2), 0.18, 0.22);
         // 2 % of five decades are a tenth of a decade.
-        near(Tolerance::Decades(5.0).limits(10.0), 10.0 / 10_f64.powf(0.1), 10.0 * 10_f64.powf(0.1));
+        near(Tolerance::Decades(5.0).limits(10.0), 10.0 / libm::exp10(0.1), 10.0 * libm::exp10(0.1));
         // Half of the last digit, or 10 % if that is more.
         near(Tolerance::Digit(0.01).limits(0.02), 0.015, 0.025);
         near(Tolerance::Digit(0.01).limits(0.88), 0.792, 0.968);

@@ -90,7 +90,7 @@ fn run(qdisc: &Invented, seed: u64, rate: f64) -> Run {
     let line = qdisc.line;
     // The factors are primes, so that hardly two runs have the same noise.
     let mut noise = Noise(seed * 7919 + line.len() as u64 * 104_729 + rate as u64);
-    let delay = qdisc.delay_ms * 1e-3 * (10.0 / rate).powf(0.8) * (1.0 + 0.08 * noise.next());
+    let delay = qdisc.delay_ms * 1e-3 * libm::pow(10.0 / rate, 0.8) * (1.0 + 0.08 * noise.next());
     let utilization = qdisc.utilization * (1.0 - 0.004 * noise.next().abs());
     let down = queue(delay, qdisc.swing, rate * 1e6 * utilization, &mut noise);
     let up = queue(delay * 1.4, qdisc.swing, rate * 1e5 * utilization, &mut noise);
@@ -194,7 +194,7 @@ fn goodput(unfairness: f64, delivered_bps: [f64; 2], noise: &mut Noise) -> Vec<F
         for i in 0..STEPS {
             let sum: f64 = flows.iter().map(|f| f.values[i]).sum();
             let wobble = 1.0 + 0.03 * unfairness * noise.next();
-            let total = 0.95 * bps * wobble * (sum / 4.0).min(1.0).powf(0.2);
+            let total = 0.95 * bps * wobble * libm::pow((sum / 4.0).min(1.0), 0.2);
             flows.iter_mut().for_each(|f| f.values[i] *= total / sum.max(1e-9));
         }
     }

@@ -225,7 +225,7 @@ mod tests {
                     series.chunks_exact(m).map(|chunk| chunk.iter().sum::<f64>() / m as f64).collect();
                 covariance(&means, 0)
             };
-            (of_means(128) / of_means(8)).ln() / 16_f64.ln()
+            libm::log(of_means(128) / of_means(8)) / libm::log(16.0)
         };
         let d = 0.33;
         let mut noise = Farima::new(d, 300);

@@ -140,7 +140,7 @@ fn cubic_s_average_window_under_periodic_loss_is_that_of_the_rfc_less_fast_conve
     let beta = 0.7_f64;
     let rtt = 0.1_f64;
     let p = 1.0 / SEGMENTS as f64;
-    let expected = (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25) * (rtt / p).powf(0.75);
+    let expected = libm::pow(c * (3.0 + beta) / (4.0 * (1.0 - beta)), 0.25) * libm::pow(rtt / p, 0.75);
     let config = Config { initial_ssthresh: 200 * MSS, ..quick() };
     let mut pair = Pair::bulk_with(config, "cubic").lose((1..=6).map(|number| number * SEGMENTS));
     let mut began = Vec::new();

@@ -76,7 +76,7 @@ impl Red {
     /// The average after an idle time, as if small packets had come all the while.
     fn idled(&self, now: u64) -> f64 {
         let m = ((now - self.idle_since) as f64 / self.packet_time).floor();
-        self.average * (1.0 - self.weight).powf(m)
+        self.average * libm::pow(1.0 - self.weight, m)
     }
 
     fn decide(&mut self, random: impl FnOnce() -> f64) -> bool {

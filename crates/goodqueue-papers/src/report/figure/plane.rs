@@ -193,7 +193,7 @@ pub(super) fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
 /// Returns about five round values within a range.
 pub(super) fn ticks((low, high): (f64, f64)) -> Vec<f64> {
     let rough = (high - low) / 5.0;
-    let power = 10_f64.powf(libm::floor(libm::log10(rough)));
+    let power = libm::exp10(libm::floor(libm::log10(rough)));
     let step =
         [1.0, 2.0, 5.0, 10.0].map(|n| n * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
     // A rounding error must not hide a tick at the very beginning of the range.
@@ -207,7 +207,7 @@ pub(super) fn ticks((low, high): (f64, f64)) -> Vec<f64> {
 /// Returns the powers of ten within a range, and between them 2 and 5 if there are few.
 fn decades((low, high): (f64, f64)) -> Vec<f64> {
     let first = libm::floor(libm::log10(low));
-    let powers = (0_u32..MOST_DECADES).map(|n| 10_f64.powf(first + f64::from(n)));
+    let powers = (0_u32..MOST_DECADES).map(|n| libm::exp10(first + f64::from(n)));
     let within = |tick: &f64| *tick >= low * (1.0 - 1e-9) && *tick <= high * (1.0 + 1e-9);
     let few: &[f64] = if high / low < 1000.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     powers.flat_map(|power| few.iter().map(move |n| n * power)).filter(within).collect()

@@ -58,7 +58,7 @@ fn arrivals_are_long_range_dependent() {
         let mean = means.iter().sum::<f64>() / n;
         means.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n
     };
-    let slope = (variance_of_means(320) / variance_of_means(20)).ln() / 16_f64.ln();
+    let slope = libm::log(variance_of_means(320) / variance_of_means(20)) / libm::log(16.0);
     assert!((-0.55..-0.2).contains(&slope), "{slope}");
 }
 

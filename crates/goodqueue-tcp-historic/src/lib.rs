@@ -26,6 +26,7 @@
 extern crate alloc;
 
 pub mod congestion;
+mod least_window;
 mod libutp;
 mod linux3;
 mod ns2;

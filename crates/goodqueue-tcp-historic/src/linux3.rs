@@ -12,6 +12,7 @@
 
 use goodqueue::{Duration, Instant};
 
+use crate::least_window::least_window;
 use goodqueue_tcp::Profile;
 use goodqueue_tcp::config::{
     BufferGrowth, BufferTuning, Config, Growth, RtoRule, SegmentMemory, SendTuning, UndoRule,
@@ -410,16 +411,6 @@ impl Stack for Linux3 {
     }
 }
 
-/// Controllers of Linux 3.2 that have a least window of their own while a mark or a drop at the host
-/// reduces it: all of these take Reno's (`min_cwnd`). CUBIC's stops at the threshold.
-const WITH_LEAST_WINDOW: &[&str] = &["reno", "newreno", "tcp_lp", "vegas", "nice"];
-
-/// Down to where a reduction by rate halving goes (`tcp_cwnd_min()`).
-fn least_while_reducing(core: &Core) -> u64 {
-    let is_own = WITH_LEAST_WINDOW.contains(&core.controller.about().name);
-    if is_own { core.ssthresh / 2 } else { core.ssthresh }
-}
-
 impl Linux3 {
     /// Takes an ACK into the scoreboard, the window and the RTT.
     fn take(&mut self, core: &mut Core, now: Instant, segment: &Segment) -> Turn {
@@ -575,7 +566,7 @@ impl Linux3 {
             if news.delivered > 0 {
                 let is_second = self.odd;
                 self.odd = !is_second;
-                if is_second && core.cwnd > least_while_reducing(core) {
+                if is_second && core.cwnd > least_window(core) {
                     core.cwnd -= core.mss;
                 }
                 // Linux bounds the window by the flight here, too (`tcp_cwnd_down`).

@@ -15,6 +15,7 @@ use alloc::sync::Arc;
 
 use goodqueue::{Duration, Instant};
 
+use crate::least_window::least_window;
 use crate::ns2::{self, Ns2Sink};
 use goodqueue_tcp::Profile;
 use goodqueue_tcp::clock::sent_at;
@@ -295,7 +296,9 @@ impl Ns2Linux {
             core.recovery_point = core.snd_nxt;
             self.allowed = Self::window(core);
             core.ssthresh = core.reduced_window(now, Signal::Loss, 0);
-            core.cwnd = core.ssthresh;
+            // At once, where Linux goes there over a round trip; TCP-LP and LEDBAT of ns-2 thus
+            // begin a recovery with a quarter of the window.
+            core.cwnd = least_window(core).max(core.mss);
             core.phase = Phase::Recovery;
         }
     }

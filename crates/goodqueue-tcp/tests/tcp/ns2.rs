@@ -201,3 +201,13 @@ fn its_window_follows_the_threshold_one_segment_for_two_acks() {
     let answers = pair.data.iter().filter(|(when, _)| *when == at(100)).count();
     assert_eq!(answers, 12 + 4);
 }
+
+#[test]
+fn modules_with_the_least_window_of_reno_begin_a_recovery_with_half_of_the_threshold() {
+    for (name, share) in [("cubic_ns2", 1), ("tcp_lp", 2), ("ledbat_ns2", 2)] {
+        let config = Config { timestamps: true, ..window_of(20, "ns2_linux") };
+        let mut pair = Pair::bulk_with(config, name).lose([8]);
+        pair.run_while(|pair| !pair.sender.is_in_recovery());
+        assert_eq!(pair.sender.cwnd() / MSS, pair.sender.ssthresh() / MSS / share, "{name}");
+    }
+}

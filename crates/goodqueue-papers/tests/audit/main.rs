@@ -109,8 +109,7 @@ fn audit() -> String {
     row_of_agreements(&mut text, "all papers", "", sum);
     text.push_str(
         "\nA system is judged by the same measures, checks and rules as goodqueue. Its values are in the paper's folder:\n\
-         [`gbw/linux-3.14.1.json`](gbw/linux-3.14.1.json) and [`nj/ns-2.35.json`](nj/ns-2.35.json) have every run with its seed;\n\
-         of the others only means were kept. A system with one run of a load has no interval: its value decides as it is.\n\
+         nearly all of it is run by run, with seeds. Where a file has `figures`, only means over runs were kept. A system with one run of a load has no interval: its value decides as it is.\n\
          One of the two does not decide if its repetitions leave a check undecided, if the system has values for some\n\
          of the checks only, or if one is consistent with the paper and the other is not.\n",
     );

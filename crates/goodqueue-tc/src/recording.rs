@@ -160,8 +160,8 @@ impl Recording {
     /// As [`Recording::open`].
     pub fn read(name: &str, mut reader: impl BufRead + Send + 'static) -> Result<Self, Diagnostic> {
         let first = reader.fill_buf().map_err(|error| unreadable(&error).in_file(name))?;
-        // The first byte of the mark is enough, as no JSON begins with it. A pipe may have no second
-        // one yet.
+        // The first byte of the mark is enough, as no JSON begins with it. A pipe may have no
+        // second one yet.
         let is_packed = first.first() == GZIP_MAGIC.first();
         let lines: Box<dyn BufRead + Send> = if is_packed {
             // A gzip file may have several members (RFC 1952 §2.2).

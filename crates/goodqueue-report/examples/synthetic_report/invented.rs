@@ -151,7 +151,8 @@ fn queue(delay: f64, swing: f64, throughput_bps: f64, noise: &mut Noise) -> Queu
         .map(|i| {
             let at = i as f64;
             level = 0.8 * level + 0.2 * noise.next();
-            let wave = 1.0 + swing * (((at % period) / period - 0.5) + 1.2 * level) + 2.0 * (-at / 8.0).exp();
+            let wave =
+                1.0 + swing * (((at % period) / period - 0.5) + 1.2 * level) + 2.0 * libm::exp(-at / 8.0);
             Some((delay * wave).max(delay * 0.05))
         })
         .collect();
@@ -185,7 +186,7 @@ fn goodput(unfairness: f64, delivered_bps: [f64; 2], noise: &mut Noise) -> Vec<F
             let mut level = 0.0;
             let mut value = |step: usize| {
                 level = 0.9 * level + 0.1 * noise.next();
-                share * (1.0 - (-(step as f64) / 6.0).exp()) * (1.0 + 3.0 * unfairness * level)
+                share * (1.0 - libm::exp(-(step as f64) / 6.0)) * (1.0 + 3.0 * unfairness * level)
             };
             FlowSeries { id, values: (0..STEPS).map(&mut value).collect() }
         })

@@ -51,7 +51,7 @@ fn plain_or_compressed_gives_the_same_rows_and_writing_gives_the_same_text() {
     packed.write_all(STORY.as_bytes()).unwrap();
     let packed = packed.finish().unwrap();
     assert_eq!(rows(&packed), Ok(plain.clone()));
-    let byte_by_byte = std::io::BufReader::with_capacity(1, Cursor::new(packed));
+    let byte_by_byte = BufReader::with_capacity(1, Cursor::new(packed));
     let piped: Result<Vec<Row>, Diagnostic> = Recording::read("pipe", byte_by_byte).unwrap().collect();
     assert_eq!(piped, Ok(plain.clone()));
 

@@ -100,8 +100,8 @@ impl<P, W: Write, F: FnMut(&P, &mut Vec<u8>)> Observer<P> for Capture<W, F> {
 /// Appends a datagram as an IP packet: its headers, with UDP if that is its protocol, and its
 /// content.
 ///
-/// The UDP checksum is 0, "not computed". A packet whose addresses are of different families gets
-/// no header.
+/// The UDP checksum is 0, "not computed", over IPv4. IPv6 does not allow that (RFC 8200 §8.1). A
+/// packet whose addresses are of different families gets no header.
 pub fn datagram<T: AsRef<[u8]>>(packet: &Datagram<T>, to: &mut Vec<u8>) {
     let content = packet.content.as_ref();
     let key = &packet.key;
@@ -136,21 +136,40 @@ pub fn datagram<T: AsRef<[u8]>>(packet: &Datagram<T>, to: &mut Vec<u8>) {
         }
         _ => return to.extend(content),
     }
-    if is_udp {
-        to.extend(key.source().port().to_be_bytes());
-        to.extend(key.destination().port().to_be_bytes());
-        to.extend(length(payload));
-        to.extend([0, 0]);
+    if !is_udp {
+        return to.extend(content);
     }
+    let begin = to.len();
+    to.extend(key.source().port().to_be_bytes());
+    to.extend(key.destination().port().to_be_bytes());
+    to.extend(length(payload));
+    to.extend([0, 0]);
     to.extend(content);
+    if let (IpAddr::V6(source), IpAddr::V6(destination)) = (key.source().ip(), key.destination().ip()) {
+        let mut covered = Vec::with_capacity(PSEUDO_HEADER + payload);
+        covered.extend(source.octets());
+        covered.extend(destination.octets());
+        covered.extend([0, 0]);
+        covered.extend(length(payload));
+        covered.extend([0, 0, 0, key.protocol()]);
+        covered.extend(to.get(begin..).unwrap_or_default());
+        // A sum of 0 is sent as its other form, because 0 means that there is none (RFC 768).
+        let sum = match checksum(&covered) {
+            0 => u16::MAX,
+            sum => sum,
+        };
+        if let Some(place) = to.get_mut(begin + 6..begin + 8) {
+            place.copy_from_slice(&sum.to_be_bytes());
+        }
+    }
 }
 
 /// The checksum of RFC 1071.
 fn checksum(bytes: &[u8]) -> u16 {
     let words = bytes.chunks(2).map(|two| {
-        u32::from(u16::from_be_bytes([two.first().copied().unwrap_or(0), two.get(1).copied().unwrap_or(0)]))
+        u64::from(u16::from_be_bytes([two.first().copied().unwrap_or(0), two.get(1).copied().unwrap_or(0)]))
     });
-    let mut sum: u32 = words.sum();
+    let mut sum: u64 = words.sum();
     while sum > 0xFFFF {
         sum = (sum & 0xFFFF) + (sum >> 16);
     }
@@ -160,4 +179,38 @@ fn checksum(bytes: &[u8]) -> u16 {
 // The headers that `datagram` writes have no options.
 const IPV4: usize = 20;
 const UDP: usize = 8;
+/// What the checksum covers in front of the UDP header: both addresses, the length and the protocol
+/// (RFC 8200 §8.1).
+const PSEUDO_HEADER: usize = 40;
 const APPLICATION: &str = concat!("goodqueue-link ", env!("CARGO_PKG_VERSION"));
+
+#[cfg(test)]
+mod tests {
+    use core::net::SocketAddr;
+
+    use super::*;
+
+    #[test]
+    fn a_datagram_over_ipv6_has_a_checksum_and_one_over_ipv4_says_that_it_has_none() {
+        let bytes = |from: &str, to: &str, content: &[u8]| {
+            let address = |text: &str| text.parse::<SocketAddr>().ok();
+            let key = FlowKey::new(address(from)?, address(to)?, FlowKey::UDP);
+            let mut bytes = Vec::new();
+            let length = u32::try_from(content.len()).unwrap_or(0);
+            datagram(&Datagram::new(key, length, content.to_vec()), &mut bytes);
+            Some(bytes)
+        };
+        for content in [&b"hello"[..], &[0xFF; 1200], &[]] {
+            let packet = bytes("[2001:db8::1]:4433", "[2001:db8::2]:50000", content).unwrap_or_default();
+            let (header, segment) = packet.split_at(40);
+            // Addresses, length and protocol, then the segment with its checksum: all sum up to 0.
+            let mut covered = header[8..].to_vec();
+            covered.extend(u32::try_from(segment.len()).unwrap_or(0).to_be_bytes());
+            covered.extend([0, 0, 0, 17]);
+            covered.extend(segment);
+            assert_eq!(checksum(&covered), 0);
+            let packet = bytes("192.0.2.1:4433", "192.0.2.2:50000", content).unwrap_or_default();
+            assert_eq!(packet.get(26..28), Some(&[0, 0][..]));
+        }
+    }
+}

@@ -86,9 +86,12 @@ fn block(to: &mut Vec<u8>, kind: u32, options: &[Opt<'_>], body: impl FnOnce(&mu
     let end = (!options.is_empty()).then_some((END_OF_OPTIONS, &[][..]));
     for (code, value) in options.iter().copied().chain(end) {
         pad(to, begin);
+        // Text that is too long is cut between two characters of UTF-8.
+        let is_start = |at: &usize| value.get(*at).is_none_or(|byte| byte & 0xC0 != 0x80);
+        let end = (0..=value.len().min(usize::from(u16::MAX))).rev().find(is_start).unwrap_or(0);
         to.extend(code.to_le_bytes());
-        to.extend(u16::try_from(value.len()).unwrap_or(0).to_le_bytes());
-        to.extend(value);
+        to.extend(u16::try_from(end).unwrap_or(0).to_le_bytes());
+        to.extend(value.get(..end).unwrap_or_default());
     }
     pad(to, begin);
     // The length at the end counts, too.
@@ -108,3 +111,23 @@ fn pad(to: &mut Vec<u8>, begin: usize) {
 /// `if_tsresol`: times are in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 const END_OF_OPTIONS: u16 = 0;
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_too_long_for_an_option_is_cut_between_two_characters() {
+        // 65,536 bytes, one more than the field can say: the last character does not fit.
+        let text: String = "ä".repeat(32_768);
+        let mut file = Vec::new();
+        section(&mut file, &[(COMMENT, text.as_bytes())]);
+        // The option comes behind 24 bytes, and its length behind its code.
+        assert_eq!(file.get(26..28), Some(&65_534_u16.to_le_bytes()[..]));
+        let length = u32::try_from(file.len()).unwrap_or(0).to_le_bytes();
+        assert_eq!((file.get(4..8), file.last_chunk::<4>()), (Some(&length[..]), Some(&length)));
+        assert_eq!(file.len(), 24 + 4 + 65_536 + 4 + 4, "padded, the end of options, the length");
+    }
+}

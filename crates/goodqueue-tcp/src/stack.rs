@@ -521,14 +521,14 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         core.last_sent = now;
     }
 
-    /// How many retransmission timeouts have passed since the last segment was sent, as far as
-    /// [`lower_window`](Self::lower_window) asks: one, or none.
+    /// The number of retransmission timeouts since the last segment was sent. One stands for any
+    /// number of them if [`lower_window`](Self::lower_window) treats all numbers alike.
     fn timeouts_in_pause(&self, core: &Core, now: Instant) -> u64 {
         u64::from(now.since(core.last_sent) > core.rtt.rto())
     }
 
-    /// Makes the window smaller after a pause of so many `timeouts` with nothing out: to the
-    /// initial window at once (RFC 5681 §4.1).
+    /// Lowers the window after a pause in which nothing was out. The pause lasted for this number
+    /// of retransmission `timeouts`. RFC 5681 §4.1 asks for the initial window at once.
     fn lower_window(&self, core: &mut Core, timeouts: u64) {
         let _ = timeouts;
         core.cwnd = core.cwnd.min(core.initial_window());

@@ -42,7 +42,7 @@ pub struct Watched {
     pub writes: Option<Writes>,
 }
 
-/// An application that writes so many bytes at once, again and again.
+/// An application that writes the same number of bytes at regular times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 pub struct Writes {
     /// Bytes of each write.

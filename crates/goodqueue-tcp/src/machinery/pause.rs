@@ -22,9 +22,9 @@ impl Core {
         self.pacer.rate = self.controller.pacing().rate;
     }
 
-    /// Notifies the rate estimator of a write. What leaves from now on is limited by the
-    /// application if it let the path run dry: Linux looks only when it writes again
-    /// (`tcp_rate_check_app_limited()`).
+    /// Notifies the rate estimator that the application writes. If it had nothing more to send and
+    /// the window had room, the next samples are limited by the application. Linux checks this only
+    /// at the next write (`tcp_rate_check_app_limited()`).
     pub fn note_write(&mut self) {
         let Some(rates) = &mut self.rates else { return };
         let pipe = self.scoreboard.pipe();
@@ -33,11 +33,11 @@ impl Core {
         rates.note_app_limited(is_dry, pipe);
     }
 
-    /// How often the retransmission timer would have run out since the last segment was sent. Both
-    /// are in ticks: Linux rounds a timeout up to them (`usecs_to_jiffies()`).
+    /// The number of retransmission timeouts in the time since the last segment was sent. Both
+    /// times count in ticks, and Linux rounds a timeout up to them (`usecs_to_jiffies()`).
     pub fn timeouts_since_last_sent(&self, now: Instant) -> u64 {
         let timeout = self.rtt.rto().as_nanos().div_ceil(TICK).max(1);
-        // A pause of exactly one timeout is none yet.
+        // The timeout must be exceeded: a pause of exactly one timeout counts as none.
         (ticks(now) - ticks(self.last_sent)).div_ceil(timeout).saturating_sub(1)
     }
 

@@ -30,9 +30,9 @@ pub(crate) struct Rates {
     delivered_at: Instant,
     lost: u64,
     first_sent: Instant,
-    /// Samples are limited by the application until more than this number of bytes was delivered:
-    /// also what leaves once all that was out has been delivered, and, as in Linux
-    /// (`tcp_init_sock()`), the first window.
+    /// Samples are limited by the application until more than this number of bytes has been
+    /// delivered. At equality they still are: the path was empty when they left. So the first
+    /// window is limited, too, as in Linux (`tcp_init_sock()`).
     app_limited_until: u64,
     /// Position of the first snapshot.
     first: u64,
@@ -146,7 +146,7 @@ impl Rates {
         })
     }
 
-    /// The application has had too little to send, and what was out then is not yet delivered.
+    /// The application had too little to send, and nothing that left later has been delivered yet.
     pub(crate) fn app_limited(&self) -> bool {
         self.delivered <= self.app_limited_until
     }

@@ -55,6 +55,9 @@ impl Scoreboard {
                 self.undecided = position;
             }
         }
+        if self.resends.is_empty() {
+            return found;
+        }
         let after_newest = self.position_before(newest.end);
         self.detect_resent(&mut found, |record, next| {
             // Linux orders segments of one instant by sequence number (`tcp_rack_sent_after()`), as

@@ -36,7 +36,7 @@ pub(crate) struct Linux {
     steps: u32,
     /// The window limited sending in this round trip.
     limited: bool,
-    /// New data left since that was last looked at.
+    /// New data was sent since `limited` was last decided.
     sent: bool,
     /// Most bytes that were out in this round trip.
     most_out: u64,

@@ -6,7 +6,7 @@ use goodqueue_tc::diagnostic::{Diagnostic, Source};
 /// Bytes of a scenario. The largest built-in one has 3 kB; the limit keeps a wrong file (a capture,
 /// a device) from filling the memory.
 pub(super) const MOST_BYTES: usize = 1 << 20;
-/// Dots of a line, or on the way into brackets, outside quotes.
+/// Most dots in front of a value and of all brackets around it, without those in quotes.
 const MOST_DOTS: usize = 500;
 
 /// Refuses TOML whose keys or values nest too deeply.

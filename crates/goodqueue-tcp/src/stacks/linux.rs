@@ -255,9 +255,15 @@ impl Stack for Linux {
             }
             // Linux `tcp_cwnd_validate()`: of a round trip, the strongest sign of a used window
             // counts.
+            if limited {
+                // What was out at most does not matter then.
+                self.limited = true;
+                self.round_end = core.snd_nxt;
+                return;
+            }
             let out = core.whole(core.snd_nxt - core.snd_una);
-            if core.snd_una >= self.round_end || limited || (!self.limited && out > self.most_out) {
-                self.limited = limited;
+            if core.snd_una >= self.round_end || (!self.limited && out > self.most_out) {
+                self.limited = false;
                 self.most_out = out;
                 self.round_end = core.snd_nxt;
             }

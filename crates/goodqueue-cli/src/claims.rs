@@ -86,6 +86,7 @@ pub(crate) fn render_metrics(table: &MetricsTable) -> String {
     let mut text = String::new();
     for row in &rows {
         let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
+            // The first two columns are names, and all others numbers.
             0 | 1 => format!("{cell:width$}"),
             _ => format!("{cell:>width$}"),
         });

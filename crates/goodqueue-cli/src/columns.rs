@@ -28,6 +28,7 @@ fn cut(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();
     }
+    // The ellipsis takes one column.
     let kept: String = line.chars().take(width.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
 }

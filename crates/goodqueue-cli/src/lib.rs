@@ -145,6 +145,7 @@ pub fn main_with(extensions: &Extensions) -> ExitCode {
 pub fn run_with(extensions: &Extensions, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let command = usage::with_whole_examples(Cli::command());
+    // Parsing consumes the command, and an error needs it for the names that it suggests.
     let parsed = command.clone().try_get_matches_from(&arguments);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,

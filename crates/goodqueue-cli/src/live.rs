@@ -17,6 +17,7 @@ pub(crate) fn diagnostic(error: LiveError) -> Diagnostic {
 /// Refuses sudo, which is not needed. A machine without another user (a container, a CI job) is
 /// different: there, root is given up before anything else is done.
 pub(crate) fn refuse_needless_root(allowed: bool, command: &str) -> Result<(), Diagnostic> {
+    // If root ran sudo itself, there is no other user who could run the command.
     let user = std::env::var("SUDO_UID").ok().filter(|user| user != "0");
     // The owner of this folder is the effective user of the process (proc(5)).
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);

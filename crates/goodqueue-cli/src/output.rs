@@ -77,6 +77,7 @@ impl Outputs {
     /// only earlier results may be replaced.
     pub(crate) fn add_named_in_scenario(&mut self, key: &str, path: &Path) -> Result<(), Diagnostic> {
         let outside = |error| unwritable(key, path, &error);
+        // The parent of a plain name is an empty path, which `canonicalize` would not find.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new(".")).canonicalize().map_err(outside)?;
         if !folder.starts_with(Path::new(".").canonicalize().map_err(outside)?) {

@@ -11,6 +11,7 @@ use crate::typed;
 /// from `--playground` or else from the environment.
 pub(crate) fn report_options(given: Option<&str>) -> Result<Options, Diagnostic> {
     let options = Options::default().command(typed::command_line());
+    // A shell can clear a variable without unsetting it.
     let from_environment = || std::env::var(VARIABLE).ok().filter(|address| !address.is_empty());
     let (address, place) = match given {
         Some(address) => (address.to_owned(), "--playground"),

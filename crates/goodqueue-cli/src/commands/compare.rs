@@ -140,6 +140,7 @@ fn request(args: &CompareArgs) -> Request {
     let options = &mut request.options;
     options.beside = args.how.keys();
     let sets = |keys: &[&str]| {
+        // A named scenario has its own duration and profile, also where it leaves the default.
         args.request.scenario.is_some()
             || args.request.options.set.iter().any(|setting| keys.contains(&key(setting)))
     };

@@ -83,6 +83,8 @@ fn explanation(name: &str, disciplines: &Disciplines) -> Result<String, Diagnost
         return Ok(goodqueue_scenario::scenario::page());
     }
     if let Some(own) = disciplines.own().find(|kind| kind.name == name) {
+        // A discipline of another crate has no page, which the build script takes from this
+        // repository.
         return Ok(super::list::qdisc_text(own));
     }
     let preset = registry::PRESETS.iter().find(|preset| preset.name == name);

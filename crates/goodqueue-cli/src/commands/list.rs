@@ -239,6 +239,7 @@ pub(super) fn qdisc_text(kind: &Kind) -> String {
     if !kind.variants.is_empty() {
         let _ = writeln!(text, "  variant");
         for (index, variant) in kind.variants.iter().enumerate() {
+            // The first variant of a list is the default one.
             let default = if index == 0 { " [default]" } else { "" };
             let _ = writeln!(text, "    {:12} {}{default}", variant.name, variant.doc);
         }

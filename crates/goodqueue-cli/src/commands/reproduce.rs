@@ -111,6 +111,7 @@ pub(crate) fn main(args: &ReproduceArgs, disciplines: &Disciplines) -> Outcome {
     let mut chosen = reproduce::select(&known, &args.what)?;
     let asked = asked_of(&chosen, &args.qdiscs, disciplines)?;
     if !asked.is_empty() {
+        // The claims of the first choice belong to the papers with their own AQMs.
         chosen = reproduce::select(&asked, &args.what)?;
     }
     let store = Store::open(&args.out.join("runs"))?;
@@ -235,6 +236,7 @@ impl ReproduceArgs {
     /// Runs a plan; `None` if the user interrupted it.
     fn run<'p>(&self, plan: &Plan<'p>, store: &Store) -> Result<Option<Evidence<'p>>, Diagnostic> {
         let progress = Progress::new(plan.runs(), false);
+        // A session takes 0 threads for as many as the machine has processors.
         let evidence = plan.run(self.jobs.map_or(0, usize::from), Some(store), &progress);
         progress.clear();
         evidence

@@ -79,6 +79,7 @@ pub(crate) struct ShapeArgs {
         long,
         value_name = "TIME",
         requires = "take_over",
+        // The confirmation arrives at the control socket.
         requires = "control",
         help_heading = "Taking over an interface"
     )]
@@ -162,6 +163,8 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
     }
     request_handler.confirm_within(patience.map(|patience| shape.bottleneck.now() + patience));
     if let Some(path) = &args.config {
+        // Read before the first packet, and not by the thread, so that an error here ends the
+        // command.
         let rates = orders::rates_of(&shape.bottleneck);
         let (changes, remarks) = orders::read_changes(&rates, disciplines, path)?;
         remarks.iter().for_each(messages::remark);
@@ -185,6 +188,7 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
 /// Makes the changes of a file at each request, in its own thread, because the file may be slow to
 /// read.
 fn reload(path: PathBuf, order_reader: OrderReader) -> Result<SyncSender<()>, Diagnostic> {
+    // A thread ends with its channel, so nobody has to join it.
     let (tell, told) = sync_channel(1);
     let work = move || {
         for () in told {

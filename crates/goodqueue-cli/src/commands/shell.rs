@@ -177,8 +177,10 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
     if args.check {
         return check::main(args.watch.json.as_deref(), args.nat);
     }
+    // With --nat, root has a purpose: the host gets an interface and firewall rules.
     live::refuse_needless_root(args.allow_root || args.nat, "goodqueue shell")?;
     let scenario = scenario(args, extensions)?;
+    // There is one bottleneck, so only the first discipline of a scenario is used.
     let Some(choice) = scenario.qdiscs.first() else {
         return Err(Diagnostic::new("the scenario has no discipline").help("give one with --qdisc"));
     };
@@ -237,6 +239,7 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
     args.watch.end(&mut shell.bottleneck)?;
     let code = ended?;
     if code != 0 || conditions.is_empty() {
+        // An exit code has 8 bits. A code beyond them must not become a success.
         return Ok(Ending::Program(u8::try_from(code).unwrap_or(1)));
     }
     Ok(judge(&conditions, &choice.label, &mut shell.bottleneck))
@@ -289,6 +292,7 @@ fn scenario(args: &ShellArgs, extensions: &Extensions) -> Result<Scenario, Diagn
     };
     let mut document = document.with_extensions(extensions.clone());
     if args.scenario.is_none() {
+        // The default scenario has a delay and several disciplines, for a comparison.
         document.set("the default", "link.rtt", "0s")?;
         document.set("the default", "qdiscs", DEFAULT_QDISC)?;
     }

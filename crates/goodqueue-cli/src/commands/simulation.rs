@@ -121,6 +121,7 @@ impl SimulationOptions {
         let view = if self.wide {
             View::Wide
         } else {
+            // Without a terminal, as in a pipe, the width is unknown.
             View::Short(output::width().unwrap_or_default().max(NARROWEST))
         };
         let tables = terminal::overview(results, self.metric.as_deref(), view);
@@ -186,6 +187,8 @@ pub(crate) fn prepare(
     let mut exports = Vec::new();
     for target in &how.export {
         let shown = target.display().to_string();
+        // Formats are checked here, although they are read again below, because the time series
+        // that the session keeps depend on them.
         exports.push(Format::from_path(target).map_err(|error| error.in_argument("--export", &shown))?);
     }
     let asked = match &how.series {
@@ -201,6 +204,7 @@ pub(crate) fn prepare(
             Steps::Given(asked.or(flent).or_else(|| are_needed.then(|| default_step(first.duration))))
         }
     };
+    // 0 threads stand for as many as the machine has processors.
     let mut session = outline.session(steps)?.threads(how.jobs.map_or(0, usize::from));
     let runs = session.all();
     if report.is_some() && runs.disciplines() > MOST_IN_REPORT {
@@ -240,6 +244,7 @@ pub(crate) fn simulate(
 ) -> Result<(Results, Ending), Diagnostic> {
     let (runs, ending) = simulate_runs(&scenario.session, how)?;
     if ending == Ending::Interrupted {
+        // A part of the runs must not replace the files of an earlier, complete command.
         return Ok((scenario.session.results(runs), ending));
     }
     Ok((finish(scenario, how, runs)?, ending))

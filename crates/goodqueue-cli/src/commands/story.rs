@@ -62,6 +62,7 @@ pub(super) fn of_run(text: &str, how: &SimulationOptions, document: &Document) -
 fn without_story(why: &NoStory) -> Diagnostic {
     let error = Diagnostic::new(why.to_string());
     match *why {
+        // Without any packet there is no range to name.
         NoStory::TooFew(arrived) if arrived > 0 => {
             error.allowed(format!("0 to {}, counted over both directions as in --packets", arrived - 1))
         }

@@ -59,6 +59,7 @@ struct Compared {
 pub(crate) fn between(line: &str, names: &[String], page: &str) -> Result<Between, Diagnostic> {
     let word = line.split_whitespace().next().unwrap_or(line);
     let kind =
+        // A preset is a discipline with settings, so it has the variants of this discipline.
         registry::find(registry::find_preset(word).map_or(word, |preset| preset.kind)).ok_or_else(|| {
             Diagnostic::new(format!("there is no discipline `{word}`"))
                 .one_of(word, &registry::names())
@@ -140,6 +141,7 @@ type Outcome = (Instant, Option<Ecn>);
 
 /// Feeds the recorded packets to one variant on the link of the load.
 fn fates(line: &str, variant: &Described, recorded: &Recorded) -> Result<Vec<Option<Outcome>>, Diagnostic> {
+    // Some defaults depend on the rate of the link.
     let link = Link { rate: recorded.rate, ..Link::default() };
     let text = format!("{line} variant {}", variant.name);
     let config = tc::parse(&text, &link).map_err(|error| error.in_argument("NAME", &text))?;

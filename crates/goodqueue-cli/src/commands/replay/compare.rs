@@ -105,6 +105,7 @@ impl Input {
     fn end(&self) -> Instant {
         let stated = self.header.other.get("t_end_ns").and_then(Value::as_u64).map(Instant::from_nanos);
         let ended = self.rows.iter().find_map(|row| if let Row::End { t } = row { Some(*t) } else { None });
+        // Recorders state the end in the header if they know it in advance, or else in a last row.
         stated.into_iter().chain(ended).min().unwrap_or(Instant::MAX)
     }
 
@@ -179,6 +180,7 @@ impl Input {
             while let Some(Row::Exit { seq, .. } | Row::Drop { seq, .. }) =
                 fates.next_if(|row| time(row) < at)
             {
+                // A copy that netem made has the number of its original and may leave after it.
                 queued_bytes -= u64::from(waiting.remove(seq).unwrap_or(0));
             }
             lengths.push(Queued { queued_packets: waiting.len() as u64, queued_bytes });
@@ -294,6 +296,8 @@ fn by_packet<'a>(rows: impl Iterator<Item = &'a Row>) -> BTreeMap<u64, Vec<&'a R
     let mut of: BTreeMap<u64, Vec<&Row>> = BTreeMap::new();
     for row in rows {
         if let Row::Exit { seq, .. } | Row::Drop { seq, .. } = row {
+            // Copies of netem have the number of their original, so a packet may have several
+            // fates.
             of.entry(*seq).or_default().push(row);
         }
     }

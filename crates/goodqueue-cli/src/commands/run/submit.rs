@@ -140,6 +140,7 @@ impl Submission {
         // Each pod is named like its job, with a hyphen and its index from 0. Kubernetes refuses a
         // job whose last pod would have too long a name.
         let index = format!("-{}", self.shards.saturating_sub(1));
+        // The prefix ends with a hyphen already.
         let name = format!("goodqueue-{}", plain.trim_start_matches('-'));
         let name: String = name.chars().take(LONGEST_LABEL.saturating_sub(index.len())).collect();
         name.trim_end_matches('-').to_owned()
@@ -226,6 +227,7 @@ pub(crate) fn without(args: &[String], options: &[(&str, bool)]) -> Vec<String> 
         let (name, value) =
             word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
         match options.iter().find(|option| option.0 == name) {
+            // The value is the next word unless it stands behind `=`.
             Some((_, true)) if value.is_none() => drop(words.next()),
             Some(_) => {}
             None => kept.push(word.clone()),

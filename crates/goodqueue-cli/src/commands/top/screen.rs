@@ -193,6 +193,7 @@ impl Screen {
         let inside = block.inner(area);
         frame.render_widget(block, area);
         let [text, spark, scale] =
+            // Together with the border these are the lines of `QUEUE_LINES`.
             Layout::vertical([Constraint::Length(6), Constraint::Length(3), Constraint::Length(1)])
                 .areas(inside);
 
@@ -205,6 +206,7 @@ impl Screen {
             limit if limit > 0.0 => format!(
                 "{} ({:.0} %)",
                 units::show_rate(goodqueue::Rate::from_bps(whole(limit))),
+                // A step counts whole packets, so that a short time may hold more than the rate.
                 (now / limit * 100.0).min(100.0)
             ),
             _ => "no limit".to_owned(),

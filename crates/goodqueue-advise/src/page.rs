@@ -197,6 +197,7 @@ fn range(spread: &Spread) -> String {
 fn words(text: &str) -> Markup {
     html! {
         @for (number, part) in text.split('`').enumerate() {
+            // Every second part stands between two backticks.
             @if number % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
@@ -236,6 +237,7 @@ fn pings(results: &Results, keep: bool) -> Markup {
             aria-label=(label) {
             @for ms in axis.ticks() {
                 line.grid x1=(LEFT) x2=(WIDTH) y1=(axis.y(ms)) y2=(axis.y(ms)) {}
+                // SVG places text by its baseline: 4 units lower, the digits are beside their line.
                 text x=(LEFT - 6.0) y=(axis.y(ms) + 4.0) text-anchor="end" { (milliseconds(ms / 1e3)) }
             }
             text x=(WIDTH) y=(HEIGHT - 4.0) text-anchor="end" { (format!("{:.0} s of load", axis.length_s)) }
@@ -276,6 +278,7 @@ impl Axis {
     fn y(&self, ms: f64) -> f64 {
         // The axis begins at 1 ms, so it needs an end above that.
         let top = libm::log10(self.longest_ms.max(2.0));
+        // The axis begins at 1 ms, whose logarithm is 0.
         HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * libm::log10(ms.max(1.0)) / top
     }
 

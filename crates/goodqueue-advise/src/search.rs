@@ -141,6 +141,7 @@ impl Search<'_> {
     /// Notes that a setting was tried.
     fn noted<'m>(&mut self, found: Found<'m>) -> Rated<'m> {
         let (setup, runs) = found;
+        // Runs of a setting are in the order of the loads.
         let rated = Rated { setup, first: candidate(&runs[..1]), all: candidate(&runs) };
         self.tried.push(Tried {
             lines: setup.lines(self.model.question),
@@ -302,6 +303,7 @@ fn fitted<'q>(
             .iter()
             .map(|factor| compared.scaled(*factor).scenario(&SPEED_TEST, &[Router::unmanaged()], 1))
             .collect::<Result<Vec<_>, _>>()?;
+        // Most questions have no measured pings, so this part has no share of the progress.
         let Some(runs) = simulator.runs(&documents, [0.0, 0.0])? else { return Ok(None) };
         let latencies: Vec<f64> = runs.iter().map(added).collect();
         let Some(first_above) = latencies.iter().position(|latency| *latency >= wanted) else {

@@ -49,6 +49,7 @@ impl Simulator<'_> {
         rule: Rule,
     ) -> Result<Option<(Run, Observed)>, Diagnostic> {
         let mut runs = runs_of_document(document, series)?;
+        // A session would run all of a document's runs, and the judge counts the blocks of one.
         runs.truncate(1);
         let Some(config) = runs.first().map(|run| run.config.clone()) else { return Ok(None) };
         let judge = Judge::new(&config, earlier, rule, self.observer);

@@ -103,6 +103,7 @@ fn found(cells: Vec<Cell<'_>>, equipment: Option<Equipment>, scenario: ScenarioR
             Role::Without => without = cell.runs,
         }
     }
+    // The line has no encapsulation to account for, so both settings are the same.
     if without.is_empty() {
         without.clone_from(&mixes[0].runs[1]);
     }

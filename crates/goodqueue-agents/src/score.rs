@@ -67,6 +67,7 @@ impl Panel {
     pub fn from_lines(lines: Vec<LineScore>) -> Self {
         let mean = |of: fn(&LineScore) -> f64| {
             #[expect(clippy::cast_precision_loss, reason = "panels are small")]
+            // A panel without lines has the mean 0, and not NaN.
             let count = lines.len().max(1) as f64;
             lines.iter().map(of).fold(0.0, |sum, value| sum + value) / count
         };

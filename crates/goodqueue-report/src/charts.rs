@@ -138,6 +138,7 @@ impl Charts {
         let budget = Budget::new(grouped);
         let shown = columns(grouped);
         let metrics = shown.iter().map(|m| {
+            // Sojourn times are those of the loaded direction only, so their name says which it is.
             let of = if m.title == SOJOURN { format!(" {}", grouped.link.name()) } else { String::new() };
             MetricName { name: format!("{}{of}, {}", m.title, m.name()), unit: m.unit() }
         });
@@ -197,6 +198,7 @@ fn cell(runs: &[&Run], main: Direction, columns: &[Column], log: bool, budget: B
 fn ping(runs: &[&Run]) -> Option<(ShortNumber, ShortNumber, ShortNumber)> {
     let mean_ms = |of: fn(&Run) -> Option<f64>| ms(Spread::from_values(runs.iter().map(|run| of(run)))?.mean);
     Some((
+        // Results have no ping of the idle path. It is the part that queues did not add.
         mean_ms(|run| Some(run.probes.ping_s.mean? - run.induced_latency_s.mean?))?,
         mean_ms(|run| run.probes.ping_s.mean)?,
         mean_ms(|run| run.probes.ping_s.p95)?,
@@ -292,6 +294,7 @@ impl ShownSeries {
 
     /// Computes the pointwise mean of several runs.
     fn mean(runs: &[(&Run, &Series)], max_steps: usize) -> Self {
+        // All runs of a cell have the same scenario, and so the same steps.
         let series = runs[0].1;
         let steps = Steps::new(series, max_steps);
         let queue = |of: fn(&Series) -> &QueueSeries| {
@@ -309,6 +312,7 @@ impl ShownSeries {
                     all.iter().filter_map(|run| run.get(number)).map(|flow| flow.1.clone()).collect();
                 Flow::new((name.to_owned(), Band::from_series(&alike).mean))
             };
+            // Flows of the same number are alike in all runs, which differ in their seeds only.
             all[0].iter().enumerate().map(|(number, (name, _))| flow(number, name)).collect()
         };
         let all = self::steps(series);

@@ -34,6 +34,7 @@ impl<'g> Differences<'g> {
             let first = pairs[0].1.from.as_str();
             pairs.retain(|(_, difference)| difference.from == first);
         }
+        // Compared columns have one metric each, although others may join several.
         let key = |column: &Column<'_>| column.parts[0].0.key_of(column.parts[0].1);
         let has_values = |column: &Column<'_>| {
             key(column).is_some_and(|key| pairs.iter().any(|pair| pair.1.figures.contains_key(&key)))

@@ -18,6 +18,7 @@ pub struct Ellipse {
 impl Ellipse {
     /// Computes the ellipse of at least two points; `None` for fewer.
     pub fn from_points(points: &[(f64, f64)]) -> Option<Self> {
+        // The sample covariance divides by the number of points less one.
         if points.len() < 2 {
             return None;
         }

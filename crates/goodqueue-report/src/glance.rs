@@ -138,6 +138,7 @@ impl Row {
             point: point.map(|label| clip(label, LONGEST_NAME)),
             name: clip(&line.label(), LONGEST_NAME),
             ping_ms: median.zip(p95).map(|(median, p95)| [median * 1e3, p95 * 1e3]),
+            // A bar of length 0 shows that nothing was delivered; the ping above has no such value.
             goodput_mbit: goodput.map(|bps| bps.unwrap_or(0.0) / 1e6),
         }
     }
@@ -158,6 +159,7 @@ impl Row {
             y += ROW;
         }
         let text = html(&self.name);
+        // SVG places text by its baseline. Letters of size 11 are in the middle of a row of 19.
         let _ = writeln!(out, "<text x=\"0\" y=\"{:.0}\">{text}</text>", y + 13.0);
         if let (Some(scale), Some([median, p95])) = (ping, self.ping_ms) {
             let from = scale.at(median);
@@ -170,6 +172,8 @@ impl Row {
             );
         }
         let Some(scale) = goodput else { return };
+        // Two bars of 6 and a gap of 1, between margins of 3, fill a row. The colours are those of
+        // Okabe and Ito, which colour-blind readers tell apart.
         for ((mbit, colour), place) in self.goodput_mbit.iter().zip(["#009e73", "#d55e00"]).zip([3.0, 10.0]) {
             let _ = writeln!(
                 out,
@@ -206,6 +210,7 @@ impl Scale {
         let round = [1.0, 2.0, 5.0, 10.0].map(|n| n * power);
         // The logarithm may be rounded up to the next whole number; then 1 is already large enough.
         let step = round.into_iter().find(|step| *step >= rough).unwrap_or(rough);
+        // A step is at least a quarter of the axis, so more than four do not fit.
         for number in 0_u32..=4 {
             let tick = f64::from(number) * step;
             if tick > self.end {

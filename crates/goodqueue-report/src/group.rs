@@ -112,6 +112,7 @@ fn labels(given: &[&str]) -> Vec<String> {
             Some(kind) => clip(&[&[*kind], &own_words(mine, &siblings)[..]].concat().join(" "), 44),
         };
         let mut label = base.clone();
+        // The first of equal names has no number.
         for n in 2.. {
             if !out.contains(&label) {
                 break;
@@ -128,6 +129,7 @@ fn own_words<'a>(mine: &[&'a str], siblings: &[&Vec<&str>]) -> Vec<&'a str> {
     let own = |word: &str| !siblings.iter().all(|s| s.contains(&word));
     let is_key = |word: &str| !word.contains(|c: char| c.is_ascii_digit());
     let kept = |i: usize| own(mine[i]) || (is_key(mine[i]) && mine.get(i + 1).is_some_and(|next| own(next)));
+    // All siblings have the same first word, the kind.
     (1..mine.len()).filter(|i| kept(*i)).map(|i| mine[i]).collect()
 }
 

@@ -57,6 +57,8 @@ fn by_ping(grouped: &Grouped<'_>) -> Option<Headline> {
     // In a sweep the base round-trip times may differ, so only the induced part can be compared.
     let ping_of = |s: &WorstPoint| {
         let mean =
+            // The sentences about a sweep do not use this value, and without one there is one
+            // point.
             Spread::from_values(grouped.points[0].runs[s.discipline].iter().map(|r| r.probes.ping_s.mean));
         mean.map_or(s.value, |m| m.mean)
     };
@@ -110,6 +112,7 @@ fn by_sojourn(grouped: &Grouped<'_>) -> Option<Headline> {
     let high = time(worst.value);
     let answer = if best.discipline == worst.discipline {
         format!("95 % of packets wait less than {low} in {good}")
+    // The texts are compared, because a reader cannot see a difference beyond their digits.
     } else if low == high {
         format!("95 % of packets wait less than {low} in all {} disciplines", ranked.len())
     } else {

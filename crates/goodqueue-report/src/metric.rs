@@ -79,6 +79,7 @@ pub(crate) fn columns(grouped: &Grouped<'_>) -> Vec<Column> {
         }
         let shown = (0..group.metrics.len()).filter(|metric| group.metrics[*metric].report.is_some());
         let most = if group.table == Table::Air { MOST_STATIONS } else { usize::MAX };
+        // The title of a queue consists of these words and of a name that its scenario chose.
         let title = clip(&group.title, SOJOURN_IN.len() + MOST_LETTERS);
         columns.extend(shown.take(most).map(|metric| Column {
             title: title.clone(),

@@ -71,6 +71,7 @@ fn table(grouped: &Grouped<'_>, point: &Point<'_>, metrics: &[&metric::Column], 
     out += &head(grouped.link, &shown, graded);
     out += "<tbody>\n";
     for (d, runs) in point.runs.iter().enumerate() {
+        // A point may lack a discipline that another point of the sweep has.
         let Some(first) = runs.first() else { continue };
         let _ = write!(
             out,
@@ -201,9 +202,11 @@ impl<'a> Column<'a> {
         };
         let shown = self.show(spread.mean);
         let best = if self.best.as_ref() == Some(&shown) { " best" } else { "" };
+        // Equal values of all seeds, such as no drops, need no interval.
         let interval = spread.ci95.filter(|half| *half > 0.0).map_or(String::new(), |half| {
             format!(" <span class=\"ci\">± {half:.*}</span>", self.digits(spread.mean))
         });
+        // The median of small values may look like their mean after rounding.
         let median = spread.median.map(|median| self.show(median)).filter(|median| *median != shown);
         let median =
             median.map_or(String::new(), |median| format!(" <span class=\"median\">median {median}</span>"));

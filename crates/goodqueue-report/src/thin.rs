@@ -38,6 +38,7 @@ pub(crate) fn pings(pings: &[(f64, Option<f64>)], max: usize) -> Vec<(f64, Optio
         kept.extend(answered().min_by(|a, b| a.1.total_cmp(&b.1)).map(|a| a.0));
         kept.extend(answered().max_by(|a, b| a.1.total_cmp(&b.1)).map(|a| a.0));
         kept.extend(chunk.iter().position(|p| p.1.is_none()));
+        // A line through pings must go forward in time, whichever of them is the shortest.
         kept.sort_unstable();
         // A single answered ping is both the shortest and the longest.
         kept.dedup();

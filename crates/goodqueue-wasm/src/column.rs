@@ -36,6 +36,7 @@ struct Probe {
 
 impl Column {
     pub(crate) fn new(run: RunSpec, path: &Path) -> Result<Self, Diagnostic> {
+        // The configuration is kept as well, because a story makes the run again.
         let played = sim::Run::owned(run.config.clone())
             .map_err(|error| Diagnostic::new(error.to_string()))?
             .observed_everywhere();

@@ -94,6 +94,7 @@ impl Show {
         limits::check(&outline)?;
         let session = session(outline)?;
         let first = session.scenario();
+        // Runs are ordered by point, discipline and seed, so those of the first point come first.
         let disciplines = first.qdiscs.len();
         let seeds = first.seeds as usize;
         let path = Path::from_run(first, session.spec(0)?.as_ref());
@@ -175,6 +176,7 @@ impl Show {
     /// Returns the records of packets of a column since the last call.
     #[must_use]
     pub fn packets(&mut self, column: usize) -> Vec<f64> {
+        // A panic would end the whole module, so a number without a column has no packets.
         self.columns.get_mut(column).map(Column::packets).unwrap_or_default()
     }
 

@@ -84,6 +84,7 @@ impl AqmLine {
                 FlowConfig { start: Instant::ZERO + start, ..flow }
             } else {
                 let [start, stop] =
+                    // Both times are drawn alike, so either may be the earlier one.
                     [times[0].min(times[1]), times[0].max(times[1])].map(|share| scaled(duration, share));
                 FlowConfig { start: Instant::ZERO + start, stop: Some(Instant::ZERO + stop), ..flow }
             });

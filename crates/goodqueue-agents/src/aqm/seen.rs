@@ -63,12 +63,14 @@ impl AqmSeen {
     /// Reads a step of the queue in front of a link with this rate.
     #[expect(clippy::cast_precision_loss, reason = "counters of an interval are small")]
     pub(crate) fn from_step(step: &QueueStep, link: Rate, interval: f64, setting: f64) -> Self {
+        // A rate of 0 must not make infinite values, from which no agent could learn.
         let rate = (link.as_bps() as f64).max(1.0);
         // Packets that arrived earlier can be dropped in an interval without arrivals.
         let share = |part: u64, whole: u64| if whole > 0 { part as f64 / whole as f64 } else { part as f64 };
         let sent = step.bin.sent.bits();
         let capacity = step.capacity.bits().max(1.0);
         // Without packets the sum of their sojourn times is 0, and so is the mean.
+        // Without packets the sums are 0, so their means are 0 as well.
         let packets = step.bin.packets.max(1) as f64;
         Self {
             backlog: step.backlog as f64 * 8.0 / rate,

@@ -81,6 +81,7 @@ impl<'r> Across<'r> {
                 all.points.push(Vec::new());
             }
             let cells = &mut all.points[number];
+            // `max`, because `resize_with` would drop the cells of later disciplines.
             cells.resize_with(cells.len().max(discipline + 1), Line::default);
             cells[discipline].runs.push(run);
         }

@@ -27,6 +27,7 @@ pub fn headline(scenario: &ScenarioRecord, means: &str) -> String {
         shown(scenario.duration())
     );
     let flows = flows.join(", ");
+    // Less, and not equal, because the blank between them takes a column.
     let separator = if line.len() + flows.len() < COLUMNS { ' ' } else { '\n' };
     format!("{line}{separator}{flows}")
 }
@@ -57,6 +58,7 @@ const COLUMNS: usize = 80;
 /// Returns the range of the flows' base round-trip times.
 fn base_rtt(scenario: &ScenarioRecord) -> String {
     let of_link = scenario.link().rtt();
+    // Flows take their round-trip time from the link, so theirs would be that of one point.
     if of_link == Some(VARIED) {
         return VARIED.to_owned();
     }

@@ -129,6 +129,8 @@ impl<R: Runs> Session<R> {
     pub fn shard(&self, shard: Shard) -> Result<Session<&R>, Diagnostic> {
         let mut numbers = Vec::new();
         for number in 0..self.runs.count() {
+            // A hash of the run decides, and not its number, so that no shard changes if a sweep
+            // grows.
             if shard.has(&*self.runs.spec(number)?) {
                 numbers.push(number);
             }

@@ -55,6 +55,7 @@ fn of_point<'r>(groups: impl Iterator<Item = Vec<&'r Run>>) -> Vec<Aggregate> {
     let catalogue = metrics::catalogue(&all);
     let keys: Vec<String> = metrics::by_key(&catalogue).into_iter().map(|metric| metric.key).collect();
     let with_differences = |(number, group): (usize, &Group<'_>)| {
+        // Each pair has one difference, which the later of its disciplines lists.
         let differences = groups[..number].iter().map(|earlier| group.minus(earlier, &keys)).collect();
         Aggregate { differences, ..aggregate(group) }
     };

@@ -52,6 +52,7 @@ fn document(results: &Results, run: &Run, series: &Series) -> Value {
     let padded = |values: Vec<Option<f64>>| -> Vec<Option<f64>> {
         let before = std::iter::repeat_n(None, idle);
         let after = std::iter::repeat(None);
+        // In Flent's format each series has a value or null for every time.
         before.chain(values).chain(after).take(total).collect()
     };
 
@@ -67,6 +68,7 @@ fn document(results: &Results, run: &Run, series: &Series) -> Value {
         meta.insert(name.to_owned(), json!({ "UNITS": unit }));
     };
     for flow in &series.goodput_bps {
+        // Flent plots only the series that its test knows.
         if let Some(name) = test.flows.get(&flow.id) {
             add(name, "Mbits/s", flow.values.iter().map(|bps| Some(bps / 1e6)).collect(), None);
         }

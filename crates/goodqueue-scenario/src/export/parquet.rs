@@ -63,6 +63,7 @@ fn columns(file: &mut (dyn Write + Send), frame: &Frame, results: &Results) -> R
     for of in &frame.columns {
         match &of.values {
             Values::Whole(values) => {
+                // Parquet stores an unsigned integer in the signed one of the same bits.
                 let values: Vec<i64> = values.iter().map(|value| value.cast_signed()).collect();
                 required::<Int64Type, _>(&mut group, &values)?;
             }
@@ -132,6 +133,7 @@ fn row_group<W: Write + Send>(
     swept: &[Swept<'_>],
     samples: &[Sample],
 ) -> Result<(), ParquetError> {
+    // The writer takes the columns in the order of `schema`, and not by their names.
     let rows = samples.len();
     // The unsigned integers of the table, as Parquet stores them.
     let narrow = |number: u32| number.cast_signed();

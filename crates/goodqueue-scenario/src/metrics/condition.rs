@@ -71,6 +71,8 @@ impl Condition {
         let key = key_of(name.trim());
         check(name.trim(), &key)?;
         let groups = described();
+        // The catalogue without runs has a placeholder where a key has a number or the name of a
+        // queue.
         let known = by_key(&groups).into_iter().find(|metric| metric.key == placeholders(&key));
         let unit = known.map_or(Unit::Number, |known| Unit::from_metric(known.metric));
         let limit = unit.read(value)?;
@@ -109,6 +111,8 @@ impl Condition {
             }
         }
         let found = |(run, of_seeds): (&Run, Vec<Option<f64>>)| {
+            // A mean over the other seeds would hide a run without a value, as one without any
+            // answered ping.
             let all: Option<Vec<f64>> = of_seeds.into_iter().collect();
             let value = all.and_then(|all| Estimate::from_values(&all)).map(|over_seeds| over_seeds.mean);
             let swept = run.swept().map(|(key, value)| match value.as_str() {

@@ -75,6 +75,8 @@ fn ping() -> Group {
     };
     let metrics = vec![
         ping("mean", |of| of.mean, "round-trip time of pings, mean"),
+        // Neither the terminal nor the report shows these three. They have keys, for conditions and
+        // exports.
         ping("p50", P50, "its median").only_in_report(),
         ping("p95", P95, "its 95th percentile").only_in_report(),
         ping("p99", P99, "its 99th percentile").only_in_report(),

@@ -183,6 +183,7 @@ impl<'g> Column<'g> {
         let mut lines = self.heading.split('\n');
         let name = lines.next().unwrap_or_default().to_owned();
         let names: Vec<String> =
+            // The last line of a heading names its metrics, one for each part.
             self.heading.rsplit('\n').next().unwrap_or_default().split('/').map(str::to_owned).collect();
         self.parts.iter().zip(names).filter(|((metric, _), _)| metric.compared).map(move |(part, which)| {
             Column { heading: format!("{name}\n{}\n{which}", part.0.unit), parts: vec![*part] }

@@ -93,6 +93,7 @@ impl Run {
     /// disciplines.
     #[must_use]
     pub fn point(&self) -> String {
+        // Points are keys of maps, and JSON values have no order.
         serde_json::json!(self.swept().collect::<Vec<_>>()).to_string()
     }
 
@@ -173,6 +174,7 @@ impl Run {
             .iter()
             .map(|air| of(&PerDirection { down: air.down.packets.dropped, up: air.up.packets.dropped }));
         let dropped = link.packets.dropped + hops.chain(air).sum::<u64>();
+        // Packets that are still queued have no fate yet, so the arrivals would be too many.
         let all = dropped + link.packets.dequeued;
         (all > 0).then(|| float(dropped) / float(all))
     }

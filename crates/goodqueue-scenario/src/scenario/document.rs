@@ -62,6 +62,7 @@ impl Document {
     /// # Errors
     /// The text is larger than [`Document::MAX_FILE_BYTES`] or not TOML.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Self, Diagnostic> {
+        // Checked although `load` limits files, because advice and papers pass texts of their own.
         if text.len() > Self::MAX_FILE_BYTES {
             return Err(too_large().in_file(name));
         }
@@ -124,6 +125,7 @@ impl Document {
         // The place of the value within the argument, for messages about it.
         let start = key.len() + 1 + (value.len() - value.trim_start().len());
         let of_value = Origin::Argument { name: Arc::clone(&name), text: Arc::clone(&text), start };
+        // An error about the key underlines the whole argument, which begins with it.
         let of_key = Origin::Argument { name, text, start: 0 };
         self.put(key.trim(), read_word(value.trim(), &of_value), &of_key)
     }
@@ -220,6 +222,7 @@ impl Document {
     /// The entry `key` at the top, removed.
     pub(crate) fn take(&mut self, key: &str) -> Option<Node> {
         let index = self.root.iter().position(|entry| entry.key == key)?;
+        // `swap_remove` would change the order of the keys, which JSON keeps.
         Some(self.root.remove(index).node)
     }
 

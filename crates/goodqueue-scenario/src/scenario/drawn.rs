@@ -121,6 +121,7 @@ impl<T: Quantity> Drawn<T> {
             "exponential" => Self::Exponential(parameter),
             // A Pareto distribution has a mean only if its shape is above 1.
             "pareto" => Self::Pareto { mean: parameter, shape: factor(&inner, "shape", 1.0, 100.0)? },
+            // The form came from `FORMS`, which has no fifth one.
             _ => Self::LogNormal { median: parameter, sigma: factor(&inner, "sigma", 0.0, 10.0)? },
         })
     }

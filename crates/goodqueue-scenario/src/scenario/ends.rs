@@ -150,6 +150,7 @@ impl LinkEnd {
         let table = match self.rate {
             LinkRate::Schedule(_) => EndTable { schedule: rate, ..none },
             LinkRate::Trace { .. } => EndTable { trace: rate, ..none },
+            // A rate alone is written as a text, as most scenarios have it.
             _ if self.is_plain() => return (RATE.write)(&self.rate),
             _ => EndTable { rate, ..none },
         };

@@ -165,6 +165,7 @@ impl Hop {
     /// this is the first position.
     pub(crate) fn position(hops: &[Self], name: Option<&str>) -> usize {
         let on = |side| hops.iter().filter(move |hop| hop.side == side).map(|hop| hop.name.as_str());
+        // The order is that of the path, and not that of the tables in the file.
         let mut all = on(Side::Server).chain([BOTTLENECK]).chain(on(Side::Client));
         // Names that are none were refused before (`check_entrance`).
         name.and_then(|name| all.position(|other| other == name)).unwrap_or(0)

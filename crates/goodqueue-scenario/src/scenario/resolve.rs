@@ -84,6 +84,7 @@ fn plain(character: char) -> bool {
 
 /// The name of a scenario without a name.
 pub(super) fn name_of_file(document: &Document) -> String {
+    // A document without a file is that of `goodqueue compare` without arguments, the load of RRUL.
     let stem: String = document.stem().unwrap_or("rrul").chars().take(MAX_NAME).collect();
     let mut name = stem.replace(|character| !plain(character), "-");
     if name.starts_with('.') || name.is_empty() {

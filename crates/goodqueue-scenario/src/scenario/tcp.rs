@@ -318,6 +318,8 @@ fn of_profile(document: &Document, default: &Tcp, profile: &str) -> Tcp {
     if let Some(known) = document.extensions().tcp().profile(profile)
         && profile != default.profile
     {
+        // `mss` follows from the MTU. `rwnd` and `hystart` stay absent, which means those of the
+        // profile.
         let goodqueue_tcp::Config { iw, delayed_ack, sack, min_rto, .. } = known.settings;
         tcp.iw = iw;
         // ns-2's FullTcp delays the ACK of what is less than a segment.

@@ -166,6 +166,7 @@ pub fn datagram<T: AsRef<[u8]>>(packet: &Datagram<T>, to: &mut Vec<u8>) {
 
 /// The checksum of RFC 1071.
 fn checksum(bytes: &[u8]) -> u16 {
+    // An odd last byte counts as if a byte of 0 followed (RFC 1071).
     let words = bytes.chunks(2).map(|two| {
         u64::from(u16::from_be_bytes([two.first().copied().unwrap_or(0), two.get(1).copied().unwrap_or(0)]))
     });

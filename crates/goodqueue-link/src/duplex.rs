@@ -28,6 +28,7 @@ impl<P: Packet + Flow> Duplex<P> {
     /// # Errors
     /// As [`LinkBuilder::build`].
     pub fn symmetric(builder: &LinkBuilder) -> Result<Self, ConfigError> {
+        // With equal seeds both directions would draw the same losses.
         Ok(Self::new(builder.build()?, builder.clone().with_other_seed().build()?))
     }
 

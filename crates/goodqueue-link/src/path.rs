@@ -35,6 +35,7 @@ impl<P: Packet + Flow> Path<P> {
     /// Returns the next arrival at the end of the path, drop or loss until `now`. Events of one
     /// link come in order of time.
     pub fn poll(&mut self, now: Instant) -> Option<Event<P>> {
+        // In the order of the path: what leaves a link now may pass the next one within this call.
         for index in 0..self.links.len() {
             while let Some(event) = self.links[index].poll(now) {
                 match (event, self.links.get_mut(index + 1)) {

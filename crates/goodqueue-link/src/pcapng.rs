@@ -64,6 +64,7 @@ pub fn packet(
     captured: &[u8],
     options: &[Opt<'_>],
 ) {
+    // Type 6 is the Enhanced Packet Block.
     block(to, 6, options, |body| {
         let held = u32::try_from(captured.len()).unwrap_or(u32::MAX);
         body.extend(interface.to_le_bytes());

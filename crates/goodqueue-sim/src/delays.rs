@@ -80,6 +80,7 @@ impl DelayCounts {
     /// Returns the least delay of a bucket.
     fn least_of(&self, bucket: usize) -> u64 {
         let bucket = bucket as u64;
+        // The buckets of two octaves are one unit wide, so octaves are counted from the second one.
         let octave = (bucket >> self.octave).saturating_sub(1);
         (bucket - (octave << self.octave)) << octave << UNIT
     }

@@ -91,6 +91,7 @@ impl EventQueue {
     /// Returns the time at which the next event is due.
     #[must_use]
     pub fn next_time(&self) -> Option<Instant> {
+        // `NONE`, which an empty heap returns, is above every entry.
         let first = self.soon.peek().min(self.later.peek());
         (first != NONE).then(|| decode(first).0)
     }

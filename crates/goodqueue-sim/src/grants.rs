@@ -101,6 +101,7 @@ impl Grants {
 
     /// Returns the number of the first interval that begins at `now` or later.
     pub(crate) fn first_not_before(&self, now: Instant) -> u64 {
+        // An interval of 0 must not divide.
         now.as_nanos().div_ceil(self.interval.as_nanos().max(1))
     }
 

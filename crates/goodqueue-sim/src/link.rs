@@ -368,6 +368,7 @@ impl Link {
         loop {
             let carried = in_transit_before.take().or_else(|| {
                 let packet = self.take(now)?;
+                // Mahimahi counts the packets of its TUN device, which have no Ethernet header.
                 let bytes = packet.len.saturating_sub(self.framing).saturating_add(TUN_HEADER);
                 Some((packet, bytes))
             });

@@ -421,6 +421,7 @@ fn beside_bottleneck(hop: usize, bottleneck: usize) -> Option<usize> {
     match hop.cmp(&bottleneck) {
         Ordering::Less => Some(hop),
         Ordering::Equal => None,
+        // Results number the hops without the bottleneck.
         Ordering::Greater => Some(hop - 1),
     }
 }

@@ -126,6 +126,7 @@ impl Recording {
 
     /// Opens the files that the header names: the recording with the same rows, or the arrivals.
     fn open_shared(&mut self, path: &Path) -> Result<(), Diagnostic> {
+        // A file without a folder in its name is in the working directory.
         let beside = path.parent().unwrap_or(Path::new(""));
         if let Some(name) = self.header.beside("rows_of").map_err(|error| error.in_line(&self.name, 1))? {
             let file = beside.join(format!("{name}.jsonl.gz"));

@@ -95,6 +95,7 @@ impl<P: Packet + Flow + Numbered, D: Delays<P>> Line<P, D> {
         let more = loop {
             let next = self.unfinished.take().or_else(|| {
                 let packet = self.take(now, watch)?;
+                // Mahimahi counts the packets of its TUN device, which have no Ethernet header.
                 let bytes = packet.len().saturating_sub(self.framing).saturating_add(TUN_HEADER);
                 Some((packet, bytes))
             });

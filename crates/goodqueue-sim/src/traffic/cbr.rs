@@ -74,6 +74,7 @@ impl Source for Cbr {
     }
 
     fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        // A wake-up that was asked for before the stop still comes.
         if self.stopped {
             return;
         }

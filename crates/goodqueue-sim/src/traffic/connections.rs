@@ -245,6 +245,7 @@ impl Connections {
         network: &mut Network,
         act: impl FnOnce(&mut Connection, &mut Network),
     ) {
+        // A packet or a timer of a forgotten connection may still come after it.
         if self.get(handle).is_none() {
             return;
         }

@@ -81,6 +81,7 @@ impl Source for Ping {
     }
 
     fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        // A wake-up that was asked for before the stop still comes.
         if self.stopped {
             return;
         }

@@ -250,6 +250,7 @@ impl Earlier {
                 let mut number = 0_u32;
                 self.thinned.retain(|_| {
                     number += 1;
+                    // The first one stays, so that the others are at multiples of twice the stride.
                     number % 2 == 1
                 });
                 self.stride *= 2;

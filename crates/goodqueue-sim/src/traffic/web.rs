@@ -59,6 +59,7 @@ impl Settings for WebSettings {
     }
 
     fn prepare(&self) {
+        // The page keeps its objects from the first call on, and its copies share them.
         let _ = self.page.objects();
     }
 

@@ -133,6 +133,7 @@ impl Backoff {
     pub(crate) fn failed(&mut self, random: &mut impl Random) {
         self.failures += 1;
         if self.failures < SHORT_RETRY_LIMIT {
+            // Contention windows are one less than a power of two (IEEE 802.11).
             self.window = (2 * self.window + 1).min(self.edca.cw_max);
         } else {
             (self.window, self.failures) = (self.edca.cw_min, 0);

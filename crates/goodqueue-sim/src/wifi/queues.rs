@@ -243,6 +243,7 @@ fn expected_bps(radio: &RadioConfig) -> u64 {
     let frame = mpdu_bytes(FULL_PACKET);
     let most = radio.modulation.bytes_within(radio.longest).min(MAX_AMPDU_BYTES) / subframe_bytes(frame);
     let count = most.clamp(1, radio.aggregate.max(1));
+    // A single MPDU is sent as it is: only aggregates have delimiters and padding.
     let bytes = if count == 1 { frame } else { count * subframe_bytes(frame) };
     // AIFS of best effort, which is 16 µs and three slots of 9 µs, and its mean back-off of 7.5
     // slots: half of the smallest contention window of 15.

@@ -91,6 +91,7 @@ impl Header {
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
         let said = self.other.get("memory").and_then(serde_json::Value::as_str);
+        // Such a recorder gave each packet its bytes as memory, and no buffer around them.
         let bare = said.is_some_and(|said| said.starts_with("packet bytes"));
         let first =
             self.qdisc.iter().map(|line| if bare { format!("{line} truesize 1") } else { line.clone() });

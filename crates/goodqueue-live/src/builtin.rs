@@ -40,6 +40,7 @@ pub(crate) fn serve(mut ready: std::io::PipeWriter) {
                 if let Ok((length, from)) = socket.recv_from(&mut datagram)
                     && answers
                 {
+                    // An answer that cannot be sent is lost, as any datagram may be.
                     let _ = socket.send_to(&datagram[..length], from);
                 }
             }
@@ -48,6 +49,7 @@ pub(crate) fn serve(mut ready: std::io::PipeWriter) {
     let _ = ready.write_all(&[1]);
     drop(ready);
     for thread in threads {
+        // They serve until the process is killed. Its return here would end them all.
         let _ = thread.join();
     }
 }

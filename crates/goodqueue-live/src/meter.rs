@@ -156,6 +156,7 @@ impl Meter {
     #[expect(clippy::cast_precision_loss, reason = "results are given in floating point")]
     pub fn length_mean(&self, end: Instant) -> f64 {
         let rest = u128::from(end.since(self.last).as_nanos()) * self.length as u128;
+        // At the very beginning no time has passed.
         (self.length_area + rest) as f64 / end.since(self.begin).as_nanos().max(1) as f64
     }
 }

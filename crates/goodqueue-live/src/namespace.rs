@@ -109,6 +109,7 @@ impl Mapper {
                 drop((go_write, done_read));
                 let mut byte = [0];
                 let mut written = false;
+                // Nothing to read means that the other process has ended.
                 if File::from(go_read).read(&mut byte).is_ok_and(|read| read == 1) {
                     written = maps.iter().all(|(path, map)| write_map(path, map).is_ok());
                 }
@@ -125,6 +126,7 @@ impl Mapper {
         let mut answer = [0];
         self.go.write_all(&[1])?;
         let read = self.done.read(&mut answer)?;
+        // Without this the child would stay as a zombie.
         let _ = nix::sys::wait::waitpid(self.child, None);
         if read == 1 && answer == [1] {
             return Ok(());
@@ -150,6 +152,7 @@ fn onto_itself(map: &str) -> String {
     let ranges = map.lines().filter_map(|line| {
         let mut numbers = line.split_whitespace();
         let first = numbers.next()?;
+        // The second number is the first one outside of the namespace (user_namespaces(7)).
         let _ = numbers.next()?;
         let count = numbers.next()?;
         Some(format!("{first} {first} {count}\n"))

@@ -174,6 +174,7 @@ fn interfaces(addresses: &[(u32, Ipv4Addr)]) -> Vec<(u32, String)> {
     let mut indices: Vec<u32> =
         addresses.iter().filter(|(_, address)| !address.is_loopback()).map(|(index, _)| *index).collect();
     indices.sort_unstable();
+    // An interface may have several addresses.
     indices.dedup();
     let named = indices
         .into_iter()

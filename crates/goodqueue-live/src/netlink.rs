@@ -353,6 +353,7 @@ pub(crate) fn attributes(message: &[u8], header: usize) -> impl Iterator<Item = 
         let length = usize::from(u16::from_ne_bytes([start[0], start[1]]));
         let kind = u16::from_ne_bytes([start[2], start[3]]) & TYPE_MASK;
         let value = rest.get(4..length)?;
+        // Attributes begin at multiples of 4 bytes (netlink(7)). The last one may lack its padding.
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some((kind, value))
     })

@@ -137,6 +137,7 @@ impl Rule {
     /// Matches packets from the network of this address: /24 with IPv4, /64 with IPv6.
     pub(crate) fn source_in(self, network: IpAddr) -> Self {
         // A prefix of whole bytes is compared without a mask.
+        // Networks of --nat are a /24 and a /64.
         let (at, prefix) = match network {
             IpAddr::V4(network) => (SOURCE_ADDRESS, network.octets()[..3].to_vec()),
             IpAddr::V6(network) => (SOURCE_ADDRESS_V6, network.octets()[..8].to_vec()),

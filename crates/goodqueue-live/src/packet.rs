@@ -381,6 +381,7 @@ impl Headers {
             bytes.get(at..at + 2).map_or(0, |word| usize::from(u16::from_be_bytes([word[0], word[1]])))
         };
         let total = if self.version == 4 { word(2) } else { word(4) + IPV6_HEADER };
+        // The field is the sender's, and may claim more bytes than there are.
         (self.ip + total).min(bytes.len())
     }
 }

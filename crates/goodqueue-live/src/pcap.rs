@@ -40,6 +40,7 @@ impl Capture {
         sink.write_all(&block).map_err(|error| {
             LiveError::system(format_args!("`{}` cannot be written", path.display()), error)
         })?;
+        // A machine without a battery may believe that it is before 1970.
         let origin = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().into();
         Ok(Self { sink, block, origin })
     }

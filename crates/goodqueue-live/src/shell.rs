@@ -170,6 +170,7 @@ impl Shell {
     fn end(&mut self) {
         let signal = if self.asked_to_end { Signal::SIGKILL } else { Signal::SIGTERM };
         self.asked_to_end = true;
+        // It may have ended in the meantime.
         let _ = kill(self.init, signal);
     }
 

@@ -27,6 +27,7 @@ pub(crate) struct SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
+        // Another process may have put its own socket in this place.
         if self.identity.is_some() && identity(&self.path) == self.identity {
             let _ = fs::remove_file(&self.path);
         }

@@ -101,6 +101,7 @@ fn routes_of(all: &[Vec<u8>], name: &str, index: u32) -> Result<Vec<Vec<u8>>, Li
             routes.push(route(message, index));
         }
     }
+    // The kernel takes a gateway only if a route leads to it, so routes without one come first.
     routes.sort_by_key(|message| {
         attributes(message, ROUTE_HEADER).any(|one| one.0 == RTA_GATEWAY || one.0 == RTA_VIA)
     });

@@ -345,6 +345,7 @@ impl Drop for Guardian {
 }
 
 fn guard(mut pipe: File, mut ready: File, guarded: u32, path: &Path) -> bool {
+    // In a session of its own, a hangup or Ctrl-C of the terminal does not reach it.
     let _ = setsid();
     // Signals that ask for the end are ignored, because it ends as soon as the other process does.
     let _ = SigSet::all().thread_set_mask();

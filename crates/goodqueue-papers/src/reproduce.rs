@@ -192,6 +192,7 @@ impl<'p> Plan<'p> {
             tables.push(self.metrics_of(alike, only, evidence));
             rest = others;
         }
+        // A table may be about experiments that no chosen claim needs.
         tables.retain(|table| !table.measured.is_empty());
         tables
     }

@@ -204,6 +204,7 @@ pub fn names() -> Result<Vec<String>, Diagnostic> {
     let groups = all.iter().filter_map(|set_up| set_up.name.split_once('/')).map(|parts| parts.0.to_owned());
     let mut names: Vec<String> = all.iter().map(|set_up| set_up.name.clone()).chain(groups).collect();
     names.sort();
+    // A group has several set-ups.
     names.dedup();
     Ok(names)
 }

@@ -103,6 +103,7 @@ impl Body {
             Self::Length(length) => skip(from, length)?,
             Self::Chunked => loop {
                 let Some(line) = short_line(from)? else { return Err(too_early()) };
+                // Extensions of a chunk follow a semicolon (RFC 9112 §7.1.1).
                 let digits = line.split(';').next().unwrap_or_default().trim();
                 let Ok(length) = u64::from_str_radix(digits, 16) else {
                     return Ok(bad_request("the length of a chunk must be a hexadecimal number"));

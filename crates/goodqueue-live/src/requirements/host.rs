@@ -17,6 +17,7 @@ use crate::error::LiveError;
 pub(super) fn clock() -> Vec<Finding> {
     const NAME: &str = "clock and timers";
     let resolution = clock_getres(ClockId::CLOCK_MONOTONIC)
+        // An unknown resolution counts as coarse.
         .map_or(i64::MAX, |resolution| resolution.tv_sec() * 1_000_000_000 + resolution.tv_nsec());
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let source = source.as_deref().unwrap_or("unknown clock source");

@@ -245,6 +245,7 @@ impl Pair {
     /// True if both are within 10 % of each other, or their intervals overlap.
     #[must_use]
     pub fn is_near(&self) -> bool {
+        // A value without an interval counts as one of no width.
         let (low, high) = self.interval.unwrap_or((self.here, self.here));
         let (lowest, highest) = self.system_interval.unwrap_or((self.system, self.system));
         let overlap = low <= highest && lowest <= high;

@@ -284,6 +284,7 @@ impl Runs {
     /// Seeds of each load. The runs of a load are next to each other, in the order of the seeds.
     fn seeds(&self) -> usize {
         let seeds = self.scenario.seeds();
+        // Without a number of seeds all runs are of one load.
         seeds.and_then(|seeds| usize::try_from(seeds).ok()).unwrap_or(self.runs.len())
     }
 

@@ -26,6 +26,7 @@ pub(super) fn mean_of_run(run: &RunSpec, outcome: &Outcome) -> Option<f64> {
             Some((seconds(end.as_nanos()), seconds(end.since(page.begun_at).as_nanos())))
         })
         .collect();
+    // The pages of several browsers do not end in the order of the flows.
     fetches.sort_by(|a, b| a.0.total_cmp(&b.0));
     mean(&fetches)
 }

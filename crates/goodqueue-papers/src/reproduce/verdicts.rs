@@ -38,6 +38,7 @@ pub fn load(path: &Path) -> Result<Vec<ClaimResult>, Diagnostic> {
 pub fn read(name: &str, bytes: &[u8]) -> Result<Vec<ClaimResult>, Diagnostic> {
     let File { claims, .. } = serde_json::from_slice(bytes).map_err(|error| {
         let message = Diagnostic::new(format!("this does not hold verdicts: {error}")).allowed(FORM);
+        // serde_json gives line 0 to an error without a place.
         message.in_line(name, error.line().max(1))
     })?;
     let refuse = |problem: String| Diagnostic::new(problem).allowed(FORM).in_file(name);

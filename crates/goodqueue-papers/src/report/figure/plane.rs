@@ -33,6 +33,7 @@ impl Axis {
             return Self { range: (0.1, 1.0), log };
         }
         let least = low.max(high * LEAST_SHARE);
+        // On a logarithmic axis equal margins are equal factors.
         Self { range: (least / 1.15, high * 1.15), log }
     }
 

@@ -12,6 +12,7 @@ pub(crate) struct Strokes(Vec<String>);
 impl Strokes {
     pub(crate) fn from_pictures(pictures: &[Picture]) -> Self {
         let mut labels: Vec<String> = Vec::new();
+        // The colour follows from the place, so disciplines beside the paper's must not move those.
         for beyond in [false, true] {
             for trace in pictures.iter().flat_map(|picture| &picture.traces) {
                 if trace.beyond == beyond && !labels.contains(&trace.label) {

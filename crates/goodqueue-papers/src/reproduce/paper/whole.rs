@@ -99,6 +99,7 @@ impl Paper {
         }
         // The brackets of a discipline in a discipline mean something else in a check.
         let label =
+            // These characters have a meaning in the checks of claims.
             |line: &String| line.replace(['[', '{'], "(").replace([']', '}'], ")").replace([',', '@'], " ");
         let given = lines.iter().map(|line| GivenDiscipline { label: label(line), line: line.clone() });
         let asked = Self::read(&self.folder, &self.text, self.files.clone(), given.collect())?;

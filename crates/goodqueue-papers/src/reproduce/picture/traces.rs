@@ -60,6 +60,7 @@ pub struct Trace {
 /// No more points than can be seen.
 pub(super) fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let every = points.len().div_ceil(MOST_POINTS).max(1);
+    // The last point stays, because a distribution must reach its end.
     let last = points.len().saturating_sub(1);
     points.into_iter().enumerate().filter(|(n, _)| n % every == 0 || *n == last).map(|(_, p)| p).collect()
 }

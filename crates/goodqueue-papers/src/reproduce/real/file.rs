@@ -83,6 +83,7 @@ impl File {
     pub(super) fn read(name: &str, text: &str) -> Result<Self, Diagnostic> {
         serde_json::from_str(text).map_err(|error| {
             let problem = format!("this holds nothing of a real system: {error}");
+            // serde_json gives line 0 to an error without a place.
             Diagnostic::new(problem).allowed(FORM).in_line(name, error.line().max(1))
         })
     }

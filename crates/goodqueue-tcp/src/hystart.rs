@@ -184,6 +184,7 @@ impl HyStartPlusPlus {
             }
         } else if let Some(last) = self.last_round_min_rtt {
             let rise = Duration::from_nanos(last.as_nanos() / MIN_RTT_DIVISOR);
+            // `RttThresh` of RFC 9406 §4.2.
             if least >= last + rise.clamp(MIN_RTT_THRESH, MAX_RTT_THRESH) {
                 self.css = Some(Conservative { baseline: least, rounds: 0 });
             }

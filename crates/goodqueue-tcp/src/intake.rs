@@ -365,6 +365,7 @@ impl Intake {
         self.timer = None;
         if self.state == State::SynReceived {
             self.stats.syn_retransmits += 1;
+            // RFC 6298 §5.5, for the SYN/ACK as for data.
             self.syn_rto = self.syn_rto.saturating_mul(2).min(self.config.max_rto);
         }
         true

@@ -487,6 +487,7 @@ impl Core {
         self.stats.window_probes += 1;
         self.persist.is_on = true;
         self.set_retransmission_timer(now);
+        // A byte that was acknowledged: the receiver answers it, although its window is closed.
         self.segment(now, self.snd_una.saturating_sub(1), 1, Flags::ACK)
     }
 
@@ -521,6 +522,7 @@ impl Core {
             // segments of a burst share the credit.
             let wait = u128::from(len) * 1_000_000_000 / u128::from(rate.max(1));
             let wait = Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX));
+            // Linux shortens a wait by half of it at most (`tcp_update_skb_after_send()`).
             let credit = self.pacer.late_by.min(Duration::from_nanos(wait.as_nanos() / 2));
             self.pacer.late_by = self.pacer.late_by.saturating_sub(credit);
             self.pacer.next_departure += wait.saturating_sub(credit);

@@ -43,6 +43,7 @@ impl Prr {
 
     /// Recovery from a window of `cwnd` bytes, in whole segments, as Linux has it.
     pub fn begin_whole(cwnd: u64) -> Self {
+        // The share of each ACK is divided by it.
         Self { delivered: 0, out: 0, recover_fs: cwnd.max(1), whole_segments: true }
     }
 

@@ -166,6 +166,7 @@ impl ReceiveBuffer {
     #[inline]
     pub(crate) fn window(&self, unread: u64) -> (u64, bool) {
         let free = self.window_of(self.buffer.saturating_sub(self.taken(unread)));
+        // Below half of the window Linux ends quick ACKs (`__tcp_select_window()`).
         let is_scarce = free < self.clamp.min(self.window_of(self.buffer)) / 2;
         (self.aligned(self.announced.min(free)), is_scarce)
     }

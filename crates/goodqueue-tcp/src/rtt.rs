@@ -227,6 +227,7 @@ impl RttEstimator {
         } else {
             let smoothed = ticks.srtt >> 3;
             // At least 1, because 0 means that there is no sample (ns-2 `rtt_update()`).
+            // Never 0, which stands for no sample.
             ticks.srtt = (ticks.srtt + r).saturating_sub(smoothed).max(1);
             ticks.rttvar = (ticks.rttvar + r.abs_diff(smoothed)).saturating_sub(ticks.rttvar >> 2).max(1);
         }
@@ -315,6 +316,7 @@ impl RttEstimator {
     fn take_peak_ticks(&mut self, r: u64, una: u64, next: u64) {
         let floor = self.config.min_rto.as_nanos() / TICK;
         let Rule::PeakTicks(ticks) = &mut self.rule else { return };
+        // A round trip below a tick counts as one (`tcp_rtt_estimator()`).
         let r = r.max(1);
         if ticks.srtt == 0 {
             ticks.srtt = r << 3;

@@ -421,6 +421,7 @@ impl Bbr {
         }
         self.recovered_from = self.recovers_from;
         if self.conserves {
+            // Packet conservation: a segment leaves for each one that arrived.
             self.cwnd = self.cwnd.max(feedback.pipe + acked);
         } else {
             let gain = match self.mode {

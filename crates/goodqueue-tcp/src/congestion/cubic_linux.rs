@@ -171,6 +171,7 @@ impl CubicLinux {
             self.friendly += steps;
         }
         if self.friendly > cwnd {
+            // In the TCP-friendly region the window grows at least as fast as that of Reno.
             self.count = self.count.min(cwnd / (self.friendly - cwnd));
         }
         // One segment for two acknowledged is 1.5 times the window per round trip (RFC 9438 §4.2).

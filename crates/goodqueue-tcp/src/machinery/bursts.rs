@@ -103,6 +103,7 @@ impl Core {
     }
 
     fn flight(&self) -> Flight {
+        // While the SYN is out, SND.UNA is below the first byte.
         let una = self.snd_una.max(FIRST_BYTE);
         Flight { una, next: self.snd_nxt, pieces: self.scoreboard.pieces() }
     }

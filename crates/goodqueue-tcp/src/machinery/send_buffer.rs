@@ -161,6 +161,7 @@ impl SendBuffer {
             return wrote;
         }
         let half = max_window / 2;
+        // A piece has at most half of the largest window (`tcp_bound_to_half_wnd()`).
         let goal = (PIECE.min(half) / mss).max(1) * mss;
         // Of a piece that was sent in part, the rest is a piece that can grow again. Linux cuts it
         // off when it sends the part (`tso_fragment()`).
@@ -184,6 +185,7 @@ impl SendBuffer {
         if let Some(last) = self.pieces.back_mut() {
             last.end = self.written;
         }
+        // Linux pushes after half of the largest window, too (`forced_push()`).
         if self.written == data_end || self.written > self.pushed.saturating_add(half) {
             self.push();
         }

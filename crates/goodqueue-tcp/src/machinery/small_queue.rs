@@ -64,6 +64,8 @@ impl Core {
     fn fills_queue(&self) -> bool {
         let rate = self.pacer.rate.unwrap_or_else(|| self.usual_rate());
         let bursts = 2 * u64::from(self.most_of_burst()) * self.mss;
+        // `tcp_small_queue_check()`: two bursts, or a millisecond of the pacing rate if that is
+        // more.
         self.host.waiting * self.mss > bursts.max(rate / PER_SECOND)
     }
 }

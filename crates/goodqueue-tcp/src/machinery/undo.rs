@@ -120,6 +120,7 @@ impl UndoState {
         if let Some(undo) = self.undo.take() {
             core.stats.undone += 1;
             core.controller.on_undo();
+            // A window that has grown beyond the old one stays (`tcp_reno_undo_cwnd()`).
             core.cwnd = core.cwnd.max(undo.cwnd);
             if undo.ssthresh > core.ssthresh {
                 core.ssthresh = undo.ssthresh;

@@ -44,6 +44,7 @@ impl Scoreboard {
             record.marks |= LOST;
             let bytes = u64::from(record.len);
             self.lost += bytes;
+            // The search for the next retransmission starts at `resend`.
             self.resend = self.resend.min(position);
             self.note_lost(position, bytes);
         }

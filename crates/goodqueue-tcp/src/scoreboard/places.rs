@@ -114,6 +114,8 @@ impl Scoreboard {
         let capacity = self.records.len() * 2;
         let mut records = vec![Slot::default(); capacity].into_boxed_slice();
         for position in self.first..self.next {
+            // The lower bits of a position are its place in the ring, and there is one bit more
+            // now.
             records[usize::try_from(position & (capacity as u64 - 1)).unwrap_or(0)] = *self.at(position);
         }
         self.records = records;

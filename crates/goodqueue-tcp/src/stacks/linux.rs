@@ -371,6 +371,7 @@ impl Linux {
         }
         let quarter = core.rtt.min_rtt().as_nanos() / 4;
         let window = Duration::from_nanos(quarter.saturating_mul(u64::from(self.steps)));
+        // `tcp_rack_reo_wnd()`; RFC 8985 §6.2 step 4 has the same bound.
         window.min(core.rtt.srtt().unwrap_or(Duration::ZERO))
     }
 

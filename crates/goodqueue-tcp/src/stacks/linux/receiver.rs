@@ -275,6 +275,7 @@ impl LinuxReceiver {
             pairs => pairs,
         };
         let most = u32::try_from(for_window).unwrap_or(u32::MAX);
+        // A new reason for quick ACKs takes no earlier ones away (`tcp_incr_quickack()`).
         self.quick = self.quick.max(acks.min(most));
     }
 

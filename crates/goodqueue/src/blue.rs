@@ -211,6 +211,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Blue<P, R> {
     type Config = BlueConfig;
 
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let bytes = packet.len();
         let full = self.queue.len() >= self.config.limit as usize;

@@ -577,6 +577,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Cake<P, R> {
 
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let bytes = packet.len();
         let none = self.held.is_empty();

@@ -466,6 +466,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
     type Config = ChokeConfig;
 
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let bytes = packet.len();
         self.stats.offered.add(bytes);
@@ -534,6 +535,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Choke<P, R> {
     /// average is reset.
     fn reconfigure(&mut self, now: Instant, config: ChokeConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
+        // A change to the configuration in force must change nothing (`Qdisc::config`).
         if config == self.config {
             return;
         }

@@ -526,6 +526,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Cobalt<P, R> {
     type Config = CobaltConfig;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         self.queue.push_back(self.now, packet);
         if self.queue.len() > self.config.limit as usize {

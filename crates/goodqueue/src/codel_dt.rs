@@ -183,6 +183,7 @@ impl<P: Packet> Qdisc<P> for CodelDt<P> {
     type Config = CodelDtConfig;
 
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let bytes = packet.len();
         let why = if self.queue.len() >= self.config.limit() as usize {

@@ -332,6 +332,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
 
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let clock = self.now;
         let index = self.classify(&packet);
@@ -410,6 +411,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Drr<P, Q> {
     fn reconfigure(&mut self, now: Instant, config: DrrConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
         let clock = self.now;
+        // A change to the configuration in force must change nothing (`Qdisc::config`).
         if config == self.config {
             return;
         }

@@ -231,6 +231,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
 
     /// Does the updates that are due at `now`. Every call of the queue does so by itself.
     pub fn update(&mut self, now: Instant) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let period = self.config.tupdate;
         let mut at = *self.update_at.get_or_insert_with(|| {
@@ -267,6 +268,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
                 last_delay: classic,
             },
             DualPi2Variant::Linux => {
+                // Linux controls by the longer delay of both queues (`calculate_probability()`).
                 let delay = classic.max(low_latency);
                 let probability = self.config.linux_updated(delay, before.probability, before.last_delay);
                 Pi { probability, last_delay: delay }

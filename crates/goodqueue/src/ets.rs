@@ -121,6 +121,7 @@ impl<P: Flow, Q: Qdisc<P>> Ets<P, Q> {
     fn band_of(&self, packet: &P) -> usize {
         let of_priority =
             |priority: u8| self.config.map.get(usize::from(priority)).copied().map_or(0, usize::from);
+        // Minor numbers count from 1. 0 wraps around to a band that does not exist.
         match packet.class().map(|class| (class as usize).wrapping_sub(1)) {
             Some(index) if index < self.config.bands.len() => index,
             // Linux does so for a class that is no band (`ets_classify`).
@@ -141,6 +142,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Ets<P, Q> {
     type Config = EtsConfig<Q::Config>;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let clock = self.now;
         let band = self.band_of(&packet);

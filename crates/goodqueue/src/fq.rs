@@ -472,6 +472,7 @@ impl<P: Packet + Flow> Fq<P> {
 
     /// Advances the clock. A timer that is due has run.
     fn advance(&mut self, now: Instant) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         if self.timer.is_some_and(|at| at <= self.now) {
             self.timer = None;

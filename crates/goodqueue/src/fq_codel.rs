@@ -234,6 +234,7 @@ impl Configure for FqCodelConfig {
         let variant = FqCodelVariant::ALL
             .into_iter()
             .find(|known| known.name() == variant)
+            // Other names were refused before.
             .unwrap_or(FqCodelVariant::Rfc8290);
         // The MTU of a link may be outside the range of the parameter.
         let quantum = QUANTUM.read_or(settings, link.mtu.clamp(1, MAX_QUANTUM))?;
@@ -350,6 +351,7 @@ impl<P: Packet + Flow> FqCodel<P> {
     // saves no registers; behind a call elsewhere (`is_ready`).
     #[inline(always)]
     fn admit(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let index = self.queues.classify(&packet, self.salt);
         // The packet is queued first and the fattest flow pays: the new packet may belong to

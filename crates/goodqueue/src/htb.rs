@@ -235,6 +235,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Htb<P, Q> {
     type Config = HtbConfig<Q::Config>;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let clock = self.now;
         let bytes = packet.len();

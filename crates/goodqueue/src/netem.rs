@@ -538,6 +538,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
     type Config = NetemConfig<Q::Config>;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         self.take_in(packet, true, drops);
     }
@@ -605,6 +606,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Netem<P, Q> {
     /// packets with it.
     fn reconfigure(&mut self, now: Instant, config: NetemConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
+        // A change to the configuration in force must change nothing (`Qdisc::config`).
         if config == *self.config {
             return;
         }

@@ -317,6 +317,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
     type Config = QfqConfig<Q::Config>;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let len = packet.len();
         let index = self.classify(&packet);
@@ -431,6 +432,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Qfq<P, Q> {
     /// Deleted classes are purged; the others keep their packets and virtual times.
     fn reconfigure(&mut self, now: Instant, config: QfqConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
+        // A change to the configuration in force must change nothing (`Qdisc::config`).
         if config == self.config {
             return;
         }

@@ -279,6 +279,7 @@ impl<P: Packet, R: Random> Red<P, R> {
     /// itself.
     #[inline]
     pub fn update(&mut self, now: Instant) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         if self.adapt_at.is_none_or(|at| at <= self.now) {
             self.catch_up();
@@ -410,6 +411,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
     /// also replaces the queue, so queued packets are dropped.
     fn reconfigure(&mut self, now: Instant, config: RedConfig, drops: &mut impl Drops<P>) {
         self.update(now);
+        // A change to the configuration in force must change nothing (`Qdisc::config`).
         if config == self.config {
             return;
         }

@@ -470,6 +470,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
     type Config = SfbConfig;
 
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let bytes = packet.len();
         match self.admit(&mut packet) {
@@ -512,6 +513,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfb<P, R> {
 
     fn reconfigure(&mut self, now: Instant, config: SfbConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
+        // A change to the configuration in force must change nothing (`Qdisc::config`).
         if config == self.config {
             return;
         }

@@ -252,6 +252,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
     /// passed.
     #[inline]
     fn advance(&mut self, now: Instant, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let period = self.config.perturb;
         if period.is_zero() {
@@ -704,6 +705,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for Sfq<P, R> {
 
     fn reconfigure(&mut self, now: Instant, config: SfqConfig, drops: &mut impl Drops<P>) {
         self.advance(now, drops);
+        // A change to the configuration in force must change nothing (`Qdisc::config`).
         if config == self.config {
             return;
         }

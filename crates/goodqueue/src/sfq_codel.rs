@@ -233,6 +233,7 @@ impl<P: Packet + Flow> Qdisc<P> for SfqCodel<P> {
 
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         if self.bins.len() >= self.config.limit as usize {
             self.overflows = self.overflows.wrapping_add(1);

@@ -158,6 +158,7 @@ impl<P: Packet + Flow, R: Random> SfqPie<P, R> {
     /// Does the updates that are due at `now`. Every call of the queue does so by itself.
     #[inline]
     pub fn update(&mut self, now: Instant) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         if self.update_at.is_none_or(|at| at <= self.now) {
             self.catch_up();

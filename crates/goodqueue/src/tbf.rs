@@ -364,6 +364,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Tbf<P, Q> {
     type Config = TbfConfig<Q::Config>;
 
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let bytes = packet.len();
         if bytes > self.config.costs.longest {
@@ -422,6 +423,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Tbf<P, Q> {
     /// As in Linux, a change fills the buckets.
     fn reconfigure(&mut self, now: Instant, config: TbfConfig<Q::Config>, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
+        // A change to the configuration in force must change nothing (`Qdisc::config`).
         if config == self.config {
             return;
         }

@@ -20,6 +20,7 @@ impl<P: Packet + Flow, R: Random> Cake<P, R> {
     /// packets in removed tins are dropped. A lower memory limit applies to new packets.
     pub(super) fn change(&mut self, now: Instant, config: CakeConfig, drops: &mut impl Drops<P>) {
         self.now = self.now.max(now);
+        // A change to the configuration in force must change nothing (`Qdisc::config`).
         if config == self.config {
             return;
         }

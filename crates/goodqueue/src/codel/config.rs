@@ -256,6 +256,7 @@ impl Configure for CodelConfig {
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let variant =
+            // Other names were refused before, so `None` means that no variant is given.
             settings.choice("variant").and_then(CodelVariant::by_name).unwrap_or(CodelVariant::Rfc8289);
         Self::new(
             LIMIT.read(settings)?,

@@ -64,6 +64,7 @@ impl Controller {
 
     /// Decides about the item at the head of the queue at `now`.
     pub fn judge(&mut self, now: Instant, item: Waiting) -> Verdict {
+        // As in the contract of disciplines, a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let clock = self.now;
         let params = &self.params;

@@ -51,6 +51,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
         let coupled = self.pi.probability.saturating_mul(u64::from(self.config.coupling)).min(ONE);
         let native = self.ramp(sojourn);
+        // RFC 9332 Appendix A.1: p_L is the larger one of p'_L and p_CL.
         match self.rfc_rolls(coupled.max(native)) {
             true if native == ONE => Signal::StepMark,
             true => Signal::Mark,

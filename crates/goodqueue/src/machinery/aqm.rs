@@ -170,6 +170,7 @@ impl<P: Packet, A: Aqm> Qdisc<P> for AqmQueue<P, A> {
     type Config = A;
 
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         let fits = self.queue.len() < usize::try_from(self.aqm.limit()).unwrap_or(usize::MAX);
         let why = if fits { DropReason::Congested } else { DropReason::Overlimit };

@@ -154,6 +154,7 @@ impl<P: Packet, A: FlowAqm> Bins<P, A> {
     {
         let bins = u32::try_from(self.bins.len()).unwrap_or(u32::MAX);
         match packet.class() {
+            // Minor numbers count from 1, and bins from 0.
             Some(class) if (1..=bins).contains(&class) => class.saturating_sub(1),
             _ => scale_hash(packet.flow_hash(salt), bins),
         }

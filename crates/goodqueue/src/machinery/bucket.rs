@@ -68,6 +68,7 @@ impl Framing {
     /// Bytes on the link, for a packet of `bytes`.
     fn on_link(self, bytes: u32) -> u64 {
         let framed = (u64::from(bytes) + u64::from(self.overhead)).max(u64::from(self.mpu));
+        // A cell of ATM has 53 bytes, of which 48 carry the frame.
         if self.atm { framed.div_ceil(48) * 53 } else { framed }
     }
 }

@@ -30,6 +30,7 @@ impl Ranked {
 
     #[inline]
     fn from_size(index: u32, size: u64) -> Self {
+        // Of equal sizes that with the lowest index must be the greatest.
         Self(size.min(Self::MOST) << Self::INDEX_BITS | u64::from(Self::LAST - index.min(Self::LAST)))
     }
 

@@ -30,6 +30,7 @@ impl Count {
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self {
+            // The difference is right even if the counters have wrapped around since.
             packets: self.packets.wrapping_sub(other.packets),
             bytes: self.bytes.wrapping_sub(other.bytes),
         }

@@ -28,6 +28,7 @@ impl Weights {
     /// Returns the change of the credit by a classic packet of `bytes`, for which the low-latency
     /// queue waited.
     pub(crate) fn by_classic(self, bytes: u32) -> i64 {
+        // A packet without bytes has a cost, too, or its queue would be served for ever.
         -i64::from(self.low_latency).saturating_mul(i64::from(bytes.max(1)))
     }
 }

@@ -91,6 +91,7 @@ impl<R: Random> Controller<R> {
     }
 
     fn update(&mut self, now: Instant, backlog: u64) {
+        // As in the contract of disciplines, a time before the latest one counts as the latest.
         self.now = self.now.max(now);
         if self.update_at <= self.now {
             self.update_at = catch_up(&self.config, &mut self.vars, self.update_at, self.now, backlog);

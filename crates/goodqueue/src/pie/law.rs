@@ -425,6 +425,7 @@ impl PieConfig {
 
     /// How long the link takes for `backlog` bytes.
     pub(super) fn time_to_send(&self, backlog: u64) -> Duration {
+        // A bandwidth of 0 must not divide.
         let rate = u128::from(self.bandwidth.as_bps().max(1));
         let nanos = u128::from(backlog) * 8 * u128::from(NANOS_PER_SECOND) / rate;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

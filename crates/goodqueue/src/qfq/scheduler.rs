@@ -252,6 +252,8 @@ impl Scheduler {
         // `qfq_slot_insert()` then moves its times back to the last slot but one: a later slot
         // would be lost if an earlier start shifted the front of the group.
         let ahead = rounded.wrapping_sub(group.start);
+        // As in Linux `qfq_slot_insert()`, a start that is further ahead is moved back by the
+        // excess.
         let most = SLOTS as u64 - 2;
         let slot = (ahead >> shift).min(most);
         let excess = if ahead >> shift > most { ahead - (most << shift) } else { 0 };

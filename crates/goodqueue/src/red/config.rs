@@ -120,6 +120,8 @@ impl RedConfig {
             }
             (RedVariant::Linux, Some(limit), None, None) => (0, limit / 4),
             (RedVariant::Floyd1993, _, None, None) => {
+                // Adaptive RED's min_th is half of the queue of 5 ms, and at least 5 packets
+                // (Floyd, Gummadi & Shenker 2001).
                 let packets = self.avpkt.saturating_mul(5);
                 let part =
                     if self.adaptive { self.bandwidth.bytes_in(Duration::from_millis(5)) / 2 } else { 0 };
@@ -137,6 +139,7 @@ impl RedConfig {
             (_, _, min, max) => (min.unwrap_or(0), max.unwrap_or(0)),
         };
         if self.max == 0 {
+            // The same paper sets max_th to three times min_th.
             self.max = self.min.saturating_mul(3);
         }
         if self.min == 0 {

@@ -86,6 +86,7 @@ impl Linux {
     pub(crate) fn from_law(law: &Law) -> Self {
         let shift = law.shift;
         let min = u64::from(law.min);
+        // Equal thresholds must not divide by 0.
         let span = law.max.saturating_sub(law.min).max(1);
         // Linux `red_set_parms()` divides by 5 before it multiplies.
         let fifth = u64::from(span / 5);
@@ -216,6 +217,7 @@ impl Linux {
 
 impl Terms {
     pub(crate) fn from_law(law: &Law) -> Self {
+        // As in the other constructor, equal thresholds must not divide by 0.
         let span = law.max.saturating_sub(law.min).max(1);
         let min = u64::from(law.min) << law.shift;
         let max = u64::from(law.max) << law.shift;

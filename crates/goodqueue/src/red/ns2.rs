@@ -154,6 +154,7 @@ impl Ns2 {
     fn adapt(&mut self, now: Instant) {
         // ns-2.35 `updateMaxP()` keeps the average in the middle fifth between the thresholds.
         let part = 0.4 * (self.max - self.min);
+        // Floyd, Gummadi & Shenker 2001: α is min(0.01, max_p / 4), and β is 0.9.
         if self.average < self.min + part && self.max_p > self.bottom {
             self.max_p *= 0.9;
         } else if self.average > self.max - part && self.max_p < self.top {

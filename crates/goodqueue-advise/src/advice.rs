@@ -202,6 +202,7 @@ pub(crate) fn added(run: &Run) -> f64 {
 pub trait Observe: Watch {
     /// There is a first answer: the usual setting of such a line, after a short simulation.
     fn first(&self, answer: &First) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = answer;
     }
 

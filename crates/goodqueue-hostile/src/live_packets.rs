@@ -68,6 +68,7 @@ pub fn live_packets(bytes: &[u8]) {
             }
             let packet = IpPacket::new(buffer, framing, number, now).with_checksum(cuts.checksum());
             number += 1;
+            // Any addresses will do, but reading them must not panic.
             let _ = packet.headers().addresses(packet.bytes());
             assert!(packet.complete().len() == packet.bytes().len(), "a checksum changes no length");
             link.arrive(now, packet, &mut observers);
@@ -76,6 +77,7 @@ pub fn live_packets(bytes: &[u8]) {
     let came = observers.came;
     link.finish(now, &mut observers);
     observers.flows.end_second(now);
+    // Any list will do, but making it must not panic.
     let _ = observers.flows.in_direction(Direction::Down, usize::MAX);
     train.clear();
     drop(link);

@@ -52,6 +52,7 @@ fn run_a_little(mut scenario: Scenario) {
     scenario.qdiscs.truncate(1);
     scenario.seeds = 1;
     scenario.duration = scenario.duration.min(Duration::from_secs(1));
+    // The warm-up has to fit the shorter run.
     scenario.warmup = scenario.warmup.min(Duration::from_nanos(scenario.duration.as_nanos() / 2));
     let step = Some(Duration::from_millis(100));
     let runs = match run::runs_of(&[(BTreeMap::new(), scenario)], step) {

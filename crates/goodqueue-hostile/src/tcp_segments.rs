@@ -51,6 +51,7 @@ pub fn tcp_segments(bytes: &[u8]) {
             32..=63 => now += Duration::from_millis(u64::from(choices.byte())),
             64..=79 => now = sender.next_event().map_or(now, |event| event.max(now)),
             80..=95 => now = receiver.next_event().map_or(now, |event| event.max(now)),
+            // A caller's clock may step back.
             96..=99 => now = now - Duration::from_millis(u64::from(choices.byte())),
             100 => sender.close(),
             101..=119 => receiver.set_window(u32::try_from(choices.number()).unwrap_or(0).min(MOST_WINDOW)),

@@ -16,6 +16,7 @@ pub fn verdicts(bytes: &[u8]) {
     let all = scores(&claims).iter().map(|score| score.counted.all() + score.others.all()).sum::<usize>();
     assert_eq!(all, claims.len());
     for claim in &claims {
+        // Any numbers will do, but reading them must not panic.
         let _ = claim.numbers();
     }
     let written = serde_json::to_vec(&claims).expect("what was read can be written");

@@ -16,6 +16,7 @@ use crate::tagged::Queued;
 pub trait Observer<P> {
     /// A packet arrived at the queue.
     fn arrived(&mut self, at: Instant, packet: &Queued<P>) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (at, packet);
     }
 

@@ -10,6 +10,7 @@ use goodqueue::{AnyConfig, DropReason, Duration, Instant};
 pub trait Watch<P> {
     /// A packet arrived at the queue.
     fn arrived(&mut self, at: Instant, packet: &P) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (at, packet);
     }
 

@@ -18,6 +18,7 @@ pub trait LiveWatch: Watch {
     /// The kernel made something of this run different from the scenario, or an event may have
     /// influenced its results. Called before [`finished`](Watch::finished).
     fn remarked(&self, number: usize, remark: &str) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (number, remark);
     }
 }

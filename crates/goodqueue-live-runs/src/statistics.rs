@@ -64,6 +64,7 @@ pub fn statistics(bottleneck: &mut Bottleneck) -> serde_json::Value {
     };
     let side = |direction: Direction| {
         let link = bottleneck.link(direction);
+        // Only maps whose keys are no text cannot be JSON, and there are none.
         let mut value = serde_json::to_value(link_result(link, now)).unwrap_or_default();
         value["queued"] = serde_json::json!({
             "packets": Qdisc::len(link.qdisc()), "bytes": Qdisc::backlog(link.qdisc()),

@@ -14,6 +14,7 @@ pub trait BetweenPackets {
 
     /// Returns true if a bottleneck without a program should end.
     fn is_over(&mut self, now: Instant) -> bool {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = now;
         false
     }

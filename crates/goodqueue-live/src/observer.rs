@@ -11,6 +11,7 @@ use crate::packet::IpPacket;
 pub trait Observer {
     /// A packet arrived at its queue.
     fn arrived(&mut self, now: Instant, direction: Direction, packet: &IpPacket) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (now, direction, packet);
     }
 

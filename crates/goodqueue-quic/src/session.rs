@@ -84,6 +84,7 @@ macro_rules! null_session {
 
         impl ConnectionIdGenerator for Identifiers {
             fn generate_cid(&mut self) -> ConnectionId {
+                // `mix_64` maps different numbers to different ones, so no identifier repeats.
                 self.0 = self.0.wrapping_add(1);
                 ConnectionId::new(&mix_64(self.0).to_be_bytes())
             }

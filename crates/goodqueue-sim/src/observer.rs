@@ -27,6 +27,7 @@ pub trait Observer {
     /// [observed everywhere](crate::Run::observed_everywhere) reports these queues.
     /// [`Visit::number`] counts the packets of this place.
     fn arrived_at(&mut self, place: Place, visit: &Visit) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (place, visit);
     }
 

@@ -231,6 +231,7 @@ struct Turn {
 /// single segment is out.
 fn probe_wait(srtt: Duration, alone: bool) -> Duration {
     let most =
+        // `tcp_schedule_loss_probe()`: the ACK of a single segment may be delayed.
         if alone { srtt + Duration::from_nanos(srtt.as_nanos() / 2) + DELAYED_ACK } else { LEAST_PROBE_WAIT };
     srtt.saturating_mul(2).max(most).max(LEAST_PROBE_WAIT)
 }
@@ -330,6 +331,7 @@ impl Stack for Linux3 {
         self.odd = false;
         core.cwnd = cwnd;
         if core.config.rate_halving {
+            // `tcp_enter_cwr()` of Linux 3.2 leaves room for one segment more than is out.
             core.cwnd = cwnd.min((core.scoreboard.pipe() + core.mss).saturating_sub(dropped));
         }
     }
@@ -458,6 +460,7 @@ impl Linux3 {
     /// A segment was overtaken by `segments` others. The largest such number is remembered.
     fn note_reordering(&mut self, segments: u64) {
         if segments > self.reordering {
+            // `tcp_update_reordering()` has this bound, too.
             self.reordering = segments.min(MAX_REORDERING);
             // From here on FACK is off for the connection (`tcp_disable_fack`).
             self.reordered = true;
@@ -577,6 +580,7 @@ impl Linux3 {
         } else if core.config.rate_halving {
             let is_plain = was_plain && core.scoreboard.sacked() == 0 && !news.duplicate;
             if !is_plain {
+                // `tcp_moderate_cwnd()`: no ACK may release a burst.
                 core.cwnd = core.cwnd.min(core.scoreboard.pipe() + MAX_BURST * core.mss);
             }
         }

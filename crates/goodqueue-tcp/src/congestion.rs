@@ -144,6 +144,7 @@ pub trait Controller: CongestionControl + Default + Clone + Debug + Send + Sync 
 
     /// Sets a parameter of its table ([`About::parameters`]) to a value within its range.
     fn set(&mut self, parameter: &str, value: Value) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (parameter, value);
     }
 }

@@ -44,6 +44,7 @@ pub trait ReceiverStack: Clone + Debug + Send + Sync + 'static {
     /// True if the state of the connection allows the segment to carry data.
     #[inline]
     fn takes_data(&mut self, intake: &mut Intake, now: Instant, segment: &Segment) -> bool {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = now;
         intake.state == State::Established || intake.is_established_by(segment)
     }

@@ -127,6 +127,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
 
     /// The connection opens.
     fn on_open(&mut self, core: &mut Core) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = core;
     }
 

@@ -179,6 +179,7 @@ pub fn least_and_greatest(kind: &Kind, parameter: &Parameter) -> Vec<Value> {
         .filter(|value| accepted(kind, &only(parameter, value.clone())).is_some())
         .collect();
     let mut ends: Vec<Value> = fitting.first().into_iter().chain(fitting.last()).cloned().collect();
+    // If one value fits, it is both the first and the last.
     ends.dedup();
     ends
 }

@@ -101,6 +101,7 @@ impl Recording {
         let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "gz"));
+        // The order of `read_dir` depends on the file system.
         paths.sort();
         Ok(paths)
     }

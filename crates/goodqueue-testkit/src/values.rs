@@ -18,6 +18,7 @@ pub fn values(unit: Unit) -> Vec<Value> {
             let numbers = numbers().filter_map(|n| i64::try_from(n).ok());
             let mut both: Vec<i64> = numbers.flat_map(|n| [-n, n]).collect();
             both.sort_unstable();
+            // 0 and -0 are one number.
             both.dedup();
             both.into_iter().map(Value::Signed).collect()
         }

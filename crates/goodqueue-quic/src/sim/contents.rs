@@ -34,6 +34,7 @@ impl Contents {
     pub(super) fn put(&mut self, datagram: &[u8]) -> u64 {
         let number = self.sent;
         self.sent += 1;
+        // A datagram that is shorter than a tag has no payload.
         let end_of_payload = datagram.len().saturating_sub(TAG);
         let payload = &datagram[..end_of_payload];
         let zeros = trailing_zeros(payload);

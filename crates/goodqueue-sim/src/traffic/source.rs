@@ -24,6 +24,7 @@ pub trait Source {
     /// `direction`.
     #[inline]
     fn fetch(&self, direction: Direction, ahead: Ahead) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (direction, ahead);
     }
 

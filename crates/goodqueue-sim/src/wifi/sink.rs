@@ -13,6 +13,7 @@ pub trait Sink<P> {
 
     /// Reports that `packet` left the managed queue: the discipline's, or the MAC's.
     fn left_queue(&mut self, now: Instant, node: Node, packet: &P) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (now, node, packet);
     }
 

@@ -185,6 +185,7 @@ impl CongestionControl for CubicNs2 {
         if cwnd <= ack.ssthresh {
             return ack.slow_start(cwnd);
         }
+        // `Config::check` refuses an MSS of 0, but no division may depend on it.
         let mss = u64::from(ack.mss).max(1);
         let acked = ack.acked.div_ceil(mss);
         let ratio = if ack.growth.per_ack { self.ratio } else { 1 << RATIO_SHIFT };

@@ -63,6 +63,7 @@ impl LedbatNs2 {
 impl CongestionControl for LedbatNs2 {
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
         ack.ssthresh = ack.ssthresh.min(cwnd); // do_ss 0: no slow start
+        // `Config::check` refuses an MSS of 0, but no division may depend on it.
         let mss = u64::from(ack.mss).max(1);
         if ack.may_grow { self.steer((cwnd / mss).max(1)) * mss } else { cwnd }
     }

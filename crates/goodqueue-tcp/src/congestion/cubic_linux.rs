@@ -220,6 +220,7 @@ impl CubicLinux {
 impl CongestionControl for CubicLinux {
     #[inline]
     fn on_ack(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        // `Config::check` refuses an MSS of 0, but no division may depend on it.
         let mss = u64::from(ack.mss).max(1);
         if ack.growth.per_ack {
             self.note_ratio(ack.covered, mss);
@@ -267,6 +268,7 @@ impl CongestionControl for CubicLinux {
         self.last_max =
             if cwnd < self.last_max { cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { cwnd };
         self.counted = 0;
+        // At least two segments, as in every congestion control of Linux.
         (event.basis() / mss * BETA / BETA_SCALE).max(MIN_SSTHRESH) * mss
     }
 

@@ -34,6 +34,7 @@ impl CongestionControl for NewReno {
 
     fn on_congestion(&mut self, event: &Congestion) -> u64 {
         self.acked = 0;
+        // RFC 5681 §3.1, equation 4: at least two segments.
         event.rounded(event.basis() / 2).max(MIN_SSTHRESH * u64::from(event.mss))
     }
 }

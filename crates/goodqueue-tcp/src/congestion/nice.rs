@@ -93,6 +93,7 @@ impl Nice {
     }
 
     fn end_round(&mut self, ack: &mut Ack, cwnd: u64) -> u64 {
+        // `Config::check` refuses an MSS of 0, but no division may depend on it.
         let mss = u64::from(ack.mss).max(1);
         let slow_start = cwnd < ack.ssthresh;
         let mut window = self.small.unwrap_or(cwnd as f64 / mss as f64);

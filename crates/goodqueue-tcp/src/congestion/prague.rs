@@ -187,6 +187,7 @@ impl Prague {
     /// Moves the sender's window by at most a segment towards the window here, so that a reduction
     /// stops no transmission for long (`prague_update_cwnd`).
     fn step(&self, window: &mut Window) {
+        // `Config::check` refuses an MSS of 0, but no division may depend on it.
         let mss = u64::from(self.mss).max(1);
         let target = whole(self.window).next_multiple_of(mss).max(MIN_WINDOW * mss);
         if window.cwnd > target {

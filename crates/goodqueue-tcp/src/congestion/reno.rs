@@ -45,6 +45,7 @@ impl Reno {
 
     /// The usual growth; returns the new window in bytes.
     pub(crate) fn grow(&mut self, ack: &Ack, cwnd: u64) -> u64 {
+        // `Config::check` refuses an MSS of 0, but no division may depend on it.
         let mss = u64::from(ack.mss).max(1);
         let mut acked = ack.acked;
         let mut cwnd = cwnd;
@@ -68,6 +69,7 @@ impl Reno {
     /// Half of the window, two segments at least.
     pub(crate) fn half(event: &Congestion) -> u64 {
         let mss = u64::from(event.mss).max(1);
+        // RFC 5681 §3.1, equation 4: at least two segments.
         (event.basis() / mss / 2).max(MIN_SSTHRESH) * mss
     }
 }

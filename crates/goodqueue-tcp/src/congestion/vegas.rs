@@ -95,6 +95,7 @@ impl CongestionControl for Vegas {
         if self.rounds.paused {
             return self.reno.on_ack(ack, cwnd); // after a timeout
         }
+        // `Config::check` refuses an MSS of 0, but no division may depend on it.
         let mss = u64::from(ack.mss).max(1);
         let slow_start = cwnd < ack.ssthresh;
         if !self.rounds.is_over() {

@@ -39,6 +39,7 @@ impl Class {
     }
 
     fn elapsed(&self, now: u64) -> f64 {
+        // Linux counts a minute at most (`mbuffer`).
         ((now - self.filled_at) as f64).min(MINUTE)
     }
 }

@@ -67,6 +67,7 @@ pub trait Aqm: Configure {
 
     /// Decides about an arriving packet. The default lets it pass.
     fn on_enqueue(&self, state: &mut Self::State, seen: &Seen, random: &mut Source) -> Verdict {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (state, seen, random);
         Verdict::Pass
     }

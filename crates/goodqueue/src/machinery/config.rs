@@ -397,6 +397,7 @@ pub trait Configure: Sized + Clone {
     /// if the two exclude each other.
     #[must_use]
     fn stays_beside(parameter: &str, given: &Settings) -> bool {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (parameter, given);
         true
     }

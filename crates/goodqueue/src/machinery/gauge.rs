@@ -38,6 +38,7 @@ pub trait Observe {
     /// Adds what only this discipline knows: its gauges, its parts, and the disciplines in it. The
     /// default adds nothing.
     fn observe(&self, now: Instant, seen: &mut Observation) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (now, seen);
     }
 }

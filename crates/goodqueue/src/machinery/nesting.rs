@@ -53,6 +53,7 @@ pub trait InnerConfig: Clone + PartialEq + Debug {
 
     /// Returns the configuration of a queue that holds at most `bytes`, if this type has one.
     fn of_bytes(bytes: u32) -> Option<Self> {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = bytes;
         None
     }

@@ -105,6 +105,7 @@ pub trait Packet {
     /// there are no bytes to flip bits in; such a network loses the packet, as a checksum would
     /// make the receiver do.
     fn corrupt(&mut self, byte: u32, bit: u8) -> bool {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (byte, bit);
         false
     }

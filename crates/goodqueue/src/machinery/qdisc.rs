@@ -48,6 +48,7 @@ pub trait Qdisc<P> {
     /// time of a shaper's next token. `None` if only an `enqueue` can change the answer, or if
     /// `dequeue` would return a packet at once.
     fn next_event(&self, now: Instant) -> Option<Instant> {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = now;
         None
     }

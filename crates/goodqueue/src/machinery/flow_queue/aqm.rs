@@ -16,6 +16,7 @@ pub trait FlowAqm: Clone {
     /// Returns true if the packet at the `head` of the flow may be sent without further work. False
     /// (the default) requires a call of [`Self::decide`].
     fn passes(&mut self, now: Instant, params: &Self::Params, head: Head) -> bool {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (now, params, head);
         false
     }

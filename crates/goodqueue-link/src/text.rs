@@ -55,6 +55,7 @@ impl<P: Packet + Flow> Duplex<P> {
             let build = |builder: &LinkBuilder| {
                 builder.build().map_err(|error| Diagnostic::new(std::format!("{error}")))
             };
+            // A text without words for the opposite direction describes both.
             let up = up.unwrap_or_else(|| down.clone());
             Ok(Self::new(build(&down.seed(seed))?, build(&up.seed(seed).with_other_seed())?))
         };

@@ -106,6 +106,7 @@ impl Mapper {
         });
         match crate::process::fork().map_err(failed)? {
             crate::process::Forked::Child => {
+                // While a copy is open here, the end of the other process would not show.
                 drop((go_write, done_read));
                 let mut byte = [0];
                 let mut written = false;

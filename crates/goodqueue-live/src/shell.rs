@@ -81,6 +81,7 @@ impl Shell {
             }
             Forked::Parent(init) => init,
         };
+        // While a copy is open here, the end of the other process would not show.
         drop(theirs);
         let made = Namespaces::receive(&ours)?;
         if let Some(user) = &made.user {

@@ -320,6 +320,7 @@ impl Guardian {
                 process::leave(i32::from(!guard(File::from(read), ready, guarded, &path)))
             }
             Forked::Parent(pid) => {
+                // While a copy is open here, the end of the guardian would not show.
                 drop((read, ready_write));
                 // Fails if the guardian could not prepare itself. Nothing has to be undone then.
                 ready_read.read_exact(&mut [0]).map_err(failed)?;

@@ -113,6 +113,7 @@ impl Extensions {
     #[must_use]
     pub fn with_source<S: Named>(mut self) -> Self {
         let new = KnownSource::new::<S>();
+        // A source that is added again would be found twice.
         self.sources.retain(|known| *known != new);
         self.sources.push(new);
         self

@@ -211,6 +211,7 @@ impl Store {
         let part = serde_json::to_vec(&Part { step_ns, series }).map_err(|error| self.unwritable(&error))?;
         let mut parts = vec![(step_ns, part)];
         if let Some(text) = self.read(&key)?.whole().filter(|text| has_key(&key, text)) {
+            // The first line has the checksum and the metrics.
             let known = lines(&text).skip(1).filter_map(|part| Some((step_of(part)?, part.to_vec())));
             // If another process adds a step meanwhile, one of the two is lost and simulated again
             // when it is wanted.
@@ -322,6 +323,7 @@ fn with_series<R: DeserializeOwned, S: DeserializeOwned>(
     step_ns: u64,
     any_step: bool,
 ) -> Option<(R, S)> {
+    // The first line has the checksum and the metrics.
     let parts = || lines(text).skip(1);
     let part = parts()
         .find(|part| step_of(part) == Some(step_ns))

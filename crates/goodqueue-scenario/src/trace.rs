@@ -126,6 +126,7 @@ impl Trace {
 
 fn opportunity(line: &[u8], previous: u32) -> Result<u32, Diagnostic> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
+    // Editors of Windows end lines with both characters.
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.iter().all(u8::is_ascii_whitespace) {
         return Err(Diagnostic::new("the line is blank").allowed(FORM).help("remove the line"));

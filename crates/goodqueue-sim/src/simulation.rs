@@ -195,6 +195,7 @@ impl<'a> Simulation<'a> {
         to: Instant,
         mut register: Option<&mut Register<'_>>,
     ) -> Result<(), RunError> {
+        // Nothing happens after the end, whatever time a caller asks for.
         let to = self.end.min(to);
         while self.now < to {
             // Whichever comes first. Several of them may be at this instant, so each is compared

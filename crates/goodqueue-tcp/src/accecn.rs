@@ -66,6 +66,7 @@ impl EcnBytes {
 
 /// Returns the difference between two readings of a byte counter.
 pub(crate) const fn grown(before: u32, after: u32) -> u32 {
+    // The counters have 24 bits (RFC 9768 §3.2.3), so their difference has as many.
     after.wrapping_sub(before) & MASK
 }
 

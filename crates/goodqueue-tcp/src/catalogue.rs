@@ -55,6 +55,7 @@ impl Catalogue {
     pub fn with_controller<C: Controller>(mut self) -> Self {
         const { assert!(!is_controller(C::ABOUT.name), "a controller of goodqueue-tcp has this name") };
         let new = KnownController::own::<C>();
+        // A controller that is added again would be listed twice.
         self.controllers.retain(|known| *known != new);
         let is_akin = |known: &KnownController| {
             let known = known.about();
@@ -72,6 +73,7 @@ impl Catalogue {
     #[must_use]
     pub fn with_stack<S: Listed>(mut self) -> Self {
         const { assert!(!is_stack(S::INFO.name), "a stack of goodqueue-tcp has this name") };
+        // A stack that is added again replaces the one of its name.
         self.stacks.retain(|(known, _)| known.name != S::INFO.name);
         self.stacks.push((S::INFO, S::PROFILES));
         self

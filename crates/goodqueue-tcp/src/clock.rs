@@ -31,6 +31,7 @@ pub fn ticks_since(now: Instant, stamp: u32) -> Duration {
 
 /// The time, in the last 2^32 microseconds, at which the timestamps clock showed `stamp`.
 pub fn sent_at(now: Instant, stamp: u32) -> Instant {
+    // Both readings are modulo 2^32, and so is their difference.
     now - Duration::from_micros(u64::from(timestamp(now).wrapping_sub(stamp)))
 }
 

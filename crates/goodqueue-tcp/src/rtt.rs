@@ -361,6 +361,7 @@ impl RttEstimator {
 
     /// Doubles the RTO (RFC 6298 §5.5); it stays so until the next sample.
     pub fn back_off(&mut self) {
+        // RFC 6298 §2.5 allows an upper bound.
         self.rto = self.rto.saturating_mul(2).min(self.config.max_rto);
         if let Rule::Ticks(ticks) | Rule::StampedTicks(ticks) = &mut self.rule {
             ticks.back_off = ticks.back_off.saturating_mul(2);

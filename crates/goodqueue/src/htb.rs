@@ -210,6 +210,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Htb<P, Q> {
     fn settle(&mut self, index: Index, before: Load) {
         let Some(leaf) = self.leaf_mut(index) else { return };
         let after = leaf.load();
+        // Added first, so that the difference does not stop at 0.
         self.len = (self.len + after.packets).saturating_sub(before.packets);
         self.bytes = self.bytes.saturating_add(after.bytes).saturating_sub(before.bytes);
     }

@@ -208,6 +208,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
     /// Brings the totals up to date after a class held `before`.
     fn settle(&mut self, index: usize, before: Load) {
         let Some(class) = self.classes.get(index) else { return };
+        // Added first, so that the difference does not stop at 0.
         self.len = (self.len + class.leaf.len()).saturating_sub(before.packets);
         self.bytes = self.bytes.saturating_add(class.leaf.backlog()).saturating_sub(before.bytes);
     }

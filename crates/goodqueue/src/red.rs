@@ -391,6 +391,7 @@ impl<P: Packet, R: Random> Qdisc<P> for Red<P, R> {
     fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
         self.update(now);
         let packets = self.queue.len();
+        // The algorithm is told of the packets that stay, before one leaves.
         self.algorithm.departure(self.now, packets > 0, packets.saturating_sub(1));
         self.queue.pop_front().map(|queued| queued.packet)
     }

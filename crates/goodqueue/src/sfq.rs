@@ -590,6 +590,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
             self.pool.push_back(&mut slot.chain, self.now, packet);
             self.passage.enters(bytes);
             self.passage.leaves(gone);
+            // Added first, so that the difference does not stop at 0.
             slot.backlog = (slot.backlog + u64::from(bytes)).saturating_sub(u64::from(gone));
             self.stats.dropped_after.add(gone);
             drops.dropped(oldest, why);

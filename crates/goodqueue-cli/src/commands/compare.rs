@@ -200,6 +200,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     }
     let differences = terminal::differences(&simulated, &live);
     let both = simulated.into_iter().zip(live).flat_map(|(mut simulated, mut live)| {
+        // The report knows these endings, and gives both runs of a discipline one colour.
         simulated.qdisc.push_str(", simulated");
         live.qdisc.push_str(", live");
         [simulated, live]

@@ -130,6 +130,7 @@ fn deviations() -> String {
         written.push(page);
         let names: Vec<&str> = PAGES.iter().filter(|other| other.1 == page).map(|other| other.0).collect();
         let section = page.split_once("# Deviations\n").map_or("None are written down.", |split| split.1);
+        // It ends where the next section begins.
         let section = section.split("\n# ").next().unwrap_or(section).trim();
         // Writing to a string cannot fail.
         let _ = write!(text, "\n## {}\n\n{section}\n", names.join(", "));

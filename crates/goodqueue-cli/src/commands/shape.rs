@@ -128,6 +128,7 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
     // The rates of the default scenario do not count: without options the link has no limit.
     if args.line.rate.is_none() {
         config.links[0].capacity = Capacity::UNLIMITED;
+        // With `--up` alone only the download has no limit.
         if args.line.up.is_none() {
             config.links[1].capacity = Capacity::UNLIMITED;
         }

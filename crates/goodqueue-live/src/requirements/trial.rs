@@ -30,6 +30,7 @@ pub(super) fn namespaces() -> Result<Vec<Finding>, LiveError> {
         }
         Forked::Parent(child) => child,
     };
+    // The read below ends only when every end for writing is closed.
     drop(write);
     let mut told = String::new();
     read.read_to_string(&mut told).map_err(failed)?;

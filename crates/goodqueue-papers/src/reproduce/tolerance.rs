@@ -70,10 +70,12 @@ impl Tolerance {
             Self::Share => around(share),
             Self::Plot(axis) => around(share.max(READING * axis)),
             Self::Decades(decades) => {
+                // On a logarithmic axis an error of reading is a factor.
                 let factor = libm::exp10(READING * decades);
                 let (low, high) = around(share);
                 (low.min(expected / factor), high.max(expected * factor))
             }
+            // A rounded number is off by half of its last digit at most.
             Self::Digit(digit) => around(share.max(digit / 2.0)),
             Self::Spread(spread, _) => around(share.max(*spread)),
             Self::NoneAmong { among, in_percent } => {

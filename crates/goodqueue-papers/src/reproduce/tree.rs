@@ -126,6 +126,7 @@ fn some(number: f64) -> Option<f64> {
 }
 
 fn number_or_nan(value: &Value) -> Option<f64> {
+    // JSON has no NaN, so it can stand for a step without a value.
     if value.is_null() { Some(f64::NAN) } else { value.as_f64() }
 }
 

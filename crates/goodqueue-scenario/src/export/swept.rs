@@ -32,6 +32,7 @@ impl<'r> Swept<'r> {
         let mut keys: Vec<&str> =
             results.runs.iter().flat_map(|run| run.sweep.keys()).map(String::as_str).collect();
         keys.sort_unstable();
+        // All runs of a sweep have the same keys.
         keys.dedup();
         keys.into_iter().map(|key| Self::new(key, results)).collect()
     }

@@ -83,7 +83,9 @@ pub(super) fn of_run(
     let mut letter = grade(induced_s);
     if probes.ping_sent > 0 {
         let lost = float(probes.ping_lost) / float(probes.ping_sent);
+        // The largest share is the first, so the first match is the strictest cap.
         if let Some((_, cap)) = LOSS_CAPS.iter().find(|(share, _)| lost > *share) {
+            // Grades are ordered from the best one, so `max` takes the worse one.
             letter = letter.max(*cap);
         }
     }

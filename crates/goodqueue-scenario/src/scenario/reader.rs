@@ -59,6 +59,7 @@ impl<'d> Reader<'d> {
 
     /// Refuses keys that are not among `keys`.
     pub(super) fn only(&self, keys: &[&str]) -> Result<(), Diagnostic> {
+        // `below` has keys of another table, which checks them itself.
         match self.table.iter().find(|entry| !keys.contains(&entry.key.as_str())) {
             None => Ok(()),
             Some(entry) => {
@@ -74,6 +75,7 @@ impl<'d> Reader<'d> {
     }
 
     pub(super) fn node(&self, key: &str) -> Option<&'d Node> {
+        // Its own keys come first, so they win over those of the table above.
         self.table.iter().chain(self.below).find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 

@@ -10,6 +10,7 @@ use crate::run::RunSpec;
 pub trait Watch: Sync {
     /// A run, by its number, is simulated next, on the thread that calls this.
     fn started(&self, number: usize, run: &RunSpec) {
+        // Named without an underscore, because the documentation shows the names of arguments.
         let _ = (number, run);
     }
 

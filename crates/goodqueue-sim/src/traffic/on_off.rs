@@ -105,6 +105,7 @@ impl Source for OnOff {
     }
 
     fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        // A wake-up that was asked for earlier may come before the packet is due.
         if self.stopped || now < self.next_at {
             return;
         }

@@ -96,6 +96,7 @@ impl Source for Poisson {
     }
 
     fn on_wake(&mut self, now: Instant, network: &mut Network) {
+        // A wake-up that was asked for earlier may come before the packet is due.
         if self.stopped || now < self.next_at {
             return;
         }

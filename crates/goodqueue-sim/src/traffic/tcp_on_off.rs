@@ -141,6 +141,7 @@ impl Source for TcpOnOff {
 
     fn on_wake(&mut self, now: Instant, network: &mut Network) {
         self.connections.on_wake(now, network);
+        // Its connections still have timers, but no burst begins any more.
         if self.stopped {
             return;
         }

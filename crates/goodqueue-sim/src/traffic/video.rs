@@ -132,6 +132,7 @@ impl Video {
     fn look(&mut self, now: Instant) {
         let elapsed = now.since(self.since);
         self.since = now;
+        // A picture that stands still uses nothing of the buffer.
         if !self.is_shown {
             return;
         }

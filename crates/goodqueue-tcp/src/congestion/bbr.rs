@@ -524,6 +524,7 @@ impl CongestionControl for Bbr {
     }
 
     fn pacing(&self) -> Pacing {
+        // A rate of 0 would let nothing leave.
         Pacing { rate: Some(whole(self.pace).max(1)), least_burst: self.least_burst(), ..Pacing::UNPACED }
     }
 }

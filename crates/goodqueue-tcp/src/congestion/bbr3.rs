@@ -106,6 +106,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn pacing(&self) -> Pacing {
+        // A rate of 0 would let nothing leave.
         Pacing { rate: Some(whole(self.pace).max(1)), ..Pacing::UNPACED }
     }
 }

@@ -82,6 +82,7 @@ impl Controller for Fixed {
 
     fn set(&mut self, parameter: &str, value: Value) {
         match parameter {
+            // A window of 0 would let nothing leave.
             "window" => self.window = value.as_count().max(1),
             "rate" => self.rate = value.as_count(),
             _ => {}

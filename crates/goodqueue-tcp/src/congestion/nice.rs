@@ -165,6 +165,7 @@ impl CongestionControl for Nice {
     fn pacing(&self) -> Pacing {
         let Some(window) = self.small else { return Pacing::UNPACED };
         let srtt = (self.srtt.as_nanos() as f64 * 1e-9).max(1e-6);
+        // A rate of 0 would let nothing leave.
         Pacing { rate: Some(whole(window * f64::from(self.mss) / srtt).max(1)), ..Pacing::UNPACED }
     }
 }

@@ -260,6 +260,7 @@ impl CongestionControl for Prague {
         let Some(rate) = self.pace else { return Pacing::UNPACED };
         let burst = whole(rate / BURSTS_PER_SECOND) / u64::from(self.mss.max(1));
         let burst = u32::try_from(burst).unwrap_or(u32::MAX).max(1);
+        // A rate of 0 would let nothing leave.
         Pacing { rate: Some(whole(rate).max(1)), burst: Some(burst), ..Pacing::UNPACED }
     }
 }

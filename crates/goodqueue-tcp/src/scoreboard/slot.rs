@@ -60,5 +60,6 @@ pub(super) const fn low(seq: u64) -> u32 {
 /// The sequence number whose lower half is `half`, of those below `end`.
 #[inline]
 pub(super) fn whole(end: u64, half: u32) -> u64 {
+    // Right if less than 2^32 bytes are out, which no window allows.
     end - u64::from(low(end).wrapping_sub(half))
 }

@@ -69,6 +69,7 @@ fn allocated(bytes: u32) -> u64 {
 /// Returns the size that the allocator of Linux 6.1 gives a packet of `bytes`.
 #[inline]
 fn allocated_in_61(bytes: u32) -> u64 {
+    // From 256 bytes on, the sizes of Linux's allocator are the powers of two.
     (u64::from(bytes) + ROOM_AND_SHARED).next_power_of_two().max(LEAST_DATA) + DESCRIPTION
 }
 

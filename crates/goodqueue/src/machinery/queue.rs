@@ -310,6 +310,7 @@ impl<P> Pool<P> {
                 if let Some(memory) = memory {
                     node.memory = memory;
                 }
+                // Free nodes are a list through `next`, too.
                 core::mem::replace(&mut self.free, node.next)
             }
             None => {

@@ -162,6 +162,7 @@ impl From<Duration> for core::time::Duration {
 impl Add<Duration> for Instant {
     type Output = Self;
     fn add(self, span: Duration) -> Self {
+        // No time of a caller may panic (rule 1 of the contract of disciplines).
         Self(self.0.saturating_add(span.0))
     }
 }

@@ -118,6 +118,7 @@ fn described(kind: &Kind, name: &str, page: &str) -> Result<Described, Diagnosti
 /// Returns the paragraphs and list items of the page's deviations that begin with this variant.
 fn rules(page: &str, variant: &str) -> Vec<String> {
     let section = page.split_once("# Deviations\n").map_or("", |split| split.1);
+    // It ends where the next section begins.
     let section = section.split("\n# ").next().unwrap_or(section);
     let mut items: Vec<String> = Vec::new();
     for line in section.lines() {

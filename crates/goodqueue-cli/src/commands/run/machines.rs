@@ -42,6 +42,7 @@ impl DistributedRun {
     ) -> Result<Option<Shard>, Diagnostic> {
         let used =
             [("--shard", self.shard.is_some()), ("--merge", self.merge), ("--submit", self.submit.is_some())];
+        // A shard is a part of the runs of one scenario, and so is what it keeps in the store.
         if let (Some((option, _)), [_, second, ..]) = (used.iter().find(|option| option.1), scenarios) {
             return Err(Diagnostic::new(format!("`{option}` takes one scenario"))
                 .help("run the command once for each scenario, each with a folder of its own")

@@ -130,6 +130,7 @@ fn write_headers(packet: &Packet, bytes: u32, to: &mut Vec<u8>) {
 /// The UDP header of RFC 768 after the ports, without a checksum. `total` is the length of the IP
 /// packet.
 fn udp(total: u16, to: &mut Vec<u8>) {
+    // The length of UDP does not contain the IP header, which has 20 bytes here.
     to.extend(total.saturating_sub(20).to_be_bytes());
     to.extend([0, 0]);
 }

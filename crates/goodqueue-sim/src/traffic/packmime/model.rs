@@ -98,6 +98,7 @@ impl Model {
             let has_one = pages > 1 && unit(random) < ONE_OBJECT;
             let objects = if has_one { 1 } else { OBJECTS.draw_whole(random) + 1 };
             for object in 0..objects {
+                // No gap is before the first object.
                 if page == 0 && object == 0 {
                     continue;
                 }

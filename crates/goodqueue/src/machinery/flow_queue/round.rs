@@ -163,7 +163,6 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
             self.fattest.set(index, flow.backlog);
         }
         // A packet of no bytes costs a byte, or a flow of such packets would be served for ever.
-        // A packet without bytes has a cost, too, or its flow would be served for ever.
         flow.deficit = flow.deficit.wrapping_sub(i64::from(bytes.max(1)));
         oldest.take().map_or(Turn::Empty, Turn::Sends)
     }

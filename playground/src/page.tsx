@@ -143,6 +143,7 @@ function Remarks({ view, run }: { view: View; run: Run }) {
         <p class="about">This link was made with version {made}; this is version {catalogue.version}. The numbers may differ.</p>
       )}
       {ignoredIn(location.hash).map((remark) => <p class="remark" role="alert">{remark}</p>)}
+      {/* An error about one discipline stands in the column of this discipline. */}
       {error !== null && refusedColumn(settings, error) < 0 && <pre class="error" role="alert">{error}</pre>}
     </>
   );

@@ -15,7 +15,7 @@ use goodqueue::{Duration, Instant};
 use crate::least_window::least_window;
 use goodqueue_tcp::Profile;
 use goodqueue_tcp::config::{
-    BufferGrowth, BufferTuning, Config, Growth, RtoRule, SegmentMemory, SendTuning, UndoRule,
+    BufferGrowth, BufferTuning, Config, Growth, RtoRule, SackDelay, SegmentMemory, SendTuning, UndoRule,
 };
 use goodqueue_tcp::congestion::{GrowthRule, Signal};
 use goodqueue_tcp::machinery::ack_changes::AckChanges;
@@ -138,7 +138,7 @@ const LINUX_314: Config = Config {
     timers: Timers::Ticks,
     rto_rule: RtoRule::PeakTicks,
     quick_after_gap: true,
-    sack_delay: Duration::ZERO,
+    sack_delay: SackDelay::NONE,
     ecn_on_all: false,
     l4s: false,
     ..linux::SETTINGS

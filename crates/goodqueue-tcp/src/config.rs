@@ -138,6 +138,42 @@ impl BufferTuning {
     }
 }
 
+/// How long SACKs wait for further ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SackDelay {
+    /// Longest time (`tcp_comp_sack_delay_ns`); 0: they do not wait.
+    pub most: Duration,
+    /// Largest part of the RTT, in percent (`tcp_comp_sack_rtt_percent`).
+    pub percent: u32,
+    /// By how much the timer is late (`tcp_comp_sack_slack_ns`).
+    pub slack: Duration,
+}
+
+impl SackDelay {
+    /// They do not wait.
+    pub const NONE: Self = Self { most: Duration::ZERO, percent: 0, slack: Duration::ZERO };
+
+    /// Linux 4.18 to 6.14. The part of the RTT was no setting yet.
+    pub const LINUX: Self =
+        Self { most: Duration::from_millis(1), percent: 5, slack: Duration::from_micros(100) };
+
+    /// Linux 7.3.
+    pub const LINUX_7: Self = Self { percent: 33, slack: Duration::from_micros(10), ..Self::LINUX };
+
+    /// Whether SACKs wait at all.
+    #[must_use]
+    #[inline]
+    pub const fn waits(&self) -> bool {
+        !self.most.is_zero()
+    }
+
+    /// The time from the first SACK that waits to the one that leaves, with this RTT.
+    pub(crate) fn of_rtt(&self, rtt: Duration) -> Duration {
+        let part = Duration::from_nanos(rtt.as_nanos().saturating_mul(self.percent.into()) / 100);
+        self.most.min(part) + self.slack
+    }
+}
+
 /// How much data the application can hand over at a time, if segments do not leave in
 /// [bursts](Config::bursts).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -310,6 +346,10 @@ pub struct Config {
     /// Memory in bytes that a piece of the send buffer takes beside its payload, with
     /// [`bursts`](Self::bursts): 1280 in Linux 6.1 and 896 in 7.3, without IPv6. Default 1280.
     pub piece_overhead: u32,
+    /// With [`bursts`](Self::bursts), a burst for which a piece of the send buffer has too little
+    /// takes data of the next one (Linux from 6.10 on, `tcp_grow_skb`). Default off: it ends with
+    /// the piece.
+    pub fills_bursts: bool,
     /// A segment with PSH, or a short one, is acknowledged at once, and so is every segment while
     /// the receive buffer grows with the rate, since the application reads at once. The delay of an
     /// ACK follows the gaps between segments, from [`DelayedAck::timeout`] up to the RTT of the
@@ -328,9 +368,8 @@ pub struct Config {
     /// The ACKs after each segment out of order, and after the first mark, are quick as well (Linux
     /// up to 4.17, `tcp_enter_quickack_mode` in `tcp_data_queue`). Default off.
     pub quick_after_gap: bool,
-    /// Time that SACKs wait for further ones, after three duplicate ACKs (Linux 4.18: 1 ms).
-    /// Default 0: they do not wait.
-    pub sack_delay: Duration,
+    /// How long SACKs wait for further ones, after three duplicate ACKs. Default: they do not wait.
+    pub sack_delay: SackDelay,
     /// A timeout discards all SACKs (RFC 2018 §8; ns-2). Default off (RFC 6675 §5.1).
     pub forget_on_timeout: bool,
     /// The receiver echoes each segment's own mark instead of latching until CWR (RFC 8257 §3.2).
@@ -464,7 +503,7 @@ impl Config {
             (Mechanism::AdaptiveAcks, "adaptive_acks", self.adaptive_acks, "true", "false"),
             (Mechanism::AdaptiveAcks, "quick_acks", self.quick_acks > 0, "more than 0", "0"),
             (Mechanism::AdaptiveAcks, "quick_after_gap", self.quick_after_gap, "true", "false"),
-            (Mechanism::AdaptiveAcks, "sack_delay", !self.sack_delay.is_zero(), "more than 0s", "0s"),
+            (Mechanism::AdaptiveAcks, "sack_delay.most", self.sack_delay.waits(), "more than 0s", "0s"),
             (Mechanism::AccurateEcn, "accecn", self.accecn, "true", "false"),
             (Mechanism::Undo, "undo", self.undoes(), "a rule", "never"),
         ];
@@ -492,7 +531,8 @@ impl Config {
             ("remembered_rttvar", self.remembered_rttvar, Duration::ZERO, day, "at most 86400s"),
             ("tick", self.tick, Duration::ZERO, Duration::from_secs(1), "at most 1s"),
             ("tick_phase", self.tick_phase, Duration::ZERO, self.tick, "at most tick"),
-            ("sack_delay", self.sack_delay, Duration::ZERO, Duration::from_secs(1), "at most 1s"),
+            ("sack_delay.most", self.sack_delay.most, Duration::ZERO, Duration::from_secs(1), "at most 1s"),
+            ("sack_delay.slack", self.sack_delay.slack, Duration::ZERO, Duration::from_secs(1), "at most 1s"),
             ("delayed_ack.timeout", self.delayed_ack.timeout, Duration::ZERO, day, "at most 86400s"),
         ];
         for (field, given, low, high, allowed) in times {

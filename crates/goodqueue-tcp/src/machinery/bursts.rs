@@ -4,7 +4,7 @@
 
 use goodqueue::{Duration, Instant};
 
-use super::send_buffer::{Burst, Flight, Permission};
+use super::send_buffer::{Burst, Flight, Front, Permission};
 use super::{Core, FIRST_BYTE, Phase, narrow};
 use crate::congestion::CongestionControl;
 
@@ -32,12 +32,16 @@ impl Core {
     #[inline(always)]
     pub(crate) fn begin_burst(&mut self, now: Instant, room: u64, usable: u64) -> Burst {
         let Some(buffer) = &mut self.buffer.of_bursts else { return Burst::Begins };
-        let Some((end, is_last)) = buffer.front() else { return Burst::Begins };
+        let Some(mut front) = buffer.front() else { return Burst::Begins };
         let permission = buffer.permission();
         if permission == Permission::No {
             return Burst::IsWritten;
         }
         let most = self.most_of_burst();
+        if self.config.fills_bursts {
+            front = self.filled(front, room, most);
+        }
+        let Front { end, is_last } = front;
         let open = room.min(usable);
         let full = u64::from(most) * self.mss;
         let left = end.saturating_sub(self.snd_nxt);
@@ -54,14 +58,29 @@ impl Core {
         {
             return Burst::Waits;
         }
-        // Two bursts at least are to be out.
-        let half = (self.cwnd / 2).max(self.mss);
-        let segments = self.whole_segments(open.min(half), most).max(1);
+        let segments = self.segments_of_burst(open, most);
         // The last segment of the piece may be a short one.
         self.burst.left = self.whole_segments(left + self.mss - 1, segments).max(1);
         self.burst.of_several = self.burst.left > 1;
         self.burst.begins = true;
         Burst::Begins
+    }
+
+    /// The number of segments in a burst, if `open` bytes of the windows are open.
+    #[inline]
+    fn segments_of_burst(&self, open: u64, most: u32) -> u32 {
+        // Two bursts at least are to be out.
+        let half = (self.cwnd / 2).max(self.mss);
+        self.whole_segments(open.min(half), most).max(1)
+    }
+
+    /// Data of the next piece completes a burst, which is as large as the congestion window allows
+    /// with `room` bytes: the window of the receiver cuts it later. Returns the first piece then.
+    fn filled(&mut self, front: Front, room: u64, most: u32) -> Front {
+        let wanted = u64::from(self.segments_of_burst(room, most)) * self.mss;
+        let Some(buffer) = &mut self.buffer.of_bursts else { return front };
+        buffer.fill(self.snd_nxt + wanted);
+        buffer.front().unwrap_or(front)
     }
 
     /// The number of full segments in `bytes`, at most `most`. Needs no division for the most.

@@ -28,6 +28,14 @@ struct Piece {
     push: bool,
 }
 
+/// The piece that is to be sent next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Front {
+    pub(crate) end: u64,
+    /// No piece is behind it.
+    pub(crate) is_last: bool,
+}
+
 /// The data that is out: SND.UNA, SND.NXT, and the number of pieces in which the host keeps it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
@@ -107,10 +115,22 @@ impl SendBuffer {
         self.written
     }
 
-    /// End of the piece that is to be sent next, and whether it is the last one.
+    /// The piece that is to be sent next.
     #[inline]
-    pub(crate) fn front(&self) -> Option<(u64, bool)> {
-        self.pieces.front().map(|piece| (piece.end, self.pieces.len() == 1))
+    pub(crate) fn front(&self) -> Option<Front> {
+        self.pieces.front().map(|piece| Front { end: piece.end, is_last: self.pieces.len() == 1 })
+    }
+
+    /// The first piece reaches up to `end`, if the one behind it has as much. A piece that gives
+    /// all it has is no longer one.
+    pub(crate) fn fill(&mut self, end: u64) {
+        let Some(next) = self.pieces.get(1).copied() else { return };
+        let Some(front) = self.pieces.front_mut().filter(|front| front.end < end) else { return };
+        front.end = end.min(next.end);
+        if front.end == next.end {
+            front.push |= next.push;
+            self.pieces.remove(1);
+        }
     }
 
     /// A segment that ends at `end` was sent. Returns whether it ends a piece to be pushed.
@@ -293,5 +313,34 @@ mod tests {
         // Recorded: 98 segments out, of which 55 were SACKed, took 196,944 bytes.
         let buffer = SendBuffer { written: 1 + 98 * MSS, ..SendBuffer::new(1, 1280) };
         assert_eq!(buffer.taken(Flight { pieces: 43, ..flight(0, 98) }), 196_944);
+    }
+
+    fn buffer_with(pieces: [(u64, bool); 3]) -> SendBuffer {
+        let pieces = pieces.map(|(segments, push)| Piece { end: 1 + segments * MSS, push });
+        SendBuffer { written: pieces[2].end, pieces: pieces.into(), ..SendBuffer::new(1, 896) }
+    }
+
+    fn end_of_front(buffer: &SendBuffer) -> Option<u64> {
+        buffer.front().map(|front| front.end)
+    }
+
+    #[test]
+    fn a_burst_that_needs_more_takes_it_from_the_piece_behind() {
+        let mut buffer = buffer_with([(1, false), (3, true), (9, false)]);
+        buffer.fill(1 + MSS);
+        assert_eq!(end_of_front(&buffer), Some(1 + MSS), "it has enough");
+        buffer.fill(1 + 2 * MSS);
+        assert_eq!(end_of_front(&buffer), Some(1 + 2 * MSS));
+        assert!(!buffer.on_sent(1 + 2 * MSS), "the piece to be pushed has a segment left");
+        buffer.fill(1 + 5 * MSS);
+        assert!(buffer.on_sent(1 + 5 * MSS), "with what it took, that piece is still to be pushed");
+    }
+
+    #[test]
+    fn a_burst_takes_from_one_piece_only_and_with_its_last_byte_also_its_push() {
+        let mut buffer = buffer_with([(1, false), (2, true), (9, false)]);
+        buffer.fill(1 + 4 * MSS);
+        assert_eq!((end_of_front(&buffer), buffer.pieces.len()), (Some(1 + 2 * MSS), 2));
+        assert!(buffer.on_sent(1 + 2 * MSS));
     }
 }

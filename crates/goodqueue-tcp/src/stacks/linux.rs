@@ -3,7 +3,7 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::config::{BufferTuning, Config, Growth, RtoRule, UndoRule};
+use crate::config::{BufferTuning, Config, Growth, RtoRule, SackDelay, UndoRule};
 use crate::congestion::{CongestionControl, FeedbackTiming, Signal};
 use crate::machinery::ack_changes::AckChanges;
 use crate::machinery::samples::ProcessedAck;
@@ -81,11 +81,18 @@ impl Listed for Linux {
         },
         Profile {
             name: "linux73",
-            summary: "Linux 7.3: as linux, with buffers that count the memory of segments as that kernel does",
-            settings: Config { buffer_tuning: BufferTuning::LINUX_7, piece_overhead: 896, ..SETTINGS },
+            summary: "Linux 7.3: as linux, with the buffers, bursts and compressed SACKs of that kernel",
+            settings: Config {
+                buffer_tuning: BufferTuning::LINUX_7,
+                piece_overhead: 896,
+                fills_bursts: true,
+                sack_delay: SackDelay::LINUX_7,
+                ..SETTINGS
+            },
             controllers: CONTROLLERS,
             sources: &[
                 "tcp_measure_rcv_mss, tcp_rcvbuf_grow and tcp_data_queue_ofo: Linux 7.3.4 net/ipv4/tcp_input.c",
+                "tcp_grow_skb: net/ipv4/tcp_output.c of that kernel; tcp_comp_sack_rtt_percent 33, tcp_comp_sack_slack_ns 10 µs",
                 "tcp_rmem up to 32 MB and tcp_rcvbuf_low_rtt 1 ms: that kernel's defaults on a host with 4 GB of memory",
                 "AccECN: include/net/tcp_ecn.h of that kernel; tcp_ecn=2, so that a sender does not ask for it",
                 "all else is that of linux",
@@ -115,7 +122,7 @@ pub const SETTINGS: Config = Config {
     adaptive_acks: true,
     timers: Timers::Wheel,
     quick_acks: 16,
-    sack_delay: Duration::from_millis(1),
+    sack_delay: SackDelay::LINUX,
     ecn_on_all: true,
     counters_on_data: true,
     ..Config::RFC

@@ -3,7 +3,9 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::config::{BufferTuning, Config, DelayedAck, Growth, MAX_WINDOW, RtoRule, SendTuning, UndoRule};
+use crate::config::{
+    BufferTuning, Config, DelayedAck, Growth, MAX_WINDOW, RtoRule, SackDelay, SendTuning, UndoRule,
+};
 use crate::congestion::Signal;
 use crate::hystart::HyStart;
 use crate::machinery::ack_changes::AckChanges;
@@ -86,13 +88,14 @@ impl Config {
         whole_segments: false,
         bursts: false,
         piece_overhead: 1280,
+        fills_bursts: false,
         adaptive_acks: false,
         buffer_tuning: BufferTuning::LINUX,
         send_tuning: SendTuning::Unlimited,
         timers: Timers::Exact,
         quick_acks: 0,
         quick_after_gap: false,
-        sack_delay: Duration::ZERO,
+        sack_delay: SackDelay::NONE,
         forget_on_timeout: false,
         accurate_ecn_echo: false,
         ecn_on_all: false,

@@ -30,6 +30,20 @@ fn the_last_segment_of_each_burst_is_pushed() {
 }
 
 #[test]
+fn a_burst_of_linux_ends_with_its_piece_and_one_of_linux_73_takes_from_the_next_piece() {
+    // A piece has at most half of the largest window: an odd number of segments here. A segment
+    // that is pushed right after another one left alone.
+    let has_single_segments = |fills_bursts| {
+        let mut pair = Pair::bulk(Config { rwnd: 14_600, fills_bursts, ..linux() });
+        pair.run_until(at(1000));
+        // The first window leaves while it is written, when no other piece is there yet.
+        pushed(&pair)[10..].windows(2).any(|two| two == [true, true])
+    };
+    assert!(has_single_segments(settings("linux").fills_bursts));
+    assert!(!has_single_segments(settings("linux73").fills_bursts));
+}
+
+#[test]
 fn the_last_segment_that_the_application_wrote_is_pushed() {
     let mut pair = Pair::transfer(linux(), 3);
     pair.finish();

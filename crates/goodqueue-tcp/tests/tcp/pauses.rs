@@ -1,6 +1,7 @@
 //! What Linux's senders do when their application paused.
 
-use goodqueue::{Duration, Instant};
+use goodqueue::Instant;
+use goodqueue_tcp::config::SackDelay;
 use goodqueue_tcp::{Config, Timers};
 
 use crate::pair::{MSS, Pair, at};
@@ -24,7 +25,7 @@ fn after_a_pause(config: Config, name: &str, millis: u64) -> (Pair, u64) {
 fn each_timeout_of_a_pause_halves_the_window_down_to_the_initial_one() {
     for name in ["linux", "linux314", "linux32"] {
         let config = Config { iw: 4, timers: Timers::Exact, timestamps: false, ..settings(name) };
-        let config = Config { delayed_ack: linux().delayed_ack, sack_delay: Duration::ZERO, ..config };
+        let config = Config { delayed_ack: linux().delayed_ack, sack_delay: SackDelay::NONE, ..config };
         for (pause, halvings) in [(290, 0), (310, 1), (590, 1), (610, 2), (910, 3), (60_000, 199)] {
             let (pair, before) = after_a_pause(config, "reno", pause);
             assert!((16..=34).contains(&before), "{name}: {before}");

@@ -2,7 +2,7 @@
 
 use goodqueue::{Duration, Instant};
 use goodqueue_tcp::Flags;
-use goodqueue_tcp::config::SendTuning;
+use goodqueue_tcp::config::{SackDelay, SendTuning};
 use goodqueue_tcp::{Config, Receiver, SackBlocks, Segment, Sender, Timers};
 
 use crate::pair::{Fate, Pair, at, catalogue, controller, ms, profile, quick};
@@ -18,7 +18,7 @@ pub(crate) fn linux() -> Config {
         delayed_ack: quick().delayed_ack,
         timestamps: false,
         timers: Timers::Exact,
-        sack_delay: Duration::ZERO,
+        sack_delay: SackDelay::NONE,
         ..settings("linux")
     }
 }
@@ -201,10 +201,13 @@ fn until_linux_4_17_a_gap_makes_acks_quick_again() {
 }
 
 #[test]
-fn after_three_duplicates_sacks_wait_a_twentieth_of_the_handshakes_rtt_and_the_timers_slack() {
-    // A twentieth of the RTT is 0.5 ms, or more than `sack_delay`; the slack is 0.1 ms.
-    for (rtt, micros) in [(10, 600), (50, 1100)] {
-        let mut receiver = Receiver::new(Config { sack_delay: ms(1), ..adaptive() }).expect("valid");
+fn after_three_duplicates_sacks_wait_a_part_of_the_handshakes_rtt_and_the_timers_slack() {
+    // A twentieth of the RTT is 0.5 ms, or more than the longest wait; the slack is 0.1 ms. Linux
+    // 7.3 waits up to a third of the RTT, and its slack is a tenth of that.
+    let cases = [("linux", 10, 600), ("linux", 50, 1100), ("linux73", 2, 670), ("linux73", 50, 1010)];
+    for (profile, rtt, micros) in cases {
+        let sack_delay = settings(profile).sack_delay;
+        let mut receiver = Receiver::new(Config { sack_delay, ..adaptive() }).expect("valid");
         receiver.on_segment(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
         assert!(receiver.poll_transmit(at(0)).is_some());
         receiver.on_segment(at(rtt), &Segment { seq: 1, ack: 1, flags: Flags::ACK, ..Segment::default() });
@@ -215,7 +218,7 @@ fn after_three_duplicates_sacks_wait_a_twentieth_of_the_handshakes_rtt_and_the_t
         receiver.on_segment(at(rtt), &data(4));
         assert!(receiver.poll_transmit(at(rtt)).is_none());
         let due = at(rtt) + Duration::from_micros(micros);
-        assert_eq!(receiver.next_event(), Some(due));
+        assert_eq!(receiver.next_event(), Some(due), "{profile}");
         let ack = receiver.poll_transmit(due).expect("due");
         assert_eq!(ack.sack.iter(ack.ack).next(), Some((101, 501)));
     }
@@ -223,7 +226,7 @@ fn after_three_duplicates_sacks_wait_a_twentieth_of_the_handshakes_rtt_and_the_t
 
 #[test]
 fn sacks_in_quick_mode_leave_the_three_that_are_never_delayed() {
-    let mut receiver = connected(Config { sack_delay: ms(1), quick_acks: 3, ..adaptive() });
+    let mut receiver = connected(Config { sack_delay: SackDelay::LINUX, quick_acks: 3, ..adaptive() });
     // The first data makes ACKs quick, and uses the first of them.
     receiver.on_segment(at(1), &data(0));
     assert!(receiver.poll_transmit(at(1)).is_some());

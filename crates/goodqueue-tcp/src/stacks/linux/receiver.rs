@@ -16,11 +16,6 @@ use crate::segment::{Flags, Segment};
 
 /// Longest delay of an ACK (`TCP_DELACK_MAX`).
 const LONGEST_DELAY: Duration = Duration::from_millis(200);
-/// SACKs wait for a twentieth of the RTT of the handshake at most
-/// (`tcp_comp_sack_delay_ns`).
-const SACK_DELAY_SHARE: u64 = 20;
-/// The timer for SACKs is late by a tenth of their longest wait (`tcp_comp_sack_slack_ns`).
-const SACK_SLACK_SHARE: u64 = 10;
 /// Duplicate ACKs of a gap that are never delayed: the number that a sender needs to see a loss
 /// (RFC 5681 §3.2).
 const EAGER_DUPLICATES: u32 = 3;
@@ -72,7 +67,7 @@ impl ReceiverStack for LinuxReceiver {
             quick_after: config.initial_rto,
             patience: config.delayed_ack.timeout,
             most_patience: LONGEST_DELAY,
-            sack_patience: config.sack_delay + sack_slack(config),
+            sack_patience: config.sack_delay.of_rtt(Duration::MAX),
             delayed_until: Instant::ZERO,
             quick: 0,
             eager: 0,
@@ -188,7 +183,7 @@ impl ReceiverStack for LinuxReceiver {
             } else if intake.reassembly.is_empty() {
                 // The ACK waited in vain.
                 self.patience = self.patience.saturating_mul(2).min(self.quick_after);
-            } else if intake.config.sack_delay > Duration::ZERO && due != Some(self.delayed_until) {
+            } else if intake.config.sack_delay.waits() && due != Some(self.delayed_until) {
                 // SACKs that waited bear the time of the last data (`tcp_compressed_ack_kick` reads
                 // no clock).
                 return Some(self.acknowledgement(intake, self.last_data));
@@ -215,8 +210,7 @@ impl LinuxReceiver {
         let rtt = now.since(intake.answered);
         let rto = rtt + config.min_rto.max(rtt.saturating_mul(2));
         self.quick_after = Duration::from_nanos(rto.as_nanos().next_multiple_of(TICK));
-        let share = Duration::from_nanos(rtt.as_nanos() / SACK_DELAY_SHARE);
-        self.sack_patience = config.sack_delay.min(share) + sack_slack(config);
+        self.sack_patience = config.sack_delay.of_rtt(rtt);
         self.most_patience = rtt.max(config.delayed_ack.timeout).min(LONGEST_DELAY);
         if let Some(buffer) = &mut self.buffer {
             **buffer = new_buffer(config, now);
@@ -332,7 +326,7 @@ impl LinuxReceiver {
     ) {
         let InOrder { filled_gap, last, is_enough } = *arrival;
         let answers_mark = core::mem::replace(&mut self.ack_now, false);
-        if intake.config.sack_delay > Duration::ZERO && !intake.reassembly.is_empty() && !answers_mark {
+        if intake.config.sack_delay.waits() && !intake.reassembly.is_empty() && !answers_mark {
             // One gap is filled, and another is left. More than this segment is acknowledged at
             // once, less like a duplicate.
             if fits && (is_enough || intake.rcv_nxt > last) {
@@ -375,7 +369,7 @@ impl LinuxReceiver {
     /// gap when further SACKs have had time to arrive.
     fn acknowledge_gap(&mut self, intake: &mut Intake, now: Instant) {
         let asked = core::mem::replace(&mut self.ack_now, false) || self.quick > 0;
-        if intake.config.sack_delay == Duration::ZERO || intake.duplicate.is_some() || asked {
+        if !intake.config.sack_delay.waits() || intake.duplicate.is_some() || asked {
             intake.ack_due = true;
             return;
         }
@@ -418,11 +412,7 @@ impl LinuxReceiver {
 
 /// SACKs wait for their timer.
 fn waits_with_sacks(intake: &Intake) -> bool {
-    intake.config.sack_delay > Duration::ZERO && !intake.reassembly.is_empty() && intake.timer.is_some()
-}
-
-fn sack_slack(config: &Config) -> Duration {
-    Duration::from_nanos(config.sack_delay.as_nanos() / SACK_SLACK_SHARE)
+    intake.config.sack_delay.waits() && !intake.reassembly.is_empty() && intake.timer.is_some()
 }
 
 fn new_buffer(config: &Config, now: Instant) -> ReceiveBuffer {

@@ -418,8 +418,8 @@ impl Linux3 {
     fn take(&mut self, core: &mut Core, now: Instant, segment: &Segment) -> Turn {
         let was_reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
         let ProcessedAck { news, answered, reported } = core.take_ack(now, segment);
-        if let Some(start) = reported {
-            self.undoing.on_duplicate_report(start);
+        if let Some(duplicate) = reported {
+            self.undoing.on_duplicate_report(duplicate.start);
         }
         let duplicate_reported = reported.is_some();
         Turn { now, news, answered, duplicate_reported, tested: self.test.is_some(), was_reducing }

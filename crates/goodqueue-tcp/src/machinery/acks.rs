@@ -9,6 +9,14 @@ use crate::hystart::HyStart;
 use crate::scoreboard::Acknowledged;
 use crate::segment::{Flags, Segment};
 
+/// Data that came twice, as the receiver reports it (RFC 2883): its first sequence number, and the
+/// one after its last byte.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Duplicate {
+    pub start: u64,
+    pub end: u64,
+}
+
 impl Core {
     /// An ACK of any kind arrived.
     #[inline]
@@ -108,10 +116,9 @@ impl Core {
         }
     }
 
-    /// Marks the SACKed segments. Returns where the duplicate begins that the ACK reports, if it
-    /// reports one.
+    /// Marks the SACKed segments. Returns the duplicate that the ACK reports, if it reports one.
     #[inline]
-    pub fn take_sacks(&mut self, segment: &Segment, news: &mut AckChanges) -> Option<u64> {
+    pub fn take_sacks(&mut self, segment: &Segment, news: &mut AckChanges) -> Option<Duplicate> {
         if segment.sack.is_empty() {
             return None;
         }
@@ -134,13 +141,13 @@ impl Core {
     }
 
     /// A first block below the ACK or within the second one reports a duplicate (RFC 2883 §4).
-    fn reported_duplicate(&self, segment: &Segment) -> Option<u64> {
+    fn reported_duplicate(&self, segment: &Segment) -> Option<Duplicate> {
         let mut blocks = segment.sack.iter(segment.ack);
         let (start, end) = blocks.next()?;
         let within_second = blocks.next().is_some_and(|second| second.0 <= start && end <= second.1);
         // The byte of a window probe is a duplicate by intent.
         let is_reported = start < end && (end <= segment.ack || within_second) && !self.persist.is_on;
-        is_reported.then_some(start)
+        is_reported.then_some(Duplicate { start, end })
     }
 
     /// Counts a duplicate ACK, if it is one.

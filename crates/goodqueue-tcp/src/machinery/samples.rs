@@ -5,6 +5,7 @@ use goodqueue::Instant;
 
 use super::Core;
 use super::ack_changes::AckChanges;
+use super::acks::Duplicate;
 use crate::clock::{TICK, sent_at, ticks, ticks_since};
 use crate::scoreboard::Acknowledged;
 use crate::segment::Segment;
@@ -15,8 +16,8 @@ pub struct ProcessedAck {
     pub news: AckChanges,
     /// When the segment was sent that the ACK answers, by its timestamp.
     pub answered: Option<Instant>,
-    /// Where the duplicate begins that the ACK reports, if it reports one.
-    pub reported: Option<u64>,
+    /// The duplicate that the ACK reports, if it reports one.
+    pub reported: Option<Duplicate>,
 }
 
 impl Core {

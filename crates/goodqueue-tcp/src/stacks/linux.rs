@@ -20,20 +20,17 @@ use crate::stack_info::{EcnFeedback, StackInfo, SynOptions};
 use crate::timers::Timers;
 
 mod receiver;
+mod reordering;
 
 pub use receiver::LinuxReceiver;
-
-/// Greatest multiple of the reordering window (RFC 8985 §6.2 step 4). Linux keeps the multiple in
-/// eight bits (`reo_wnd_steps`).
-const MAX_STEPS: u32 = 255;
+use reordering::Reordering;
 
 /// State of the sender of Linux 6.x.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Linux {
     undoing: UndoState,
-    /// Reordering was seen. Losses then wait for a quarter of the least RTT, times `steps`.
-    reordered: bool,
-    steps: u32,
+    /// How long a loss has to wait because the segment may be reordered.
+    reordering: Reordering,
     /// The window limited sending in this round trip.
     limited: bool,
     /// New data was sent since `limited` was last decided.
@@ -143,8 +140,7 @@ impl Stack for Linux {
     fn new(_config: &Config) -> Self {
         Self {
             undoing: UndoState::default(),
-            reordered: false,
-            steps: 1,
+            reordering: Reordering::new(),
             limited: false,
             sent: false,
             most_out: 0,
@@ -319,13 +315,19 @@ impl Stack for Linux {
 impl Linux {
     /// Takes an ACK into the scoreboard, the window and the RTT.
     fn take<'s>(&mut self, core: &mut Core, now: Instant, segment: &'s Segment) -> AckInProgress<'s> {
+        let probe = core.tail.probed.map(|probe| probe.0);
         let ProcessedAck { news, answered, reported } = core.take_ack(now, segment);
-        if let Some(start) = reported {
-            // Reordering was larger than assumed, or a reduction was wrong.
-            if self.reordered {
-                self.steps = (self.steps + 1).min(MAX_STEPS);
+        if let Some(duplicate) = reported {
+            // The copy of a probe says nothing about reordering: a timer sent it
+            // (`tcp_dsack_seen()`).
+            let is_of_probe = probe == Some(duplicate.end) && duplicate.end - duplicate.start <= core.mss;
+            if !is_of_probe {
+                self.reordering.on_duplicate_report();
             }
-            self.undoing.on_duplicate_report(start);
+            self.undoing.on_duplicate_report(duplicate.start);
+        }
+        if let Some(newest) = core.scoreboard.arrivals().newest {
+            self.reordering.on_delivery(now, newest);
         }
         AckInProgress { now, segment, news, answered, duplicate_reported: reported.is_some() }
     }
@@ -335,7 +337,7 @@ impl Linux {
     fn look_for_losses(&mut self, core: &mut Core, turn: &mut AckInProgress<'_>) -> LateSegments {
         let mut looks = true;
         if core.phase != Phase::Open {
-            looks = self.undoing.end_phase(core, turn.segment.ack, turn.answered, &turn.news, false);
+            looks = self.end_phase(core, turn);
         } else if turn.duplicate_reported && self.undoing.were_all_duplicates() {
             self.undoing.undo(core, false);
         }
@@ -344,11 +346,25 @@ impl Linux {
         found
     }
 
+    /// Ends a recovery or reduction that the ACK completes. Returns false if the ACK only shows
+    /// reordering and no losses.
+    #[cold]
+    fn end_phase(&mut self, core: &mut Core, turn: &AckInProgress<'_>) -> bool {
+        let was_recovering = matches!(core.phase, Phase::Recovery | Phase::Loss);
+        let is_over = was_recovering && turn.segment.ack >= core.recovery_point;
+        let undone = core.stats.undone;
+        let looks = self.undoing.end_phase(core, turn.segment.ack, turn.answered, &turn.news, false);
+        if is_over && core.stats.undone == undone {
+            self.reordering.on_recovery_end();
+        }
+        looks
+    }
+
     /// Takes the arrivals of this ACK and marks the segments that they show to be lost (RFC 8985
     /// §6.2).
     fn detect_losses(&mut self, core: &mut Core, now: Instant) -> LateSegments {
         let arrivals = *core.scoreboard.arrivals();
-        self.reordered |= arrivals.reordered;
+        self.reordering.note(arrivals.reordered);
         // Without an arrival no later segment overtook another (`rack.advanced`).
         let Some(newest) = arrivals.newest else { return LateSegments::default() };
         // Linux takes this RTT, which is not always the RTT of the newest segment
@@ -373,13 +389,7 @@ impl Linux {
     fn reordering_window(&self, core: &Core) -> Duration {
         let evident = matches!(core.phase, Phase::Recovery | Phase::Loss)
             || core.whole(core.scoreboard.sacked()) >= DUP_THRESH * core.mss;
-        if !self.reordered && evident {
-            return Duration::ZERO;
-        }
-        let quarter = core.rtt.min_rtt().as_nanos() / 4;
-        let window = Duration::from_nanos(quarter.saturating_mul(u64::from(self.steps)));
-        // `tcp_rack_reo_wnd()`; RFC 8985 §6.2 step 4 has the same bound.
-        window.min(core.rtt.srtt().unwrap_or(Duration::ZERO))
+        self.reordering.window(evident, core.rtt.min_rtt(), core.rtt.srtt().unwrap_or(Duration::ZERO))
     }
 
     /// Begins a recovery if something is lost, or else a reduction if the ACK echoes a mark.

@@ -20,9 +20,7 @@ impl Core {
             return None;
         }
         let cwnd = self.cwnd;
-        let is_due = self.cwr_due;
         self.ssthresh = self.reduced_window(now, Signal::Ecn, 0);
-        self.cwr_due = is_due;
         Some(cwnd)
     }
 

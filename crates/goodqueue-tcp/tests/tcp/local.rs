@@ -2,7 +2,7 @@
 //! was refused.
 
 use goodqueue::Instant;
-use goodqueue_tcp::Config;
+use goodqueue_tcp::{Config, Flags, Segment};
 
 use crate::pair::{Fate, MSS, Pair, at};
 use crate::profiles::{settings, window_of};
@@ -29,6 +29,18 @@ fn what_the_hosts_own_queue_drops_halves_the_window_once_over_a_round_trip() {
         assert!((2..=3).contains(&pair.times_of(30).len()), "{profile}: it counts as sent, and as lost");
         assert_eq!(pair.sender.stats().fast_recoveries, 1, "{profile}");
         assert_eq!(pair.sender.ssthresh(), ssthresh, "{profile}: one reduction for all of it");
+    }
+}
+
+#[test]
+fn with_ecn_the_receiver_hears_that_the_window_was_reduced() {
+    for profile in ["linux", "linux314", "linux32"] {
+        let mut pair = reno(Config { ecn: true, ..window_of(20, older(profile)) });
+        pair.fates.insert((30, 1), Fate::DropAtHost);
+        pair.run_until(at(2000));
+        let with_cwr = |data: &Segment| data.len > 0 && data.flags.contains(Flags::CWR);
+        let first = pair.data.iter().find(|(_, data)| with_cwr(data)).map(|(_, data)| data.seq);
+        assert_eq!(first, Some(1 + 30 * MSS), "{profile}: the segment behind the one that was dropped");
     }
 }
 

@@ -147,18 +147,27 @@ pub struct SackDelay {
     pub percent: u32,
     /// By how much the timer is late (`tcp_comp_sack_slack_ns`).
     pub slack: Duration,
+    /// The SACK that leaves bears the time at which it leaves, otherwise that of the last data
+    /// (`tcp_compressed_ack_kick`).
+    pub reads_clock: bool,
 }
 
 impl SackDelay {
     /// They do not wait.
-    pub const NONE: Self = Self { most: Duration::ZERO, percent: 0, slack: Duration::ZERO };
+    pub const NONE: Self =
+        Self { most: Duration::ZERO, percent: 0, slack: Duration::ZERO, reads_clock: true };
 
     /// Linux 4.18 to 6.14. The part of the RTT was no setting yet.
-    pub const LINUX: Self =
-        Self { most: Duration::from_millis(1), percent: 5, slack: Duration::from_micros(100) };
+    pub const LINUX: Self = Self {
+        most: Duration::from_millis(1),
+        percent: 5,
+        slack: Duration::from_micros(100),
+        reads_clock: false,
+    };
 
     /// Linux 7.3.
-    pub const LINUX_7: Self = Self { percent: 33, slack: Duration::from_micros(10), ..Self::LINUX };
+    pub const LINUX_7: Self =
+        Self { percent: 33, slack: Duration::from_micros(10), reads_clock: true, ..Self::LINUX };
 
     /// Whether SACKs wait at all.
     #[must_use]

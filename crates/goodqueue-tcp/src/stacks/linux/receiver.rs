@@ -184,9 +184,8 @@ impl ReceiverStack for LinuxReceiver {
                 // The ACK waited in vain.
                 self.patience = self.patience.saturating_mul(2).min(self.quick_after);
             } else if intake.config.sack_delay.waits() && due != Some(self.delayed_until) {
-                // SACKs that waited bear the time of the last data (`tcp_compressed_ack_kick` reads
-                // no clock).
-                return Some(self.acknowledgement(intake, self.last_data));
+                let stamped = if intake.config.sack_delay.reads_clock { now } else { self.last_data };
+                return Some(self.acknowledgement(intake, stamped));
             }
             intake.ack_due = true;
         }

@@ -2,7 +2,7 @@
 
 import type { About, Catalogue, FromWorker, Story, ToWorker } from "./protocol.ts";
 import { capacity } from "./rates.ts";
-import type { Request } from "./settings.ts";
+import { refusedSeed, type Request } from "./settings.ts";
 import { Track } from "./track.ts";
 
 /** What a player tells its owner. */
@@ -68,7 +68,9 @@ export class Player {
     // Nothing of the earlier run may be seen, also if the new one is refused.
     const { about } = this;
     if (about !== null) this.tracks = about.columns.map(() => new Track(about));
-    this.send({ type: "load", show: this.show, request });
+    const refused = refusedSeed(request.seed ?? "");
+    if (refused !== null) this.listener.refused(refused);
+    else this.send({ type: "load", show: this.show, request });
   }
 
   /** Goes on to the next packet that leaves a queue. */

@@ -298,3 +298,14 @@ type Counted = (typeof COUNTED)[number][0];
 
 /** Most flows in each direction over TCP, and over QUIC: each has a colour and a line in the list. */
 export const MOST_FLOWS = 8;
+
+/** Largest seed of the page. JavaScript rounds larger numbers, so the scenario as text would have another seed. */
+export const LARGEST_SEED = Number.MAX_SAFE_INTEGER;
+
+/** Returns why a seed is refused before anything runs; null if it is not. The simulator judges what is no number. */
+export function refusedSeed(seed: string): string | null {
+  const given = seed.trim();
+  if (!/^\+?\d+$/.test(given) || BigInt(given) <= BigInt(LARGEST_SEED)) return null;
+  return `\`seed\`: ${given.slice(0, 40)} is too large for this page\n  allowed: 0 to ${LARGEST_SEED}\n`
+    + "  help: the command `goodqueue compare` takes larger seeds";
+}

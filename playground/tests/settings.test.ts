@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { FIRST, command, file, fromHash, ignoredIn, ofScenario, python, quoted, request, toHash, withRateFrom } from "../src/settings.ts";
+import { FIRST, command, file, fromHash, ignoredIn, ofScenario, python, quoted, refusedSeed, request, toHash, withRateFrom } from "../src/settings.ts";
 import { tomlOfJson } from "../src/toml.ts";
 
 // The module runs outside of the bundle, which would change its addresses.
@@ -99,6 +99,17 @@ test("JSON becomes TOML with all of its digits and characters", () => {
   );
   assert.equal(tomlOfJson("[1]"), "[1]");
   assert.match(inPage({ toml: tomlOfJson("surprise"), qdiscs: [], set: [] }).message ?? "", /this is not TOML/);
+});
+
+test("a seed whose digits the page would lose is refused with the limit", () => {
+  const largest = "9007199254740991";
+  assert.equal(refusedSeed(largest), null);
+  assert.match(file({ ...FIRST, seed: largest }) ?? "", /^seed = 9007199254740991$/m);
+  for (const seed of ["9007199254740992", "9007199254740993", " +18446744073709551614"]) {
+    assert.match(refusedSeed(seed) ?? "", /^`seed`: \+?\d+ is too large for this page\n {2}allowed: 0 to 9007199254740991\n {2}help: /);
+  }
+  // The simulator tells what is wrong with these.
+  for (const seed of ["", "-1", "many", "1.5"]) assert.equal(refusedSeed(seed), null);
 });
 
 test("a rate that changes on the way becomes a schedule", () => {

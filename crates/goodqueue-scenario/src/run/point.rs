@@ -310,9 +310,11 @@ fn channel(
             limit: wifi.drivers()[direction],
             order: wifi.driver_order,
         })),
-        WifiMac::Fq => {
-            MacConfig::Fq(FqMacConfig { airtime_fairness: wifi.airtime_fairness, ..FqMacConfig::default() })
-        }
+        WifiMac::Fq => MacConfig::Fq(FqMacConfig {
+            airtime_fairness: wifi.airtime_fairness,
+            ce_threshold: wifi.ce_threshold,
+            ..FqMacConfig::default()
+        }),
     };
     let clients = wifi.stations.iter();
     MediumConfig {

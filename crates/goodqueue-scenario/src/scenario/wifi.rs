@@ -16,7 +16,7 @@ use super::form::{Context, Form, Maybe, Own};
 use super::hops::{HopQdisc, QDISC, read_qdisc};
 use super::keys::{keys, written};
 use super::link::BottleneckLink;
-use super::plain::{Flag, NUMBER, Words, size, time, whole};
+use super::plain::{Flag, NUMBER, TIME, Words, size, time, whole};
 use super::reader::Reader;
 
 keys! {
@@ -39,6 +39,9 @@ keys! {
         driver_order: Order = "turns", Words(&[("turns", Order::Turns), ("oldest", Order::OldestHead)]);
         /// For "fq": share airtime among the stations; false: take turns.
         airtime_fairness: bool = true, Flag;
+        /// For "fq": sojourn time in the queue of the MAC above which every ECN-capable packet is
+        /// marked (CoDel's `ce_threshold`). Default: no such marks, as in mac80211.
+        ce_threshold: Option<Duration> = "1ms", Maybe(TIME) => none;
         /// Aggregates that the access point forms ahead, per access category, including the one in
         /// the air (ath9k's `ATH_AGGR_MIN_QDEPTH`); 0: it forms an aggregate at channel access,
         /// from all packets that are queued then (ns-3).

@@ -33,6 +33,9 @@ pub struct FqMacConfig {
     pub airtime_fairness: bool,
     /// Limits on the airtime of prepared aggregates.
     pub airtime_limits: AirtimeLimits,
+    /// Sojourn time above which CoDel marks every ECN-capable packet
+    /// ([`CodelParams::ce_threshold`]); `None` for no such marks, as in mac80211.
+    pub ce_threshold: Option<Duration>,
 }
 
 /// Airtime queue limits (AQL, Linux 5.5). A station that would exceed them gets no further
@@ -72,6 +75,7 @@ impl Default for FqMacConfig {
                 high: Duration::from_millis(12),
                 total: Duration::from_millis(24),
             },
+            ce_threshold: None,
         }
     }
 }
@@ -83,13 +87,15 @@ const SLOW_BPS: u64 = 6_000_000;
 /// Returns CoDel's parameters for a station with this expected throughput among `stations`
 /// (mac80211 `sta_update_codel_params`): 20 and 100 ms, or 50 and 300 ms without ECN for a slow
 /// station.
-fn codel_params(expected_bps: u64, stations: usize) -> CodelParams {
+fn codel_params(expected_bps: u64, stations: usize, ce_threshold: Option<Duration>) -> CodelParams {
     let slow = expected_bps < SLOW_BPS.saturating_mul(stations as u64);
     let (target, interval) = if slow { (50, 300) } else { (20, 100) };
     CodelParams {
         target: Duration::from_millis(target),
         interval: Duration::from_millis(interval),
         ecn: !slow,
+        // Linux marks by the threshold whether the law marks or drops.
+        ce_threshold,
         variant: CodelVariant::Linux,
         // mac80211 leaves the MTU at 0, so CoDel may drop even the last packet.
         ..CodelParams::new(0)
@@ -145,7 +151,7 @@ impl<P: Packet + Flow> Station<P> {
 impl<P: Packet + Flow> FqMac<P> {
     pub(crate) fn new(config: FqMacConfig, peers: &[Peer], (seed, hash_key): (u64, u32)) -> Self {
         let station = |peer: &Peer| Station {
-            codel: codel_params(peer.expected_bps, peers.len()),
+            codel: codel_params(peer.expected_bps, peers.len(), config.ce_threshold),
             pending: Duration::ZERO,
             tids: [const { None }; 4],
         };
@@ -318,5 +324,60 @@ impl<P: Packet + Flow> FqMac<P> {
         // The same charge for each transmission gives all stations the same number of them.
         let charged = if self.config.airtime_fairness { used } else { self.config.airtime_quantum };
         self.rounds[category.index()].charge(peer, charged);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodqueue::Ecn;
+
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    struct Marked(Ecn);
+
+    impl Packet for Marked {
+        fn len(&self) -> u32 {
+            1514
+        }
+        fn ecn(&self) -> Ecn {
+            self.0
+        }
+        fn set_ce(&mut self) -> bool {
+            let capable = self.0 != Ecn::NotEct;
+            if capable {
+                self.0 = Ecn::Ce;
+            }
+            capable
+        }
+    }
+
+    impl Flow for Marked {
+        fn flow_hash(&self, _salt: u32) -> u32 {
+            0
+        }
+    }
+
+    /// Returns the ECN field of a packet that waited for this time in the queue of a station.
+    fn after(ce_threshold: Option<Duration>, expected_bps: u64, sent: Ecn, micros: u64) -> Ecn {
+        let config = FqMacConfig { ce_threshold, ..FqMacConfig::default() };
+        let mut mac = FqMac::new(config, &[Peer { expected_bps, weight: 256 }], (1, 0));
+        let category = AccessCategory::ALL[0];
+        mac.enqueue(Instant::ZERO, category, 0, Marked(sent), &mut |_, _| ());
+        let now = Instant::ZERO + Duration::from_micros(micros);
+        mac.take(now, category, 0, &mut |_, _| ()).expect("queued").0
+    }
+
+    #[test]
+    fn a_packet_that_waited_longer_than_ce_threshold_is_marked() {
+        let at_1_ms = Some(Duration::from_millis(1));
+        // The second station is too slow for marks by the law.
+        for expected_bps in [50_000_000, 1_000_000] {
+            for ect in [Ecn::Ect0, Ecn::Ect1] {
+                assert_eq!(after(at_1_ms, expected_bps, ect, 990), ect);
+                assert_eq!(after(at_1_ms, expected_bps, ect, 1010), Ecn::Ce);
+                assert_eq!(after(None, expected_bps, ect, 19_000), ect, "the threshold is off by default");
+            }
+            assert_eq!(after(at_1_ms, expected_bps, Ecn::NotEct, 1010), Ecn::NotEct);
+        }
     }
 }

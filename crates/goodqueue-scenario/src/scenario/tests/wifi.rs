@@ -10,6 +10,7 @@ fn a_wifi_channel_has_a_station_for_each_client_and_is_told_back() {
         driver_up = 224
         prepared_up = 0
         driver_order = "oldest"
+        ce_threshold = "1ms"
         mcs = 7
         aggregate_up = 8
         stations = [{}, { mcs = 0, error = 0.1, weight = 512 }]
@@ -26,6 +27,7 @@ fn a_wifi_channel_has_a_station_for_each_client_and_is_told_back() {
     assert_eq!((wifi.macs(), wifi.drivers()), ([WifiMac::Fq, WifiMac::Fifo], [123, 224]));
     let forming = goodqueue_sim::wifi::forming::Forming::Ahead(2);
     assert_eq!(wifi.forming(), [forming, goodqueue_sim::wifi::forming::Forming::AtAccess]);
+    assert_eq!(wifi.ce_threshold, Some(Duration::from_millis(1)));
     let told = Document::from_json(&scenario.to_json()).expect("json");
     assert_eq!(told.resolve(&Names::default()).expect("valid").to_json(), scenario.to_json());
     let alike = read("[wifi]\n[[flows]]\nclient = 3").expect("valid");
@@ -41,6 +43,7 @@ fn impossible_wifi_is_refused_with_its_place() {
         ("[wifi]\nmcs = 32", "0 to 31"),
         ("[wifi]\nwidth = 30", "20 or 40"),
         ("[wifi]\nlongest = \"6ms\"", "5484us"),
+        ("[wifi]\nce_threshold = \"soon\"", "a number and a unit"),
         ("[wifi]\nerror = 1", "less than 1"),
         ("[wifi]\naggregate = 65", "1 to 64"),
         ("[wifi]\nstations = 3", "a list of"),

@@ -77,6 +77,7 @@
 //! ```
 
 mod config;
+mod flow_red;
 
 #[cfg(test)]
 mod tests;
@@ -85,15 +86,14 @@ use alloc::vec::Vec;
 
 use crate::config::{Build, Configure as _};
 use crate::decision::{Evidence, Fate, Limit, Moment, Quantity, Question, Rule, rules};
-use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
-use crate::packet::{Ecn, Flow, Packet};
+use crate::packet::{Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Chain, Passage, Pool, Turns};
 use crate::random::Random;
-use crate::red::Signal;
-use crate::red::linux::{Average, Terms};
+use crate::red::linux::Average;
 use crate::time::{Duration, Instant};
+use flow_red::{FlowRed, Tally};
 
 /// Stochastic fairness queueing.
 #[derive(Clone, Debug)]
@@ -144,29 +144,6 @@ struct Slot {
 }
 
 const _: () = assert!(size_of::<Slot>() <= 64, "a thousand flows must stay in the cache");
-
-/// RED on each flow.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct FlowRed {
-    limit: u32,
-    min: u32,
-    max: u32,
-    avpkt: u32,
-    burst: u32,
-    probability: f64,
-    ecn: bool,
-    hard_drop: bool,
-    terms: Terms,
-}
-
-/// What RED has done, for `tc -s`; packets that had a mark already count as marked.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-struct Tally {
-    /// Marks, marks of the oldest packet in place of the arriving one, and drops, by chance and
-    /// above `max`.
-    early: [u64; 3],
-    forced: [u64; 3],
-}
 
 /// Configuration of [`Sfq`].
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -535,48 +512,6 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         Some(taken)
     }
 
-    // Most queues have no RED.
-    /// Whether RED lets `packet` into the FIFO of its flow, which has packets already; a signal may
-    /// be a mark on it, or on the oldest one there.
-    #[inline(never)]
-    fn red_admits(&mut self, index: u32, packet: &mut P) -> bool {
-        let Some(red) = &self.config.red else { return true };
-        let Some(slot) = self.slots.get_mut(index as usize) else { return true };
-        slot.average.sample(&red.terms, slot.backlog);
-        let signal = slot.average.signal(&red.terms, &mut self.random);
-        let forced = match signal {
-            Signal::Spared(_) => return true,
-            Signal::Early => false,
-            Signal::Forced | Signal::Unmarkable => true,
-        };
-        // Linux `sfq_hard_mark()`: `harddrop` concerns averages above `max` only.
-        let may_mark = red.ecn && !(forced && red.hard_drop);
-        let [mark, mark_head, dropped] = if forced { &mut self.tally.forced } else { &mut self.tally.early };
-        let mut marks = |marked: &mut P| {
-            let already = marked.ecn() == Ecn::Ce;
-            let carries = marked.set_ce();
-            if carries && !already {
-                self.stats.marked.add(marked.len());
-            }
-            carries
-        };
-        // As in Linux, `headdrop` also moves the mark to the oldest packet.
-        let count = if may_mark
-            && self.config.head_drop
-            && self.pool.front_mut(&slot.chain).is_some_and(&mut marks)
-        {
-            mark_head
-        // As in Linux, the arrival gets the mark that the oldest packet cannot carry.
-        } else if may_mark && marks(packet) {
-            mark
-        } else {
-            *dropped = dropped.wrapping_add(1);
-            return false;
-        };
-        *count = count.wrapping_add(1);
-        true
-    }
-
     /// A FIFO takes `packet` for its oldest one, if it is configured to; else the packet is
     /// dropped.
     #[inline(never)]
@@ -781,23 +716,6 @@ impl<P: Packet + Flow, R: Random> Lookahead<P> for Sfq<P, R> {
             evidence.rule(TURN, source, &[]);
         }
         evidence
-    }
-}
-
-impl<P: Packet + Flow, R: Random> Observe for Sfq<P, R> {
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        if self.config.red.is_none() {
-            return;
-        }
-        let [mark, mark_head, drop] = self.tally.early;
-        let [hard, hard_head, hard_drop] = self.tally.forced;
-        seen.overlimits = [mark, mark_head, drop, hard, hard_head, hard_drop].iter().sum();
-        seen.number("prob_mark", mark);
-        seen.number("prob_mark_head", mark_head);
-        seen.number("prob_drop", drop);
-        seen.number("forced_mark", hard);
-        seen.number("forced_mark_head", hard_head);
-        seen.number("forced_drop", hard_drop);
     }
 }
 

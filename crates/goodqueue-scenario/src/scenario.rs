@@ -58,8 +58,7 @@ mod wifi;
 
 pub(crate) use discipline::DEFAULT_QDISCS;
 pub use discipline::{Discipline, QdiscChoice};
-pub use document::Document;
-pub use document::check_depth;
+pub use document::{Document, check_depth, label_of_line};
 pub(crate) use document::{KeyPlace, Node, Raw};
 pub use drawn::Drawn;
 pub use ecn_mode::EcnMode;

@@ -5,7 +5,7 @@ use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use serde_json::{Value, json};
 
-use super::document::{Document, Node, Raw};
+use super::document::{BOTH, Document, Node, Raw, label_of_line, label_of_lines};
 use super::ends::LinkRate;
 use super::form::{Context, object};
 use super::link::BottleneckLink;
@@ -90,8 +90,7 @@ fn read_line(
         document.at(error.shifted(begins), node)
     })?;
     let up = Discipline { given: up_line.to_owned(), config };
-    // `pfifo` and ` pfifo ` are the same label.
-    Ok(QdiscChoice { label: line.split_whitespace().collect::<Vec<_>>().join(" "), down, up })
+    Ok(QdiscChoice { label: label_of_line(line), down, up })
 }
 
 fn read_qdisc_table(
@@ -123,8 +122,7 @@ fn read_qdisc_table(
             return Err(table.error("label", message));
         }
         Some(label) => label.to_owned(),
-        None if down_line == up_line => down_line.to_owned(),
-        None => format!("{down_line}{BOTH}{up_line}"),
+        None => label_of_lines(down_line, up_line),
     };
     let down = read_discipline(
         document,
@@ -182,8 +180,5 @@ pub(super) fn line_schema() -> Value {
 /// Illuminating the Edge Network, IMC 2010).
 pub(crate) const DEFAULT_QDISCS: &[&str] =
     &["bfifo limit 256kb", "red adaptive", "pie", "codel", "sfq", "fq_codel", "cake"];
-
-/// Between the lines of the two directions.
-pub(super) const BOTH: &str = " / ";
 
 const MAX_LABEL: usize = 200;

@@ -2,6 +2,7 @@
 //! resolved.
 
 mod depth;
+mod label;
 mod node;
 
 use std::io::ErrorKind;
@@ -14,6 +15,9 @@ use goodqueue_tc::input;
 use toml::de::DeTable;
 
 pub use depth::check_depth;
+use label::label_of;
+pub use label::label_of_line;
+pub(crate) use label::{BOTH, label_of_lines};
 pub(crate) use node::{Entry, KeyPlace, Node, Origin, Raw, Table};
 use node::{read_json, read_table, read_word};
 
@@ -152,7 +156,7 @@ impl Document {
     }
 
     /// Adds disciplines (label, line) to the list of the scenario. Disciplines whose label is
-    /// already listed are skipped.
+    /// already listed are skipped, and a line is listed however its words are spaced.
     ///
     /// # Errors
     /// The list of the scenario is not a list of disciplines.
@@ -162,15 +166,8 @@ impl Document {
     ) -> Result<(), Diagnostic> {
         if let Some(Node { raw: Raw::List(items), .. }) = entry_mut(&mut self.root, "qdiscs") {
             let text = |text: &str| Node { raw: Raw::Text(text.to_owned()), origin: Origin::Program };
-            let labelled = |item: &Node, label: &str| match &item.raw {
-                Raw::Text(line) => line == label,
-                Raw::Table(entries) => entries.iter().any(|entry| {
-                    entry.key == "label" && matches!(&entry.node.raw, Raw::Text(given) if given == label)
-                }),
-                _ => false,
-            };
             for (label, line) in lines {
-                if items.iter().any(|item| labelled(item, label)) {
+                if items.iter().any(|item| label_of(item).as_deref() == Some(label)) {
                     continue;
                 }
                 let entry = |key: &str, value: &str| Entry {

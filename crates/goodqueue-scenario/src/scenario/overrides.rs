@@ -3,8 +3,7 @@
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 use serde::{Deserialize, Serialize};
 
-use super::discipline::BOTH;
-use super::document::Document;
+use super::document::{BOTH, Document};
 
 /// The options of `compare` and `run` that stand for keys of the scenario, as text as given. With
 /// the feature `clap` they are arguments of a command, whose help is the documentation of the

@@ -3,8 +3,7 @@
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
-use super::discipline::BOTH;
-use super::document::{Document, Node, Raw, Table};
+use super::document::{BOTH, Document, Node, Raw, Table};
 
 impl Document {
     /// Returns the remarks of [`goodqueue_tc::remarks`] about all lines of the document, each with

@@ -124,4 +124,28 @@ mod tests {
             paper.scenarios(&paper.experiments[0], Effort::Quick, &BTreeSet::new()).unwrap_err().to_string();
         assert!(refused.contains("makes 0 combinations"), "{refused}");
     }
+
+    #[test]
+    fn a_given_line_is_that_of_the_scenario_however_it_is_spaced() {
+        let text = r#"
+            name = "x"
+            title = "X"
+            source = "X"
+            aqm = ["codel"]
+            [[experiments]]
+            name = "loads"
+            scenario = "x.toml"
+            [[claims]]
+            id = "x-1"
+            kind = "order"
+            says = "delay"
+            check = "mean(bottleneck.down.sojourn_s.p50)[{aqm}@loads] < 1s"
+        "#;
+        let scenario = "qdiscs = [\"codel\", \"pie  target 20ms\"]\n[[flows]]\n".to_owned();
+        let paper = Paper::read("x", text, vec![("x.toml".to_owned(), scenario)], Vec::new()).unwrap();
+        let asked = paper.asked_of(&["pie target  20ms".to_owned()], &paper.disciplines).unwrap();
+        let label = "pie target 20ms";
+        let all = asked.scenarios(&asked.experiments[0], Effort::Quick, &BTreeSet::from([label])).unwrap();
+        assert_eq!(all[0].qdiscs.iter().map(|choice| choice.label.as_str()).collect::<Vec<_>>(), [label]);
+    }
 }

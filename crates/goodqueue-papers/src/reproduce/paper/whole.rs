@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use goodqueue::Disciplines;
+use goodqueue_scenario::scenario::label_of_line;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::claim::Claim;
@@ -98,9 +99,10 @@ impl Paper {
             .help("ask `rfc7928`, whose scenarios are for any discipline"));
         }
         // The brackets of a discipline in a discipline mean something else in a check.
-        let label =
+        let label = |line: &String| {
             // These characters have a meaning in the checks of claims.
-            |line: &String| line.replace(['[', '{'], "(").replace([']', '}'], ")").replace([',', '@'], " ");
+            label_of_line(line).replace(['[', '{'], "(").replace([']', '}'], ")").replace([',', '@'], " ")
+        };
         let given = lines.iter().map(|line| GivenDiscipline { label: label(line), line: line.clone() });
         let asked = Self::read(&self.folder, &self.text, self.files.clone(), given.collect())?;
         Ok(Self { disciplines: disciplines.clone(), ..asked })

@@ -150,3 +150,15 @@ fn a_bad_option_is_shown_with_its_name() {
             .contains("cannot be opened")
     );
 }
+
+#[test]
+fn a_listed_discipline_is_not_added_again_however_its_line_is_spaced() {
+    let text = "qdiscs = [\"codel  target 5ms\", { down = \"pie\" }, { down = \"pie\", up = \"codel\" }]";
+    let mut document = Document::parse("load.toml", text, Path::new("")).unwrap();
+    let lines = ["codel target 5ms", "pie", "pie / codel", "cake"];
+    document.add_qdiscs(lines.iter().map(|line| (*line, *line))).unwrap();
+    document.add_qdiscs(lines.iter().map(|line| (*line, *line))).unwrap();
+    let scenario = document.resolve(&Names::default()).unwrap();
+    let labels: Vec<&str> = scenario.qdiscs.iter().map(|choice| choice.label.as_str()).collect();
+    assert_eq!(labels, lines);
+}

@@ -127,7 +127,13 @@ pub(super) fn read_traffic(
                 let form = "[[flows]] tables, or one number: so many TCP flows each way and a ping";
                 return Err(root.error("flows", message.allowed(form)));
             };
-            return rrul_traffic(root, EACH_WAY.read(root, "flows", node)?, around);
+            let explained = |error: Diagnostic| {
+                error.help(format!(
+                    "the number counts the TCP flows of one direction; both directions and the ping are at most {MAX_FLOWS} flows"
+                ))
+            };
+            let count = EACH_WAY.read(root, "flows", node).map_err(explained)?;
+            return rrul_traffic(root, count, around);
         }
     };
     let mut groups = Vec::new();
@@ -141,21 +147,24 @@ pub(super) fn read_traffic(
         group.check(&table, around)?;
         total = total.saturating_add(group.count);
         if total > MAX_FLOWS {
-            let message = Diagnostic::new(format!("the flows are {total} in all"));
+            let message = Diagnostic::new(format!("the flows of the tables up to this one are {total}"));
             return Err(table.error("count", message.allowed(format!("at most {MAX_FLOWS} in all"))));
         }
         if let Traffic::Quic(_) | Traffic::QuicTransfers(_) = &group.traffic {
             // `total` bounds this sum, too.
             quic_flows += group.count;
             if quic_flows > MAX_QUIC_FLOWS {
-                let message = Diagnostic::new(format!("the QUIC flows of all tables are {quic_flows}"));
+                let message =
+                    Diagnostic::new(format!("the QUIC flows of the tables up to this one are {quic_flows}"));
                 return Err(table.error("count", message.allowed(format!("at most {MAX_QUIC_FLOWS} in all"))));
             }
         }
         if let Traffic::Web(web) = &group.traffic {
             objects = objects.saturating_add(web.requests());
             if objects > MAX_OBJECTS_IN_ALL {
-                let message = Diagnostic::new(format!("the web pages of all tables have {objects} objects"));
+                let message = Diagnostic::new(format!(
+                    "the web pages of the tables up to this one have {objects} objects"
+                ));
                 return Err(table.error(
                     "page",
                     message
@@ -215,8 +224,8 @@ pub(super) fn flows_schema() -> Value {
     ] })
 }
 
-/// TCP flows each way of a number in place of tables.
-const EACH_WAY: Whole = whole(0..=MAX_FLOWS as u64 / 2);
+/// TCP flows each way of a number in place of tables, which stands for a ping, too.
+const EACH_WAY: Whole = whole(0..=(MAX_FLOWS as u64 - 1) / 2);
 // As many as Flent's RRUL has.
 const RRUL_FLOWS: u32 = 4;
 

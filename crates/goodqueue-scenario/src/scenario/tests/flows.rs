@@ -143,3 +143,25 @@ fn datagrams_that_cannot_be_are_refused() {
       help: lower a `delay`, or raise `rtt`
     ");
 }
+
+#[test]
+fn a_number_of_flows_counts_one_direction_and_leaves_room_for_the_ping() {
+    let scenario = read("qdiscs = \"pfifo\"\nflows = 49999").unwrap();
+    assert_eq!(scenario.flows(1).count(), 99_999);
+    // Results hold the tables that the number stands for.
+    let again = Document::from_json(&scenario.to_json()).unwrap().resolve(&Names::default()).unwrap();
+    assert_eq!(again.flows, scenario.flows);
+    insta::assert_snapshot!(message("qdiscs = \"pfifo\"\nflows = 50000"), @r"
+    load.toml:2:9: `flows`: the number 50000 is not possible
+      2 | flows = 50000
+        |         ^^^^^
+      allowed: a whole number from 0 to 49999
+      help: the number counts the TCP flows of one direction; both directions and the ping are at most 100000 flows
+    ");
+    insta::assert_snapshot!(message("flows = [{ count = 60000 }, { count = 60000 }, {}]"), @r"
+    load.toml:1:39: `count`: the flows of the tables up to this one are 120000
+      1 | flows = [{ count = 60000 }, { count = 60000 }, {}]
+        |                                       ^^^^^
+      allowed: at most 100000 in all
+    ");
+}

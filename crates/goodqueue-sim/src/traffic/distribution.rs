@@ -24,7 +24,7 @@ pub enum Distribution {
     LogNormal {
         /// Mean of the natural logarithm.
         mu: f64,
-        /// Standard deviation of the natural logarithm.
+        /// Standard deviation of the natural logarithm; with 0 every value is the median.
         sigma: f64,
     },
 }
@@ -83,7 +83,7 @@ impl Distribution {
                 // Only values above `least` exist, and above `high` none counts.
                 if least < high { first + more } else { high }
             }
-            Self::LogNormal { mu, sigma } => {
+            Self::LogNormal { mu, sigma } if sigma > 0.0 => {
                 // Share of a normal distribution below `z`.
                 let below = |z: f64| 0.5 * libm::erfc(-z * core::f64::consts::FRAC_1_SQRT_2);
                 let [low_z, high_z] = [low, high].map(|bound| (libm::log(bound) - mu) / sigma);
@@ -92,6 +92,8 @@ impl Distribution {
                 let between = self.mean() * (below(high_z - sigma) - below(low_z - sigma));
                 low * below(low_z) + high * below(-high_z) + between
             }
+            // Without a deviation every value is the median. A median at a bound would give 0 / 0.
+            Self::LogNormal { mu, .. } => within(libm::exp(mu)),
         }
     }
 
@@ -214,6 +216,9 @@ mod tests {
             log_normal(700.0, 1.0),
             log_normal(20.0, 3.0),
             log_normal(5000.0, 0.2),
+            log_normal(1500.0, 0.0),
+            log_normal(28.0, 0.0),
+            log_normal(700.0, 0.0),
         ] {
             let mut random = Xoshiro256PlusPlus::new(1);
             let draws = 100_000;

@@ -134,6 +134,17 @@ fn a_distribution_that_is_none_says_which_there_are() {
 }
 
 #[test]
+fn a_log_normal_distribution_needs_a_deviation() {
+    let text = "qdiscs = \"pfifo\"\n[[flows]]\nkind = \"transfers\"\nsize = 9\nthink = { log_normal = \"5s\", sigma = 0 }";
+    insta::assert_snapshot!(message(text), @r#"
+    load.toml:5:38: `sigma`: 0 is not possible
+      5 | think = { log_normal = "5s", sigma = 0 }
+        |                                      ^
+      allowed: a number above 0, at most 10
+    "#);
+}
+
+#[test]
 fn web_traffic_of_a_crowd_has_a_rate() {
     let with = |keys: &str| format!("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"packmime\"\n{keys}");
     let scenario = read(&with("connections = 2.5\npersistent = false\niw = 4")).unwrap();

@@ -115,7 +115,7 @@ impl Listed for Libutp {
             "utp.cpp of May 2010: DUPLICATE_ACKS_BEFORE_RESEND 3 by selective ACKs, no rate reduction, no slow start",
             "DELAYED_ACK_BYTE_THRESHOLD 2400 (two packets), DELAYED_ACK_TIME_THRESHOLD 5 ms, but utp_recv looks only with a packet or after 50 ms",
             "selective_ack: a mask of 30 packets, each lost one sent again once and at once, each time the window is reduced; cur_window has it until a timeout",
-            "3000 ms at first, then rtt + 4 rtt_var, 500 ms at least; each ACK of something new ends the back-off",
+            "retransmit_timeout 1500 ms for the SYN, 3000 ms (rto) for data after a repeated SYN, then rtt + 4 rtt_var, 500 ms at least; each ACK of something new ends the back-off",
             "one packet in the first window; timestamps stand for timestamp_microseconds and reply_micro",
             "its packets are 1466 bytes long at the IP layer: mss 1426 here; its shares beside Linux 3.2's TCP: papers/gong/README.md",
         ],

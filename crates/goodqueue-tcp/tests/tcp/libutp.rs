@@ -1,7 +1,8 @@
 //! libutp as it sends itself: its `utp_send` and `utp_recv` of 27 May 2010, driven through the same
 //! network.
 
-use goodqueue_tcp::{Config, CongestionControl};
+use goodqueue::{Duration, Instant};
+use goodqueue_tcp::{Config, CongestionControl, Flags, Segment};
 
 use crate::pair::{Fate, Pair, at, ms, profile};
 
@@ -66,6 +67,24 @@ fn it_gives_up_after_six_timeouts() {
     // The sixth, after 16 s, doubles the timeout to 32 s, which ends the connection.
     assert_eq!(pair.sender.stats().timeouts, 5);
     assert_eq!(pair.sender.next_event(), None);
+}
+
+#[test]
+fn it_repeats_a_syn_after_1500_ms_and_data_after_a_repeated_syn_after_3_s() {
+    let mut pair = Pair::bulk_with(profile("libutp").settings, "ledbat_utp");
+    pair.data_fates = vec![Fate::Lose, Fate::Lose, Fate::Deliver, Fate::Lose];
+    pair.run_until(at(10_000));
+    let is_syn = |sent: &&(Instant, Segment)| sent.1.flags.contains(Flags::SYN);
+    let syns: Vec<Instant> = pair.data.iter().filter(is_syn).map(|sent| sent.0).collect();
+    let waits = |times: &[Instant]| -> Vec<Duration> {
+        times.windows(2).map(|pair| pair[1].since(pair[0])).collect()
+    };
+    assert_eq!((waits(&syns), waits(&pair.times_of(1))[0]), ([1500, 3000].map(ms).to_vec(), ms(3000)));
+    let sources = profile("libutp").sources.join("\n");
+    assert!(
+        sources.contains("1500 ms for the SYN, 3000 ms (rto) for data after a repeated SYN"),
+        "{sources}"
+    );
 }
 
 #[test]

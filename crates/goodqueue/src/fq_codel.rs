@@ -21,16 +21,16 @@
 //! # Parameters
 //! | name | meaning | unit | default | source of the default | range |
 //! |---|---|---|---|---|---|
-//! | `limit` | packets that all queues together hold | packets | 10240p | RFC 8290 §5.2.2 | 1 to 16777216 |
-//! | `flows` | number of queues; does not change while packets are queued | number | 1024 | RFC 8290 §5.2.4 | 1 to 65536 |
-//! | `quantum` | bytes that a flow may send in a round | bytes | MTU (1514) | RFC 8290 §5.2.3 | 1 to 1073741824 |
+//! | `limit` | packets that all queues together hold | packets | 10240p | RFC 8290 §5.2.3 | 1 to 16777216 |
+//! | `flows` | number of queues; does not change while packets are queued | number | 1024 | RFC 8290 §5.2.5 | 1 to 65536 |
+//! | `quantum` | bytes that a flow may send in a round | bytes | MTU (1514) | RFC 8290 §5.2.4 | 1 to 1073741824 |
 //! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
 //! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; sensible: the longest expected round-trip time |
 //! | `memory_limit` | bytes of memory that all queues together hold | bytes | 32mb | Linux sch_fq_codel | 1 or more |
 //! | `truesize` | memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths | bytes | linux: as Linux allocates; others: the packet's length | Linux skb->truesize | 1 to 1073741824 |
-//! | `ecn` | mark ECN-capable packets instead of dropping them | flag | ecn | RFC 8290 §5.2.7 | |
+//! | `ecn` | mark ECN-capable packets instead of dropping them | flag | ecn | RFC 8290 §5.2.6 | |
 //! | `ce_threshold` | sojourn time above which every ECN-capable packet is marked | time | off | Linux sch_codel | any |
-//! | `drop_batch` | most packets that the flow with the largest backlog loses at an overflow | number | 64; linux314: 1 | RFC 8290 §5.2.6 | 1 to 4294967295 |
+//! | `drop_batch` | most packets that the flow with the largest backlog loses at an overflow | number | 64; linux314: 1 | RFC 8290 §4.1 | 1 to 4294967295 |
 //! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | c | RFC 8289 §5.5; Linux | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
 //! | `startup` | state of a queue that has seen no packet | `zero`, `ns2` | zero | RFC 8289 §5.3; ns-2 codel.cc | zero: below target; ns2: above target for longer than an interval |
 //! | `variant` | `rfc8290`: RFC 8290 with exact arithmetic. `linux`: Linux 7.3 sch_fq_codel, bit for bit. `linux61`: Linux 6.1 sch_fq_codel, bit for bit. `linux314`: Linux before 4.7, as in papers of that time; drop_batch is 1 | word | rfc8290 | | |
@@ -51,8 +51,9 @@
 //!   place of the MTU, and an empty queue that keeps `first_above_time`. `memory_limit` exists,
 //!   which Linux 3.14 does not have.
 //! * All: a packet of no bytes is charged one byte, so that a flow of such packets cannot be
-//!   served forever. The hash is the packet's own, with a salt. There is no
-//!   `ce_threshold_selector`.
+//!   served forever. The hash is the packet's own, with a salt. An overflow takes packets until
+//!   half of the flow's bytes are gone, as in Linux; RFC 8290 §4.1 says half of its packets.
+//!   There is no `ce_threshold_selector`.
 //!
 //! # Cost
 //! Constant per packet, plus dropped packets. The first overflow of a series compares the backlogs
@@ -147,7 +148,7 @@ impl FlowAqm for CodelVars {
         self.judge(now, &law.params, source)
     }
 
-    /// RFC 8290 §4.1.3 leaves it open; Linux counts them as CoDel's own drops.
+    /// RFC 8290 §4.1 leaves it open; Linux counts them as CoDel's own drops.
     fn overflowed(&mut self, drops: u32) {
         self.add_to_count(drops);
     }
@@ -289,15 +290,15 @@ parameters! {
     PARAMETERS of [] FqCodelConfig;
     // `Pool` numbers its nodes in 32 bits and relies on a bound far below that.
     /// packets that all queues together hold
-    LIMIT: packets "limit", with_limit { default: 10_240, range: 1..=16_777_216, source: "RFC 8290 §5.2.2" };
+    LIMIT: packets "limit", with_limit { default: 10_240, range: 1..=16_777_216, source: "RFC 8290 §5.2.3" };
     // Linux refuses more queues (`fq_codel_change()`).
     /// number of queues; does not change while packets are queued
-    FLOWS: integer "flows", with_flows { default: 1024, range: 1..=65_536, source: "RFC 8290 §5.2.4" };
+    FLOWS: integer "flows", with_flows { default: 1024, range: 1..=65_536, source: "RFC 8290 §5.2.5" };
     /// bytes that a flow may send in a round
     QUANTUM: bytes "quantum", with_quantum {
         derived: "MTU (1514)",
         range: 1..=1_073_741_824,
-        source: "RFC 8290 §5.2.3",
+        source: "RFC 8290 §5.2.4",
     };
     TARGET: time, with_target;
     INTERVAL: time, with_interval;
@@ -309,14 +310,14 @@ parameters! {
     };
     TRUESIZE: bytes, with_truesize;
     /// mark ECN-capable packets instead of dropping them
-    ECN: flag "ecn", with_ecn { default: true, off: "noecn", source: "RFC 8290 §5.2.7" };
+    ECN: flag "ecn", with_ecn { default: true, off: "noecn", source: "RFC 8290 §5.2.6" };
     CE_THRESHOLD: time, with_ce_threshold;
     /// most packets that the flow with the largest backlog loses at an overflow
     DROP_BATCH: integer "drop_batch", with_drop_batch {
         default: 64,
         of_variants: &[(&["linux314"], 1)],
         range: 1..=4_294_967_295,
-        source: "RFC 8290 §5.2.6",
+        source: "RFC 8290 §4.1",
     };
     /// drop count with which the next dropping phase starts
     RECALL: choice "recall", with_recall {
@@ -355,7 +356,7 @@ impl<P: Packet + Flow> FqCodel<P> {
         self.now = self.now.max(now);
         let index = self.queues.classify(&packet, self.salt);
         // The packet is queued first and the fattest flow pays: the new packet may belong to
-        // another flow (RFC 8290 §4.1.3).
+        // another flow (RFC 8290 §4.1).
         self.queues.push(self.now, index, packet, self.config.quantum);
         if self.excess().is_some() {
             self.drop_excess(self.config.drop_batch, drops);
@@ -530,7 +531,7 @@ impl<P: Packet + Flow> Lookahead<P> for FqCodel<P> {
         if let Some(codel) = self.queues.aqm(index) {
             codel.observe(&self.config.params, about, &head, crate::codel::evidence::DEQUEUE, &mut evidence);
         }
-        let source = "RFC 8290 §4.1.3";
+        let source = "RFC 8290 §4.1";
         let packets = Limit {
             held: Quantity::Packets(self.queues.packets()),
             allowed: Quantity::Packets(u64::from(limit)),

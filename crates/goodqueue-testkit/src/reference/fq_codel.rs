@@ -50,7 +50,7 @@ impl FqCodel {
         dropped
     }
 
-    /// RFC 8290 §4.1.3 and §5.2.6.
+    /// RFC 8290 §4.1.
     fn drop_from_fattest(&mut self) -> Vec<u64> {
         let most = self.flows.iter().map(|flow| bytes(&flow.queue)).fold(0.0, f64::max);
         // The first one of several.

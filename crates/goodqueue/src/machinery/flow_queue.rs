@@ -154,7 +154,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         flow.backlog = flow.backlog.wrapping_add(charge(bytes));
         self.fattest.set(index, flow.backlog);
         if !flow.listed {
-            // RFC 8290 §4.1.2: a flow on no list is a new one, whatever its AQM remembers.
+            // RFC 8290 §4.1: a flow on no list is a new one, whatever its AQM remembers.
             flow.listed = true;
             flow.deficit = i64::from(quantum);
             self.activations = self.activations.wrapping_add(1);
@@ -169,7 +169,7 @@ impl<P: Packet, A: FlowAqm> FlowQueues<P, A> {
         (index, self.backlog(index))
     }
 
-    /// RFC 8290 §4.1.3: drops packets from the head of the flow with the most bytes, at most
+    /// RFC 8290 §4.1: drops packets from the head of the flow with the most bytes, at most
     /// `batch`, until half of its bytes are gone. With `last_first` they are reported in reverse
     /// order. Returns the flow and the number of dropped packets.
     pub fn drop_from_fattest(

@@ -11,7 +11,7 @@
 //! const LIMIT: Parameter = Declaration::packets("limit")
 //!     .default(10_240)
 //!     .range(1..=16_777_216)
-//!     .source("RFC 8290 §5.2.2")
+//!     .source("RFC 8290 §5.2.3")
 //!     .meaning("packets that all queues together hold");
 //!
 //! assert_eq!(LIMIT.default_text(), "10240p");

@@ -50,7 +50,7 @@ pub(crate) fn with_child<C: Configure>(config: &C, child: Child) -> Result<C, Co
 /// parameters! {
 ///     PARAMETERS of [] FqCodelConfig;
 ///     /// packets that all queues together hold
-///     LIMIT: packets "limit", with_limit { default: 10_240, range: 1..=16_777_216, source: "RFC 8290 §5.2.2" };
+///     LIMIT: packets "limit", with_limit { default: 10_240, range: 1..=16_777_216, source: "RFC 8290 §5.2.3" };
 ///     TARGET: time, with_target;
 /// }
 /// ```

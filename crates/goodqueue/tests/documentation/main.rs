@@ -3,6 +3,7 @@
 //! `UPDATE=1 cargo test -p goodqueue --test documentation` writes the tables anew.
 
 mod keywords;
+mod rfc8290;
 mod sources;
 mod tables;
 

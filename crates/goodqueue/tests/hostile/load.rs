@@ -33,7 +33,7 @@ fn a_tenfold_overload_of_a_thousand_flows_is_only_lost_packets() {
             }
         }
         balanced(kind.name, &queue, arrivals, dropped);
-        // RFC 8290 §4.1.3 allows batches of 64; nobody needs more to make room for one.
+        // RFC 8290 §4.1 allows batches of 64; nobody needs more to make room for one.
         assert!(most_in_one_call <= 65, "{}: {most_in_one_call} drops for one arrival", kind.name);
     }
 }

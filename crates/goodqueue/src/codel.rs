@@ -77,9 +77,12 @@ mod tests;
 mod vars;
 
 pub use config::{
-    CE_THRESHOLD, CodelConfig, CodelParams, CodelVariant, INTERVAL, RECALL, Recall, STARTUP, Startup, TARGET,
+    CE_THRESHOLD, CeSelector, CodelConfig, CodelParams, CodelVariant, INTERVAL, RECALL, Recall, STARTUP,
+    Startup, TARGET,
 };
-pub(crate) use config::{CE_THRESHOLD_SHOWN, ECN, INTERVAL_SHOWN, LIMIT, RECALL_RULES, TARGET_SHOWN};
+pub(crate) use config::{
+    CE_THRESHOLD_SELECTOR, CE_THRESHOLD_SHOWN, ECN, INTERVAL_SHOWN, LIMIT, RECALL_RULES, TARGET_SHOWN,
+};
 pub use controller::{Controller, Waiting};
 pub use exact::control_law;
 pub use law::CodelLaw;
@@ -91,7 +94,7 @@ use crate::gauge::{Gauge, Observation, Observe};
 pub(crate) use crate::head::mark;
 pub use crate::head::{CodelTally, Head, Mark, Source};
 use crate::nesting::Inner;
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Fifo, Queued};
 use crate::time::Instant;
@@ -303,6 +306,10 @@ impl<P: Packet, D: Drops<P>> Source for FifoSource<'_, P, D> {
         let queued = queue.front()?;
         let bytes = queued.packet.len();
         Some(Head { at: queued.at, bytes, bytes_behind: queue.bytes().saturating_sub(u64::from(bytes)) })
+    }
+
+    fn head_ecn(&self) -> Option<Ecn> {
+        self.codel.queue.front().map(|queued| queued.packet.ecn())
     }
 
     fn drop_head(&mut self) {

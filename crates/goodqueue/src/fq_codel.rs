@@ -30,6 +30,7 @@
 //! | `truesize` | memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths | bytes | linux: as Linux allocates; others: the packet's length | Linux skb->truesize | 1 to 1073741824 |
 //! | `ecn` | mark ECN-capable packets instead of dropping them | flag | ecn | RFC 8290 §5.2.6 | |
 //! | `ce_threshold` | sojourn time above which every ECN-capable packet is marked | time | off | Linux sch_codel | any |
+//! | `ce_threshold_selector` | packets that ce_threshold marks | `1/1` | every ECN-capable packet | Linux sch_fq_codel | 1/1: those of L4S, with ECT(1) or CE |
 //! | `drop_batch` | most packets that the flow with the largest backlog loses at an overflow | number | 64; linux314: 1 | RFC 8290 §4.1 | 1 to 4294967295 |
 //! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | c | RFC 8289 §5.5; Linux | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
 //! | `startup` | state of a queue that has seen no packet | `zero`, `ns2` | zero | RFC 8289 §5.3; ns-2 codel.cc | zero: below target; ns2: above target for longer than an interval |
@@ -53,7 +54,7 @@
 //! * All: a packet of no bytes is charged one byte, so that a flow of such packets cannot be
 //!   served forever. The hash is the packet's own, with a salt. An overflow takes packets until
 //!   half of the flow's bytes are gone, as in Linux; RFC 8290 §4.1 says half of its packets.
-//!   There is no `ce_threshold_selector`.
+//!   `ce_threshold_selector` selects by ECT(1) only, and not by other values of the DS field.
 //!
 //! # Cost
 //! Constant per packet, plus dropped packets. The first overflow of a series compares the backlogs
@@ -71,8 +72,8 @@
 //! ```
 
 use crate::codel::{
-    CE_THRESHOLD, CE_THRESHOLD_SHOWN, CodelLaw, CodelParams, CodelTally, CodelVariant, CodelVars, Head,
-    INTERVAL, INTERVAL_SHOWN, RECALL_RULES, STARTUP, Source, TARGET, TARGET_SHOWN,
+    CE_THRESHOLD, CE_THRESHOLD_SELECTOR, CE_THRESHOLD_SHOWN, CodelLaw, CodelParams, CodelTally, CodelVariant,
+    CodelVars, Head, INTERVAL, INTERVAL_SHOWN, RECALL_RULES, STARTUP, Source, TARGET, TARGET_SHOWN,
 };
 use crate::config::{Build, ConfigError, Configure, Kind, Link, Settings, Value, Variant};
 use crate::decision::{Evidence, Limit, Quantity, Question, Rule, rules};
@@ -279,6 +280,10 @@ impl Show for FqCodelConfig {
         Shown::Setting(QUANTUM.name),
         TARGET_SHOWN,
         CE_THRESHOLD_SHOWN,
+        // iproute2 prints both numbers in hexadecimal.
+        Shown::Computed(CE_THRESHOLD_SELECTOR.name, |all| {
+            all.choice(CE_THRESHOLD_SELECTOR.name).map(|_| Value::Choice("0x1/0x1").into())
+        }),
         INTERVAL_SHOWN,
         Shown::Setting(MEMORY_LIMIT.name),
         Shown::FlagIfOn(ECN.name),
@@ -312,6 +317,7 @@ parameters! {
     /// mark ECN-capable packets instead of dropping them
     ECN: flag "ecn", with_ecn { default: true, off: "noecn", source: "RFC 8290 §5.2.6" };
     CE_THRESHOLD: time, with_ce_threshold;
+    CE_THRESHOLD_SELECTOR: choice, with_ce_threshold_selector;
     /// most packets that the flow with the largest backlog loses at an overflow
     DROP_BATCH: integer "drop_batch", with_drop_batch {
         default: 64,

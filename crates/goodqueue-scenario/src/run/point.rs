@@ -313,6 +313,7 @@ fn channel(
         WifiMac::Fq => MacConfig::Fq(FqMacConfig {
             airtime_fairness: wifi.airtime_fairness,
             ce_threshold: wifi.ce_threshold,
+            ce_threshold_selector: wifi.ce_threshold_selector,
             ..FqMacConfig::default()
         }),
     };

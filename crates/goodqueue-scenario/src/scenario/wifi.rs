@@ -1,5 +1,6 @@
 //! `[wifi]`: a channel of 802.11n between the last link and the clients.
 
+use goodqueue::codel::CeSelector;
 use goodqueue::{Direction, Duration};
 use goodqueue_sim::wifi::RadioConfig;
 use goodqueue_sim::wifi::block_ack::WINDOW;
@@ -39,9 +40,12 @@ keys! {
         driver_order: Order = "turns", Words(&[("turns", Order::Turns), ("oldest", Order::OldestHead)]);
         /// For "fq": share airtime among the stations; false: take turns.
         airtime_fairness: bool = true, Flag;
-        /// For "fq": sojourn time in the queue of the MAC above which every ECN-capable packet is
+        /// For "fq": sojourn time in the queue of the MAC above which ECN-capable packets are
         /// marked (CoDel's `ce_threshold`). Default: no such marks, as in mac80211.
         ce_threshold: Option<Duration> = "1ms", Maybe(TIME) => none;
+        /// Packets that `ce_threshold` marks: "1/1" selects those of L4S, with ECT(1) or CE, as in
+        /// `fq_codel`. Default: every ECN-capable packet.
+        ce_threshold_selector: Option<CeSelector> = "1/1", Maybe(CE_SELECTOR) => none;
         /// Aggregates that the access point forms ahead, per access category, including the one in
         /// the air (ath9k's `ATH_AGGR_MIN_QDEPTH`); 0: it forms an aggregate at channel access,
         /// from all packets that are queued then (ns-3).
@@ -78,6 +82,8 @@ impl WifiContext<'_> {
 }
 
 const MAC: Words<WifiMac> = Words(&[("fifo", WifiMac::Fifo), ("fq", WifiMac::Fq)]);
+
+const CE_SELECTOR: Words<CeSelector> = Words(&[(CeSelector::L4s.name(), CeSelector::L4s)]);
 
 const STATIONS: Context<Vec<WifiStation>> = Context {
     write: |stations| stations.iter().map(|station| written(|object| station.write(object))).collect(),

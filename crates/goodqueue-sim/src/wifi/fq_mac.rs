@@ -6,7 +6,7 @@
 //! receiver's rate. The queue below holds at most two aggregates. Unlike in mac80211, each receiver
 //! has its own hash table, so flows of different receivers never share a queue.
 
-use goodqueue::codel::{CodelLaw, CodelParams, CodelVariant, CodelVars};
+use goodqueue::codel::{CeSelector, CodelLaw, CodelParams, CodelVariant, CodelVars};
 use goodqueue::flow_queue::FlowQueues;
 use goodqueue::random::mix_64;
 use goodqueue::{Count, DropReason, Drops, Duration, Flow, Instant, Packet, Stats};
@@ -33,9 +33,11 @@ pub struct FqMacConfig {
     pub airtime_fairness: bool,
     /// Limits on the airtime of prepared aggregates.
     pub airtime_limits: AirtimeLimits,
-    /// Sojourn time above which CoDel marks every ECN-capable packet
+    /// Sojourn time above which CoDel marks ECN-capable packets
     /// ([`CodelParams::ce_threshold`]); `None` for no such marks, as in mac80211.
     pub ce_threshold: Option<Duration>,
+    /// Packets that `ce_threshold` marks ([`CodelParams::ce_threshold_selector`]).
+    pub ce_threshold_selector: Option<CeSelector>,
 }
 
 /// Airtime queue limits (AQL, Linux 5.5). A station that would exceed them gets no further
@@ -76,6 +78,7 @@ impl Default for FqMacConfig {
                 total: Duration::from_millis(24),
             },
             ce_threshold: None,
+            ce_threshold_selector: None,
         }
     }
 }
@@ -87,7 +90,7 @@ const SLOW_BPS: u64 = 6_000_000;
 /// Returns CoDel's parameters for a station with this expected throughput among `stations`
 /// (mac80211 `sta_update_codel_params`): 20 and 100 ms, or 50 and 300 ms without ECN for a slow
 /// station.
-fn codel_params(expected_bps: u64, stations: usize, ce_threshold: Option<Duration>) -> CodelParams {
+fn codel_params(config: &FqMacConfig, expected_bps: u64, stations: usize) -> CodelParams {
     let slow = expected_bps < SLOW_BPS.saturating_mul(stations as u64);
     let (target, interval) = if slow { (50, 300) } else { (20, 100) };
     CodelParams {
@@ -95,7 +98,8 @@ fn codel_params(expected_bps: u64, stations: usize, ce_threshold: Option<Duratio
         interval: Duration::from_millis(interval),
         ecn: !slow,
         // Linux marks by the threshold whether the law marks or drops.
-        ce_threshold,
+        ce_threshold: config.ce_threshold,
+        ce_threshold_selector: config.ce_threshold_selector,
         variant: CodelVariant::Linux,
         // mac80211 leaves the MTU at 0, so CoDel may drop even the last packet.
         ..CodelParams::new(0)
@@ -151,7 +155,7 @@ impl<P: Packet + Flow> Station<P> {
 impl<P: Packet + Flow> FqMac<P> {
     pub(crate) fn new(config: FqMacConfig, peers: &[Peer], (seed, hash_key): (u64, u32)) -> Self {
         let station = |peer: &Peer| Station {
-            codel: codel_params(peer.expected_bps, peers.len(), config.ce_threshold),
+            codel: codel_params(&config, peer.expected_bps, peers.len()),
             pending: Duration::ZERO,
             tids: [const { None }; 4],
         };
@@ -358,8 +362,7 @@ mod tests {
     }
 
     /// Returns the ECN field of a packet that waited for this time in the queue of a station.
-    fn after(ce_threshold: Option<Duration>, expected_bps: u64, sent: Ecn, micros: u64) -> Ecn {
-        let config = FqMacConfig { ce_threshold, ..FqMacConfig::default() };
+    fn after(config: FqMacConfig, expected_bps: u64, sent: Ecn, micros: u64) -> Ecn {
         let mut mac = FqMac::new(config, &[Peer { expected_bps, weight: 256 }], (1, 0));
         let category = AccessCategory::ALL[0];
         mac.enqueue(Instant::ZERO, category, 0, Marked(sent), &mut |_, _| ());
@@ -369,15 +372,19 @@ mod tests {
 
     #[test]
     fn a_packet_that_waited_longer_than_ce_threshold_is_marked() {
-        let at_1_ms = Some(Duration::from_millis(1));
+        let off = FqMacConfig::default();
+        let at_1_ms = FqMacConfig { ce_threshold: Some(Duration::from_millis(1)), ..off };
+        let of_l4s = FqMacConfig { ce_threshold_selector: Some(CeSelector::L4s), ..at_1_ms };
         // The second station is too slow for marks by the law.
         for expected_bps in [50_000_000, 1_000_000] {
             for ect in [Ecn::Ect0, Ecn::Ect1] {
                 assert_eq!(after(at_1_ms, expected_bps, ect, 990), ect);
                 assert_eq!(after(at_1_ms, expected_bps, ect, 1010), Ecn::Ce);
-                assert_eq!(after(None, expected_bps, ect, 19_000), ect, "the threshold is off by default");
+                assert_eq!(after(off, expected_bps, ect, 19_000), ect, "the threshold is off by default");
             }
             assert_eq!(after(at_1_ms, expected_bps, Ecn::NotEct, 1010), Ecn::NotEct);
+            assert_eq!(after(of_l4s, expected_bps, Ecn::Ect1, 1010), Ecn::Ce);
+            assert_eq!(after(of_l4s, expected_bps, Ecn::Ect0, 1010), Ecn::Ect0);
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use alloc::format;
 
-use crate::config::{ConfigError, Configure, Kind, Link, Settings, VARIANT, Value, Variant};
+use crate::config::{
+    ConfigError, Configure, Declaration, Kind, Link, Parameter, Settings, VARIANT, Value, Variant,
+};
 use crate::shown::{Printed, Show, Shown};
 use crate::time::Duration;
 use crate::typed::{in_variants, parameters, words};
@@ -25,6 +27,8 @@ pub struct CodelParams {
     pub ecn: bool,
     /// Mark every packet that was queued for longer than this.
     pub ce_threshold: Option<Duration>,
+    /// Packets that `ce_threshold` marks; `None`: every ECN-capable one.
+    pub ce_threshold_selector: Option<CeSelector>,
     /// A queue with at most this number of bytes behind a packet is not a standing queue (RFC 8289
     /// §5.4).
     pub mtu: u32,
@@ -57,6 +61,14 @@ words! {
         /// Above target for longer than an interval, as in ns-2: the first packet is dropped if it
         /// leaves late.
         Ns2 = "ns2",
+    }
+}
+
+words! {
+    /// Packets that `ce_threshold` marks.
+    pub enum CeSelector {
+        /// Those of L4S, whose ECN field has bit 0: ECT(1) and CE.
+        L4s = "1/1",
     }
 }
 
@@ -112,6 +124,7 @@ impl CodelParams {
             interval: INTERVAL.default_time(),
             ecn: false,
             ce_threshold: None,
+            ce_threshold_selector: None,
             mtu,
             variant: CodelVariant::Rfc8289,
             recall: None,
@@ -174,6 +187,7 @@ impl CodelParams {
             interval: INTERVAL.read(settings)?,
             ecn,
             ce_threshold: CE_THRESHOLD.given(settings)?,
+            ce_threshold_selector: CE_THRESHOLD_SELECTOR.given(settings)?,
             mtu: link.mtu,
             variant,
             recall: RECALL.given(settings)?,
@@ -189,6 +203,9 @@ impl CodelParams {
         let mut all = settings.and(&TARGET, self.target).and(&INTERVAL, self.interval).and(&ECN, self.ecn);
         if let Some(threshold) = self.ce_threshold {
             all.put(&CE_THRESHOLD, threshold);
+        }
+        if let Some(selector) = self.ce_threshold_selector {
+            all.put(&CE_THRESHOLD_SELECTOR, selector.name());
         }
         if let Some(recall) = self.recall {
             all.put(&RECALL, recall.name());
@@ -337,6 +354,14 @@ parameters! {
 }
 
 in_variants! { [] CodelConfig }
+
+/// The parameter [`CodelParams::ce_threshold_selector`], which Linux has for `fq_codel` only.
+pub(crate) const CE_THRESHOLD_SELECTOR: Parameter = Declaration::choice("ce_threshold_selector")
+    .derived("every ECN-capable packet")
+    .words(&[CeSelector::L4s.name()])
+    .range_in_words("1/1: those of L4S, with ECT(1) or CE")
+    .source("Linux sch_fq_codel")
+    .meaning("packets that ce_threshold marks");
 
 /// The words of `recall`.
 pub(crate) const RECALL_RULES: &str = "a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals";

@@ -83,7 +83,7 @@ pub(super) fn dequeue<S: Source>(
         head = successor;
     }
     if params.ce_threshold.is_some_and(|threshold| head.sojourn > threshold) {
-        source.mark_head(Mark::Threshold);
+        params.mark_late(source);
     }
     true
 }

@@ -1,8 +1,9 @@
 //! CoDel's control law for a queue: one call per dequeue, with the arithmetic of the variant.
 
 use super::vars::below;
-use super::{CodelParams, CodelVariant, CodelVars, Source, exact, linux};
+use super::{CeSelector, CodelParams, CodelVariant, CodelVars, Mark, Source, exact, linux};
 use crate::gauge::Gauge;
+use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 
 impl CodelVars {
@@ -100,6 +101,18 @@ impl CodelLaw {
 }
 
 impl CodelParams {
+    /// Marks the packet at the head, which has waited for longer than `ce_threshold`, if the
+    /// threshold is for such packets.
+    pub(super) fn mark_late<S: Source>(&self, source: &mut S) {
+        let is_selected = match self.ce_threshold_selector {
+            None => true,
+            Some(CeSelector::L4s) => matches!(source.head_ecn(), Some(Ecn::Ect1 | Ecn::Ce)),
+        };
+        if is_selected {
+            source.mark_head(Mark::Threshold);
+        }
+    }
+
     /// Returns the age at `now` of a packet that arrived at `came`, on the variant's clock.
     pub(super) fn age(&self, came: Instant, now: Instant) -> Duration {
         match self.variant {

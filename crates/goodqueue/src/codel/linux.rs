@@ -114,7 +114,7 @@ pub(super) fn dequeue<V: Version, S: Source>(
     }
     let threshold = params.ce_threshold.map(|threshold| ticks(threshold.as_nanos()));
     if threshold.is_some_and(|threshold| is_before(threshold, head.delay)) {
-        source.mark_head(Mark::Threshold);
+        params.mark_late(source);
     }
     true
 }

@@ -227,6 +227,24 @@ fn the_ce_threshold_marks_without_the_law() {
 }
 
 #[test]
+fn a_ce_threshold_for_l4s_leaves_other_packets_alone() {
+    for variant in [CodelVariant::Rfc8289, CodelVariant::Linux] {
+        let params = CodelParams {
+            ce_threshold: Some(Duration::from_millis(2)),
+            ce_threshold_selector: Some(CeSelector::L4s),
+            variant,
+            ..CodelParams::new(1514)
+        };
+        let mut queue = Codel::new(CodelConfig::new(100, params).expect("valid"));
+        for (id, ecn) in (0..).zip([Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::NotEct]) {
+            fill(&mut queue, 0, id..id + 1, ecn);
+        }
+        let sent = [(); 4].map(|()| queue.dequeue(Instant::from_nanos(3 * MS), &mut no_drop).map(|p| p.ecn));
+        assert_eq!(sent, [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::NotEct].map(Some));
+    }
+}
+
+#[test]
 fn time_that_goes_back_counts_as_standing_still() {
     let mut queue = codel(CodelVariant::Rfc8289, false);
     fill(&mut queue, 100 * MS, 0..3, Ecn::NotEct);

@@ -12,7 +12,7 @@ use crate::decision::{Evidence, Quantity};
 use crate::flow_queue::FlowAqm;
 use crate::head::{CodelTally, Head, Mark, Source, mark};
 use crate::largest::Largest;
-use crate::packet::{Flow, Packet, scale_hash};
+use crate::packet::{Ecn, Flow, Packet, scale_hash};
 use crate::qdisc::{DropReason, Drops, Stats};
 use crate::queue::{Chain, Passage, Pool};
 use crate::time::Instant;
@@ -505,6 +505,10 @@ impl<P: Packet, D: Drops<P>> Source for BinSource<'_, P, D> {
         let bin = InBin { packets: self.bin_packets.len(), bytes: *self.bin_bytes };
         let bytes_behind = self.behind.bytes_behind(bytes, bin, self.passage.bytes());
         Some(Head { at: queued.at, bytes, bytes_behind })
+    }
+
+    fn head_ecn(&self) -> Option<Ecn> {
+        self.pool.front(self.bin_packets).map(|queued| queued.packet.ecn())
     }
 
     fn drop_head(&mut self) {

@@ -9,6 +9,8 @@ use crate::time::Instant;
 pub trait Source {
     /// Returns the oldest packet, or `None` if the queue is empty.
     fn head(&self) -> Option<Head>;
+    /// Returns the ECN field of the oldest packet, or `None` if the queue is empty.
+    fn head_ecn(&self) -> Option<Ecn>;
     /// Drops the oldest packet as the congestion signal.
     fn drop_head(&mut self);
     /// Marks the oldest packet. Returns true if it now carries the signal (RFC 3168 §5).

@@ -11,6 +11,7 @@ fn a_wifi_channel_has_a_station_for_each_client_and_is_told_back() {
         prepared_up = 0
         driver_order = "oldest"
         ce_threshold = "1ms"
+        ce_threshold_selector = "1/1"
         mcs = 7
         aggregate_up = 8
         stations = [{}, { mcs = 0, error = 0.1, weight = 512 }]
@@ -28,6 +29,7 @@ fn a_wifi_channel_has_a_station_for_each_client_and_is_told_back() {
     let forming = goodqueue_sim::wifi::forming::Forming::Ahead(2);
     assert_eq!(wifi.forming(), [forming, goodqueue_sim::wifi::forming::Forming::AtAccess]);
     assert_eq!(wifi.ce_threshold, Some(Duration::from_millis(1)));
+    assert_eq!(wifi.ce_threshold_selector, Some(goodqueue::codel::CeSelector::L4s));
     let told = Document::from_json(&scenario.to_json()).expect("json");
     assert_eq!(told.resolve(&Names::default()).expect("valid").to_json(), scenario.to_json());
     let alike = read("[wifi]\n[[flows]]\nclient = 3").expect("valid");
@@ -44,6 +46,7 @@ fn impossible_wifi_is_refused_with_its_place() {
         ("[wifi]\nwidth = 30", "20 or 40"),
         ("[wifi]\nlongest = \"6ms\"", "5484us"),
         ("[wifi]\nce_threshold = \"soon\"", "a number and a unit"),
+        ("[wifi]\nce_threshold_selector = \"2/3\"", "1/1"),
         ("[wifi]\nerror = 1", "less than 1"),
         ("[wifi]\naggregate = 65", "1 to 64"),
         ("[wifi]\nstations = 3", "a list of"),

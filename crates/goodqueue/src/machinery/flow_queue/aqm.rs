@@ -3,7 +3,7 @@
 use crate::head::{CodelTally, Head, Mark, Source, mark};
 use crate::largest::Largest;
 use crate::memory::Memory;
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 use crate::qdisc::{DropReason, Drops, Stats};
 use crate::queue::{Chain, Passage, Pool};
 use crate::time::Instant;
@@ -70,6 +70,10 @@ impl<P: Packet, D: Drops<P>> Source for FlowSource<'_, P, D> {
             self.backlog.saturating_sub(charge(bytes))
         };
         Some(Head { at: queued.at, bytes, bytes_behind })
+    }
+
+    fn head_ecn(&self) -> Option<Ecn> {
+        self.pool.front(self.packets).map(|queued| queued.packet.ecn())
     }
 
     fn drop_head(&mut self) {

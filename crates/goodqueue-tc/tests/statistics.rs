@@ -69,7 +69,7 @@ fn every_figure_that_tc_printed_of_a_recorded_discipline_is_ours_too() {
 }
 
 /// What `tc -s -j qdisc show` of iproute2 6.1 on Linux 6.1 printed as the options of each of these.
-const OPTIONS: [(&str, &str); 11] = [
+const OPTIONS: [(&str, &str); 12] = [
     // CoDel of Linux keeps times in units of 1024 ns: 5 ms are shown as 4999 us.
     ("codel ecn variant linux", r#"{"limit":1000,"target":4999,"interval":99999,"ecn":true}"#),
     (
@@ -97,6 +97,11 @@ const OPTIONS: [(&str, &str); 11] = [
         // sfb keeps probabilities in 65535ths: here 33 and 3 of them.
         "sfb",
         r#"{"rehash":600000000,"db":60000000,"limit":1000,"max":25,"target":20,"increment":0.000503548,"decrement":4.57771e-05,"penalty_rate":10,"penalty_burst":20}"#,
+    ),
+    (
+        // Times are in whole milliseconds, rounded up.
+        "hhf quantum 100 reset_timeout 1500us",
+        r#"{"limit":1000,"quantum":256,"hh_limit":2048,"reset_timeout":2000,"admit_bytes":131072,"evict_timeout":1000000,"non_hh_weight":2}"#,
     ),
     (
         "netem delay 10ms 2ms loss 1%",

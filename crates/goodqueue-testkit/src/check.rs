@@ -81,9 +81,9 @@ impl Known {
             limits: strict.filter_map(limit).collect(),
             batched,
             // The fast path of `fq` may overtake packets of a flow that waits, as in Linux. Queue
-            // protection moves packets of a flow to another queue.
+            // protection and `hhf` move packets of a flow to another queue.
             reorders: reorders(&settings)
-                || ["fq", "docsis"].iter().any(|kind| holds(kind, config.kind().name, &settings)),
+                || ["fq", "docsis", "hhf"].iter().any(|kind| holds(kind, config.kind().name, &settings)),
             dual: holds("dualpi2", config.kind().name, &settings),
             counted_each: if classes(config.kind().name, &settings) > MANY_CLASSES { 64 } else { 1 },
         }

@@ -11,6 +11,7 @@ pub mod drr;
 pub mod dualpi2;
 pub mod fq;
 pub mod fq_codel;
+pub mod hhf;
 pub mod htb;
 pub mod pie;
 pub mod pie_draft00;

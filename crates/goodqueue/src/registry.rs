@@ -443,6 +443,7 @@ disciplines! {
     Bfifo = crate::fifo::Bfifo<P>, BfifoConfig;
     PfifoHeadDrop = crate::fifo::PfifoHeadDrop<P>, crate::fifo::PfifoHeadDropConfig;
     Sfq = crate::sfq::Sfq<P, Source>, crate::sfq::SfqConfig;
+    Hhf = crate::hhf::Hhf<P>, crate::hhf::HhfConfig;
     Pie = crate::pie::Pie<P, Source>, crate::pie::PieConfig;
     Red = crate::red::Red<P, Source>, crate::red::RedConfig;
     Sfb = crate::sfb::Sfb<P, Source>, crate::sfb::SfbConfig;

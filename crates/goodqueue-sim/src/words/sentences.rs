@@ -273,6 +273,33 @@ pub const SENTENCES: &[(&str, &str)] = &[
         "The queue held {held}; the limit is {allowed}. A full queue drops the packet that arrives, and \
          the probability rises.",
     ),
+    ("hhf.known", "Its flow was in the table of heavy hitters: it joined their queue."),
+    (
+        "hhf.added",
+        "With this packet the smallest counter of its flow was {smallest}, above {admit_bytes}: its flow became a \
+         heavy hitter, and it joined their queue.",
+    ),
+    (
+        "hhf.refused",
+        "All counters of its flow were above the threshold, but the table of heavy hitters was full: it joined \
+         the queue of all other flows.",
+    ),
+    (
+        "hhf.small",
+        "With this packet the smallest counter of its flow was {smallest}, not above {admit_bytes}: it joined the \
+         queue of all flows that are no heavy hitters.",
+    ),
+    ("hhf.first", "The queue of flows that are no heavy hitters had been empty, so it was served first."),
+    (
+        "hhf.turn",
+        "The turn of its queue had come. For each share of the heavy hitters, all other flows have \
+         {non_hh_weight}.",
+    ),
+    (
+        "hhf.full",
+        "The queue held {held}; the limit is {allowed}. A full queue drops the oldest packet of the heavy \
+         hitters, or the oldest of all if there are none.",
+    ),
     (
         "sfb.no_token",
         "The probability of each of its {bins} bins was 1: its flow does not respond. The penalty box \

@@ -66,7 +66,9 @@ fn a_backlog_beyond_4_gib_is_counted_right() {
 // H34
 #[test]
 fn a_flow_of_empty_packets_does_not_keep_another_flow_waiting_for_ever() {
-    for kind in KINDS.iter().filter(|kind| kind.parameters.iter().any(|p| p.name == "quantum")) {
+    let turns = KINDS.iter().filter(|kind| kind.parameters.iter().any(|p| p.name == "quantum"));
+    // In `hhf` all flows that send little share a FIFO.
+    for kind in turns.filter(|kind| kind.name != "hhf") {
         let mut queue = bare(roomy(kind));
         for number in 0..8_000 {
             let mut empty = packet(number, 0);

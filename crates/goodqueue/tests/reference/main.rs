@@ -12,6 +12,7 @@ mod drr;
 mod dualpi2;
 mod fq;
 mod fq_codel;
+mod hhf;
 mod htb;
 mod pie;
 mod red;

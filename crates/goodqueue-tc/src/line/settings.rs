@@ -51,6 +51,8 @@ pub(super) fn read_settings(kind: &Kind, mut words: &[Word<'_>], link: Rate) -> 
     let mut settings = Settings::new();
     // A later word may override the settings of an earlier keyword, as in tc.
     let mut implied = Vec::new();
+    // The first of two words that name a parameter also counts for the words behind its value.
+    let mut group = "";
     while let Some((&word, after)) = words.split_first() {
         if let Some(keyword) = registry::keywords(kind.name).iter().find(|keyword| keyword.name == word.text)
         {
@@ -60,7 +62,8 @@ pub(super) fn read_settings(kind: &Kind, mut words: &[Word<'_>], link: Rate) -> 
             words = after;
             continue;
         }
-        let (name, value, rest) = read_setting(kind, word, after, link)?;
+        let (name, value, rest) = read_setting(kind, group, word, after, link)?;
+        group = group_of(name);
         if let Some(earlier) = settings.get(name).filter(|_| !implied.contains(&name)) {
             let how = if earlier == value { "" } else { ", with another value" };
             return Err(Diagnostic::new(format!("`{name}` of {} is given twice{how}", kind.name))
@@ -145,9 +148,17 @@ pub(super) fn switch_off_what_is_not_shown(kind: &Kind, settings: &mut Settings)
     }
 }
 
-/// Returns the setting that starts with `word`, and the following words.
+/// Returns the first of two words that name a parameter. tc writes it once in front of several
+/// such parameters: `rt m1 2mbit d 10ms m2 1mbit`.
+pub(super) fn group_of(name: &str) -> &str {
+    name.split_once(' ').map_or("", |(group, _)| group)
+}
+
+/// Returns the setting that starts with `word`, and the following words. The parameter before it is
+/// of `group`.
 fn read_setting<'a, 'w>(
     kind: &Kind,
+    group: &str,
     word: Word<'a>,
     after: &'w [Word<'a>],
     link: Rate,
@@ -169,7 +180,11 @@ fn read_setting<'a, 'w>(
     if let Some(parameter) = kind.parameters.iter().find(off) {
         return Ok((parameter.name, Value::Flag(false), after));
     }
-    let parameter = both.or_else(|| called(kind.parameters, word.text));
+    let in_group = || {
+        let both_words = Some((group, word.text));
+        kind.parameters.iter().find(|parameter| parameter.name.split_once(' ') == both_words)
+    };
+    let parameter = both.or_else(|| called(kind.parameters, word.text)).or_else(in_group);
     let parameter = parameter.ok_or_else(|| unknown_parameter(kind, word))?;
     if matches!(parameter.unit, Unit::Flag { .. }) {
         return Ok((parameter.name, Value::Flag(true), after));

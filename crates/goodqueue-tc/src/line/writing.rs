@@ -3,6 +3,8 @@
 use goodqueue::config::{Child, Children, Kind, Settings, Unit, Value};
 use goodqueue::registry::KINDS;
 
+use super::settings::group_of;
+
 /// Writes a discipline with its parameters and the disciplines in it.
 pub(super) fn write_tree(kind: &Kind, settings: &Settings) -> String {
     let mut line = write_settings(kind, settings);
@@ -42,6 +44,7 @@ fn write_children(kind: &Kind, children: &[Child], parent: u32, line: &mut Strin
 
 pub(super) fn write_settings(kind: &Kind, settings: &Settings) -> String {
     let mut line = kind.name.to_owned();
+    let mut group = "";
     for (name, value) in settings.iter() {
         let parameter = kind.parameters.iter().find(|parameter| parameter.name == name);
         let word = match (&value, parameter.map(|parameter| parameter.unit)) {
@@ -51,7 +54,11 @@ pub(super) fn write_settings(kind: &Kind, settings: &Settings) -> String {
             (Value::Flag(false), _) => continue,
             // Such a value has no name and follows another one: `delay 10ms 5ms`.
             _ if name.contains('.') => value.to_string(),
-            _ => format!("{name} {value}"),
+            _ => {
+                let known = if group == group_of(name) { name.strip_prefix(group) } else { None };
+                group = group_of(name);
+                format!("{} {value}", known.unwrap_or(name).trim_start())
+            }
         };
         line.push(' ');
         line.push_str(&word);

@@ -65,6 +65,7 @@ pub mod fifo;
 pub mod fq;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod hfsc;
 pub mod hhf;
 pub mod htb;
 mod machinery;

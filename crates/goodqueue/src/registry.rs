@@ -455,6 +455,7 @@ disciplines! {
     Drr = crate::drr::Drr<P, AnyQdisc<P>>, crate::drr::DrrConfig<AnyConfig>;
     Tbf = crate::tbf::Tbf<P, AnyQdisc<P>>, crate::tbf::TbfConfig<AnyConfig>;
     Htb = crate::htb::Htb<P, AnyQdisc<P>>, crate::htb::HtbConfig<AnyConfig>;
+    Hfsc = crate::hfsc::Hfsc<P, AnyQdisc<P>>, crate::hfsc::HfscConfig<AnyConfig>;
     Qfq = crate::qfq::Qfq<P, AnyQdisc<P>>, crate::qfq::QfqConfig<AnyConfig>;
     Netem = crate::netem::Netem<P, AnyQdisc<P>>, crate::netem::NetemConfig<AnyConfig>;
 }

@@ -273,6 +273,17 @@ pub const SENTENCES: &[(&str, &str)] = &[
         "The queue held {held}; the limit is {allowed}. A full queue drops the packet that arrives, and \
          the probability rises.",
     ),
+    ("hfsc.no_class", "No class takes the packet, and there is no default class: it is dropped."),
+    (
+        "hfsc.real_time",
+        "Its class needed its guarantee, and of all such classes it had the first deadline: real-time curves come \
+         first.",
+    ),
+    (
+        "hfsc.link_sharing",
+        "No class needed its guarantee. From the root down, its class and those above it had the smallest virtual \
+         times of those that their upper limits let send.",
+    ),
     ("hhf.known", "Its flow was in the table of heavy hitters: it joined their queue."),
     (
         "hhf.added",

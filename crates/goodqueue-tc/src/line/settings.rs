@@ -429,7 +429,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         &["ingress", "clsact"],
         "it queues nothing: give the discipline of the device that packets are sent on to",
     ),
-    (&["hfsc", "ets", "cbq"], "htb, drr and prio share a line between classes"),
+    (&["cbq"], "htb, hfsc, drr and prio share a line between classes"),
 ];
 
 /// Printed by `tc qdisc show` for RED and its kin, but not accepted by `tc qdisc add`.

@@ -620,3 +620,25 @@ fn a_rate_may_be_a_share_of_the_links_rate() {
         assert!(refused.contains("a percentage above 0"), "{refused}");
     }
 }
+
+#[test]
+fn the_words_of_a_curve_stand_behind_its_name() {
+    let read = |line: &str| to_tc(&read(line).unwrap_or_else(|error| panic!("{error}")));
+    let curves = "rt m1 2Mbit d 10000us m2 1Mbit ls m2 1Mbit ul rate 3mbit";
+    let line = read(&format!("hfsc default 2 [2 {curves}: pfifo limit 30]"));
+    assert_eq!(
+        line,
+        "hfsc default 2 [2 rt m1 2mbit d 10ms m2 1mbit ls m1 0bit d 0s m2 1mbit ul m1 0bit d 0s m2 3mbit: pfifo limit 30p]"
+    );
+    assert_eq!(read(&line), line);
+    // 1500 bytes within 5 ms are 300,000 bytes/s; within 100 ms, 1 Mbit/s may wait for 88 ms.
+    let concave = read("hfsc [1 sc umax 1500b dmax 5ms rate 1mbit]");
+    assert!(concave.contains("rt m1 2400kbit d 5ms m2 1mbit ls m1 2400kbit d 5ms m2 1mbit"), "{concave}");
+    let convex = read("hfsc [1 rt umax 1500b dmax 100ms rate 1mbit]");
+    assert!(convex.contains("rt m1 0bit d 88ms m2 1mbit"), "{convex}");
+    let script = "tc qdisc add dev eth0 root handle 1: hfsc default 11
+        tc class add dev eth0 parent 1: classid 1:1 hfsc ls m2 10mbit ul m2 10mbit
+        tc class add dev eth0 parent 1:1 classid 1:11 hfsc sc m2 4mbit
+        tc qdisc add dev eth0 parent 1:11 fq_codel";
+    assert!(read(script).starts_with("hfsc default 11 [1 ls m1 0bit d 0s m2 10mbit ul "), "{}", read(script));
+}

@@ -86,14 +86,15 @@ use alloc::vec::Vec;
 
 use crate::config::{Build, Configure as _};
 use crate::decision::{Evidence, Fate, Limit, Moment, Quantity, Question, Rule, rules};
+use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
-use crate::packet::{Flow, Packet};
+use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::queue::{Chain, Passage, Pool, Turns};
 use crate::random::Random;
 use crate::red::linux::Average;
 use crate::time::{Duration, Instant};
-use flow_red::{FlowRed, Tally};
+use flow_red::{FlowRed, Outcome, Tally};
 
 /// Stochastic fairness queueing.
 #[derive(Clone, Debug)]
@@ -565,6 +566,49 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
         for index in self.turns.iter() {
             let Some(slot) = self.slots.get_mut(index as usize) else { return };
             slot.allot += rounds * quantum;
+        }
+    }
+
+    // Most queues have no RED.
+    /// Whether RED lets `packet` into the FIFO of its flow, which has packets already; a signal may
+    /// be a mark on it, or on the oldest one there.
+    #[inline(never)]
+    fn red_admits(&mut self, index: u32, packet: &mut P) -> bool {
+        let Some(red) = &self.config.red else { return true };
+        let Some(slot) = self.slots.get_mut(index as usize) else { return true };
+        let Some(reason) = red.signals(&mut slot.average, slot.backlog, &mut self.random) else {
+            return true;
+        };
+        let may_mark = red.may_mark(reason);
+        let mut marks = |marked: &mut P| {
+            let already = marked.ecn() == Ecn::Ce;
+            let carries = marked.set_ce();
+            if carries && !already {
+                self.stats.marked.add(marked.len());
+            }
+            carries
+        };
+        // As in Linux, `headdrop` also moves the mark to the oldest packet.
+        let outcome = if may_mark
+            && self.config.head_drop
+            && self.pool.front_mut(&slot.chain).is_some_and(&mut marks)
+        {
+            Outcome::MarkHead
+        // As in Linux, the arrival gets the mark that the oldest packet cannot carry.
+        } else if may_mark && marks(packet) {
+            Outcome::Mark
+        } else {
+            Outcome::Drop
+        };
+        self.tally.count(reason, outcome);
+        outcome != Outcome::Drop
+    }
+}
+
+impl<P: Packet + Flow, R: Random> Observe for Sfq<P, R> {
+    fn observe(&self, _now: Instant, seen: &mut Observation) {
+        if self.config.red.is_some() {
+            self.tally.show(seen);
         }
     }
 }

@@ -92,7 +92,7 @@ impl Line {
             let waited = self.arrivals.remove(&packet.id).map_or(0, |at| self.now.since(at).as_nanos());
             let longest = self.longest_wait.entry(class).or_default();
             *longest = waited.max(*longest);
-            self.now = self.now + self.rate.serialization(packet.bytes);
+            self.now += self.rate.serialization(packet.bytes);
         } else {
             let next = self.queue.next_event(self.now).unwrap_or(end);
             assert!(next > self.now, "the next event lies ahead");

@@ -1,12 +1,9 @@
-//! RED on each flow of `sfq` (SFQRED): its parameters, its decisions, and what it has done.
+//! RED on each flow of `sfq` (SFQRED): its parameters, its signals, and what it has done.
 
-use super::Sfq;
-use crate::gauge::{Observation, Observe};
-use crate::packet::{Ecn, Flow, Packet};
+use crate::gauge::Observation;
 use crate::random::Random;
 use crate::red::Signal;
-use crate::red::linux::Terms;
-use crate::time::Instant;
+use crate::red::linux::{Average, Terms};
 
 /// RED on each flow.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -22,66 +19,71 @@ pub(super) struct FlowRed {
     pub(super) terms: Terms,
 }
 
+/// Why RED signals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reason {
+    /// By chance, between the thresholds.
+    Early,
+    /// The average is above `max`.
+    Forced,
+}
+
+impl FlowRed {
+    /// Whether to signal, and why, when a packet arrives at a FIFO of this average with `backlog`
+    /// bytes.
+    pub(super) fn signals(
+        &self,
+        average: &mut Average,
+        backlog: u64,
+        random: &mut impl Random,
+    ) -> Option<Reason> {
+        average.sample(&self.terms, backlog);
+        match average.signal(&self.terms, random) {
+            Signal::Spared(_) => None,
+            Signal::Early => Some(Reason::Early),
+            Signal::Forced | Signal::Unmarkable => Some(Reason::Forced),
+        }
+    }
+
+    /// Whether a signal may be a mark.
+    pub(super) fn may_mark(&self, reason: Reason) -> bool {
+        // Linux `sfq_hard_mark()`: `harddrop` concerns averages above `max` only.
+        self.ecn && !(reason == Reason::Forced && self.hard_drop)
+    }
+}
+
+/// What became of a signal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Outcome {
+    /// The arriving packet is marked.
+    Mark,
+    /// The oldest packet is marked in its place.
+    MarkHead,
+    /// The arriving packet is dropped.
+    Drop,
+}
+
 /// What RED has done, for `tc -s`; packets that had a mark already count as marked.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Tally {
-    /// Marks, marks of the oldest packet in place of the arriving one, and drops, by chance and
-    /// above `max`.
+    /// In the order of [`Outcome`], by chance and above `max`.
     early: [u64; 3],
     forced: [u64; 3],
 }
 
-impl<P: Packet + Flow, R: Random> Sfq<P, R> {
-    // Most queues have no RED.
-    /// Whether RED lets `packet` into the FIFO of its flow, which has packets already; a signal may
-    /// be a mark on it, or on the oldest one there.
-    #[inline(never)]
-    pub(super) fn red_admits(&mut self, index: u32, packet: &mut P) -> bool {
-        let Some(red) = &self.config.red else { return true };
-        let Some(slot) = self.slots.get_mut(index as usize) else { return true };
-        slot.average.sample(&red.terms, slot.backlog);
-        let signal = slot.average.signal(&red.terms, &mut self.random);
-        let forced = match signal {
-            Signal::Spared(_) => return true,
-            Signal::Early => false,
-            Signal::Forced | Signal::Unmarkable => true,
+impl Tally {
+    pub(super) fn count(&mut self, reason: Reason, outcome: Outcome) {
+        let counts = match reason {
+            Reason::Early => &mut self.early,
+            Reason::Forced => &mut self.forced,
         };
-        // Linux `sfq_hard_mark()`: `harddrop` concerns averages above `max` only.
-        let may_mark = red.ecn && !(forced && red.hard_drop);
-        let [mark, mark_head, dropped] = if forced { &mut self.tally.forced } else { &mut self.tally.early };
-        let mut marks = |marked: &mut P| {
-            let already = marked.ecn() == Ecn::Ce;
-            let carries = marked.set_ce();
-            if carries && !already {
-                self.stats.marked.add(marked.len());
-            }
-            carries
-        };
-        // As in Linux, `headdrop` also moves the mark to the oldest packet.
-        let count = if may_mark
-            && self.config.head_drop
-            && self.pool.front_mut(&slot.chain).is_some_and(&mut marks)
-        {
-            mark_head
-        // As in Linux, the arrival gets the mark that the oldest packet cannot carry.
-        } else if may_mark && marks(packet) {
-            mark
-        } else {
-            *dropped = dropped.wrapping_add(1);
-            return false;
-        };
+        let count = &mut counts[outcome as usize];
         *count = count.wrapping_add(1);
-        true
     }
-}
 
-impl<P: Packet + Flow, R: Random> Observe for Sfq<P, R> {
-    fn observe(&self, _now: Instant, seen: &mut Observation) {
-        if self.config.red.is_none() {
-            return;
-        }
-        let [mark, mark_head, drop] = self.tally.early;
-        let [hard, hard_head, hard_drop] = self.tally.forced;
+    pub(super) fn show(&self, seen: &mut Observation) {
+        let [mark, mark_head, drop] = self.early;
+        let [hard, hard_head, hard_drop] = self.forced;
         seen.overlimits = [mark, mark_head, drop, hard, hard_head, hard_drop].iter().sum();
         seen.number("prob_mark", mark);
         seen.number("prob_mark_head", mark_head);

@@ -31,11 +31,26 @@ impl Target {
     }
 }
 
-/// The outputs of a command, checked before any work: each can be written, and no two share a file.
+/// The outputs of a command, checked before any work: each can be written, no two share a file, and
+/// none replaces an input.
 #[derive(Default, Debug)]
 pub(crate) struct Outputs {
-    /// The files in use, and the option that writes each.
-    taken: BTreeMap<Place, String>,
+    /// The files in use.
+    taken: BTreeMap<Place, Use>,
+}
+
+/// How a command uses a file.
+#[derive(Debug)]
+enum Use {
+    Read,
+    Written {
+        /// The argument or key that names the output.
+        argument: String,
+        /// The name of the output in an error about a second one.
+        who: String,
+        /// The name of the file as given.
+        path: PathBuf,
+    },
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -101,6 +116,16 @@ impl Outputs {
         file.map_or(Ok(()), |file| self.take(argument, of_scenario, path, Place::File(file)))
     }
 
+    /// Adds an input. A file that cannot be read is an error where it is read.
+    pub(crate) fn read(&mut self, path: &Path) -> Result<(), Diagnostic> {
+        // Several arguments may read one file.
+        let Ok(Some(file)) = FileIdentity::from_path(path) else { return Ok(()) };
+        match self.taken.entry(Place::File(file)).or_insert(Use::Read) {
+            Use::Read => Ok(()),
+            Use::Written { argument, path, .. } => Err(replaces_input(argument, path)),
+        }
+    }
+
     /// Adds a file that is checked elsewhere.
     pub(crate) fn reserve(&mut self, argument: &str, path: &Path) -> Result<(), Diagnostic> {
         match FileIdentity::from_path(path) {
@@ -119,14 +144,20 @@ impl Outputs {
         path: &Path,
         place: Place,
     ) -> Result<(), Diagnostic> {
-        if let Some(other) = self.taken.get(&place) {
-            let shown = path.display().to_string();
-            let what =
-                if place == Place::Stdout { "standard output".to_owned() } else { format!("`{shown}`") };
-            let problem = format!("{what} is written by {other} already: one file cannot hold both");
-            return Err(Diagnostic::new(problem).help(advice).in_argument(argument, &shown));
+        match self.taken.get(&place) {
+            Some(Use::Written { who: other, .. }) => {
+                let shown = path.display().to_string();
+                let what =
+                    if place == Place::Stdout { "standard output".to_owned() } else { format!("`{shown}`") };
+                let problem = format!("{what} is written by {other} already: one file cannot hold both");
+                return Err(Diagnostic::new(problem).help(advice).in_argument(argument, &shown));
+            }
+            Some(Use::Read) => return Err(replaces_input(argument, path)),
+            None => {}
         }
-        self.taken.insert(place, who.to_owned());
+        let output =
+            Use::Written { argument: argument.to_owned(), who: who.to_owned(), path: path.to_owned() };
+        self.taken.insert(place, output);
         Ok(())
     }
 }
@@ -267,6 +298,13 @@ fn check_result(argument: &str, path: &Path) -> Result<(), Diagnostic> {
             .help("move it away, or set another name for the results in the scenario")
             .in_argument(argument, &path)
     })
+}
+
+fn replaces_input(argument: &str, path: &Path) -> Diagnostic {
+    let path = path.display().to_string();
+    Diagnostic::new(format!("`{path}` is an input of this command, and the output would replace it"))
+        .help(APART)
+        .in_argument(argument, &path)
 }
 
 fn unwritable(argument: &str, path: &Path, why: &io::Error) -> Diagnostic {

@@ -109,6 +109,9 @@ pub(crate) fn main(args: &AdviseArgs) -> Outcome {
         messages::be_quiet();
     }
     let mut outputs = Outputs::default();
+    for input in [&args.flent, &args.trace_down, &args.trace_up].into_iter().flatten() {
+        outputs.read(input)?;
+    }
     for (argument, target) in [("--json", &args.json), ("--scenario", &args.scenario)] {
         if let Some(target) = target {
             outputs.add(argument, target)?;

@@ -75,6 +75,9 @@ pub(crate) struct ReplayArgs {
 
 pub(crate) fn main(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
     let mut outputs = Outputs::default();
+    for input in args.files.iter().chain(&args.decisions) {
+        outputs.read(input)?;
+    }
     for (argument, target) in
         [("--json", &args.json), ("--tc-stats", &args.tc_stats), ("--export", &args.export)]
     {

@@ -147,6 +147,9 @@ fn asked_of(
 
 fn check_outputs(args: &ReproduceArgs) -> Result<(), Diagnostic> {
     let mut outputs = Outputs::default();
+    if let Some(verdicts) = &args.verdicts {
+        outputs.read(verdicts)?;
+    }
     if let Some(report) = &args.report {
         outputs.add_report("--report", report)?;
     }

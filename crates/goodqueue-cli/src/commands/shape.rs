@@ -151,7 +151,7 @@ pub(crate) fn main(args: &ShapeArgs, extensions: &Extensions) -> Outcome {
                 .help("`goodqueue shape --help` has examples"));
         }
     };
-    args.watch.check()?;
+    args.watch.check(args.config.as_slice())?;
     // An address that cannot be bound must be an error before the host is changed.
     let metrics = args.watch.metrics_listener()?;
     let mut shape = Shape::start(&place, &config).map_err(diagnostic)?;

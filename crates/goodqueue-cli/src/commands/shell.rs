@@ -179,7 +179,8 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
     }
     // With --nat, root has a purpose: the host gets an interface and firewall rules.
     live::refuse_needless_root(args.allow_root || args.nat, "goodqueue shell")?;
-    let scenario = scenario(args, extensions)?;
+    let document = document(args, extensions)?;
+    let scenario = resolve(args, &document, extensions)?;
     // There is one bottleneck, so only the first discipline of a scenario is used.
     let Some(choice) = scenario.qdiscs.first() else {
         return Err(Diagnostic::new("the scenario has no discipline").help("give one with --qdisc"));
@@ -205,7 +206,7 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
         }
     }
     let conditions = conditions(&args.fail_if)?;
-    args.watch.check()?;
+    args.watch.check(&document.inputs())?;
     // The sockets of --metrics belong to the host's network, so they are bound before the
     // namespaces are entered.
     let metrics = args.watch.metrics_listener()?;
@@ -285,7 +286,7 @@ fn lossy(option: &str, loss: &str) -> Result<AnyConfig, Diagnostic> {
         .map_err(|error| Diagnostic::new(error.problem()).in_argument(option, loss))
 }
 
-fn scenario(args: &ShellArgs, extensions: &Extensions) -> Result<Scenario, Diagnostic> {
+fn document(args: &ShellArgs, extensions: &Extensions) -> Result<Document, Diagnostic> {
     let document = match &args.scenario {
         Some(name) => library::load(name)?,
         None => Document::default(),
@@ -303,6 +304,10 @@ fn scenario(args: &ShellArgs, extensions: &Extensions) -> Result<Scenario, Diagn
         set: args.set.clone(),
         ..args.line.overrides()
     })?;
+    Ok(document)
+}
+
+fn resolve(args: &ShellArgs, document: &Document, extensions: &Extensions) -> Result<Scenario, Diagnostic> {
     let mut scenario = document.resolve(&Names::default())?;
     document.remarks().iter().for_each(messages::remark);
     let qdisc_up = args.line.discipline_up(extensions.disciplines())?;
@@ -313,9 +318,11 @@ fn scenario(args: &ShellArgs, extensions: &Extensions) -> Result<Scenario, Diagn
 }
 
 impl WatchOptions {
-    /// Checks before any work that all outputs can be written.
-    pub(crate) fn check(&self) -> Result<(), Diagnostic> {
+    /// Checks before any work that all outputs can be written, and that none of them is one of
+    /// `inputs`.
+    pub(crate) fn check(&self, inputs: &[PathBuf]) -> Result<(), Diagnostic> {
         let mut outputs = Outputs::default();
+        inputs.iter().try_for_each(|input| outputs.read(input))?;
         if let Some(json) = &self.json {
             outputs.add("--json", json)?;
         }

@@ -230,6 +230,8 @@ pub(crate) fn prepare(
             outputs.add("--packets", &file)?;
         }
     }
+    // The points of a sweep may name further files, which are known only now.
+    document.inputs().iter().try_for_each(|input| outputs.read(input))?;
     document.remarks().iter().for_each(messages::remark);
     for remark in session.scenario().shaper_remarks() {
         note(remark);

@@ -200,6 +200,36 @@ fn two_outputs_of_one_file_are_refused_before_any_work() {
 }
 
 #[test]
+fn an_output_that_would_replace_an_input_is_refused_before_any_work() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("s.toml", &format!("{SMALL}[sweep]\n\"link.down\" = [\"1mbit\", {{ trace = \"lte\" }}]\n"));
+    write("lte", "1\n2\n3\n");
+    write("r.jsonl", "[\"A\", 0, 1, 100, 0, 1]\n");
+    write("d.csv", "0,1,sent\n");
+    symlink("r.jsonl", folder.path().join("link")).unwrap();
+    let before = names(folder.path());
+    let messages: Vec<String> = [
+        &["compare", "s.toml", "--json", "s.toml"][..],
+        &["compare", "--trace-down", "lte", "--json", "lte"],
+        &["run", "s.toml", "--tc-stats", "lte"],
+        &["replay", "r.jsonl", "--json", "r.jsonl"],
+        &["replay", "link", "--export", "r.jsonl"],
+        &["replay", "r.jsonl", "r.jsonl", "--tc-stats", "./link"],
+        &["replay", "r.jsonl", "--decisions", "d.csv", "--json", "d.csv"],
+        &["advise", "--flent", "lte", "--json", "lte"],
+        &["advise", "--link", "lte", "--trace-down", "lte", "--trace-up", "lte", "--scenario", "lte"],
+        &["shell", "--scenario", "s.toml", "--json", "s.toml", "--", "true"],
+        &["shell", "--trace-up", "lte", "--json", "lte", "--", "true"],
+    ]
+    .iter()
+    .map(|args| refused(folder.path(), args))
+    .collect();
+    assert_eq!(names(folder.path()), before);
+    insta::assert_snapshot!(messages.join("\n\n"));
+}
+
+#[test]
 fn a_report_of_thousands_of_points_is_refused_before_any_work() {
     let folder = TempDir::new().unwrap();
     let delays: Vec<String> = (1..=600).map(|ms| format!("\"{ms}ms\"")).collect();

@@ -29,6 +29,8 @@ use crate::extensions::Extensions;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Document {
     source: Option<Source>,
+    /// Path of the file that was read, if it was one.
+    path: Option<PathBuf>,
     folder: PathBuf,
     root: Table,
     files: Files,
@@ -57,7 +59,8 @@ impl Document {
             let line = valid.split(|byte| *byte == b'\n').count();
             Diagnostic::new("this is not UTF-8 text").help("save the file as UTF-8").in_line(&name, line)
         })?;
-        Self::parse(&name, &text, path.parent().unwrap_or(Path::new("")))
+        let document = Self::parse(&name, &text, path.parent().unwrap_or(Path::new("")))?;
+        Ok(Self { path: Some(path.to_owned()), ..document })
     }
 
     /// Reads a scenario from text. Messages call it `name`. Paths of traces are relative to
@@ -275,6 +278,13 @@ impl Document {
     #[must_use]
     pub fn written(&self) -> Option<(&str, &str, &Path)> {
         self.source.as_ref().map(|source| (&*source.name, &*source.text, &*self.folder))
+    }
+
+    /// Returns the files that were read so far: the scenario, and the traces and captures that its
+    /// resolved points name.
+    #[must_use]
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        self.path.iter().cloned().chain(self.files.paths()).collect()
     }
 
     pub(super) fn folder(&self) -> &Path {

@@ -48,6 +48,12 @@ impl Files {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The traces and captures that were read.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        let known = self.known();
+        known.traces.keys().chain(known.captures.keys().map(|key| &key.0)).cloned().collect()
+    }
+
     /// The trace in the file at `path`.
     pub(super) fn trace(&self, path: &Path) -> Result<Arc<Trace>, Diagnostic> {
         let mut known = self.known();

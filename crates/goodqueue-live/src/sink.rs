@@ -23,11 +23,10 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Creates a file that only this user can read. Replaces an existing file; writes to an
-    /// existing device or FIFO.
+    /// Creates a file that only this user can read. Writes to an existing device or FIFO.
     ///
     /// # Errors
-    /// It cannot be created, or it is a symbolic link.
+    /// It cannot be created, it exists, or it is a symbolic link.
     pub fn create(path: &Path) -> Result<Self, LiveError> {
         let failed = |error| LiveError::system(format_args!("`{}` cannot be written", path.display()), error);
         check(path)?;
@@ -119,14 +118,19 @@ impl Drop for Sink {
     }
 }
 
-/// Checks that `path` is not a symbolic link. Packets are private, and any user who may write to
-/// the folder could have created the link.
+/// Checks that `path` is neither a file nor a symbolic link. A file may be an earlier recording,
+/// which nothing can bring back. Packets are private, and any user who may write to the folder
+/// could have created the link.
 ///
 /// # Errors
-/// It is a symbolic link.
+/// It is a file or a symbolic link.
 pub fn check(path: &Path) -> Result<(), LiveError> {
-    let is_link = fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink());
-    if is_link && !is_of_the_system(path) {
+    let Ok(about) = fs::symlink_metadata(path) else { return Ok(()) };
+    if about.is_file() {
+        let problem = format!("`{}` exists, and a recording replaces no file", path.display());
+        return Err(LiveError::new(problem).help("choose a new name, or remove the file"));
+    }
+    if about.is_symlink() && !is_of_the_system(path) {
         return Err(LiveError::new(format!(
             "`{}` is a symbolic link, and packets are not written through links that others may have created",
             path.display()
@@ -139,9 +143,7 @@ pub fn check(path: &Path) -> Result<(), LiveError> {
 /// Creates a new file, or opens an existing device or FIFO.
 fn begin(path: &Path) -> io::Result<File> {
     match fs::symlink_metadata(path) {
-        // An old file may have any owner and mode, and be open elsewhere, so it is not reused.
-        Ok(about) if about.is_file() => fs::remove_file(path)?,
-        Ok(about) if !about.is_dir() => {
+        Ok(about) if !about.is_dir() && !about.is_file() => {
             // Somebody may put a link there after `check`.
             let follow = if is_of_the_system(path) { 0 } else { libc::O_NOFOLLOW };
             return File::options().append(true).custom_flags(follow).open(path);
@@ -187,15 +189,10 @@ mod tests {
     }
 
     #[test]
-    fn packets_go_into_a_file_of_this_user_alone_whatever_was_there() {
-        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-        let folder = folder("planted");
+    fn packets_go_into_a_new_file_of_this_user_alone() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = folder("new");
         let path = folder.join("run.jsonl");
-        fs::write(&path, "left by another user, who still has it open").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
-        // Only root can create a file of another user.
-        let _ = chown(&path, Some(12_345), Some(12_345));
-        let planted = File::open(&path).unwrap();
         let mut sink = Sink::create(&path).unwrap();
         sink.write_all(b"packets").unwrap();
         sink.flush().unwrap();
@@ -203,7 +200,11 @@ mod tests {
         let own = fs::metadata("/proc/self").unwrap();
         assert_eq!((about.mode() & 0o777, about.uid()), (0o600, own.uid()));
         assert_eq!(fs::read(&path).unwrap(), b"packets");
-        assert_eq!(planted.metadata().unwrap().nlink(), 0, "the other file is removed, not written to");
+        let refused = Sink::create(&path).unwrap_err().to_string();
+        assert!(refused.contains("exists, and a recording replaces no file"), "{refused}");
+        // A file that another user creates after the check is not written to either.
+        assert_eq!(begin(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"packets");
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -47,6 +47,22 @@ fn the_metrics_socket_is_served_by_one_bottleneck_and_removed_with_it() {
 }
 
 #[test]
+fn an_earlier_recording_is_kept() {
+    let folder = TempDir::new().unwrap();
+    for name in ["run.pcapng", "run.down.jsonl"] {
+        std::fs::write(folder.path().join(name), "recorded before").unwrap();
+    }
+    for options in [["--pcap", "run.pcapng"], ["--record", "run.jsonl"]] {
+        let said = refusal(&folder, &options);
+        assert!(said.contains("exists, and a recording replaces no file"), "{said}");
+        assert!(said.contains(options[0]) && said.contains("choose a new name"), "{said}");
+    }
+    for name in ["run.pcapng", "run.down.jsonl"] {
+        assert_eq!(std::fs::read_to_string(folder.path().join(name)).unwrap(), "recorded before");
+    }
+}
+
+#[test]
 fn packets_are_not_written_to_where_a_symbolic_link_leads() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("target"), "kept").unwrap();

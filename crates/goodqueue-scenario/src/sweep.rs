@@ -1,7 +1,7 @@
 //! Sweeps: one scenario for every combination of the values in `[sweep]`. A point is resolved on
 //! request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use goodqueue_tc::diagnostic::Diagnostic;
 use serde_json::Value;
@@ -59,6 +59,7 @@ impl<'n> Sweep<'n> {
                 None => document.about(message),
             });
         }
+        axes.iter().try_for_each(|axis| axis.check_distinct(document))?;
         // At most `MAX_RUNS`, counted in 128 bits above, so this product cannot overflow.
         let count = axes.iter().map(|axis| axis.values.len()).product();
         Ok(Self { base, axes, count, names: *names })
@@ -153,6 +154,20 @@ struct Axis {
     key: String,
     place: KeyPlace,
     values: Vec<Node>,
+}
+
+impl Axis {
+    /// Refuses a value that is listed twice: its runs would be the same twice, and count as two
+    /// repetitions without any difference between them.
+    fn check_distinct(&self, document: &Document) -> Result<(), Diagnostic> {
+        let mut known = BTreeSet::new();
+        let repeated = self.values.iter().find(|value| !known.insert(value.to_json().to_string()));
+        repeated.map_or(Ok(()), |value| {
+            let message = Diagnostic::new(format!("`{}` of [sweep] has a value twice", self.key));
+            let help = "remove one of the two; `seeds` repeats every run with other random numbers";
+            Err(document.at(message.help(help), value))
+        })
+    }
 }
 
 /// Runs of all points together, without resolving any of them.

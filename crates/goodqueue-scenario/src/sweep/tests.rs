@@ -77,6 +77,18 @@ fn a_bad_value_is_shown_where_it_stands_in_the_sweep() {
 }
 
 #[test]
+fn a_value_that_is_listed_twice_is_no_repetition() {
+    insta::assert_snapshot!(points("[sweep]\n\"link.up\" = [\"1mbit\", \"2mbit\", \"1mbit\"]").unwrap_err(), @r#"
+    load.toml:3:32: `link.up` of [sweep] has a value twice
+      3 | "link.up" = ["1mbit", "2mbit", "1mbit"]
+        |                                ^^^^^^^
+      help: remove one of the two; `seeds` repeats every run with other random numbers
+    "#);
+    assert!(points("[sweep]\nqdiscs = [\"codel\", \"codel\"]").is_err());
+    assert_eq!(points("[sweep]\nqdiscs = [\"codel\", [\"codel\"]]").unwrap().len(), 2);
+}
+
+#[test]
 fn a_sweep_without_bounds_is_refused() {
     let axis = format!("[{}]", vec!["1"; 1000].join(","));
     // The 1000 values of `seeds` are 1000 repetitions in all, times 1000 times 1000 other values.

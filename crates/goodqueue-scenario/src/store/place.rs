@@ -54,8 +54,12 @@ impl PlaceName {
     /// Reads a folder or a URL.
     ///
     /// # Errors
-    /// A URL that names neither a folder nor an object store.
+    /// An empty text, or a URL that names neither a folder nor an object store.
     pub fn parse(text: &str) -> Result<Self, Diagnostic> {
+        // An empty path would be the working directory.
+        if text.is_empty() {
+            return Err(Diagnostic::new("the place of the store is empty").allowed(ALLOWED));
+        }
         let Some((scheme, rest)) = text.split_once("://") else { return Ok(Self::Folder(text.into())) };
         let bucket = rest.split('/').next().unwrap_or_default();
         match scheme {
@@ -108,6 +112,7 @@ mod tests {
     #[test]
     fn other_urls_are_refused_with_those_that_exist() {
         for (text, says) in [
+            ("", "the place of the store is empty"),
             ("ftp://host/upload", "`ftp://host/upload` is not a store: the scheme is unknown"),
             ("S3://bucket", "the scheme is unknown"),
             ("s3://", "names no bucket"),

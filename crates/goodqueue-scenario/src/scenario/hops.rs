@@ -108,6 +108,11 @@ pub(super) fn read_hops(
         let table = Reader::of_table(root.document(), node, &name)?;
         table.only(&Hop::TABLE.names())?;
         let hop = Hop::read(&table, &HopContext { number: index + 1, link, ends })?;
+        if hop.name == BOTTLENECK {
+            let message = Diagnostic::new(format!("a hop cannot be called `{BOTTLENECK}`"));
+            let help = "this is the name of the scenario's link, for example in `enters`; choose another one";
+            return Err(table.error("name", message.help(help)));
+        }
         // Results and `enters` know a hop by its name.
         if hops.iter().any(|earlier| earlier.name == hop.name) {
             let message = Diagnostic::new(format!("two hops are called `{}`", hop.name));

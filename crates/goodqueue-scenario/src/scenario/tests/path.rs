@@ -152,6 +152,7 @@ fn impossible_hops_are_refused_with_their_place() {
         ("[[hops]]\ndelay = \"30ms\"", "there and back"),
         ("[[hops]]\nside = \"left\"", "unknown"),
         ("[[hops]]\nname = \"a\"\n[[hops]]\nname = \"a\"", "two hops"),
+        ("[[hops]]\nname = \"bottleneck\"", "a hop cannot be called `bottleneck`"),
         ("[[hops]]\ndown = { rate = \"1mbit\", driver = \"0p\" }", "limit of a device"),
         ("[[hops]]\nqdisc = 5", "not a queue discipline"),
         ("hops = 3", "not possible"),

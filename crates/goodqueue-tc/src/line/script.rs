@@ -425,6 +425,12 @@ impl<'a> Builder<'a> {
             return Err(without_value(open, "the number of a class or band, such as `1`"));
         };
         let class = tc_class(at.text).map_err(|error| error.at(at.span()))?;
+        if node.children.iter().any(|slot| slot.class == class) {
+            let what = if node.kind.children == Children::Bands { "band" } else { "class" };
+            return Err(Diagnostic::new(format!("{what} {class:x} of {} is given twice", node.kind.name))
+                .at(at.span())
+                .help("remove one of the two"));
+        }
         let given = cursor.until_mark();
         let parameters =
             if let Children::Classes(parameters) = node.kind.children { parameters } else { &[] };

@@ -528,6 +528,19 @@ fn what_tc_writes_in_several_words_is_read_and_written_again() {
     }
 }
 
+#[test]
+fn a_band_or_class_stands_in_the_brackets_once() {
+    let said = |line: &str| read(line).expect_err(line).in_argument("--qdisc", line).to_string();
+    insta::assert_snapshot!(said("prio [1: codel] [1: pie]"), @r"
+    --qdisc: band 1 of prio is given twice
+       | prio [1: codel] [1: pie]
+       |                  ^
+      help: remove one of the two
+    ");
+    assert!(said("drr [1: codel] [1]").contains("class 1 of drr is given twice"));
+    assert!(said("htb [1 rate 1mbit [1 rate 1mbit]]").contains("class 1 of htb is given twice"));
+}
+
 /// What an SQM router prints and what its owner wrote.
 #[test]
 fn lines_of_a_router_with_cake_are_taken_as_they_are() {

@@ -351,9 +351,13 @@ impl<'a> Builder<'a> {
                     .filter_map(|node| node.handle)
                     .map(|handle| format!("{handle:x}:"))
                     .collect();
-                Err(Diagnostic::new(format!("no discipline has the handle {major:x}:"))
-                    .at(word.span())
-                    .allowed(handles.join(", ")))
+                let message =
+                    Diagnostic::new(format!("no discipline has the handle {major:x}:")).at(word.span());
+                Err(if handles.is_empty() {
+                    message.help("add the discipline before, with `tc qdisc add`")
+                } else {
+                    message.allowed(handles.join(", "))
+                })
             }
         }
     }

@@ -529,6 +529,17 @@ fn what_tc_writes_in_several_words_is_read_and_written_again() {
 }
 
 #[test]
+fn a_class_needs_its_discipline_before_it() {
+    let line = "tc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit";
+    insta::assert_snapshot!(read(line).unwrap_err().in_argument("--qdisc", line), @r"
+    --qdisc: no discipline has the handle 1:
+       | tc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit
+       |                              ^^
+      help: add the discipline before, with `tc qdisc add`
+    ");
+}
+
+#[test]
 fn a_band_or_class_stands_in_the_brackets_once() {
     let said = |line: &str| read(line).expect_err(line).in_argument("--qdisc", line).to_string();
     insta::assert_snapshot!(said("prio [1: codel] [1: pie]"), @r"

@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | rate | `bit kbit mbit gbit tbit` (1000), `kibit mibit gibit tibit` (1024), `bps kbps mbps gbps tbps kibps ...` (bytes/s) | bit/s |
 //! | size | `b`, `k kb`, `m mb`, `g gb` (1024), `kbit mbit gbit` (1024 / 8) | bytes |
+//! | probability | `%` | a fraction; in netem percent |
 //! | time | `s sec secs`, `ms msec msecs`, `us usec usecs`, `ns nsec nsecs` | µs |
 //!
 //! **Everywhere else** ([`rate`], [`time`], [`size`]: scenario files, the command line) what could
@@ -129,20 +130,36 @@ pub fn tc_signed(text: &str) -> Result<i64, Diagnostic> {
 /// # Errors
 /// Not a number, or outside 0 to 1.
 pub fn tc_probability(text: &str) -> Result<f64, Diagnostic> {
-    let (digits, percent) = match text.strip_suffix('%') {
-        Some(digits) => (digits, true),
-        None => (text, false),
+    let read = match text.strip_suffix('%') {
+        Some(digits) => fraction(digits, PERCENT),
+        None => fraction(text, 0),
     };
+    read.ok_or_else(|| {
+        Diagnostic::new(format!("`{}` is not a fraction", shortened(text)))
+            .allowed("0 to 1, such as `0.02`, or a percentage such as `2%`")
+    })
+}
+
+/// A percentage as a fraction: `2` and `2%` are 0.02 (probabilities of netem).
+///
+/// # Errors
+/// Not a number, or outside 0 to 100.
+pub fn tc_percentage(text: &str) -> Result<f64, Diagnostic> {
+    fraction(text.strip_suffix('%').unwrap_or(text), PERCENT).ok_or_else(|| {
+        Diagnostic::new(format!("`{}` is not a percentage", shortened(text)))
+            .allowed("0 to 100, such as `2` or `2%`")
+    })
+}
+
+/// The number of `digits` times 10 to the `power`, if it is from 0 to 1.
+fn fraction(digits: &str, power: i64) -> Option<f64> {
     // `parse` alone would take `+1` and `-0`. Here a number starts with a digit or a point.
-    split(digits)
-        .filter(|(_, unit)| unit.is_empty())
-        .and_then(|_| digits.parse::<f64>().ok())
-        .map(|value| if percent { value / 100.0 } else { value })
-        .filter(|value| (0.0..=1.0).contains(value))
-        .ok_or_else(|| {
-            Diagnostic::new(format!("`{}` is not a fraction", shortened(text)))
-                .allowed("0 to 1, such as `0.02`, or a percentage such as `2%`")
-        })
+    split(digits).filter(|(_, unit)| unit.is_empty())?;
+    let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
+    // A division would round a second time: 0.7 / 100 is not 0.007.
+    let exponent = exponent.parse::<i64>().ok()?.checked_add(power)?;
+    let value = format!("{mantissa}e{exponent}").parse::<f64>().ok()?;
+    (0.0..=1.0).contains(&value).then_some(value)
 }
 
 /// A rate as a percentage of that of a link: `95%`.
@@ -544,6 +561,8 @@ const LONG_TIMES: &[(&str, Scale)] =
 
 const BINARY_SIZES: &[(&str, Scale)] = &[("kib", (1 << 10, 1)), ("mib", (1 << 20, 1)), ("gib", (1 << 30, 1))];
 
+/// Power of ten of a percent.
+const PERCENT: i64 = -2;
 const RATE_EXAMPLES: &str = "`10mbit`, `1.5 Mbit/s`, `10Mbps`, `1gbit`";
 const TIME_EXAMPLES: &str = "`50ms`, `0.5s`, `100us`, `1 min`";
 const SIZE_EXAMPLES: &str = "`1500` (bytes), `360kb` and `1mb` (1024, as in tc), `32MiB`";

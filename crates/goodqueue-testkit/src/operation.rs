@@ -304,7 +304,7 @@ fn value(unit: Unit) -> BoxedStrategy<Value> {
         Unit::Signed => {
             select(vec![i64::MIN, -2_000, -64, -1, 0, 1, 20, 256, i64::MAX]).prop_map(Value::Signed).boxed()
         }
-        Unit::Probability => {
+        Unit::Probability | Unit::Percentage => {
             select(vec![0.0, 1e-9, 0.001, 0.02, 0.5, 1.0]).prop_map(Value::Probability).boxed()
         }
         Unit::Class => select(vec![0, 1, 2, 3, 16]).prop_map(Value::Class).boxed(),

@@ -28,7 +28,7 @@ pub fn values(unit: Unit) -> Vec<Value> {
             .map(|n| Value::Time(Duration::from_secs(*n)))
             .collect(),
         Unit::Rate => RATES.iter().map(|n| Value::Rate(Rate::from_bps(*n))).collect(),
-        Unit::Probability => [0.0, 1e-12, 0.02, 0.5, 1.0].map(Value::Probability).to_vec(),
+        Unit::Probability | Unit::Percentage => [0.0, 1e-12, 0.02, 0.5, 1.0].map(Value::Probability).to_vec(),
         Unit::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
         Unit::Choice(words) => words.iter().map(|word| Value::Choice(word)).collect(),
         Unit::Table(words) => words

@@ -22,25 +22,25 @@
 //! | `limit` | packets held, including those being delayed; must exceed the packets that arrive within one delay | packets | 1000p | tc | 1 to 4294967295 |
 //! | `delay` | delay of every packet | time | 0s | tc | 0 to 1000000s |
 //! | `delay.jitter` | random variation of the delay | time | 0s | tc | 0 to 1000000s |
-//! | `delay.correlation` | correlation with the value of the packet before | fraction, 0 to 1 | 0 | tc | |
+//! | `delay.correlation` | correlation with the value of the packet before | percentage; without a unit: percent | 0% | tc | |
 //! | `distribution` | distribution of the random delay; jitter is the half width of uniform and the standard deviation of the others | `uniform`, `normal`, `pareto`, `paretonormal`, or a table | uniform | tc | |
-//! | `loss` | probability that a packet is lost | fraction, 0 to 1 | 0 | tc | |
-//! | `loss.correlation` | correlation with the value of the packet before | fraction, 0 to 1 | 0 | tc | |
-//! | `loss gemodel` | loss in bursts (Gilbert-Elliott): probability to enter the bad state; not with `loss` | fraction, 0 to 1 | none | tc | |
-//! | `loss gemodel.r` | probability to leave the bad state | fraction, 0 to 1 | 1 - P | tc | |
-//! | `loss gemodel.1-h` | probability of a loss in the bad state | fraction, 0 to 1 | 1 | tc | |
-//! | `loss gemodel.1-k` | probability of a loss in the good state | fraction, 0 to 1 | 0 | tc | |
-//! | `loss state` | loss by a Markov chain of four states: probability from a gap to a loss in a burst; not with `loss` | fraction, 0 to 1 | none | tc | |
-//! | `loss state.p31` | probability from a loss in a burst to a gap | fraction, 0 to 1 | 1 - P13 | tc | |
-//! | `loss state.p32` | probability from a loss in a burst to a delivery in a burst | fraction, 0 to 1 | 0 | tc | |
-//! | `loss state.p23` | probability from a delivery in a burst to a loss | fraction, 0 to 1 | 1 | tc | |
-//! | `loss state.p14` | probability of a single loss in a gap | fraction, 0 to 1 | 0 | tc | |
-//! | `corrupt` | probability that one bit of a packet is flipped | fraction, 0 to 1 | 0 | tc | |
-//! | `corrupt.correlation` | correlation with the value of the packet before | fraction, 0 to 1 | 0 | tc | |
-//! | `duplicate` | probability that a packet is duplicated | fraction, 0 to 1 | 0 | tc | |
-//! | `duplicate.correlation` | correlation with the value of the packet before | fraction, 0 to 1 | 0 | tc | |
-//! | `reorder` | probability that a packet skips the delay | fraction, 0 to 1 | 0 | tc | needs delay |
-//! | `reorder.correlation` | correlation with the value of the packet before | fraction, 0 to 1 | 0 | tc | |
+//! | `loss` | probability that a packet is lost | percentage; without a unit: percent | 0% | tc | |
+//! | `loss.correlation` | correlation with the value of the packet before | percentage; without a unit: percent | 0% | tc | |
+//! | `loss gemodel` | loss in bursts (Gilbert-Elliott): probability to enter the bad state; not with `loss` | percentage; without a unit: percent | none | tc | |
+//! | `loss gemodel.r` | probability to leave the bad state | percentage; without a unit: percent | 1 - P | tc | |
+//! | `loss gemodel.1-h` | probability of a loss in the bad state | percentage; without a unit: percent | 100% | tc | |
+//! | `loss gemodel.1-k` | probability of a loss in the good state | percentage; without a unit: percent | 0% | tc | |
+//! | `loss state` | loss by a Markov chain of four states: probability from a gap to a loss in a burst; not with `loss` | percentage; without a unit: percent | none | tc | |
+//! | `loss state.p31` | probability from a loss in a burst to a gap | percentage; without a unit: percent | 1 - P13 | tc | |
+//! | `loss state.p32` | probability from a loss in a burst to a delivery in a burst | percentage; without a unit: percent | 0% | tc | |
+//! | `loss state.p23` | probability from a delivery in a burst to a loss | percentage; without a unit: percent | 100% | tc | |
+//! | `loss state.p14` | probability of a single loss in a gap | percentage; without a unit: percent | 0% | tc | |
+//! | `corrupt` | probability that one bit of a packet is flipped | percentage; without a unit: percent | 0% | tc | |
+//! | `corrupt.correlation` | correlation with the value of the packet before | percentage; without a unit: percent | 0% | tc | |
+//! | `duplicate` | probability that a packet is duplicated | percentage; without a unit: percent | 0% | tc | |
+//! | `duplicate.correlation` | correlation with the value of the packet before | percentage; without a unit: percent | 0% | tc | |
+//! | `reorder` | probability that a packet skips the delay | percentage; without a unit: percent | 0% | tc | needs delay |
+//! | `reorder.correlation` | correlation with the value of the packet before | percentage; without a unit: percent | 0% | tc | |
 //! | `gap` | one packet out of this many may skip the delay | packets | 1 with reorder | tc | 1 to 4294967295 |
 //! | `rate` | link rate that spaces packets | rate | none | tc | 8bit or more |
 //! | `rate.packetoverhead` | bytes added to each packet | number, may be negative | 0 | tc | -65535 to 65535 |

@@ -286,6 +286,7 @@ fn unit(unit: Unit) -> String {
         Unit::Signed => "signed integer".to_owned(),
         Unit::Class => "class".to_owned(),
         Unit::Probability => "probability".to_owned(),
+        Unit::Percentage => "percentage".to_owned(),
         Unit::Flag { .. } => "flag".to_owned(),
         Unit::Choice(words) => words.join(" | "),
         Unit::Table(words) => format!("{} | table", words.join(" | ")),

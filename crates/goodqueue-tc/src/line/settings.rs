@@ -246,6 +246,7 @@ fn read_value(kind: &Kind, parameter: &Parameter, word: Word<'_>, link: Rate) ->
         Unit::Signed => units::tc_signed(word.text).map(Value::Signed),
         Unit::Class => tc_class(word.text).map(Value::Class),
         Unit::Probability => units::tc_probability(word.text).map(Value::Probability),
+        Unit::Percentage => units::tc_percentage(word.text).map(Value::Probability),
         Unit::Choice(words) => {
             return choose(words, word, &format!("`{}`", parameter.name)).map(Value::Choice);
         }
@@ -369,6 +370,7 @@ fn written(parameter: &Parameter) -> String {
         Unit::Integer | Unit::Signed => "a whole number",
         Unit::Class => "the number of a class, such as `10`; hexadecimal, as in tc",
         Unit::Probability => "a fraction, such as `0.02`",
+        Unit::Percentage => "a percentage, such as `2%`; a bare number is percent",
         Unit::Flag { .. } => "no value",
         Unit::Choice(words) => return words.join(", "),
         Unit::Table(words) => return table::written(words),

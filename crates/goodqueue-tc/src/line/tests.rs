@@ -33,6 +33,7 @@ const EVERYTHING: Kind = Kind {
         parameter("bandwidth", Unit::Rate),
         parameter("flows", Unit::Integer),
         parameter("probability", Unit::Probability),
+        parameter("loss", Unit::Percentage),
         parameter("ecn", Unit::Flag { off: Some("noecn") }),
         parameter("harddrop", Unit::Flag { off: None }),
         parameter("mode", Unit::Choice(&["byte", "packet"])),
@@ -61,7 +62,7 @@ fn every_unit_is_read_as_tc_reads_it() {
     // In tc `mbps` are megabytes per second, a bare time is in microseconds, and `perturb` in
     // seconds.
     let all = "limit 10240p memory_limit 32Mb target 5000 perturb 10 bandwidth 10mbps flows 0x400 probability 2% \
-               noecn harddrop mode byte variant linux";
+               loss 2 noecn harddrop mode byte variant linux";
     let expected = Settings::new()
         .with("limit", Value::Packets(10_240))
         .with("memory_limit", Value::Bytes(32 << 20))
@@ -70,6 +71,7 @@ fn every_unit_is_read_as_tc_reads_it() {
         .with("bandwidth", Value::Rate(Rate::from_bps(80_000_000)))
         .with("flows", Value::Integer(1024))
         .with("probability", Value::Probability(0.02))
+        .with("loss", Value::Probability(0.02))
         .with("ecn", Value::Flag(false))
         .with("harddrop", Value::Flag(true))
         .with("mode", Value::Choice("byte"))
@@ -79,7 +81,7 @@ fn every_unit_is_read_as_tc_reads_it() {
     assert_eq!(
         written,
         "everything limit 10240p memory_limit 33554432 target 5ms perturb 10s bandwidth 80mbit flows 1024 \
-         probability 0.02 noecn harddrop mode byte variant linux"
+         probability 0.02 loss 2% noecn harddrop mode byte variant linux"
     );
     assert_eq!(settings(written.strip_prefix("everything ").unwrap()).unwrap(), expected);
 }
@@ -231,6 +233,9 @@ fn value(unit: Unit) -> BoxedStrategy<String> {
         Unit::Class => (0u32..20).prop_map(|n| format!("{n:x}")).boxed(),
         Unit::Probability => {
             prop_oneof![(0.0..=1.0f64).prop_map(|p| p.to_string()), Just("2%".to_owned())].boxed()
+        }
+        Unit::Percentage => {
+            prop_oneof![(0.0..=100.0f64).prop_map(|p| p.to_string()), Just("2%".to_owned())].boxed()
         }
         Unit::Flag { .. } => Just(String::new()).boxed(),
         Unit::Priomap => Just("0 1 1 0".to_owned()).boxed(),
@@ -526,6 +531,26 @@ fn what_tc_writes_in_several_words_is_read_and_written_again() {
         let said = read(line).expect_err(line).to_string();
         assert!(said.contains(complaint), "{line}: {said}");
     }
+}
+
+#[test]
+fn a_bare_number_of_netem_is_percent_as_in_tc() {
+    for (bare, written) in [
+        ("loss 1", "loss 1%"),
+        ("loss 0.02 25", "loss 0.02% 25%"),
+        ("loss gemodel 10 20", "loss gemodel 10% 20%"),
+        ("duplicate 1 corrupt 10", "duplicate 1% corrupt 10%"),
+        ("delay 10ms 1ms 25 reorder 25 50", "delay 10ms 1ms 25% reorder 25% 50%"),
+        ("loss 100", "loss 100%"),
+    ] {
+        let config = read(&format!("netem {bare}")).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(Ok(&config), read(&format!("netem {written}")).as_ref(), "{bare}");
+        assert_eq!(read(&to_tc(&config)), Ok(config), "{bare}");
+    }
+    assert!(to_tc(&read("netem loss 0.7").unwrap()).contains(" loss 0.7% "));
+    let said = read("netem loss 101").unwrap_err().to_string();
+    assert!(said.contains("`101` is not a percentage") && said.contains("0 to 100"), "{said}");
+    assert!(read("red limit 60000 probability 2").is_err(), "a fraction in tc");
 }
 
 #[test]

@@ -52,12 +52,16 @@ pub(super) fn write_settings(kind: &Kind, settings: &Settings) -> String {
             (Value::Flag(false), Some(Unit::Flag { off: Some(off) })) => off.to_owned(),
             // A flag without a word for "off" is off if it is absent.
             (Value::Flag(false), _) => continue,
-            // Such a value has no name and follows another one: `delay 10ms 5ms`.
-            _ if name.contains('.') => value.to_string(),
-            _ => {
-                let known = if group == group_of(name) { name.strip_prefix(group) } else { None };
-                group = group_of(name);
-                format!("{} {value}", known.unwrap_or(name).trim_start())
+            (value, unit) => {
+                let written = unit.map_or_else(|| value.to_string(), |unit| unit.written(value));
+                // Such a value has no name and follows another one: `delay 10ms 5ms`.
+                if name.contains('.') {
+                    written
+                } else {
+                    let known = if group == group_of(name) { name.strip_prefix(group) } else { None };
+                    group = group_of(name);
+                    format!("{} {written}", known.unwrap_or(name).trim_start())
+                }
             }
         };
         line.push(' ');

@@ -70,6 +70,18 @@ fn a_fraction_is_from_0_to_1_or_a_percentage() {
 }
 
 #[test]
+fn a_percentage_has_its_sign_or_not() {
+    for (text, fraction) in
+        [("1", 0.01), ("2%", 0.02), ("0.7", 0.007), ("100", 1.0), ("1e-3%", 1e-5), ("0", 0.0)]
+    {
+        assert_eq!(tc_percentage(text), Ok(fraction), "{text}");
+    }
+    for bad in ["nan", "-1", "101", "100.1%", "", "%", "1%%", "1e", "1e9999999999999999999"] {
+        assert!(tc_percentage(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn outside_a_tc_line_rates_have_one_reading() {
     for text in ["10mbit", "10 Mbit/s", "10Mbps", "10 Mb/s", "10000 kbit", "0.01Gbps", " 10MBIT "] {
         assert_eq!(rate(text), Ok(Rate::from_bps(10_000_000)), "{text}");

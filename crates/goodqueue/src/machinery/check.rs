@@ -149,7 +149,7 @@ impl Unit {
             | (Self::Integer, Value::Integer(_))
             | (Self::Signed, Value::Signed(_) | Value::Integer(_))
             | (Self::Class, Value::Class(_))
-            | (Self::Probability, Value::Probability(_))
+            | (Self::Probability | Self::Percentage, Value::Probability(_))
             | (Self::Flag { .. }, Value::Flag(_))
             | (Self::Table(_), Value::Table(_))
             | (Self::Priomap, Value::Priomap(_)) => true,
@@ -168,7 +168,7 @@ impl Unit {
             Self::Integer => "a whole number",
             Self::Signed => "a whole number, which may be negative",
             Self::Class => "the number of a class",
-            Self::Probability => "a fraction from 0 to 1",
+            Self::Probability | Self::Percentage => "a fraction from 0 to 1",
             Self::Flag { .. } => "on or off",
             Self::Choice(words) => return words.join(", "),
             Self::Table(words) => return format!("{}, or a table", words.join(", ")),

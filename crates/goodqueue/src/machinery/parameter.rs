@@ -184,7 +184,7 @@ impl Parameter {
             (Literal::Number(bytes), Unit::Bytes) if bytes > 0 && bytes % MEGABYTE == 0 => {
                 format!("{}mb", bytes / MEGABYTE)
             }
-            _ => value.with_unit(self.unit).to_string(),
+            _ => self.unit.written(&value.with_unit(self.unit)),
         }
     }
 }
@@ -310,6 +310,9 @@ pub enum Unit {
     Class,
     /// A fraction between 0 and 1.
     Probability,
+    /// A fraction between 0 and 1 that tc writes as a percentage (netem): `2%`; a bare number is
+    /// percent.
+    Percentage,
     /// A word that switches something on, and the word that switches it off.
     Flag {
         /// The word for "off", if tc has one.
@@ -321,6 +324,34 @@ pub enum Unit {
     Table(&'static [&'static str]),
     /// A band for each of sixteen priorities: up to sixteen numbers, the rest as by default.
     Priomap,
+}
+
+impl Unit {
+    /// Returns `value` as tc reads it for a parameter of this unit.
+    #[must_use]
+    pub fn written(self, value: &Value) -> String {
+        match (self, value) {
+            (Self::Percentage, Value::Probability(fraction)) => percentage(*fraction),
+            _ => value.to_string(),
+        }
+    }
+}
+
+/// Returns a fraction as a percentage. Moves the point in the text, because a product would be
+/// rounded.
+fn percentage(fraction: f64) -> String {
+    let text = fraction.to_string();
+    let (whole, behind) = text.split_once('.').unwrap_or((&text, ""));
+    let (percent, rest) = match behind.split_at_checked(2) {
+        Some((percent, rest)) => (percent.to_string(), rest),
+        None => (format!("{behind:0<2}"), ""),
+    };
+    let digits = format!("{whole}{percent}");
+    let number = match digits.trim_start_matches('0') {
+        "" => "0",
+        number => number,
+    };
+    if rest.is_empty() { format!("{number}%") } else { format!("{number}.{rest}%") }
 }
 
 /// A value with its unit resolved.
@@ -584,6 +615,8 @@ declarations! {
     f64 = Probability [
         /// Declares a fraction between 0 and 1.
         probability => Unit::Probability;
+        /// Declares a fraction that is written as a percentage.
+        percentage => Unit::Percentage;
     ]
     bool = Flag [
         /// Declares a word that switches something on.

@@ -150,6 +150,7 @@ macro_rules! parameters {
     (@type seconds) => { $crate::Duration };
     (@type rate) => { $crate::Rate };
     (@type probability) => { f64 };
+    (@type percentage) => { f64 };
     (@type flag) => { bool };
     (@type choice) => { &'static str };
     (@type table) => { &'static str };

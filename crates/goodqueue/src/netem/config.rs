@@ -269,7 +269,7 @@ parameters! {
         source: "tc",
     };
     /// correlation with the value of the packet before
-    pub(super) DELAY_CORRELATION: probability "delay.correlation", with_delay_correlation {
+    pub(super) DELAY_CORRELATION: percentage "delay.correlation", with_delay_correlation {
         default: 0.0,
         source: "tc",
     };
@@ -281,74 +281,74 @@ parameters! {
         source: "tc",
     };
     /// probability that a packet is lost
-    pub(super) LOSS: probability "loss", with_loss { default: 0.0, source: "tc" };
+    pub(super) LOSS: percentage "loss", with_loss { default: 0.0, source: "tc" };
     /// correlation with the value of the packet before
-    pub(super) LOSS_CORRELATION: probability "loss.correlation", with_loss_correlation {
+    pub(super) LOSS_CORRELATION: percentage "loss.correlation", with_loss_correlation {
         default: 0.0,
         source: "tc",
     };
     /// loss in bursts (Gilbert-Elliott): probability to enter the bad state; not with `loss`
-    pub(super) LOSS_GEMODEL: probability "loss gemodel", with_loss_gemodel { derived: "none", source: "tc" };
+    pub(super) LOSS_GEMODEL: percentage "loss gemodel", with_loss_gemodel { derived: "none", source: "tc" };
     /// probability to leave the bad state
-    pub(super) LOSS_GEMODEL_R: probability "loss gemodel.r", with_loss_gemodel_r {
+    pub(super) LOSS_GEMODEL_R: percentage "loss gemodel.r", with_loss_gemodel_r {
         derived: "1 - P",
         source: "tc",
     };
     /// probability of a loss in the bad state
-    pub(super) LOSS_GEMODEL_1_H: probability "loss gemodel.1-h", with_loss_gemodel_1_h {
+    pub(super) LOSS_GEMODEL_1_H: percentage "loss gemodel.1-h", with_loss_gemodel_1_h {
         default: 1.0,
         source: "tc",
     };
     /// probability of a loss in the good state
-    pub(super) LOSS_GEMODEL_1_K: probability "loss gemodel.1-k", with_loss_gemodel_1_k {
+    pub(super) LOSS_GEMODEL_1_K: percentage "loss gemodel.1-k", with_loss_gemodel_1_k {
         default: 0.0,
         source: "tc",
     };
     /// loss by a Markov chain of four states: probability from a gap to a loss in a burst; not with
     /// `loss`
-    pub(super) LOSS_STATE: probability "loss state", with_loss_state { derived: "none", source: "tc" };
+    pub(super) LOSS_STATE: percentage "loss state", with_loss_state { derived: "none", source: "tc" };
     /// probability from a loss in a burst to a gap
-    pub(super) LOSS_STATE_P31: probability "loss state.p31", with_loss_state_p31 {
+    pub(super) LOSS_STATE_P31: percentage "loss state.p31", with_loss_state_p31 {
         derived: "1 - P13",
         source: "tc",
     };
     /// probability from a loss in a burst to a delivery in a burst
-    pub(super) LOSS_STATE_P32: probability "loss state.p32", with_loss_state_p32 {
+    pub(super) LOSS_STATE_P32: percentage "loss state.p32", with_loss_state_p32 {
         default: 0.0,
         source: "tc",
     };
     /// probability from a delivery in a burst to a loss
-    pub(super) LOSS_STATE_P23: probability "loss state.p23", with_loss_state_p23 {
+    pub(super) LOSS_STATE_P23: percentage "loss state.p23", with_loss_state_p23 {
         default: 1.0,
         source: "tc",
     };
     /// probability of a single loss in a gap
-    pub(super) LOSS_STATE_P14: probability "loss state.p14", with_loss_state_p14 {
+    pub(super) LOSS_STATE_P14: percentage "loss state.p14", with_loss_state_p14 {
         default: 0.0,
         source: "tc",
     };
     /// probability that one bit of a packet is flipped
-    pub(super) CORRUPT: probability "corrupt", with_corrupt { default: 0.0, source: "tc" };
+    pub(super) CORRUPT: percentage "corrupt", with_corrupt { default: 0.0, source: "tc" };
     /// correlation with the value of the packet before
-    pub(super) CORRUPT_CORRELATION: probability "corrupt.correlation", with_corrupt_correlation {
+    pub(super) CORRUPT_CORRELATION: percentage "corrupt.correlation", with_corrupt_correlation {
         default: 0.0,
         source: "tc",
     };
     /// probability that a packet is duplicated
-    pub(super) DUPLICATE: probability "duplicate", with_duplicate { default: 0.0, source: "tc" };
+    pub(super) DUPLICATE: percentage "duplicate", with_duplicate { default: 0.0, source: "tc" };
     /// correlation with the value of the packet before
-    pub(super) DUPLICATE_CORRELATION: probability "duplicate.correlation", with_duplicate_correlation {
+    pub(super) DUPLICATE_CORRELATION: percentage "duplicate.correlation", with_duplicate_correlation {
         default: 0.0,
         source: "tc",
     };
     /// probability that a packet skips the delay
-    pub(super) REORDER: probability "reorder", with_reorder {
+    pub(super) REORDER: percentage "reorder", with_reorder {
         default: 0.0,
         condition: "needs delay",
         source: "tc",
     };
     /// correlation with the value of the packet before
-    pub(super) REORDER_CORRELATION: probability "reorder.correlation", with_reorder_correlation {
+    pub(super) REORDER_CORRELATION: percentage "reorder.correlation", with_reorder_correlation {
         default: 0.0,
         source: "tc",
     };

@@ -72,6 +72,7 @@ fn unit(unit: Unit) -> String {
         Unit::Signed => "number, may be negative",
         Unit::Class => "class, hexadecimal",
         Unit::Probability => "fraction, 0 to 1",
+        Unit::Percentage => "percentage; without a unit: percent",
         Unit::Flag { .. } => "flag",
         Unit::Choice(choices) => return words(choices),
         Unit::Table(choices) => return format!("{}, or a table", words(choices)),

@@ -80,7 +80,7 @@ fn read_value(table: &Reader<'_>, parameter: &Parameter) -> Result<Option<Value>
         Unit::Time | Unit::Seconds => TIME.given(table, name)?.map(Value::Time),
         Unit::Rate => SPEED.given(table, name)?.map(Value::Rate),
         Unit::Bytes => SIZE.given(table, name)?.map(Value::Bytes),
-        Unit::Probability => NUMBER.given(table, name)?.map(Value::Probability),
+        Unit::Probability | Unit::Percentage => NUMBER.given(table, name)?.map(Value::Probability),
         Unit::Flag { .. } => Flag.given(table, name)?.map(Value::Flag),
         // The key is given, so the empty default is never taken.
         Unit::Choice(words) => Some(Value::Choice(table.choice(name, "", words)?)),

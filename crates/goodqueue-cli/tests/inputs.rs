@@ -311,6 +311,26 @@ fn options_that_contradict_each_other_are_refused_together() {
 }
 
 #[test]
+fn a_metric_that_the_scenario_cannot_have_is_refused() {
+    let folder = folder();
+    let hops = "duration = \"1s\"\nqdiscs = \"pfifo\"\n[[hops]]\nname = \"modem\"\n";
+    std::fs::write(folder.path().join("hops.toml"), hops).expect("written");
+    for (args, says) in [
+        (&["compare", "--metric", "queues.hop.up.sojourn_s.p95"][..], "the scenario has no queue `hop`"),
+        (&["run", "hops.toml", "--metric", "queues.modm.up.sojourn_s.p95"], "did you mean `modem`?"),
+        // Known only after the runs: no packet waits in a hop without a rate.
+        (
+            &["run", "hops.toml", "--metric", "queues.modem.up.sojourn_s.p95"],
+            "no run has a metric `queues.modem",
+        ),
+        (&["run", "hops.toml", "--metric", "bottleneck.up.spikes.3.longest_s"], "no run has a metric"),
+    ] {
+        let said = refusal(folder.path(), args);
+        assert!(said.contains(says) && said.contains("--metric"), "{args:?}: {said}");
+    }
+}
+
+#[test]
 fn options_without_an_effect_are_refused() {
     let folder = folder();
     let datagrams = "duration = \"1s\"\n[[flows]]\nkind = \"cbr\"\nrate = \"1mbit\"\n";

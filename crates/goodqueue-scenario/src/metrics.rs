@@ -17,7 +17,7 @@ mod traffic;
 mod varying;
 
 pub use catalogue::{catalogue, values};
-pub use columns::{KeyedMetric, by_key, check_key, keys};
+pub use columns::{KeyedMetric, by_key, check_key, check_queue, keys};
 pub use condition::{Condition, ConditionResult};
 pub use everywhere::{PACKETS, SOJOURN};
 pub use losses::{LOSS, LOSSES};

@@ -23,7 +23,7 @@ pub use crate::statistics::Summary;
 pub use flow::{FlowLosses, FlowPackets, FlowResult, GroupResult, Transfers};
 pub use link::{HopResult, LinkResult, MeanMax, Packets, PauseResult, PerDirection, SpikeResult};
 pub use probes::{LossPattern, Probes, VideoResult, VoipResult, WebProbe};
-pub use run::{Bottleneck, Engine, Fairness, GroupFairness, Run, SharedQueue};
+pub use run::{Bottleneck, Engine, Fairness, GroupFairness, Run, SharedQueue, WIFI_QUEUE};
 pub use scenario::{FlowsRecord, LinkRecord, RateRecord, ScenarioRecord};
 pub use series::{FlowSeries, Quantiles, QueueSeries, Series};
 pub use summary::{Aggregate, Band, Difference, FlowMeans, MeanSeries, QueueMeans};

@@ -95,7 +95,7 @@ pub(crate) fn main(args: &CompareArgs, extensions: &Extensions) -> Outcome {
         return Ok(ending);
     }
     if prints {
-        output::print(&args.how.overview(&results))?;
+        output::print(&args.how.overview(&results)?)?;
     }
     if let Some(path) = report_path(args) {
         note(format_args!("report: {}", path.display()));
@@ -187,7 +187,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
             output::print(&format!(
                 "{}\n{}",
                 terminal::headline(&results.scenario, "live"),
-                args.how.overview(&results)
+                args.how.overview(&results)?
             ))?;
         }
         return judge(&results);
@@ -208,7 +208,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     let results = finish(&prepared, &args.how, both.collect())?;
     if !args.how.takes_stdout() {
         let heading = terminal::headline(&results.scenario, "simulated and live");
-        output::print(&format!("{heading}\n{}\n{differences}", args.how.overview(&results)))?;
+        output::print(&format!("{heading}\n{}\n{differences}", args.how.overview(&results)?))?;
     }
     judge(&results)
 }

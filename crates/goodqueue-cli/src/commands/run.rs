@@ -134,7 +134,7 @@ pub(crate) fn main(args: &RunArgs, extensions: &Extensions) -> Outcome {
         // The scenario names this file. Somebody else may have put a symbolic link under its name.
         output::replace_json("--out", &json, &results)?;
         if !args.how.takes_stdout() {
-            output::print(&args.how.overview(&results))?;
+            output::print(&args.how.overview(&results)?)?;
             if !args.how.quiet {
                 output::print(&format!("{}\n", printable::line(&json.display().to_string())))?;
             }

@@ -117,7 +117,19 @@ impl SimulationOptions {
     }
 
     /// Returns what is printed about results: tables, and with --explain-columns what they mean.
-    pub(crate) fn overview(&self, results: &Results) -> String {
+    ///
+    /// # Errors
+    /// No run has the metric of --metric.
+    pub(crate) fn overview(&self, results: &Results) -> Result<String, Diagnostic> {
+        if let Some(key) = &self.metric {
+            let runs: Vec<&Run> = results.runs.iter().collect();
+            let groups = metrics::catalogue(&runs);
+            if metrics::by_key(&groups).iter().all(|metric| metric.key != *key) {
+                return Err(Diagnostic::new(format!("no run has a metric `{key}`"))
+                    .help("a queue has one if packets waited in it; thresholds and stations count from 0")
+                    .in_argument("--metric", key));
+            }
+        }
         let view = if self.wide {
             View::Wide
         } else {
@@ -125,7 +137,9 @@ impl SimulationOptions {
             View::Short(output::width().unwrap_or_default().max(NARROWEST))
         };
         let tables = terminal::overview(results, self.metric.as_deref(), view);
-        if self.explain_columns { format!("{tables}\n{}", terminal::explained(results)) } else { tables }
+        let explained =
+            if self.explain_columns { format!("\n{}", terminal::explained(results)) } else { String::new() };
+        Ok(tables + &explained)
     }
 
     /// Returns how a command ends that has these results, and tells which conditions of `--fail-if`
@@ -167,6 +181,13 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, Diagnostic> {
     let outline = Outline::new(document)?;
     let first = outline.scenario();
+    // The points of a sweep may have other queues.
+    let has_queues = |key: &&str| ["hops", "wifi"].contains(&key.split('.').next().unwrap_or_default());
+    if let Some(key) =
+        how.metric.as_ref().filter(|_| !outline.sweep().values().keys().any(|key| has_queues(&key)))
+    {
+        metrics::check_queue(key, first).map_err(|error| error.in_argument("--metric", key))?;
+    }
     for (argument, target) in [("--json", &how.json), ("--tc-stats", &how.tc_stats)] {
         if let Some(target) = target {
             outputs.add(argument, target)?;

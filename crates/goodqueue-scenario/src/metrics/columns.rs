@@ -6,7 +6,8 @@ use goodqueue_tc::diagnostic::{Diagnostic, nearest, shortened};
 
 use super::catalogue::described;
 use super::metric::{DirectionColumns, Group, Metric};
-use crate::results::Run;
+use crate::results::{Run, WIFI_QUEUE};
+use crate::scenario::Scenario;
 
 /// A metric of one direction.
 #[derive(Clone)]
@@ -68,13 +69,37 @@ pub fn check_key(key: &str) -> Result<(), Diagnostic> {
     })
 }
 
+/// Returns an error if the key is that of a queue which this scenario does not have.
+///
+/// # Errors
+/// No hop has the name in the key, and the scenario has no WiFi channel of this name.
+pub fn check_queue(key: &str, scenario: &Scenario) -> Result<(), Diagnostic> {
+    let Some(rest) = key.strip_prefix("queues.") else { return Ok(()) };
+    let name = &rest[..direction_in(rest)];
+    let hops = scenario.hops.iter().map(|hop| hop.name.as_str());
+    let queues: Vec<&str> = hops.chain(scenario.wifi.is_some().then_some(WIFI_QUEUE)).collect();
+    if queues.contains(&name) {
+        return Ok(());
+    }
+    let message = Diagnostic::new(format!("the scenario has no queue `{}`", shortened(name)));
+    Err(if queues.is_empty() {
+        message.help("`bottleneck` is the only queue of a scenario without [[hops]] and [wifi]")
+    } else {
+        message.one_of(name, &queues)
+    })
+}
+
+/// Returns the position of the direction in a key of a queue without `queues.`. A scenario chooses
+/// the name of a queue, which may be `a.down.b`. No metric of a queue has a direction in it, so the
+/// last one is that of the metric.
+fn direction_in(rest: &str) -> usize {
+    rest.rfind(".down.").max(rest.rfind(".up.")).unwrap_or(0)
+}
+
 /// Returns the key with the placeholders of the catalogue for numbers and for the name of a queue.
 pub(super) fn placeholders(key: &str) -> String {
     if let Some(rest) = key.strip_prefix("queues.") {
-        // A scenario chooses the name of a queue, which may be `a.down.b`. No metric of a queue has
-        // a direction in it, so the last one is that of the metric.
-        let from = rest.rfind(".down.").max(rest.rfind(".up.")).unwrap_or(0);
-        return format!("queues.NAME{}", &rest[from..]);
+        return format!("queues.NAME{}", &rest[direction_in(rest)..]);
     }
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     key.split('.').map(|part| if is_number(part) { "0" } else { part }).collect::<Vec<_>>().join(".")

@@ -14,6 +14,9 @@ use super::wifi::WifiResult;
 use super::words::{DirectionWord, Grade};
 use crate::statistics::{Summary, exact_summary, float};
 
+/// Name of the queue of a WiFi channel in the keys of metrics.
+pub const WIFI_QUEUE: &str = "WiFi";
+
 /// One discipline, one seed.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
@@ -150,7 +153,7 @@ impl Run {
         let air = self.wifi.iter().map(|wifi| {
             let down = &wifi.down.sojourn_s;
             let up = &wifi.up.sojourn_s;
-            ("WiFi", PerDirection { down, up })
+            (WIFI_QUEUE, PerDirection { down, up })
         });
         let takes_time = |both: &PerDirection<&Summary>| {
             [both.down, both.up].into_iter().any(|sojourn| sojourn.max.is_some_and(|longest| longest > 0.0))

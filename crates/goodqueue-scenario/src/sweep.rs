@@ -145,6 +145,9 @@ impl<'n> Sweep<'n> {
     }
 }
 
+/// Texts about the whole scenario.
+const TEXTS: &[&str] = &["name", "title", "question", "expect", "source"];
+
 /// Keys that may differ between shards of one sweep.
 const NOT_OF_BASE: &[&str] = &["name", "title", "question", "expect", "source", "qdiscs", "seed", "seeds"];
 
@@ -203,6 +206,13 @@ fn disciplines_of(node: Option<&Node>) -> u128 {
     }
 }
 
+/// True for keys of which results hold one value for all points. Only the thresholds of `output`
+/// change what a run measures.
+fn describes_all_points(key: &str) -> bool {
+    let top = key.split('.').next().unwrap_or_default();
+    TEXTS.contains(&top) || (top == "output" && !key.starts_with("output.spikes"))
+}
+
 fn read_axes(document: &Document, sweep: &Node) -> Result<Vec<Axis>, Diagnostic> {
     let form = "keys with lists of values, such as \"link.up\" = [\"1mbit\", \"10mbit\"]";
     let Raw::Table(_) = sweep.raw else {
@@ -222,6 +232,11 @@ fn read_axes(document: &Document, sweep: &Node) -> Result<Vec<Axis>, Diagnostic>
         }
         if key == "sweep" || key.starts_with("sweep.") {
             return Err(document.at(Diagnostic::new("a sweep cannot be swept"), node));
+        }
+        if describes_all_points(&key) {
+            let message = Diagnostic::new(format!("`{key}` cannot be swept"))
+                .help("all points of a sweep share it, as they share the files of results");
+            return Err(document.at(message, node));
         }
         let overlaps = |axis: &Axis| {
             axis.key == key

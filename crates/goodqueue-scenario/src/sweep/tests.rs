@@ -89,6 +89,16 @@ fn a_value_that_is_listed_twice_is_no_repetition() {
 }
 
 #[test]
+fn texts_and_files_are_those_of_all_points() {
+    for key in ["output.json", "output.report", "output.series", "output", "name", "title"] {
+        let value = if key == "output" { "{}" } else { "'a.json'" };
+        let error = points(&format!("[sweep]\n\"{key}\" = [{value}]")).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{key}` cannot be swept")), "{error}");
+    }
+    assert_eq!(points("[sweep]\n\"output.spikes\" = [[15000], [30000]]").unwrap().len(), 2);
+}
+
+#[test]
 fn a_sweep_without_bounds_is_refused() {
     let axis = format!("[{}]", vec!["1"; 1000].join(","));
     // The 1000 values of `seeds` are 1000 repetitions in all, times 1000 times 1000 other values.

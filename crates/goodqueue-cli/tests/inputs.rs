@@ -364,6 +364,16 @@ fn the_headline_shows_the_round_trip_times_that_flows_have() {
 }
 
 #[test]
+fn the_headline_of_a_sweep_calls_swept_values_varied() {
+    let folder = folder();
+    let sweep = "duration = \"1s\"\nqdiscs = \"pfifo\"\n[sweep]\n\"link.up\" = [\"1mbit\", \"2mbit\"]\n\"link.down\" = [\"5mbit\"]\n";
+    std::fs::write(folder.path().join("sweep.toml"), sweep).expect("written");
+    let output = goodqueue(folder.path(), &["compare", "sweep.toml"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.starts_with("5mbit down, varied up, base RTT 50ms, "), "{printed}");
+}
+
+#[test]
 fn a_sweep_that_cannot_finish_is_refused_before_any_run() {
     let folder = folder();
     let list = format!("[{}]", vec!["1"; 500].join(","));

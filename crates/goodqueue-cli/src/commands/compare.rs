@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 #[cfg(target_os = "linux")]
 use goodqueue_live_runs::{LiveSession, LiveWatch};
+#[cfg(target_os = "linux")]
 use goodqueue_report::terminal;
 use goodqueue_scenario::Extensions;
 use goodqueue_scenario::export::Format;
@@ -87,7 +88,7 @@ pub(crate) fn main(args: &CompareArgs, extensions: &Extensions) -> Outcome {
     let prints = !args.how.takes_stdout();
     if prints {
         // Something to read while the runs are made.
-        output::print(&format!("{}\n", terminal::headline(&prepared.session.record(), "simulated")))?;
+        output::print(&format!("{}\n", prepared.headline("simulated")))?;
     }
     let (results, ending) = simulate(&prepared, &args.how)?;
     if ending == Ending::Interrupted {
@@ -184,11 +185,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     if !args.both {
         let results = finish(&prepared, &args.how, live)?;
         if !args.how.takes_stdout() {
-            output::print(&format!(
-                "{}\n{}",
-                terminal::headline(&results.scenario, "live"),
-                args.how.overview(&results)?
-            ))?;
+            output::print(&format!("{}\n{}", prepared.headline("live"), args.how.overview(&results)?))?;
         }
         return judge(&results);
     }
@@ -207,7 +204,7 @@ fn live(args: &CompareArgs, document: &Document) -> Outcome {
     });
     let results = finish(&prepared, &args.how, both.collect())?;
     if !args.how.takes_stdout() {
-        let heading = terminal::headline(&results.scenario, "simulated and live");
+        let heading = prepared.headline("simulated and live");
         output::print(&format!("{heading}\n{}\n{differences}", args.how.overview(&results)?))?;
     }
     judge(&results)

@@ -365,6 +365,14 @@ impl Prepared {
         folder.join(format!("{}.json", self.session.scenario().name))
     }
 
+    /// Returns the line about the scenario above the tables. `means` says how it ran.
+    pub(super) fn headline(&self, means: &str) -> String {
+        let values = self.session.all().sweep().values();
+        let varied = values.into_iter().filter(|(_, values)| values.len() > 1);
+        let swept: Vec<String> = varied.map(|(key, _)| key.to_owned()).collect();
+        terminal::headline_of_sweep(&self.session.record(), means, &swept)
+    }
+
     /// True if results are written as JSON in addition to those that `run` keeps.
     pub(crate) const fn writes_json(&self) -> bool {
         self.json.is_some()

@@ -135,6 +135,10 @@ impl Observer for Recorder {
     fn trouble(&mut self) -> Option<String> {
         self.files.iter_mut().find_map(Sink::trouble).or_else(|| self.troubles.pop_front())
     }
+
+    fn failure(&self) -> Option<&str> {
+        self.files.iter().find_map(Sink::failure)
+    }
 }
 
 /// Name of the device in the commands of a recording.

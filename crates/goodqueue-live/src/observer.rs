@@ -46,6 +46,11 @@ pub trait Observer {
     fn trouble(&mut self) -> Option<String> {
         None
     }
+
+    /// Returns why a file of this observer is incomplete, after [`trouble`](Self::trouble) told it.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Passes each event to all observers of the list.
@@ -76,5 +81,9 @@ impl Observer for Vec<Box<dyn Observer>> {
 
     fn trouble(&mut self) -> Option<String> {
         self.iter_mut().find_map(|one| one.trouble())
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.iter().find_map(|one| one.failure())
     }
 }

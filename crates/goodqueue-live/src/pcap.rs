@@ -97,4 +97,8 @@ impl Observer for Capture {
     fn trouble(&mut self) -> Option<String> {
         self.sink.trouble()
     }
+
+    fn failure(&self) -> Option<&str> {
+        self.sink.failure()
+    }
 }

@@ -19,7 +19,8 @@ pub struct Sink {
     troubles: Receiver<io::Error>,
     writer: Option<JoinHandle<()>>,
     lost: bool,
-    told: bool,
+    /// Set once the trouble is told.
+    failure: Option<String>,
 }
 
 impl Sink {
@@ -53,13 +54,13 @@ impl Sink {
             troubles,
             writer: Some(writer),
             lost: false,
-            told: false,
+            failure: None,
         })
     }
 
     /// Returns a message, once, if the file ended too early.
     pub fn trouble(&mut self) -> Option<String> {
-        if self.told {
+        if self.failure.is_some() {
             return None;
         }
         let why = match self.troubles.try_recv() {
@@ -67,9 +68,17 @@ impl Sink {
             Err(_) if self.lost => "the disk does not keep up".to_owned(),
             Err(_) => return None,
         };
-        self.told = true;
         self.lost = true;
-        Some(format!("`{}` ends here: {why}; packets are still forwarded", self.path.display()))
+        let name = self.path.display();
+        self.failure = Some(format!("`{name}` is incomplete: {why}"));
+        Some(format!("`{name}` ends here: {why}; packets are still forwarded"))
+    }
+
+    /// Returns why the file is incomplete, if [`trouble`](Self::trouble) told that it ended too
+    /// early.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 
     fn send(&mut self) {
@@ -180,6 +189,7 @@ mod tests {
             "{trouble}"
         );
         assert_eq!(sink.trouble(), None, "reported once");
+        assert!(sink.failure().unwrap().contains("`/dev/full` is incomplete: No space left"));
     }
 
     fn folder(name: &str) -> PathBuf {

@@ -237,8 +237,13 @@ pub(crate) fn main(args: &ShellArgs, extensions: &Extensions) -> Outcome {
     // Waits for its messages, which must come before the summary.
     drop(request_handler);
     // The summary and the files are completed after a failure, too.
-    args.watch.end(&mut shell.bottleneck)?;
+    let files = args.watch.end(&mut shell.bottleneck);
     let code = ended?;
+    if code == 0 {
+        files?;
+    } else if let Err(error) = files {
+        messages::error(&error);
+    }
     if code != 0 || conditions.is_empty() {
         // An exit code has 8 bits. A code beyond them must not become a success.
         return Ok(Ending::Program(u8::try_from(code).unwrap_or(1)));
@@ -391,10 +396,16 @@ impl WatchOptions {
 
     /// Writes the requested outputs, and prints a summary of two lines and a remark if packets were
     /// discarded.
+    ///
+    /// # Errors
+    /// A file could not be written, or a recording ended too early.
     pub(crate) fn end(&self, bottleneck: &mut Bottleneck) -> Result<(), Diagnostic> {
         use goodqueue_live::observer::Observer;
         while let Some(trouble) = bottleneck.observers.trouble() {
-            say(format_args!("goodqueue: {trouble}"));
+            // The error below tells what `--quiet` hides here.
+            if !self.quiet {
+                say(format_args!("goodqueue: {trouble}"));
+            }
         }
         let now = bottleneck.now();
         if !self.quiet {
@@ -409,7 +420,7 @@ impl WatchOptions {
         if let Some(json) = &self.json {
             output::write_json("--json", json as &Path, &statistics::statistics(bottleneck))?;
         }
-        Ok(())
+        bottleneck.observers.failure().map_or(Ok(()), |why| Err(Diagnostic::new(why)))
     }
 }
 

@@ -87,6 +87,24 @@ fn packets_are_carried_on_when_nobody_can_read_messages() {
     for stderr in [Stdio::from(full), Stdio::from(closed)] {
         // The capture ends at once with a message.
         let mut command = shell(&["--rate", "20mbit", "--pcap", "/dev/full"], "fetch 300000");
-        assert!(command.stderr(stderr).status().unwrap().success());
+        assert_eq!(command.stderr(stderr).status().unwrap().code(), Some(INCOMPLETE));
     }
 }
+
+#[test]
+fn an_incomplete_capture_is_an_error_after_the_program() {
+    if skipped("an_incomplete_capture_is_an_error_after_the_program") {
+        return;
+    }
+    let options = ["--quiet", "--rate", "20mbit", "--pcap", "/dev/full"];
+    let output = run(shell(&options, "fetch 300000"));
+    assert_eq!(output.status.code(), Some(INCOMPLETE));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("error: `/dev/full` is incomplete: No space left on device"), "{said}");
+    // The code of a program that failed comes first.
+    let output = run(shell(&options, "fail"));
+    assert!(![Some(0), Some(INCOMPLETE)].contains(&output.status.code()), "{:?}", output.status);
+}
+
+/// Exit code of a command whose capture ended too early. A test program that fails has another one.
+const INCOMPLETE: i32 = 2;

@@ -26,6 +26,7 @@ use goodqueue_scenario::library;
 use goodqueue_scenario::metrics::Condition;
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::scenario::{Document, Names, Overrides, Scenario};
+use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 
@@ -309,6 +310,12 @@ fn document(args: &ShellArgs, extensions: &Extensions) -> Result<Document, Diagn
         set: args.set.clone(),
         ..args.line.overrides()
     })?;
+    let sweep = Sweep::new(&document, &Names::default())?;
+    let swept: Vec<String> = sweep.values().keys().map(|key| format!("`{key}`")).collect();
+    if !swept.is_empty() {
+        let remark = Diagnostic::new(format!("the sweep over {} has no effect here", swept.join(", ")));
+        messages::remark(&remark.help("choose values with --set, as in `--set link.up=1mbit`"));
+    }
     Ok(document)
 }
 

@@ -92,6 +92,25 @@ fn packets_are_carried_on_when_nobody_can_read_messages() {
 }
 
 #[test]
+fn a_sweep_and_a_server_that_fails_are_told() {
+    if skipped("a_sweep_and_a_server_that_fails_are_told") {
+        return;
+    }
+    let said = |options: &[&str]| {
+        let output = goodqueue().arg("shell").args(options).args(["--", "sleep", "0.2"]).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let sweep = said(&["--scenario", "upload-sweep"]);
+    assert!(sweep.contains("remark: the sweep over `link.up` has no effect here"), "{sweep}");
+    let chosen = said(&["--scenario", "upload-sweep", "--set", "link.up=1mbit"]);
+    assert!(!chosen.contains("sweep"), "{chosen}");
+    let failed = said(&["--quiet", "--serve", "exit 3"]);
+    assert_eq!(failed.trim_end(), "error: the server of --serve ended with exit code 3");
+    assert_eq!(said(&["--quiet", "--serve", "true"]), "");
+}
+
+#[test]
 fn an_incomplete_capture_is_an_error_after_the_program() {
     if skipped("an_incomplete_capture_is_an_error_after_the_program") {
         return;

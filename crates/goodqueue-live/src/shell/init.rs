@@ -33,6 +33,14 @@ pub(super) struct Init<'a> {
     pub(super) ends: &'a [End; 2],
 }
 
+/// The processes of the user's programs.
+#[derive(Clone, Copy)]
+struct Started {
+    program: Pid,
+    /// `None` if the server is built in or the host.
+    server: Option<Pid>,
+}
+
 /// The networks of the programs.
 struct Networks {
     client: Network,
@@ -66,7 +74,7 @@ impl Init<'_> {
         let started =
             networks.close_inherited().map_err(|error| (2, error)).and_then(|()| self.start_both(networks));
         match started {
-            Ok(program) => attend(Pid::from_raw(program.id().cast_signed())),
+            Ok(started) => attend(started),
             Err((code, error)) => {
                 report(&error);
                 code
@@ -147,12 +155,15 @@ impl Init<'_> {
     }
 
     #[expect(unsafe_code, reason = "closes descriptors that the program has inherited")]
-    fn start_both(self, networks: Networks) -> Result<Child, (i32, LiveError)> {
+    fn start_both(self, networks: Networks) -> Result<Started, (i32, LiveError)> {
         let cannot = |error| (2, error);
-        if let Some(server) = &networks.server {
-            server.enter().map_err(cannot)?;
-            self.start_server()?;
-        }
+        let server_process = match &networks.server {
+            Some(server) => {
+                server.enter().map_err(cannot)?;
+                self.start_server()?
+            }
+            None => None,
+        };
         networks.client.enter().map_err(cannot)?;
         let (program, arguments) = self
             .config
@@ -179,21 +190,23 @@ impl Init<'_> {
         // process ends with `leave`.
         unsafe { process::close_descriptors(Descriptors::All, &[]) }
             .map_err(|error| cannot(descriptors_stay(error)))?;
-        Ok(started)
+        Ok(Started { program: pid_of(&started), server: server_process.as_ref().map(pid_of) })
     }
 
+    /// Starts the server. Returns its process if it is a command.
     #[expect(unsafe_code, reason = "closes descriptors whose owners are on the stack")]
-    fn start_server(&self) -> Result<(), (i32, LiveError)> {
+    fn start_server(&self) -> Result<Option<Child>, (i32, LiveError)> {
         let cannot = |error| (2, error);
         match &self.config.server {
             Server::Command(command) => {
-                process::as_if_from_a_shell(
+                let server = process::as_if_from_a_shell(
                     // Standard input is the program's.
                     Command::new("/bin/sh").arg("-c").arg(command).stdin(Stdio::null()),
                 )
                 .spawn()
                 .map_err(|error| cannot(LiveError::system("the server cannot be started", error)))?;
                 wait_for_listener();
+                Ok(Some(server))
             }
             Server::BuiltIn | Server::Host { .. } => {
                 let failed =
@@ -215,9 +228,9 @@ impl Init<'_> {
                 drop(tell);
                 // If the server ends, this returns as well.
                 let _ = ready.read(&mut [0]);
+                Ok(None)
             }
         }
-        Ok(())
     }
 }
 
@@ -250,8 +263,8 @@ fn descriptors_stay(error: std::io::Error) -> LiveError {
     LiveError::system("inherited descriptors cannot be closed", error).help("/proc must be mounted")
 }
 
-/// Prints the error of a program that cannot be started. A standard error that cannot be written
-/// must not change the exit code.
+/// Prints the error of a program that cannot be started, or of the server. A standard error that
+/// cannot be written must not change the exit code.
 #[expect(clippy::disallowed_methods, reason = "the process of the command line does not see this error")]
 fn report(error: &LiveError) {
     let _ = writeln!(std::io::stderr(), "error: {}", printable::lines(&error.to_string()));
@@ -266,8 +279,14 @@ pub(super) fn code_of(status: WaitStatus) -> Option<i32> {
     }
 }
 
-/// Waits for the program, and reaps all other processes.
-fn attend(program: Pid) -> i32 {
+fn pid_of(process: &Child) -> Pid {
+    Pid::from_raw(process.id().cast_signed())
+}
+
+/// Waits for the program, and reaps all other processes. Tells if the server fails before that.
+fn attend(Started { program, server }: Started) -> i32 {
+    // A signal may end the server before the program.
+    let mut is_ending = false;
     // Signals have been blocked since before the fork. They wait for this set.
     let mut set = SigSet::empty();
     for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT] {
@@ -284,8 +303,17 @@ fn attend(program: Pid) -> i32 {
                 end_the_others();
                 return code;
             }
+            if let WaitStatus::Exited(pid, code) = status
+                && Some(pid) == server
+                && code != 0
+                && !is_ending
+            {
+                report(&LiveError::new(format!("the server of --serve ended with exit code {code}")));
+            }
         }
-        if let Ok(signal @ (Signal::SIGTERM | Signal::SIGHUP)) = set.wait() {
+        let signal = set.wait();
+        is_ending |= signal != Ok(Signal::SIGCHLD);
+        if let Ok(signal @ (Signal::SIGTERM | Signal::SIGHUP)) = signal {
             // -1 stands for all processes of this namespace except this one.
             let them = if std::process::id() == 1 { Pid::from_raw(-1) } else { program };
             let _ = kill(them, signal);

@@ -69,12 +69,24 @@ impl Question {
     /// Sets the round-trip times that were measured, and the base round-trip time with them.
     ///
     /// # Errors
-    /// The loaded time is below the idle one, or no line has such times.
-    pub fn with_measurement(mut self, measured: Measurement) -> Result<Self, Diagnostic> {
+    /// The loaded time is below the idle one, no line has such times, or as
+    /// [`with_rtt`](Self::with_rtt).
+    pub fn with_measurement(self, measured: Measurement) -> Result<Self, Diagnostic> {
         measured.check()?;
-        self.rtt = measured.idle;
-        self.measured = Some(measured);
-        Ok(self)
+        Ok(Self { measured: Some(measured), ..self.with_rtt(measured.idle)? })
+    }
+
+    /// Sets the base round-trip time.
+    ///
+    /// # Errors
+    /// It is so long that pings would not be answered within the runs.
+    pub fn with_rtt(self, rtt: Duration) -> Result<Self, Diagnostic> {
+        if rtt > LONGEST_RTT {
+            let message =
+                format!("advice for a base round-trip time of {} is not possible", units::show_time(rtt));
+            return Err(Diagnostic::new(message).allowed(format!("up to {}", units::show_time(LONGEST_RTT))));
+        }
+        Ok(Self { rtt, ..self })
     }
 }
 
@@ -133,6 +145,9 @@ fn read_rates(text: &str) -> Result<[Rate; 2], Diagnostic> {
 const SLOWEST: Rate = Rate::from_bps(128_000);
 /// Above this rate the simulation takes minutes, and the line is hardly ever full.
 const FASTEST: Rate = Rate::from_bps(2_500_000_000);
+/// Twice the time over two geostationary satellites. Pings and their wait in the queues must end
+/// within the shortest runs, which measure for ten seconds.
+const LONGEST_RTT: Duration = Duration::from_millis(3_000);
 const LONGEST_PING: Duration = Duration::from_millis(60_000);
 
 /// What a data file of Flent says about a line.

@@ -44,8 +44,8 @@ impl Asked {
         }
         if let Some(text) = &self.rtt {
             // A round-trip time that is given wins over that of a measurement, so it is set last.
-            question.rtt =
-                units::time(text).map_err(|error| error.in_argument("the round-trip time", text))?;
+            let asked = units::time(text).and_then(|rtt| question.with_rtt(rtt));
+            question = asked.map_err(|error| error.in_argument("the round-trip time", text))?;
         }
         if let Some(seeds) = self.seeds {
             // Without a seed there would be no verification.

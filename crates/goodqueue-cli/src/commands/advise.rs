@@ -216,7 +216,8 @@ fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
         question = question.with_measurement(measured).map_err(|error| error.in_argument("--ping", text))?;
     }
     if let Some(text) = &args.rtt {
-        question.rtt = units::time(text).map_err(|error| error.in_argument("--rtt", text))?;
+        let asked = units::time(text).and_then(|rtt| question.with_rtt(rtt));
+        question = asked.map_err(|error| error.in_argument("--rtt", text))?;
     }
     if let Some(device) = &args.device {
         question.device.clone_from(device);

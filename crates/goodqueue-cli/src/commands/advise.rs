@@ -174,9 +174,7 @@ pub(crate) fn main(args: &AdviseArgs) -> Outcome {
 
 /// Returns the question that the options ask.
 fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
-    if let Some(device) = &args.device {
-        check_device(device)?;
-    }
+    let device = args.device.as_deref().map(device_of).transpose()?;
     let link = match (&args.link, &args.trace_down) {
         (Some(link), _) => link.as_str(),
         (None, Some(_)) => RECORDED,
@@ -219,8 +217,8 @@ fn question(args: &AdviseArgs) -> Result<Question, Diagnostic> {
         let asked = units::time(text).and_then(|rtt| question.with_rtt(rtt));
         question = asked.map_err(|error| error.in_argument("--rtt", text))?;
     }
-    if let Some(device) = &args.device {
-        question.device.clone_from(device);
+    if let Some(device) = device {
+        device.clone_into(&mut question.device);
     }
     question.diffserv = args.diffserv;
     question.nat = !args.no_nat;
@@ -238,16 +236,19 @@ fn flent(path: &std::path::Path) -> Result<FlentLine, Diagnostic> {
     read_flent(&name, &bytes)
 }
 
-/// Refuses names that could not be pasted into a shell.
-fn check_device(name: &str) -> Result<(), Diagnostic> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+/// Returns the name of an interface. Refuses names that could not be pasted into a shell, and those
+/// that Linux refuses (`dev_valid_name()`).
+fn device_of(given: &str) -> Result<&str, Diagnostic> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    // `ip link` shows a VLAN as `eth0.7@eth0`. The name ends before the `@`.
+    let name = given.split('@').next().unwrap_or_default();
     // Linux has room for 16 bytes (`IFNAMSIZ`), of which the last is 0.
-    if name.is_empty() || name.len() > 15 || !name.chars().all(is_plain) {
+    if ["", ".", ".."].contains(&name) || name.len() > 15 || !name.chars().all(is_plain) {
         return Err(Diagnostic::new("no network interface has this name")
-            .allowed("1 to 15 letters, digits, `-`, `_`, `.` or `@`, as `ip link` shows")
-            .in_argument("--device", name));
+            .allowed("1 to 15 letters, digits, `-`, `_` or `.`; an `@` and what follows it is left out")
+            .in_argument("--device", given));
     }
-    Ok(())
+    Ok(name)
 }
 
 fn check_only(args: &AdviseArgs) -> Result<(), Diagnostic> {
@@ -264,3 +265,20 @@ fn check_only(args: &AdviseArgs) -> Result<(), Diagnostic> {
 
 /// Kind of a line of which only a recording is known.
 const RECORDED: &str = "lte";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_device_ends_before_an_at_sign() {
+        for (given, name) in
+            [("eth0", "eth0"), ("eth0.7@eth0", "eth0.7"), ("pppoe-wan", "pppoe-wan"), ("a@if12", "a")]
+        {
+            assert_eq!(device_of(given), Ok(name));
+        }
+        for refused in ["", ".", "..", "@eth0", "eth0;reboot", "eth0 ", "name-of-16-bytes", "..@eth0"] {
+            assert!(device_of(refused).is_err(), "{refused}");
+        }
+    }
+}

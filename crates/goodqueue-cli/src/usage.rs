@@ -54,12 +54,7 @@ fn refused(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Op
     };
     let first = |kind: ContextKind| texts(kind).into_iter().next();
     let option = first(ContextKind::InvalidArg).unwrap_or_default();
-    // clap names an option with its value, as in `--seeds <N>`.
-    let name = match option.split_whitespace().next().unwrap_or_default() {
-        // A positional argument whose name lists its values.
-        positional if positional.contains('|') => "argument".to_owned(),
-        name => name.to_owned(),
-    };
+    let name = name_of(&option);
     let value = first(ContextKind::InvalidValue).unwrap_or_default();
     let chosen = chosen(command, arguments);
     let asked =
@@ -115,10 +110,7 @@ fn refused(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Op
         }
         ErrorKind::ArgumentConflict => {
             let others: Vec<String> = texts(ContextKind::PriorArg);
-            let others: Vec<String> = others
-                .iter()
-                .map(|other| format!("`{}`", other.split(' ').next().unwrap_or(other)))
-                .collect();
+            let others: Vec<String> = others.iter().map(|other| format!("`{}`", name_of(other))).collect();
             // clap reports an option that is given twice as a conflict with itself.
             let problem = if others.is_empty() || others == [format!("`{name}`")] {
                 format!("`{name}` is given more than once")
@@ -129,6 +121,17 @@ fn refused(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Op
         }
         _ => return None,
     })
+}
+
+/// Returns the name of an argument that clap shows with its value, as `--seeds <N>` or
+/// `[PAPER or CLAIM-ID]`.
+fn name_of(shown: &str) -> String {
+    match shown.split_whitespace().next() {
+        Some(option) if option.starts_with('-') => option.to_owned(),
+        // A positional argument whose name lists its values.
+        _ if shown.contains('|') => "argument".to_owned(),
+        _ => shown.to_owned(),
+    }
 }
 
 /// Says how to get a command or a list that this program was built without.

@@ -103,6 +103,7 @@ fn errors_in_the_arguments_have_the_form_of_all_others() {
         refusal(&["list", "foo"]),
         refusal(&["compare", "--qdisc"]),
         refusal(&["compare", "rrul", "voip"]),
+        refusal(&["reproduce", "jk", "--verdicts", "x.json"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @r"
     error: `goodqueue compare` has no option `--qdsic`
@@ -122,6 +123,8 @@ fn errors_in_the_arguments_have_the_form_of_all_others() {
       help: give one, as in `--qdisc <TC>`
     error: `goodqueue compare` takes no further argument, but there is `voip`
       help: `goodqueue compare --help` describes the arguments
+    error: `[PAPER or CLAIM-ID]...` cannot be used with `--verdicts`
+      help: omit one of them
     ");
 }
 

@@ -53,6 +53,16 @@ fn bad_arguments_are_answered_with_where_what_and_what_next() {
 }
 
 #[test]
+fn values_that_an_error_allows_are_accepted() {
+    let said = refusal(&["compare", "--seed", "-1"]);
+    assert!(said.contains("a whole number from 0 to 18446744073709551614"), "{said}");
+    let most = ["compare", "--time", "1s", "--qdisc", "pfifo", "--seed", "18446744073709551614"];
+    assert!(goodqueue(folder().path(), &most).status.success());
+    let said = refusal(&["compare", "--flows", "1.5"]);
+    assert!(said.contains("a whole number from 0 to ") && !said.contains("[[flows]]"), "{said}");
+}
+
+#[test]
 fn bad_files_are_answered_with_line_and_column() {
     let folder = folder();
     for (name, text) in [

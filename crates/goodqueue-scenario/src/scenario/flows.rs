@@ -122,11 +122,12 @@ pub(super) fn read_traffic(
         None => return rrul_traffic(root, RRUL_FLOWS, around),
         Some(Node { raw: Raw::List(items), .. }) => items,
         Some(node) => {
-            let Raw::Integer(_) = node.raw else {
+            // An option of the command line takes a number only.
+            if !matches!(node.raw, Raw::Integer(_)) && !node.is_from_an_option() {
                 let message = Diagnostic::new(format!("{} is not possible", node.sort()));
                 let form = "[[flows]] tables, or one number: so many TCP flows each way and a ping";
                 return Err(root.error("flows", message.allowed(form)));
-            };
+            }
             let explained = |error: Diagnostic| {
                 error.help(format!(
                     "the number counts the TCP flows of one direction; both directions and the ping are at most {MAX_FLOWS} flows"

@@ -37,8 +37,9 @@ keys! {
         duration: Duration = "60s", DURATION;
         /// Time at the beginning that is not measured.
         warmup: Duration = "0s", TIME;
+        // One repetition is the least, and `seed` + `seeds` must fit in 64 bits.
         /// Seed of the first repetition.
-        seed: u64 = 1, whole(0..=u64::MAX);
+        seed: u64 = 1, whole(0..=u64::MAX - 1);
         // Each repetition is a run, of which there are at most 100,000 (`MAX_RUNS`).
         /// Number of repetitions, with `seed`, `seed + 1`, ...
         seeds: u32 = 1, whole(1..=100_000);

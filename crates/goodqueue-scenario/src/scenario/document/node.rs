@@ -123,13 +123,23 @@ pub(super) fn read_word(text: &str, origin: &Origin) -> Node {
     // Deep text is not parsed at all: dropping the value would end the stack, too.
     let parsed = if shallow { DeValue::parse(text).ok() } else { None };
     let raw = match parsed {
-        Some(value) if !matches!(value.get_ref(), DeValue::Datetime(_)) => read_value(&value).raw,
+        Some(value) if !is_word(value.get_ref()) => read_value(&value).raw,
         _ => Raw::Text(text.to_owned()),
     };
     // The parser's places are relative to this text, which is no file.
     let mut node = Node { raw, origin: origin.clone() };
     stamp(&mut node, origin);
     node
+}
+
+/// True for values that a person does not mean as TOML: dates, and `0b`, which the parser takes for
+/// the beginning of a binary number.
+fn is_word(value: &DeValue<'_>) -> bool {
+    match value {
+        DeValue::Datetime(_) => true,
+        DeValue::Integer(number) => number.as_str().is_empty(),
+        _ => false,
+    }
 }
 
 /// Everything inside a value of the command line has the place of that value.

@@ -162,3 +162,16 @@ fn a_listed_discipline_is_not_added_again_however_its_line_is_spaced() {
     let labels: Vec<&str> = scenario.qdiscs.iter().map(|choice| choice.label.as_str()).collect();
     assert_eq!(labels, lines);
 }
+
+#[test]
+fn a_size_of_zero_bytes_is_no_binary_number() {
+    let problem = |value: &str| {
+        let mut document = Document::default();
+        document.set("--set", "tcp.rwnd", value).unwrap();
+        document.resolve(&Names::default()).unwrap_err().problem().to_owned()
+    };
+    assert_eq!(problem("0b"), problem("\"0b\""));
+    let mut document = Document::default();
+    document.set("--set", "tcp.iw", "0b101").unwrap();
+    assert_eq!(document.resolve(&Names::default()).unwrap().tcp.iw, 5);
+}

@@ -32,7 +32,7 @@
 //! | `max` | average backlog above which every packet is signalled | bytes | redflowlimit / 4 | tc-sfq(8) | needs redflowlimit |
 //! | `avpkt` | typical packet length, from which the averaging filter is computed | bytes | 1000 | tc-sfq(8) | needs redflowlimit |
 //! | `burst` | length of a burst that passes without a signal | packets | (2 min + max) / (3 avpkt) | tc-sfq(8) | needs redflowlimit |
-//! | `probability` | probability of a signal at `max` | fraction, 0 to 1 | 0.02 | tc-sfq(8) | needs redflowlimit |
+//! | `probability` | probability of a signal at `max` | fraction, 0 to 1 | 0.02 | tc-sfq(8) | above 0 (at least 2^-32), to 1; needs redflowlimit |
 //! | `ecn` | mark ECN-capable packets instead of dropping them | flag | off | tc-sfq(8) | needs redflowlimit |
 //! | `harddrop` | above max, drop ECN-capable packets too | flag | off | tc-sfq(8) | needs redflowlimit |
 //! | `variant` | `linux`: Linux 6.1; byte quanta, depth and headdrop. `mckenney1990`: the paper; one packet per turn, whatever its length. `ns2`: ns-2.35; one packet per turn, and arrivals of flows with many packets are dropped when little room is left | word | linux | | |

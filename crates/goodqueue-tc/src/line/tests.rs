@@ -554,6 +554,12 @@ fn a_bare_number_of_netem_is_percent_as_in_tc() {
 }
 
 #[test]
+fn a_probability_of_sfq_is_refused_with_its_range() {
+    let said = read("sfq redflowlimit 100000 probability 0").unwrap_err().to_string();
+    assert!(said.contains("allowed: above 0 (at least 2^-32), to 1"), "{said}");
+}
+
+#[test]
 fn a_class_needs_its_discipline_before_it() {
     let line = "tc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit";
     insta::assert_snapshot!(read(line).unwrap_err().in_argument("--qdisc", line), @r"

@@ -198,7 +198,7 @@ parameters! {
     PROBABILITY: probability "probability", with_probability {
         default: 0.02,
         range: red::SMALLEST_FRACTION..=1.0,
-        range_in_words: "needs redflowlimit",
+        range_in_words: "above 0 (at least 2^-32), to 1; needs redflowlimit",
         source: "tc-sfq(8)",
     };
     /// mark ECN-capable packets instead of dropping them

@@ -67,6 +67,21 @@ fn the_scenario_format_is_explained_as_the_book_has_it() {
 }
 
 #[test]
+fn every_row_of_a_recording_is_documented() {
+    let folder = folder();
+    std::fs::write(folder.path().join("bad.jsonl"), "{}\n[\"?\"]\n").expect("written");
+    // The error lists all sorts of rows.
+    let said = refusal_in(folder.path(), &["replay", "bad.jsonl"]);
+    let listed: Vec<&str> = said.match_indices("[\"").map(|(start, _)| &said[start..start + 4]).collect();
+    assert!(listed.len() >= 10, "{said}");
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/RESULTS.md"))
+        .expect("the page");
+    for row in listed.iter().filter(|row| **row != "[\"?\"") {
+        assert!(page.contains(&format!("| `{row}")), "{row} is not in docs/RESULTS.md");
+    }
+}
+
+#[test]
 fn the_readme_shows_what_the_command_prints() {
     // If this fails because results changed, put the new table into README.md and the reason into
     // CHANGELOG.md.

@@ -82,6 +82,21 @@ fn every_row_of_a_recording_is_documented() {
 }
 
 #[test]
+fn every_key_of_a_run_is_documented() {
+    let schema = stdout(&goodqueue(folder().path(), &["schema", "results"]));
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/RESULTS.md"))
+        .expect("the page");
+    for of in ["Run", "Probes", "VideoResult"] {
+        let keys = schema["$defs"][of]["properties"].as_object().expect("properties");
+        for key in keys.keys() {
+            let is_named = ["`", ".", "["].iter().any(|end| page.contains(&format!("`{key}{end}")));
+            assert!(is_named, "`{key}` of {of} is not in docs/RESULTS.md");
+        }
+    }
+}
+
+#[test]
 fn the_readme_shows_what_the_command_prints() {
     // If this fails because results changed, put the new table into README.md and the reason into
     // CHANGELOG.md.

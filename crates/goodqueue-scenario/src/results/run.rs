@@ -46,9 +46,9 @@ pub struct Run {
     /// absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupResult>,
-    /// Sum of the goodput of all flows over TCP per direction.
+    /// Sum of the goodput of all flows of TCP and QUIC per direction.
     pub goodput: PerDirection<f64>,
-    /// The same of each kind of flow, over TCP or not.
+    /// The same of each kind of flow, also over UDP.
     #[serde(default)]
     pub goodput_by_kind: BTreeMap<String, PerDirection<f64>>,
     /// Flow completion times: of sized TCP flows and of the transfers of users; web pages are under

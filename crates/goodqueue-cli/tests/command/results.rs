@@ -153,6 +153,33 @@ fn the_json_holds_what_the_documentation_names() {
 }
 
 #[test]
+fn a_scenario_in_results_can_be_run_again() {
+    let folder = folder();
+    let text = "duration = \"1s\"\nqdiscs = [\"pfifo\", \"codel / pie\"]\nseeds = 2\n[sweep]\n\"link.up\" = [\"1mbit\", \"2mbit\"]\n";
+    std::fs::write(folder.path().join("s.toml"), text).expect("written");
+    let compare = |scenario: &str| {
+        let output = goodqueue(folder.path(), &["compare", scenario, "--json", "-"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let results = compare("s.toml");
+    std::fs::write(folder.path().join("results.json"), &results).expect("written");
+    assert!(compare("results.json") == results);
+    let parsed: Value = serde_json::from_slice(&results).expect("JSON");
+    std::fs::write(folder.path().join("scenario.json"), parsed["scenario"].to_string()).expect("written");
+    assert!(compare("scenario.json") == results);
+    for (text, says) in [
+        ("{\n\"seed\": }", "bad.json:2"),
+        ("{\"scenario\": 3}", "not an object"),
+        ("{\"sed\": 3}", "did you mean `seed`?"),
+    ] {
+        std::fs::write(folder.path().join("bad.json"), text).expect("written");
+        let said = refusal_in(folder.path(), &["run", "bad.json"]);
+        assert!(said.contains(says) && said.contains("bad.json"), "{said}");
+    }
+}
+
+#[test]
 fn timing_is_given_only_when_asked_for() {
     let json = |args: &[&str]| -> Value {
         let all = [&["compare", "--time", "1s", "--qdisc", "pfifo", "--json", "-"], args].concat();

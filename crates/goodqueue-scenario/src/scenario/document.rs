@@ -41,11 +41,12 @@ impl Document {
     /// Larger files are refused.
     pub const MAX_FILE_BYTES: usize = depth::MOST_BYTES;
 
-    /// Reads the file at `path`. Paths of traces are relative to its folder.
+    /// Reads the file at `path`, as [`parse`](Self::parse). Paths of traces are relative to its
+    /// folder.
     ///
     /// # Errors
-    /// The file cannot be read, is larger than [`Document::MAX_FILE_BYTES`], not UTF-8, or not
-    /// TOML.
+    /// The file cannot be read, is larger than [`Document::MAX_FILE_BYTES`], not UTF-8, or neither
+    /// TOML nor JSON.
     pub fn load(path: &Path) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
         let cannot = |error: std::io::Error| match error.kind() {
@@ -63,11 +64,11 @@ impl Document {
         Ok(Self { path: Some(path.to_owned()), ..document })
     }
 
-    /// Reads a scenario from text. Messages call it `name`. Paths of traces are relative to
-    /// `folder`.
+    /// Reads a scenario from text: TOML, or the JSON of a scenario or of results. Messages call it
+    /// `name`. Paths of traces are relative to `folder`.
     ///
     /// # Errors
-    /// The text is larger than [`Document::MAX_FILE_BYTES`] or not TOML.
+    /// The text is larger than [`Document::MAX_FILE_BYTES`], or neither TOML nor JSON.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Self, Diagnostic> {
         // Checked although `load` limits files, because advice and papers pass texts of their own.
         if text.len() > Self::MAX_FILE_BYTES {
@@ -77,14 +78,8 @@ impl Document {
         // Before the parser, which counts the dots of each key, and not those of tables inside each
         // other.
         check_depth(&source)?;
-        let table = DeTable::parse(text).map_err(|error| {
-            // An error without a place is shown at the beginning of the file.
-            let span = error.span().unwrap_or(0..0);
-            // The parser's message has several lines; a diagnostic has one.
-            let problem = error.message().lines().collect::<Vec<_>>().join(", ");
-            Diagnostic::new(format!("this is not TOML: {problem}")).in_source(&source, span)
-        })?;
-        let root = read_table(table.get_ref());
+        // No TOML begins with a brace.
+        let root = if text.trim_start().starts_with('{') { from_json(&source)? } else { from_toml(&source)? };
         Ok(Self { source: Some(source), folder: folder.to_owned(), root, ..Self::default() })
     }
 
@@ -324,6 +319,31 @@ impl Document {
             (_, Some(source)) => message.in_file(&source.name),
             (_, None) => message,
         }
+    }
+}
+
+fn from_toml(source: &Source) -> Result<Table, Diagnostic> {
+    let table = DeTable::parse(&source.text).map_err(|error| {
+        // An error without a place is shown at the beginning of the file.
+        let span = error.span().unwrap_or(0..0);
+        // The parser's message has several lines; a diagnostic has one.
+        let problem = error.message().lines().collect::<Vec<_>>().join(", ");
+        Diagnostic::new(format!("this is not TOML: {problem}")).in_source(source, span)
+    })?;
+    Ok(read_table(table.get_ref()))
+}
+
+/// Reads a scenario as results hold it, or that of whole results.
+fn from_json(source: &Source) -> Result<Table, Diagnostic> {
+    let read = serde_json::from_str::<serde_json::Value>(&source.text).map_err(|error| {
+        let problem = error.to_string();
+        // The place of the diagnostic names the line.
+        let problem = problem.split(" at line ").next().unwrap_or_default();
+        Diagnostic::new(format!("this is not JSON: {problem}")).in_line(&source.name, error.line())
+    })?;
+    match read_json(read.get("scenario").unwrap_or(&read)).raw {
+        Raw::Table(root) => Ok(root),
+        _ => Err(Diagnostic::new("the scenario is not an object").in_file(&source.name)),
     }
 }
 

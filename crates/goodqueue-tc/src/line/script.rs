@@ -13,7 +13,7 @@ use goodqueue::{Disciplines, Rate};
 use super::commands::Command;
 use super::settings::{
     VARIANT, Word, all_names, find_kind, no_such_discipline, read_settings, refused,
-    switch_off_what_is_not_shown, tc_class, without_value,
+    switch_off_what_is_not_shown, tc_class, without_only_shown, without_value,
 };
 use crate::diagnostic::{Diagnostic, shortened, unknown};
 
@@ -130,8 +130,9 @@ impl<'a> Builder<'a> {
                 place.root |= place.parent.is_none() || first;
                 // `tc -s` prints statistics behind the parameters, as in `Sent 4416910 bytes 4241
                 // pkt`.
-                let given = rest.iter().take_while(|word| word.text != "Sent");
-                let words: Vec<Word<'a>> = std::iter::once(name).chain(given).copied().collect();
+                let end = rest.iter().position(|word| word.text == "Sent").unwrap_or(rest.len());
+                let given = without_only_shown(name.text, &rest[..end]);
+                let words: Vec<Word<'a>> = std::iter::once(*name).chain(given).collect();
                 self.attach(&place, &words, true)
             }
             ("filter", _) => Err(Diagnostic::new(

@@ -154,6 +154,23 @@ pub(super) fn group_of(name: &str) -> &str {
     name.split_once(' ').map_or("", |(group, _)| group)
 }
 
+/// Returns the words behind the `name` of a discipline in a line of `tc qdisc show` without those
+/// that are no settings.
+pub(super) fn without_only_shown<'a>(name: &str, mut words: &[Word<'a>]) -> Vec<Word<'a>> {
+    let mut settings = Vec::new();
+    while let Some((word, after)) = words.split_first() {
+        let shown = ONLY_SHOWN.iter().find(|(kind, known, _)| (*kind, *known) == (name, word.text));
+        words = match shown {
+            Some((.., values)) => after.get(*values..).unwrap_or_default(),
+            None => {
+                settings.push(*word);
+                after
+            }
+        };
+    }
+    settings
+}
+
 /// Returns the setting that starts with `word`, and the following words. The parameter before it is
 /// of `group`.
 fn read_setting<'a, 'w>(
@@ -414,6 +431,8 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("cbuffer", "cburst"),
     ("minburst", "mtu"),
     ("latency", "delay"),
+    // `tc qdisc show` prints it.
+    ("lat", "latency"),
     ("drop", "loss"),
 ];
 
@@ -433,6 +452,11 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (&["cbq"], "htb, hfsc, drr and prio share a line between classes"),
 ];
+
+/// Words that `tc qdisc show` prints of a discipline and `tc qdisc add` does not take, each with
+/// the number of its values: statistics, and what cannot be changed.
+const ONLY_SHOWN: &[(&str, &str, usize)] =
+    &[("htb", "direct_packets_stat", 1), ("pfifo_fast", "bands", 1), ("pfifo_fast", "priomap", 16)];
 
 /// Printed by `tc qdisc show` for RED and its kin, but not accepted by `tc qdisc add`.
 const DERIVED: &[&str] = &["ewma", "Plog", "Scell_log"];

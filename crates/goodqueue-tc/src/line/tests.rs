@@ -560,6 +560,32 @@ fn a_probability_of_sfq_is_refused_with_its_range() {
 }
 
 #[test]
+fn a_line_of_tc_show_may_have_words_that_no_command_takes() {
+    for (shown, given) in [
+        (
+            "qdisc pfifo_fast 0: dev eth0 root refcnt 2 bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
+            "pfifo_fast",
+        ),
+        (
+            "qdisc tbf 8001: root refcnt 2 rate 1Mbit burst 5000b lat 273ms",
+            "tbf rate 1mbit burst 5000 latency 273ms",
+        ),
+        (
+            "qdisc htb 1: root refcnt 2 r2q 10 default 0x20 direct_packets_stat 0 direct_qlen 1000",
+            "htb r2q 10 default 20 direct_qlen 1000",
+        ),
+        (
+            "qdisc cake 8001: root refcnt 2 bandwidth 9Mbit diffserv3 triple-isolate nonat nowash no-ack-filter \
+             split-gso rtt 100ms noatm via-ethernet overhead 38 mpu 84",
+            "cake bandwidth 9mbit overhead 38 mpu 84",
+        ),
+    ] {
+        assert_eq!(read(shown).unwrap_or_else(|error| panic!("{error}")), read(given).unwrap(), "{shown}");
+    }
+    assert!(read("pfifo_fast bands 3").is_err(), "tc refuses it");
+}
+
+#[test]
 fn a_class_needs_its_discipline_before_it() {
     let line = "tc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit";
     insta::assert_snapshot!(read(line).unwrap_err().in_argument("--qdisc", line), @r"

@@ -505,6 +505,12 @@ const KEYWORDS: &[Keyword] = &[
         &[(MPU.name, Value::Integer(84))],
         "Ethernet with preamble, checksum and gap: 38, `mpu 84`",
     ),
+    Keyword {
+        name: "via-ethernet",
+        adds: None,
+        sets: &[],
+        doc: "accepted without effect, as in tc: `tc qdisc show` prints it on Ethernet",
+    },
     link("ether-vlan", 4, &[], "a VLAN tag more: 4; may stand several times"),
     link(
         "docsis",

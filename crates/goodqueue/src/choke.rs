@@ -26,7 +26,7 @@
 //! | `min` | average queue length up to which nothing is dropped | packets | max / 3 | tc | 1 to max - 1 |
 //! | `max` | average queue length above which every packet is dropped | packets | limit / 4 | tc | min + 1 to limit |
 //! | `burst` | length of a burst that passes, which sets how slowly the average moves | packets | (2 min + max) / 3 | tc | at least min |
-//! | `avpkt` | typical packet length, which sets how fast the average decays on an idle link | bytes | 1000 | tc | 1 to 4294967295 |
+//! | `avpkt` | typical packet length, which sets how fast the average decays on an idle link | bytes | 1000 | tc | 1 to 4294967295; linux: at most 4294967295 / min |
 //! | `probability` | largest probability of an early drop | fraction, 0 to 1 | 0.02 | tc | above 0 (at least 2^-32), to 1 |
 //! | `bandwidth` | rate at which the average decays on an idle link | rate | the link rate | tc: 10mbit | 8bit or more |
 //! | `ecn` | mark ECN-capable packets instead of dropping them, except a packet that matches a queued one of its flow | flag | off | tc | |
@@ -296,6 +296,11 @@ impl Configure for ChokeConfig {
             ecn: ECN.read(settings)?,
         };
         if config.variant == ChokeVariant::Linux && config.shift().is_none() {
+            // Neither `burst` nor `min` is to blame if they would do with packets of a byte.
+            if filter_shift(min, config.burst, 1).is_some() {
+                let allowed = format!("at most {}, so that min is less than 4 GiB", u32::MAX / min.max(1));
+                return Err(ConfigError::new(AVPKT.name, format!("{}", config.avpkt), allowed));
+            }
             let allowed =
                 format!("an average that settles: a burst of at least {min}, and avpkt a real packet");
             return Err(ConfigError::new(BURST.name, format!("{}", config.burst), allowed));
@@ -353,7 +358,12 @@ parameters! {
         source: "tc",
     };
     /// typical packet length, which sets how fast the average decays on an idle link
-    AVPKT: bytes "avpkt", with_avpkt { default: 1000, range: 1..=4_294_967_295, source: "tc" };
+    AVPKT: bytes "avpkt", with_avpkt {
+        default: 1000,
+        range: 1..=4_294_967_295,
+        condition: "linux: at most 4294967295 / min",
+        source: "tc",
+    };
     /// largest probability of an early drop
     PROBABILITY: probability "probability", with_probability {
         default: 0.02,

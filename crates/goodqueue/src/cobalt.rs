@@ -23,8 +23,8 @@
 //! | name | meaning | unit | default | source of the default | range |
 //! |---|---|---|---|---|---|
 //! | `limit` | packets that the queue holds | packets | 1000p | as codel | 1 to 4294967295 |
-//! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
-//! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; sensible: the longest expected round-trip time |
+//! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; linux, linux61: at most 2199s; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
+//! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; linux: at most 2199s; linux61: 1024ns to 2199s; sensible: the longest expected round-trip time |
 //! | `p_inc` | increase of BLUE's drop probability at an overflow | fraction, 0 to 1 | 0.00390625 | Linux sch_cake | 0 to 1 |
 //! | `p_dec` | decrease of BLUE's drop probability when the queue is empty | fraction, 0 to 1 | 0.000244140625 | Linux sch_cake | 0 to 1 |
 //! | `ecn` | mark ECN-capable packets that CoDel would drop; BLUE never marks | flag | ecn | Linux sch_cake | |

@@ -24,8 +24,8 @@
 //! | `limit` | packets that all queues together hold | packets | 10240p | RFC 8290 §5.2.3 | 1 to 16777216 |
 //! | `flows` | number of queues; does not change while packets are queued | number | 1024 | RFC 8290 §5.2.5 | 1 to 65536 |
 //! | `quantum` | bytes that a flow may send in a round | bytes | MTU (1514) | RFC 8290 §5.2.4 | 1 to 1073741824 |
-//! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
-//! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; sensible: the longest expected round-trip time |
+//! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; linux, linux61: at most 2199s; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
+//! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; linux: at most 2199s; linux61: 1024ns to 2199s; sensible: the longest expected round-trip time |
 //! | `memory_limit` | bytes of memory that all queues together hold | bytes | 32mb | Linux sch_fq_codel | 1 or more |
 //! | `truesize` | memory that each packet is charged, at least its length; 2304 for many network drivers, 1 to charge lengths | bytes | linux: as Linux allocates; others: the packet's length | Linux skb->truesize | 1 to 1073741824 |
 //! | `ecn` | mark ECN-capable packets instead of dropping them | flag | ecn | RFC 8290 §5.2.6 | |

@@ -51,8 +51,8 @@
 //! | `slot distribution` | distribution of the time between bunches | `uniform`, `normal`, `pareto`, `paretonormal`, or a table | none | tc | |
 //! | `slot distribution.delay` | mean time between bunches | time | 0s | tc | 0 to 1000000s |
 //! | `slot distribution.jitter` | standard deviation of the time between bunches | time | 0s | tc | 0 to 1000000s |
-//! | `packets` | packets per bunch; needs slot | packets | no bound | tc | 1 to 2147483647 |
-//! | `bytes` | bytes per bunch; needs slot | bytes | no bound | tc | 1 to 2147483647 |
+//! | `packets` | packets per bunch | packets | no bound | tc | 1 to 2147483647; needs slot or slot distribution |
+//! | `bytes` | bytes per bunch | bytes | no bound | tc | 1 to 2147483647; needs slot or slot distribution |
 //! | `ecn` | mark ECN-capable packets instead of losing them | flag | off | tc | |
 //! | `seed` | seed of the random numbers of this discipline | number | that of the run | tc | |
 //!

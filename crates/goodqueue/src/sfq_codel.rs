@@ -21,8 +21,8 @@
 //! | `limit` | packets that all bins together hold | packets | 1000p | ours; ns-2's scripts set it | 1 to 16777216 |
 //! | `flows` | number of bins; does not change while packets are queued | number | 1024 | ns-2 sfqcodel | 1 to 65536 |
 //! | `quantum` | bytes that a bin sends per turn; 0: one packet | bytes | 0 | ns-2 sfqcodel | 0 to 1073741824; variant cablelabs |
-//! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
-//! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; sensible: the longest expected round-trip time |
+//! | `target` | acceptable sojourn time of a standing queue | time | 5ms | RFC 8289 §4.2 | any; linux, linux61: at most 2199s; sensible: 5 to 10 % of interval, and at least the serialization time of one packet |
+//! | `interval` | time within which the sojourn time must fall below target at least once | time | 100ms | RFC 8289 §4.3 | more than 0; linux: at most 2199s; linux61: 1024ns to 2199s; sensible: the longest expected round-trip time |
 //! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | b | ns-2 sfqcodel.cc | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
 //! | `ns2_init_quirk` | drop the first packet of a bin if it waited for longer than target | flag | off | on in ns-2 sfqcodel | |
 //! | `variant` | `ns2`: Nichols' ns-2 code of 2012; one packet per turn, and a full queue drops arrivals. `cablelabs`: Nichols' ns-2 code of 2013 for CableLabs; byte quanta, and a full queue drops the newest packet of the longest bin | word | ns2 | | |

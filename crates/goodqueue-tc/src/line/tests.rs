@@ -586,6 +586,27 @@ fn a_line_of_tc_show_may_have_words_that_no_command_takes() {
 }
 
 #[test]
+fn a_refused_value_is_outside_the_documented_range() {
+    let said = |line: &str| read(line).unwrap_err().to_string();
+    let choke = said("choke avpkt 4294967295");
+    assert!(choke.contains("choke does not accept `avpkt 4294967295`"), "{choke}");
+    // 4294967295 / 25, with the default `min`.
+    assert!(choke.contains("at most 171798691"), "{choke}");
+    assert!(read("choke avpkt 171798691").is_ok());
+    assert!(said("choke min 20 burst 10").contains("burst 10"));
+    for (kind, name, part) in [
+        ("codel", "target", "at most 2199s"),
+        ("fq_codel", "interval", "1024ns to 2199s"),
+        ("choke", "avpkt", "at most 4294967295 / min"),
+        ("netem", "packets", "needs slot"),
+    ] {
+        let kind = KINDS.iter().find(|known| known.name == kind).unwrap();
+        let range = kind.parameters.iter().find(|parameter| parameter.name == name).unwrap().range_text();
+        assert!(range.contains(part), "{name}: {range}");
+    }
+}
+
+#[test]
 fn a_class_needs_its_discipline_before_it() {
     let line = "tc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit";
     insta::assert_snapshot!(read(line).unwrap_err().in_argument("--qdisc", line), @r"

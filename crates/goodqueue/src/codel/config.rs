@@ -319,14 +319,14 @@ parameters! {
     pub TARGET: time "target", with_target {
         default: Duration::from_millis(5),
         range: Duration::ZERO..=Duration::MAX,
-        condition: "sensible: 5 to 10 % of interval, and at least the serialization time of one packet",
+        condition: "linux, linux61: at most 2199s; sensible: 5 to 10 % of interval, and at least the serialization time of one packet",
         source: "RFC 8289 §4.2",
     };
     /// time within which the sojourn time must fall below target at least once
     pub INTERVAL: time "interval", with_interval {
         default: Duration::from_millis(100),
         range: Duration::from_nanos(1)..=Duration::MAX,
-        condition: "sensible: the longest expected round-trip time",
+        condition: "linux: at most 2199s; linux61: 1024ns to 2199s; sensible: the longest expected round-trip time",
         source: "RFC 8289 §4.3",
     };
     /// mark ECN-capable packets instead of dropping them

@@ -402,10 +402,20 @@ parameters! {
         source: "tc",
     };
     // `struct tc_netem_slot` has signed numbers of 32 bits.
-    /// packets per bunch; needs slot
-    pub(super) PACKETS: packets "packets", with_packets { derived: "no bound", range: 1..=2_147_483_647, source: "tc" };
-    /// bytes per bunch; needs slot
-    pub(super) BYTES: bytes "bytes", with_bytes { derived: "no bound", range: 1..=2_147_483_647, source: "tc" };
+    /// packets per bunch
+    pub(super) PACKETS: packets "packets", with_packets {
+        derived: "no bound",
+        range: 1..=2_147_483_647,
+        condition: "needs slot or slot distribution",
+        source: "tc",
+    };
+    /// bytes per bunch
+    pub(super) BYTES: bytes "bytes", with_bytes {
+        derived: "no bound",
+        range: 1..=2_147_483_647,
+        condition: "needs slot or slot distribution",
+        source: "tc",
+    };
     /// mark ECN-capable packets instead of losing them
     pub(super) ECN: flag "ecn", with_ecn { default: false, source: "tc" };
     /// seed of the random numbers of this discipline

@@ -102,7 +102,11 @@ impl FlowGroup {
             let key = if self.start >= duration { "start" } else { "start_jitter" };
             let message =
                 Diagnostic::new(format!("a flow may start at {latest}, when the run of {duration} is over"));
-            return Err(table.error(key, message.allowed("start + start_jitter below the duration")));
+            return Err(table.too_late(
+                key,
+                message.allowed("start + start_jitter below the duration"),
+                latest,
+            ));
         }
         if let Some(stop) = self.stop
             && stop <= latest

@@ -1,6 +1,7 @@
 //! Typed access to the tables of a document. Absent keys get their defaults; wrong values are
 //! errors with their place.
 
+use goodqueue::Duration;
 use goodqueue_tc::diagnostic::{Diagnostic, shortened};
 
 use super::document::{Document, Node, Origin, Raw, Table};
@@ -93,6 +94,19 @@ impl<'d> Reader<'d> {
             Some(node) => self.document.at(named(message), node),
             // A position would be one in the default, which is in no file.
             None => self.document.place(named(message).widened(), self.origin),
+        }
+    }
+
+    /// As [`error`](Self::error), where a run longer than `least` would do. The error is about the
+    /// duration if the command line gave it: the file with `key` may be one that comes with
+    /// goodqueue.
+    pub(super) fn too_late(&self, key: &str, message: Diagnostic, least: Duration) -> Diagnostic {
+        match self.document.node("duration") {
+            Some(node) if node.is_from_an_argument() => {
+                let message = message.allowed(format!("more than {least} for this scenario"));
+                self.document.at(message.help("choose a longer run"), node)
+            }
+            _ => self.error(key, message),
         }
     }
 

@@ -70,7 +70,7 @@ keys! {
     then {
         if warmup >= duration {
             let message = format!("a warm-up of {warmup} leaves nothing of a run of {duration}");
-            return Err(table.error("warmup", Diagnostic::new(message).allowed("less than the duration")));
+            return Err(table.too_late("warmup", Diagnostic::new(message).allowed("less than the duration"), warmup));
         }
         // Repetitions take `seed + 1`, `seed + 2` and so on, which must fit in 64 bits.
         let highest = u64::MAX - u64::from(seeds);

@@ -56,6 +56,11 @@ impl Node {
     pub(in crate::scenario) fn is_from_an_option(&self) -> bool {
         matches!(&self.origin, Origin::Argument { name, .. } if &**name != "--set")
     }
+
+    /// True if the command line gave it, with an option of its own or with `--set`.
+    pub(in crate::scenario) const fn is_from_an_argument(&self) -> bool {
+        matches!(&self.origin, Origin::Argument { .. })
+    }
 }
 
 /// The place of a key, for modules that only pass it on.

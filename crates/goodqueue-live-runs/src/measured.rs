@@ -26,14 +26,24 @@ pub(crate) fn results(run: &RunSpec, outcome: &SessionOutcome) -> Run {
         let meter = &link.meter;
         let mut seen = Observation::from_qdisc(link.qdisc(), outcome.end);
         seen.stats = link.stats();
+        let sent = sim::Work::of_bytes(meter.sent_count().bytes);
+        let capacity = config.links[direction.index()].capacity.between(begin, outcome.end);
+        // A flow without end that was active all the time. Shorter loads are not measured.
+        let is_loaded = config.flows.iter().any(|flow| {
+            matches!(&flow.traffic, sim::Traffic::Tcp(tcp) if tcp.size.is_none())
+                && flow.traffic.direction() == direction
+                && flow.start <= begin
+                && flow.stop.is_none_or(|stop| stop >= outcome.end)
+        });
         sim::LinkOutcome {
             stats: link.stats().since(&outcome.before[direction.index()]),
             seen,
             sojourn: meter.sojourn().clone(),
             sojourn_mean: meter.sojourn_mean(),
             drops: *meter.drops(),
-            sent: sim::Work::of_bytes(meter.sent_count().bytes),
-            capacity: config.links[direction.index()].capacity.between(begin, outcome.end),
+            sent,
+            capacity,
+            loaded: is_loaded.then_some(sim::Loaded { sent, capacity }),
             queue_mean: meter.length_mean(outcome.end),
             queue_max: meter.length_most() as u64,
             // Not measured in a live run.

@@ -29,8 +29,8 @@ pub(crate) fn grades() -> String {
     let voice = VOICE_CAPS.iter().map(|(score, cap)| format!("{cap} if calls score below {score:.2}"));
     format!(
         "by the mean induced latency: {}; at best {}, {}, {LATE_CAP} if more than 5 % of the pings take longer than {:.0} ms \
-         (unless the line alone is as bad for calls), and {STARVED_CAP} if the queue drops packets while its link is used \
-         less than half of the time",
+         (unless the line alone is as bad for calls), and {STARVED_CAP} if the queue drops packets and its link is used \
+         less than half of the time in which downloads or uploads without end are active",
         bounds.collect::<Vec<_>>().join(", "),
         lost.collect::<Vec<_>>().join(", "),
         voice.collect::<Vec<_>>().join(", "),

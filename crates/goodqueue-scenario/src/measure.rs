@@ -62,7 +62,9 @@ pub fn run(labels: Labels, config: &Config, outcome: &Outcome) -> Run {
         completion: completion(config, outcome),
         groups: groups(&labels.flows, config, outcome),
         // A run without pings has no grade.
-        grade: induced_latency_s.mean.map(|mean| grade::of_run(mean, &probes, &flows, config, [&down, &up])),
+        grade: induced_latency_s
+            .mean
+            .map(|mean| grade::of_run(mean, &probes, &flows, config, &outcome.links)),
         induced_latency_s,
         probes,
         fairness: Fairness { groups: group_fairness(&labels.flows, &flows), ..fairness(&flows) },

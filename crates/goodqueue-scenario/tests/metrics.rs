@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use goodqueue_scenario::results::Run;
+use goodqueue_scenario::results::{Grade, Run};
 use goodqueue_scenario::run::runs_of;
 use goodqueue_scenario::scenario::{Document, Names};
 use goodqueue_scenario::session::{NoWatch, Session};
@@ -141,4 +141,23 @@ fn a_slow_modem_stops_the_router_before_it_for_the_rest_of_the_time() {
     assert!(pauses.frames > 1000, "each packet that leaves the modem allows another one: {}", pauses.frames);
     assert_eq!(stopped.down.pauses, None, "nothing pauses this direction");
     assert_eq!(run(&text(""))[0].bottleneck.up.pauses, None);
+}
+
+#[test]
+fn an_upload_that_ends_early_does_not_starve_the_rest_of_the_run() {
+    let grades = |stop: &str, qdisc: &str| -> Vec<Option<Grade>> {
+        let runs = run(&format!(
+            "duration = '30s'\nqdiscs = ['{qdisc}']\nlink = {{ down = '50mbit', up = '10mbit', rtt = '25ms' }}\n\
+             [[flows]]\ndirection = 'up'\nstart = '5s'\nstop = '{stop}'\n[[flows]]\nkind = 'ping'\n"
+        ));
+        assert!(runs[0].bottleneck.up.drops.values().sum::<u64>() > 0, "{qdisc} drops");
+        runs.iter().map(|run| run.grade).collect()
+    };
+    // The upload uses its link well for 5 of 30 s, and nobody wants the link afterwards.
+    assert_eq!(grades("10s", "fq_codel"), [Some(Grade::APlus)]);
+    // A fifth of the link is starvation, however long the upload lasts. The bucket's queue of five
+    // packets hardly delays the ping.
+    let policed = "tbf rate 2mbit burst 3000 limit 6000";
+    assert_eq!(grades("10s", policed), [Some(Grade::C)]);
+    assert_eq!(grades("30s", policed), [Some(Grade::C)]);
 }

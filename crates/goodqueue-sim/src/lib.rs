@@ -49,7 +49,7 @@ pub use goodqueue_link::work::Work;
 pub use grants::Grants;
 pub use id::{ConnectionId, FlowId};
 pub use link::LinkConfig;
-pub use monitor::{Bin, LinkOutcome};
+pub use monitor::{Bin, LinkOutcome, Loaded};
 pub use observer::Observer;
 pub use outcome::{FlowOutcome, MAX_PACKETS, Outcome, RunError, Series, SharedQueue};
 pub use pause::{Pause, PauseOutcome};

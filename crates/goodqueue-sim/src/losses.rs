@@ -95,6 +95,11 @@ impl Losses {
         }
     }
 
+    /// Returns whether a TCP flow without end is active, in each direction.
+    pub(crate) fn is_loaded(&self) -> [bool; 2] {
+        [0, 1].map(|direction| self.bulk[direction].active > 0)
+    }
+
     /// Counts a packet of `flow` that was dropped on its way in `direction`.
     pub(crate) fn dropped(&mut self, now: Instant, direction: Direction, flow: FlowId) {
         let flow = &mut self.flows[flow.index()];

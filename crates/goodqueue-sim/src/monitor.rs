@@ -39,6 +39,20 @@ pub(crate) struct LinkMonitor {
     /// The current step of the series.
     bin: Bin,
     backlog: Option<Box<BacklogWatch>>,
+    /// What was counted in the measured time up to the last end of a load.
+    loaded: Loaded,
+    /// Work sent, and work that the link could have sent, when the present load began; `None`
+    /// without a load.
+    load_began: Option<Loaded>,
+}
+
+/// The work of a link while at least one TCP flow without end is active in its direction.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Loaded {
+    /// Work sent in that time, for all flows.
+    pub sent: Work,
+    /// Work that the link could have sent in that time.
+    pub capacity: Work,
 }
 
 /// The measurements of one queue in one step of the time series.
@@ -77,6 +91,9 @@ pub struct LinkOutcome {
     /// Work that the link could have sent; 0 for a WiFi channel. A packet in transmission keeps its
     /// rate when the link's rate changes, and the capacity follows it.
     pub capacity: Work,
+    /// The part of both in which a TCP flow without end was active; `None` if nobody measured it,
+    /// as in a live run with shorter flows. Only links of the bottleneck have such a part.
+    pub loaded: Option<Loaded>,
     /// Mean number of packets queued, over time.
     pub queue_mean: f64,
     /// Largest number of packets queued.
@@ -107,6 +124,8 @@ impl LinkMonitor {
             last: Instant::ZERO,
             begin: Instant::ZERO,
             bin: Bin::default(),
+            loaded: Loaded::default(),
+            load_began: None,
         }
     }
 
@@ -136,8 +155,31 @@ impl LinkMonitor {
             sent_before: self.work_sent(link),
             capacity_before: link.capacity,
             sent_before_step: self.sent_before_step,
+            // A load that began in the warm-up counts from here on.
+            load_began: self.load_began.map(|_| self.work_so_far(link)),
             ..Self::new(None)
         };
+    }
+
+    /// Records that a load by TCP flows without end begins or ends. `link` is the link's progress
+    /// at this moment.
+    pub(crate) fn set_loaded(&mut self, link: Progress, is_loaded: bool) {
+        self.loaded = self.loaded_until(link);
+        self.load_began = is_loaded.then(|| self.work_so_far(link));
+    }
+
+    /// Returns what was sent and could have been sent under load, up to this progress of the link.
+    fn loaded_until(&self, link: Progress) -> Loaded {
+        let Some(began) = self.load_began else { return self.loaded };
+        let now = self.work_so_far(link);
+        Loaded {
+            sent: self.loaded.sent.plus(now.sent.minus(began.sent)),
+            capacity: self.loaded.capacity.plus(now.capacity.minus(began.capacity)),
+        }
+    }
+
+    const fn work_so_far(&self, link: Progress) -> Loaded {
+        Loaded { sent: self.work_sent(link), capacity: link.capacity }
     }
 
     /// Returns the work that the link has sent since the start of the run, given its progress.
@@ -218,6 +260,7 @@ impl LinkMonitor {
     ) -> LinkOutcome {
         self.advance(end);
         let sent = self.work_sent(link).minus(self.sent_before);
+        let loaded = Some(self.loaded_until(link));
         // A run that ends with its warm-up has no measured time, and must not divide by zero.
         let span = end.since(self.begin).as_nanos().max(1);
         let sojourn = self.sojourn.to_histogram();
@@ -233,11 +276,41 @@ impl LinkMonitor {
             drops: self.drops,
             sent,
             capacity: link.capacity.minus(self.capacity_before),
+            loaded,
             queue_mean: self.length_area as f64 / span as f64,
             queue_max: self.length_max as u64,
             backlog_mean,
             spikes,
             pauses: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The progress of a link that could have sent this number of bytes and owes none.
+    fn could_send(bytes: u64) -> Progress {
+        Progress { unsent: Work::ZERO, capacity: Work::of_bytes(bytes) }
+    }
+
+    #[test]
+    fn a_load_counts_while_it_lasts_and_not_before_the_measured_time() {
+        let mut monitor = LinkMonitor::new(None);
+        monitor.sent(1000);
+        monitor.set_loaded(could_send(2000), true);
+        monitor.sent(500);
+        monitor.restart(Instant::from_nanos(1), could_send(3000));
+        monitor.sent(100);
+        monitor.set_loaded(could_send(3200), false);
+        monitor.sent(1000);
+        monitor.set_loaded(could_send(9000), true);
+        monitor.sent(10);
+        let end = Instant::from_nanos(2);
+        let outcome = monitor.finish(end, could_send(9050), &Stats::default(), Observation::default());
+        // 100 of the 200 bytes after the warm-up, and 10 of the last 50.
+        let loaded = Loaded { sent: Work::of_bytes(110), capacity: Work::of_bytes(250) };
+        assert_eq!(outcome.loaded, Some(loaded));
     }
 }

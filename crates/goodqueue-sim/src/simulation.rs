@@ -248,11 +248,11 @@ impl<'a> Simulation<'a> {
                 Event::Start(flow) => {
                     // First, because the first packet of the flow may be dropped at once, which
                     // counts.
-                    network.losses.set_active(flow, true);
+                    set_active(now, network, *bottleneck, flow, true);
                     sources[flow.index()].start(now, network);
                 }
                 Event::Stop(flow) => {
-                    network.losses.set_active(flow, false);
+                    set_active(now, network, *bottleneck, flow, false);
                     sources[flow.index()].stop(now);
                 }
                 Event::RateChange(link) => network.change_rate(now, link),
@@ -395,6 +395,22 @@ fn fetch_ahead(network: &Network, sources: &[AnySource], line: LineId) {
     for (step, behind) in Ahead::STEPS {
         if let Some((flow, direction)) = network.upcoming(line, behind) {
             sources[flow.index()].fetch(direction, step);
+        }
+    }
+}
+
+/// Records that a flow begins or ends, and whether the bottleneck's links have a load from now on.
+fn set_active(now: Instant, network: &mut Network, bottleneck: usize, flow: FlowId, active: bool) {
+    let before = network.losses.is_loaded();
+    network.losses.set_active(flow, active);
+    let after = network.losses.is_loaded();
+    for direction in Direction::BOTH {
+        let is_loaded = after[direction.index()];
+        // Only the first flow to begin and the last one to end change anything.
+        if is_loaded != before[direction.index()] {
+            let link = &mut network.links_mut()[LinkId::of_hop(bottleneck, direction).index()];
+            let progress = link.progress(now);
+            link.monitor.set_loaded(progress, is_loaded);
         }
     }
 }

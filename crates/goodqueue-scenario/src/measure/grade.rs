@@ -1,10 +1,10 @@
 //! The grade of a run: one letter for what a person feels.
 
-use goodqueue_sim::{Config, Direction, Traffic};
+use goodqueue_sim::{Config, LinkOutcome};
 
 use crate::choice::starves;
 use crate::emodel::{CONCEALED, mos, rating};
-use crate::results::{FlowKind, FlowResult, Grade, LinkResult, Probes, Run};
+use crate::results::{FlowKind, FlowResult, Grade, Probes, Run};
 use crate::statistics::float;
 
 /// The grades known from speed tests, each with the mean induced latency in seconds below which it
@@ -77,7 +77,7 @@ pub(super) fn of_run(
     probes: &Probes,
     flows: &[FlowResult],
     config: &Config,
-    links: [&LinkResult; 2],
+    links: &[LinkOutcome; 2],
 ) -> Grade {
     // The order of grades is from the best to the worst, so `max` takes the worse of two.
     let mut letter = grade(induced_s);
@@ -92,7 +92,7 @@ pub(super) fn of_run(
     if let Some(cap) = voice_cap(probes, flows) {
         letter = letter.max(cap);
     }
-    if has_own_bottleneck(config) && Direction::BOTH.iter().any(|side| is_starved(*side, config, links)) {
+    if has_own_bottleneck(config) && links.iter().any(is_starved) {
         letter = letter.max(STARVED_CAP);
     }
     letter
@@ -103,15 +103,12 @@ fn has_own_bottleneck(config: &Config) -> bool {
     config.wifi.is_none() && config.before.is_empty() && config.after.is_empty()
 }
 
-/// True if a flow always has data to send in this direction, the queue drops packets, and the link
-/// is idle most of the time.
-fn is_starved(direction: Direction, config: &Config, links: [&LinkResult; 2]) -> bool {
-    let link = links[direction.index()];
-    let has_data = config.flows.iter().any(|flow| {
-        matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.size.is_none() && flow.traffic.direction() == direction)
-    });
-    let drops: u64 = link.drops.values().sum();
-    has_data && drops > 0 && link.utilization.is_some_and(|share| starves(share, 1.0))
+/// True if the queue drops packets, and the link is idle most of the time in which a flow always
+/// has data to send. A link without such a flow may be idle.
+fn is_starved(link: &LinkOutcome) -> bool {
+    let used = link.loaded.and_then(|loaded| loaded.sent.share_of(loaded.capacity));
+    let drops: u64 = link.drops.iter().sum();
+    drops > 0 && used.is_some_and(|share| starves(share, 1.0))
 }
 
 #[cfg(test)]

@@ -59,10 +59,10 @@ pub struct Run {
     pub induced_latency_s: Summary,
     /// Letter for the latency under load: A+ below 5 ms of mean induced latency, A 30, B 60, C 200,
     /// D 400, F above. It is B at best if more than 1 % of the pings are lost, and C at best if
-    /// more than 3 % are, or if the queue drops packets of endless TCP flows while its link is used
-    /// less than half of the time. It is B, C or D at best if calls have a mean opinion score below
-    /// 4.03, 3.60 or 3.10, and C at best if more than 5 % of the pings take longer than 300 ms,
-    /// unless the line alone is as bad for calls.
+    /// more than 3 % are, or if the queue drops packets and its link is used less than half of the
+    /// time in which endless TCP flows of its direction are active. It is B, C or D at best if
+    /// calls have a mean opinion score below 4.03, 3.60 or 3.10, and C at best if more than 5 % of
+    /// the pings take longer than 300 ms, unless the line alone is as bad for calls.
     pub grade: Option<Grade>,
     /// Measurements of the probes.
     pub probes: Probes,

@@ -454,8 +454,15 @@
     return { min: Math.floor(min), max: Math.ceil(max) };
   };
 
-  /** The stacked goodput of the flows of one discipline. */
-  const stack = (d, run) => {
+  /** The highest goodput of all flows together in any step. */
+  const highest = (flows) => {
+    const sums = [];
+    for (const { mbit } of flows) mbit.forEach((v, i) => { sums[i] = (sums[i] ?? 0) + (v ?? 0); });
+    return Math.max(0, ...sums);
+  };
+
+  /** The stacked goodput of the flows of one discipline. All panels have the same axis up to `most`. */
+  const stack = (d, run, most) => {
     const flows = run.goodput[state.link];
     const limit = point().rate[state.link];
     const b = base();
@@ -473,7 +480,7 @@
         },
       },
       xAxis: axis("", seconds, { min: 0, max: at(steps), splitLine: { show: false }, splitNumber: 3 }),
-      yAxis: axis("", (v) => trim(v), { min: 0, max: limit ? Number((limit * 1.08).toPrecision(3)) : undefined, splitNumber: 3, axisLabel: { color: css("--soft"), formatter: (v) => trim(v), showMaxLabel: false } }),
+      yAxis: axis("", (v) => trim(v), { min: 0, max: most > 0 ? Number((most * 1.08).toPrecision(3)) : undefined, splitNumber: 3, axisLabel: { color: css("--soft"), formatter: (v) => trim(v), showMaxLabel: false } }),
       series: flows.map((f, i) => ({
         type: "line", name: f.name, stack: "all", showSymbol: false, silent: true, color: colour(d), emphasis: { disabled: true },
         data: f.mbit.map((v, k) => [at(k), v ?? 0]),
@@ -638,9 +645,13 @@
 
   const multiples = () => {
     const flows = (run) => run.goodput[state.link].length;
+    const carried = shown().filter(({ run }) => run.goodput[state.link].some(({ mbit }) => mbit.length));
+    // Some steps exceed the rate: the mean of a rate that changes, or what a retransmission completes.
+    const most = Math.max(point()?.rate[state.link] ?? 0, ...carried.map(({ run }) => highest(run.goodput[state.link])));
     panels(
-      $("goodput"), "goodput", shown().filter(({ run }) => flows(run)), stack, (run) => `${flows(run)} flow${flows(run) === 1 ? "" : "s"}, Mbit/s`,
-      (name) => `Goodput per flow with ${name} over time`, `These results contain no TCP flow ${state.link}.`,
+      $("goodput"), "goodput", carried, (d, run) => stack(d, run, most), (run) => `${flows(run)} flow${flows(run) === 1 ? "" : "s"}, Mbit/s`,
+      (name) => `Goodput per flow with ${name} over time`,
+      shown().some(({ run }) => flows(run)) ? "These results contain no time series of goodput." : `These results contain no TCP flow ${state.link}.`,
     );
     const queued = shown().filter(({ run }) => run[state.link].mean[0].some((v) => v !== null));
     const values = queued.flatMap(({ run }) => [...run[state.link].mean[0], ...run[state.link].max[0]]);

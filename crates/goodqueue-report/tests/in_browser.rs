@@ -74,6 +74,20 @@ const MEASURE: &str = "<script>addEventListener(\"load\", () => {
 });</script>";
 
 #[test]
+fn a_peak_of_goodput_above_the_rate_of_the_link_is_inside_its_chart() {
+    let mut results = invented::results(1, &[10.0]);
+    let series = results.runs[0].series.as_mut().expect("invented");
+    series.goodput_bps[0].values[300..330].fill(30e6);
+    let Some(dom) = dom(&results, &Options::default(), "") else { return };
+    for panel in ["goodput-0", "goodput-1"] {
+        let (_, chart) = dom.split_once(&format!("data-chart=\"{panel}\"")).expect("a panel");
+        let chart = chart.split("data-chart").next().expect("its end");
+        // The panels have the same axis, so that they can be compared.
+        assert!(chart.contains(">20</text>"), "{panel} ends below 20 Mbit/s");
+    }
+}
+
+#[test]
 fn the_scenario_opens_in_the_playground() {
     let mut results = invented::results(1, &[10.0]);
     let scenario =

@@ -175,7 +175,7 @@ fn cell(runs: &[&Run], main: Direction, columns: &[Column], log: bool, budget: B
     let first = runs.first()?;
     let mean = |metric: &Column| {
         let s = Spread::from_values(runs.iter().map(|r| metric.value(r, main)))?;
-        Some((ShortNumber::new(s.mean)?, s.ci95.and_then(ShortNumber::new)))
+        Some((unrounded(s.mean)?, s.ci95.and_then(unrounded)))
     };
     let with_series: Vec<(&Run, &Series)> =
         runs.iter().filter_map(|r| Some((*r, r.series.as_ref()?))).collect();
@@ -195,10 +195,18 @@ fn cell(runs: &[&Run], main: Direction, columns: &[Column], log: bool, budget: B
     })
 }
 
+/// Returns a number that the page writes next to a table with the same value. The page rounds it
+/// for readers: 614.46 ms are 614 ms, but would be 615 ms if they were 614.5 ms already.
+fn unrounded(value: f64) -> Option<ShortNumber> {
+    ShortNumber::with_digits(value, 9)
+}
+
 fn ping(runs: &[&Run]) -> Option<(ShortNumber, ShortNumber, ShortNumber)> {
-    let mean_ms = |of: fn(&Run) -> Option<f64>| ms(Spread::from_values(runs.iter().map(|run| of(run)))?.mean);
+    let mean_ms = |of: fn(&Run) -> Option<f64>| {
+        unrounded(1e3 * Spread::from_values(runs.iter().map(|run| of(run)))?.mean)
+    };
     Some((
-        // Results have no ping of the idle path. It is the part that queues did not add.
+        // The part of the ping that counts as induced is what the base round-trip time is not.
         mean_ms(|run| Some(run.probes.ping_s.mean? - run.induced_latency_s.mean?))?,
         mean_ms(|run| run.probes.ping_s.mean)?,
         mean_ms(|run| run.probes.ping_s.p95)?,

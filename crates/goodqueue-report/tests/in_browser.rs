@@ -88,6 +88,17 @@ fn a_peak_of_goodput_above_the_rate_of_the_link_is_inside_its_chart() {
 }
 
 #[test]
+fn a_bar_has_the_time_of_the_table() {
+    let mut results = invented::results(1, &[10.0]);
+    let run = &mut results.runs[0];
+    // Rounded to 614.5 ms first, it would become 615 ms.
+    run.probes.ping_s.mean = Some(0.614_46);
+    run.induced_latency_s.mean = Some(0.564_46);
+    let Some(dom) = dom(&results, &Options::default(), "") else { return };
+    assert!(dom.contains(">614 ms</text>") && !dom.contains(">615 ms</text>"));
+}
+
+#[test]
 fn the_scenario_opens_in_the_playground() {
     let mut results = invented::results(1, &[10.0]);
     let scenario =

@@ -177,7 +177,10 @@ fn pfsense(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
 pub(super) const UNIFI: Notation = Notation { name: "unifi", title: "UniFi gateways", setting: unifi };
 
 fn unifi(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
-    let [down, up] = limited(question, setup)?.map(mbit);
+    let rates = limited(question, setup)?;
+    // Rounded up, a shaper would be faster than the line, and rounded down it would carry nothing.
+    let down = mbit(rates[0])?;
+    let up = mbit(rates[1])?;
     Some(Setting {
         name: UNIFI.name,
         place: "UniFi: Settings > Internet > your WAN > Advanced: Manual".to_owned(),
@@ -200,10 +203,15 @@ fn unifi(question: &Question, setup: &Setup<'_>) -> Option<Setting> {
     })
 }
 
-/// Returns a rate in Mbit/s, rounded down.
-fn mbit(rate: Rate) -> String {
+/// Returns a rate in Mbit/s, rounded down; `None` if it would be 0.0.
+fn mbit(rate: Rate) -> Option<String> {
     let tenths = rate.as_bps() / 100_000;
-    if tenths < 100 { format!("{}.{}", tenths / 10, tenths % 10) } else { (tenths / 10).to_string() }
+    match tenths {
+        0 => None,
+        // A whole number would cut up to a tenth off these rates.
+        1..100 => Some(format!("{}.{}", tenths / 10, tenths % 10)),
+        _ => Some((tenths / 10).to_string()),
+    }
 }
 
 /// eero: a switch without rates. Source: bufferbloat.net, "What Can I Do About Bufferbloat", which
@@ -234,7 +242,8 @@ mod tests {
 
     #[test]
     fn rates_are_rounded_down() {
-        let shown = [985_000, 9_990_000, 87_900_000].map(|bps| mbit(Rate::from_bps(bps)));
-        assert_eq!(shown, ["0.9", "9.9", "87"]);
+        let shown = [100_000, 985_000, 9_990_000, 87_900_000].map(|bps| mbit(Rate::from_bps(bps)));
+        assert_eq!(shown, ["0.1", "0.9", "9.9", "87"].map(|text| Some(text.to_owned())));
+        assert_eq!(mbit(Rate::from_bps(99_999)), None, "not 0.0");
     }
 }

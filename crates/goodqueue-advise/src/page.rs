@@ -233,21 +233,22 @@ fn pings(results: &Results, keep: bool) -> Markup {
     // A single ping would give an axis without a length.
     let axis = Axis { start_s, length_s: (end_s - start_s).max(1.0), longest_ms };
     html! {
-        svg.pings viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img"
-            aria-label=(label) {
+        // Without a view box, letters keep their size on a phone. The style sheet leaves room for
+        // the labels to the left of the picture.
+        svg.pings height=(HEIGHT) role="img" aria-label=(label) {
             @for ms in axis.ticks() {
-                line.grid x1=(LEFT) x2=(WIDTH) y1=(axis.y(ms)) y2=(axis.y(ms)) {}
+                line.grid x1="0" x2="100%" y1=(axis.y(ms)) y2=(axis.y(ms)) {}
                 // SVG places text by its baseline: 4 units lower, the digits are beside their line.
-                text x=(LEFT - 6.0) y=(axis.y(ms) + 4.0) text-anchor="end" { (milliseconds(ms / 1e3)) }
+                text x="-6" y=(axis.y(ms) + 4.0) text-anchor="end" { (milliseconds(ms / 1e3)) }
             }
-            text x=(WIDTH) y=(HEIGHT - 4.0) text-anchor="end" { (format!("{:.0} s of load", axis.length_s)) }
+            text x="100%" y=(HEIGHT - 4.0) text-anchor="end" { (format!("{:.0} s of load", axis.length_s)) }
             @for (class, points) in [("today", &today), ("with", &advised)] {
                 @for (at, ms) in points {
-                    circle class=(class) cx=(format!("{:.1}", axis.x(*at))) cy=(format!("{:.1}", axis.y(*ms))) r="1.6" {}
+                    circle class=(class) cx=(format!("{:.2}%", axis.percent(*at))) cy=(format!("{:.1}", axis.y(*ms))) r="1.6" {}
                 }
             }
-            text.today x=(LEFT + 6.0) y="14" { "today" }
-            @if !keep { text.with x=(LEFT + 56.0) y="14" { "with the setting" } }
+            text.today x="6" y="14" { "today" }
+            @if !keep { text.with x="56" y="14" { "with the setting" } }
         }
         p { "Each dot is a ping: how long an answer takes while downloads and uploads fill the line." }
     }
@@ -271,8 +272,9 @@ struct Axis {
 }
 
 impl Axis {
-    fn x(&self, at_s: f64) -> f64 {
-        LEFT + (WIDTH - LEFT) * (at_s - self.start_s) / self.length_s
+    /// Returns the place of this time in percent of the width.
+    fn percent(&self, at_s: f64) -> f64 {
+        100.0 * (at_s - self.start_s) / self.length_s
     }
 
     fn y(&self, ms: f64) -> f64 {
@@ -288,11 +290,9 @@ impl Axis {
     }
 }
 
-/// Size of the picture, in units of its own.
-const WIDTH: f64 = 720.0;
+/// Height of the picture in pixels.
 const HEIGHT: f64 = 220.0;
-/// Margins for the labels of the axis, the legend and the length of the load.
-const LEFT: f64 = 60.0;
+/// Margins for the legend and for the length of the load.
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 22.0;
 /// Most dots of each colour. More overlap, and would make the report larger than an e-mail allows.
@@ -300,7 +300,22 @@ const MOST_POINTS: usize = 400;
 
 #[cfg(test)]
 mod tests {
+    use goodqueue_scenario::results::Series;
+
     use super::*;
+
+    #[test]
+    fn letters_of_the_picture_do_not_shrink_with_it() {
+        let mut run = Run { qdisc: TODAY.to_owned(), ..Run::default() };
+        let pings = (0..5).map(|second| (f64::from(second), Some(0.1))).collect();
+        run.series = Some(Series { pings, ..Series::default() });
+        let results = Results { runs: vec![run], ..Results::default() };
+        let picture = super::pings(&results, true).into_string();
+        assert!(picture.contains("<svg class=\"pings\" height=\"220\""), "{picture}");
+        assert!(!picture.contains("viewBox"), "a phone would scale the letters: {picture}");
+        // The third of five pings is in the middle.
+        assert!(picture.contains("cx=\"50.00%\""), "{picture}");
+    }
 
     #[test]
     fn code_is_between_backticks_and_markup_is_text() {

@@ -71,8 +71,8 @@ pub struct Measured {
     /// Mean opinion score of calls (ITU-T G.107) in the mix where it is lowest; `null` if no call
     /// was judged.
     pub call_mos: Option<f64>,
-    /// Mean ping under load of the searched mix.
-    pub ping_s: f64,
+    /// Mean ping under load of the searched mix; `null` if no ping of a run came back.
+    pub ping_s: Option<f64>,
     /// Ping beyond the idle ping in the first ten seconds of that load, when its flows search for
     /// their rate; absent for other equipment.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,8 +156,8 @@ impl Measured {
         let latency = |runs: &[Run]| Spread::from_values(runs.iter().map(added)).mean;
         let worst = full.iter().map(|runs| latency(runs)).fold(0.0, f64::max);
         let searched = full.first().copied().unwrap_or_default();
-        // Without any answer the queue has no length that a ping could tell.
-        let ping = |run: &Run| run.probes.ping_s.mean.unwrap_or(f64::INFINITY);
+        // A mean over the other runs would hide a run in which no ping came back.
+        let pings: Option<Vec<f64>> = searched.iter().map(|run| run.probes.ping_s.mean).collect();
         let voice = all.iter().filter_map(|runs| voice_cap_of_most(*runs));
         Self {
             latency_s: Spread::from_values(all.iter().flat_map(|runs| runs.iter()).map(added)),
@@ -165,7 +165,7 @@ impl Measured {
             // A worse grade is greater, so calls can only lower it.
             grade: voice.fold(grade(worst), Grade::max),
             call_mos: all.iter().filter_map(|runs| call_mos(runs)).reduce(f64::min),
-            ping_s: Spread::from_values(searched.iter().map(ping)).mean,
+            ping_s: pings.filter(|pings| !pings.is_empty()).map(|pings| Spread::from_values(pings).mean),
             first_s,
             worst_s: worst,
         }

@@ -7,29 +7,41 @@ use crate::advice::{Advice, Spread};
 use crate::model::TODAY;
 use crate::setting::Setting;
 use crate::verification::ADVICE;
-use crate::words::{change, idle, milliseconds, seeds, size, worst};
+use crate::words::{NO_PING, added, change, milliseconds, seeds, size, worst};
 
 /// Returns the answer as HTML. Its style sheet is [`CSS`], and its script is [`JS`]: a module whose
 /// `wire` takes the element with the answer.
 #[must_use]
 pub fn html(advice: &Advice) -> String {
-    let added = |ping_s: f64| ping_s - idle(advice);
     let page = html! {
         section.advice {
             h2 { @if advice.keep { "What happens today" } @else { "What happens today, and with the setting" } }
             div.numbers {
                 p {
-                    b.ms data-grade=(if advice.keep { "good" } else { "bad" }) { (milliseconds(added(advice.today.ping_s))) }
-                    " added today to each click, word and move while the line is busy (grade " (advice.today.grade) ")"
+                    @let state = if advice.keep { "good" } else { "bad" };
+                    @if let Some(added_s) = added(advice, &advice.today) {
+                        b.ms data-grade=(state) { (milliseconds(added_s)) }
+                        " added today to each click, word and move while the line is busy"
+                    } @else {
+                        b.ms data-grade=(state) { "–" }
+                        " today: " (NO_PING)
+                    }
+                    " (grade " (advice.today.grade) ")"
                 }
                 @if !advice.keep {
                     p {
-                        b.ms data-grade="good" { (milliseconds(added(advice.advised.ping_s))) }
-                        " added with the setting (grade " (advice.advised.grade) ")"
+                        @if let Some(added_s) = added(advice, &advice.advised) {
+                            b.ms data-grade="good" { (milliseconds(added_s)) }
+                            " added with the setting"
+                        } @else {
+                            b.ms data-grade="bad" { "–" }
+                            " with the setting: " (NO_PING)
+                        }
+                        " (grade " (advice.advised.grade) ")"
                     }
                 }
             }
-            @if let Some(reason) = worst(&advice.advised, added(advice.advised.ping_s)).filter(|_| !advice.keep) {
+            @if let Some(reason) = worst(advice).filter(|_| !advice.keep) {
                 p { (reason) }
             }
             (pings(&advice.results, advice.keep))

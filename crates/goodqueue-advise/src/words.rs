@@ -45,13 +45,8 @@ pub fn words(advice: &Advice) -> String {
     let _ =
         writeln!(text, "{}\nbuffers of {} down and {} up ({from})\n", advice.line, buffers[0], buffers[1]);
     let today = &advice.today;
-    let _ = writeln!(
-        text,
-        "Today:  pings take {} under load, {} longer than on the idle line: grade {}.",
-        milliseconds(today.ping_s),
-        milliseconds(today.ping_s - idle(advice)),
-        today.grade
-    );
+    let _ =
+        writeln!(text, "Today:  {}: grade {}.", pings(advice, today, " than on the idle line"), today.grade);
     if advice.keep {
         text += &instead(advice);
         let _ = writeln!(
@@ -64,13 +59,10 @@ pub fn words(advice: &Advice) -> String {
     let advised = &advice.advised;
     let _ = writeln!(
         text,
-        "Advice: pings take {} under load, {} longer: grade {}.{}\n        Downloads get {}, uploads {}.",
-        milliseconds(advised.ping_s),
-        milliseconds(advised.ping_s - idle(advice)),
+        "Advice: {}: grade {}.{}\n        Downloads get {}, uploads {}.",
+        pings(advice, advised, ""),
         advised.grade,
-        worst(advised, advised.ping_s - idle(advice))
-            .map(|reason| format!("\n        {reason}"))
-            .unwrap_or_default(),
+        worst(advice).map(|reason| format!("\n        {reason}")).unwrap_or_default(),
         change(today.goodput_bps[0], advised.goodput_bps[0]),
         change(today.goodput_bps[1], advised.goodput_bps[1]),
     );
@@ -90,8 +82,23 @@ pub fn words(advice: &Advice) -> String {
     text
 }
 
-/// Says why the grade is worse than the ping before it.
-pub(crate) fn worst(advised: &Measured, added_s: f64) -> Option<String> {
+/// Says how long pings take under load, and how much longer.
+fn pings(advice: &Advice, of: &Measured, than: &str) -> String {
+    match (of.ping_s, added(advice, of)) {
+        (Some(ping_s), Some(added_s)) => {
+            format!("pings take {} under load, {} longer{than}", milliseconds(ping_s), milliseconds(added_s))
+        }
+        _ => NO_PING.to_owned(),
+    }
+}
+
+/// What is said where a time would have no value.
+pub(crate) const NO_PING: &str = "no ping came back under load";
+
+/// Says why the grade with the advice is worse than the ping before it.
+pub(crate) fn worst(advice: &Advice) -> Option<String> {
+    let advised = &advice.advised;
+    let added_s = added(advice, advised)?;
     if grade(added_s) == advised.grade {
         return None;
     }
@@ -111,8 +118,8 @@ fn beginning(advice: &Advice) -> String {
     let (Some(today_s), Some(advised_s)) = (advice.today.first_s, advice.advised.first_s) else {
         return String::new();
     };
-    let lasting_s = advice.advised.ping_s - idle(advice);
-    if advised_s < lasting_s * 2.0 + 0.005 {
+    let lasting_s = added(advice, &advice.advised);
+    if lasting_s.is_some_and(|lasting_s| advised_s < lasting_s * 2.0 + 0.005) {
         return String::new();
     }
     format!(
@@ -140,10 +147,9 @@ fn instead(advice: &Advice) -> String {
     let today = &advice.today;
     let measured = &other.measured;
     format!(
-        "{}        Pings take {} under load, {} longer: grade {}.\n        Downloads get {}, uploads {}.\n",
+        "{}        With it, {}: grade {}.\n        Downloads get {}, uploads {}.\n",
         wrapped(&format!("Or:     {}:", other.equipment), 8),
-        milliseconds(measured.ping_s),
-        milliseconds(measured.ping_s - idle(advice)),
+        pings(advice, measured, ""),
         measured.grade,
         change(today.goodput_bps[0], measured.goodput_bps[0]),
         change(today.goodput_bps[1], measured.goodput_bps[1]),
@@ -177,10 +183,12 @@ fn confidence(advice: &Advice) -> String {
     text
 }
 
-pub(crate) fn idle(advice: &Advice) -> f64 {
-    // The mean of the searched mix, so that both sentences above agree.
+/// Returns how much longer pings take under load than on the idle line; `None` if none came back.
+pub(crate) fn added(advice: &Advice, of: &Measured) -> Option<f64> {
+    // The mean of the searched mix, so that the sentences about today and the advice agree.
     let first = advice.mixes.first().map_or(0.0, |mix| mix.today_s.mean);
-    advice.today.ping_s - first
+    let idle = advice.today.ping_s.map_or(advice.rtt_s, |ping_s| ping_s - first);
+    Some(of.ping_s? - idle)
 }
 
 /// Says a rate, and by how much it differs from the one before.
@@ -254,5 +262,77 @@ pub(crate) fn seeds(advice: &Advice) -> String {
         (1, 1) => "1 seed".to_owned(),
         (least, most) if least == most => format!("{most} seeds"),
         (least, most) => format!("{least} to {most} seeds"),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use goodqueue_scenario::results::{Grade, Results};
+
+    use super::*;
+    use crate::advice::InMix;
+
+    /// Returns values of a line whose idle ping is 20 ms.
+    pub(crate) fn measured(added_s: f64, letter: Grade) -> Measured {
+        let latency_s = Spread::from_values([added_s]);
+        Measured {
+            latency_s,
+            goodput_bps: [20e6, 20e6],
+            grade: letter,
+            call_mos: None,
+            ping_s: Some(0.020 + added_s),
+            first_s: None,
+            worst_s: added_s,
+        }
+    }
+
+    /// Returns advice that turns half a second into 10 ms.
+    pub(crate) fn advice() -> Advice {
+        let today = measured(0.5, Grade::F);
+        let advised = measured(0.010, Grade::A);
+        Advice {
+            line: "40 Mbit/s down".to_owned(),
+            sources: String::new(),
+            rate_bps: [40_000_000; 2],
+            rtt_s: 0.020,
+            buffer_bytes: [100_000; 2],
+            is_measured: false,
+            keep: false,
+            reason: String::new(),
+            mixes: vec![InMix {
+                name: "a load",
+                today_s: today.latency_s,
+                advised_s: advised.latency_s,
+                instead_s: None,
+                today_goodput_bps: today.goodput_bps,
+                advised_goodput_bps: advised.goodput_bps,
+            }],
+            discipline: "cake".to_owned(),
+            shaped_bps: [38_000_000; 2],
+            lines: ["cake".to_owned(), "cake".to_owned()],
+            steps: Vec::new(),
+            settings: Vec::new(),
+            today,
+            advised,
+            instead: None,
+            tried: Vec::new(),
+            scenario: String::new(),
+            results: Results::default(),
+        }
+    }
+
+    #[test]
+    fn a_ping_that_never_came_back_has_no_time() {
+        let mut advice = advice();
+        assert!(words(&advice).contains("Today:  pings take 520 ms under load, 500 ms longer than on the"));
+        advice.today.ping_s = None;
+        let text = words(&advice);
+        assert!(text.contains("Today:  no ping came back under load: grade F."), "{text}");
+        // 30 ms without the 20 ms of the idle line.
+        assert!(text.contains("Advice: pings take 30 ms under load, 10 ms longer: grade A."), "{text}");
+        advice.advised.ping_s = None;
+        let all = words(&advice) + &crate::page::html(&advice);
+        assert!(all.contains("Advice: no ping came back under load: grade A."), "{all}");
+        assert!(!all.contains("inf ms") && !all.contains("NaN"), "{all}");
     }
 }

@@ -73,6 +73,8 @@ pub struct Measured {
     pub call_mos: Option<f64>,
     /// Mean ping under load of the searched mix; `null` if no ping of a run came back.
     pub ping_s: Option<f64>,
+    /// 95th percentile of the pings in the mix where it is longest; `null` if no ping came back.
+    pub late_ping_s: Option<f64>,
     /// Ping beyond the idle ping in the first ten seconds of that load, when its flows search for
     /// their rate; absent for other equipment.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,6 +168,7 @@ impl Measured {
             grade: voice.fold(grade(worst), Grade::max),
             call_mos: all.iter().filter_map(|runs| call_mos(runs)).reduce(f64::min),
             ping_s: pings.filter(|pings| !pings.is_empty()).map(|pings| Spread::from_values(pings).mean),
+            late_ping_s: all.iter().filter_map(|runs| late_ping(runs)).reduce(f64::max),
             first_s,
             worst_s: worst,
         }
@@ -184,6 +187,14 @@ impl Measured {
 fn call_mos(runs: &[Run]) -> Option<f64> {
     let scores: Vec<f64> = runs.iter().filter_map(|run| run.probes.voip.as_ref()?.mos).collect();
     (!scores.is_empty()).then(|| Spread::from_values(scores).mean)
+}
+
+/// Returns the 95th percentile of the pings of these runs: that of the middle run, as the caps of
+/// grades are chosen.
+fn late_ping(runs: &[Run]) -> Option<f64> {
+    let mut all: Vec<f64> = runs.iter().filter_map(|run| run.probes.ping_s.p95).collect();
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied()
 }
 
 /// Returns the mean goodput of TCP, towards the home and the Internet.

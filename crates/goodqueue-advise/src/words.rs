@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use goodqueue::Rate;
-use goodqueue_scenario::measure::{VOICE_CAPS, grade};
+use goodqueue_scenario::choice::starves;
+use goodqueue_scenario::measure::{CONVERSATION_RTT_S, VOICE_CAPS, grade};
 use goodqueue_scenario::number::with_digits;
 use goodqueue_tc::units;
 
@@ -103,12 +104,20 @@ pub(crate) fn worst(advice: &Advice) -> Option<String> {
         return None;
     }
     let call_mos = advised.call_mos.filter(|score| VOICE_CAPS.iter().any(|(bound, _)| score < bound));
+    let is_late = advised.late_ping_s.is_some_and(|ping_s| ping_s > CONVERSATION_RTT_S);
     let reason = if grade(advised.worst_s) == advised.grade {
         format!("The grade is that of BBR senders, which add {}.", milliseconds(advised.worst_s))
     } else if let Some(score) = call_mos {
         format!("The grade is low because calls suffer: they score {score:.1} of 4.5.")
-    } else {
+    } else if (0..2).any(|side| starves(advised.goodput_bps[side], advice.today.goodput_bps[side])) {
         "The grade is low because a direction loses more than half of its goodput.".to_owned()
+    } else if is_late {
+        format!(
+            "The grade is low because with one of the loads 5 % of the pings take longer than {}.",
+            milliseconds(CONVERSATION_RTT_S)
+        )
+    } else {
+        return None;
     };
     Some(reason)
 }
@@ -281,6 +290,7 @@ pub(crate) mod tests {
             grade: letter,
             call_mos: None,
             ping_s: Some(0.020 + added_s),
+            late_ping_s: Some(0.020 + added_s),
             first_s: None,
             worst_s: added_s,
         }
@@ -334,5 +344,23 @@ pub(crate) mod tests {
         let all = words(&advice) + &crate::page::html(&advice);
         assert!(all.contains("Advice: no ping came back under load: grade A."), "{all}");
         assert!(!all.contains("inf ms") && !all.contains("NaN"), "{all}");
+    }
+
+    #[test]
+    fn a_low_grade_has_its_own_reason() {
+        let mut advice = advice();
+        assert_eq!(worst(&advice), None);
+        advice.advised.grade = Grade::C;
+        let reason = |advice: &Advice| worst(advice).unwrap_or_default();
+        // Both directions carry what they carry today.
+        advice.advised.late_ping_s = Some(0.35);
+        let text = reason(&advice);
+        assert!(text.contains("with one of the loads 5 % of the pings take longer than 300 ms"), "{text}");
+        advice.advised.goodput_bps[1] = 9e6;
+        assert!(reason(&advice).contains("a direction loses more than half of its goodput"));
+        advice.advised.call_mos = Some(3.5);
+        assert!(reason(&advice).contains("they score 3.5 of 4.5"));
+        advice.advised.worst_s = 0.1;
+        assert!(reason(&advice).contains("BBR senders, which add 100 ms"));
     }
 }

@@ -161,7 +161,8 @@ impl Search<'_> {
             #[expect(clippy::cast_precision_loss, reason = "rates of shapers")]
             setup.rates(question).map(|rate| rate.as_bps() as f64)
         };
-        let of_rates = |setup: &Setup<'_>| Candidate { latency_s: 0.0, goodput_bps: rates_bps(setup) };
+        let of_rates =
+            |setup: &Setup<'_>| Candidate { goodput_bps: rates_bps(setup), ..Candidate::default() };
         let most = most(&setups.iter().map(of_rates).collect::<Vec<_>>());
         let share = |setup: &Setup<'_>| of_rates(setup).share_of(most);
         setups.sort_by(|one, other| share(other).total_cmp(&share(one)));
@@ -252,6 +253,7 @@ fn candidate(runs: &[Run]) -> Candidate {
     Candidate {
         latency_s: mean(&added),
         goodput_bps: [mean(&|run| run.goodput.down), mean(&|run| run.goodput.up)],
+        ..Candidate::default()
     }
 }
 
@@ -273,7 +275,7 @@ fn decided(tried: &[Candidate], next: Option<[f64; 2]>, rtt_s: f64) -> Option<us
     let least_s = tried.iter().map(|of| of.latency_s).reduce(f64::min)?;
     // One that adds more latency than the least allows will not be chosen: the least can only fall.
     let first = tried.iter().find(|of| of.is_hardly_slower_than(least_s, rtt_s))?;
-    let next = Candidate { goodput_bps: next, latency_s: 0.0 };
+    let next = Candidate { goodput_bps: next, ..Candidate::default() };
     let carries_more = first.share_of(most) > next.share_of(most) + SAME_USE;
     // Even beside a setting that adds nothing.
     let is_short_enough = first.is_hardly_slower_than(0.0, rtt_s);
@@ -347,7 +349,7 @@ mod tests {
     use super::*;
 
     fn with(latency_ms: f64, mbit: f64) -> Candidate {
-        Candidate { latency_s: latency_ms / 1e3, goodput_bps: [mbit; 2] }
+        Candidate { latency_s: latency_ms / 1e3, goodput_bps: [mbit; 2], ..Candidate::default() }
     }
 
     #[test]

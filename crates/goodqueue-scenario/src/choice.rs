@@ -1,12 +1,15 @@
 //! Which of several settings does best: the one definition of "best" for tables, advice and pages.
 
 /// What one setting does with the same load as the others.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Candidate {
     /// Ping under load beyond the idle ping in seconds, mean.
     pub latency_s: f64,
-    /// Goodput in bit/s, towards the clients and the servers.
+    /// Goodput in bit/s of the flows that share a link, such as those of TCP, towards the clients
+    /// and the servers.
     pub goodput_bps: [f64; 2],
+    /// What flows that do not share, such as datagrams at a constant rate, deliver in bit/s.
+    pub other_bps: [f64; 2],
 }
 
 impl Candidate {
@@ -19,6 +22,16 @@ impl Candidate {
             // If no candidate carries anything, all are equal.
             [one, other] => one.or(other).unwrap_or(1.0),
         }
+    }
+
+    /// True if this leaves a direction less than half of the goodput that another one of `all`
+    /// gives it, unless the difference is small for the line: beside a sender that fills the line
+    /// and heeds no drops, little is left for all others with any setting.
+    #[must_use]
+    pub fn starves(&self, side: usize, all: &[Self]) -> bool {
+        let most = most(all)[side];
+        let carried = all.iter().map(|of| of.goodput_bps[side] + of.other_bps[side]).fold(0.0, f64::max);
+        starves(self.goodput_bps[side], most) && most - self.goodput_bps[side] >= carried * CLEAR_LOSS
     }
 
     /// True if this adds hardly more latency than `least_s`: nobody feels the difference. A path of
@@ -43,8 +56,8 @@ pub fn starves(goodput_bps: f64, most_bps: f64) -> bool {
 
 /// Returns the index of the candidate that does best; `None` without candidates.
 ///
-/// 1. A setting that gives a direction less than half of the goodput that another one gives it is
-///    no cure, however short its queue is, unless all of them do so.
+/// 1. A setting that starves a direction ([`Candidate::starves`]) is no cure, however short its
+///    queue is, unless all of them do so.
 /// 2. Of the others, those that add hardly more latency than the one that adds least are equally
 ///    responsive.
 /// 3. Of these, the one that carries most wins; among equals the one that adds less latency.
@@ -53,7 +66,7 @@ pub fn starves(goodput_bps: f64, most_bps: f64) -> bool {
 #[must_use]
 pub fn best(candidates: &[Candidate], rtt_s: f64) -> Option<usize> {
     let most = most(candidates);
-    let feeds_both = |of: &Candidate| (0..2).all(|side| !starves(of.goodput_bps[side], most[side]));
+    let feeds_both = |of: &Candidate| (0..2).all(|side| !of.starves(side, candidates));
     let any_feeds_both = candidates.iter().any(feeds_both);
     let carries = |of: &&Candidate| !any_feeds_both || feeds_both(of);
     let fit = || candidates.iter().filter(carries);
@@ -77,6 +90,8 @@ const SECONDS: f64 = 0.002;
 const RTT_SHARE: f64 = 0.1;
 /// Share of the largest goodput that a direction needs.
 const LEAST_SHARE: f64 = 0.5;
+/// Share of what the line carries below which a loss of goodput starves nobody.
+const CLEAR_LOSS: f64 = 0.1;
 /// Difference in the use of the line that is no difference.
 pub const SAME_USE: f64 = 0.002;
 
@@ -85,7 +100,7 @@ mod tests {
     use super::*;
 
     fn candidate(latency_ms: f64, down: f64, up: f64) -> Candidate {
-        Candidate { latency_s: latency_ms / 1e3, goodput_bps: [down, up] }
+        Candidate { latency_s: latency_ms / 1e3, goodput_bps: [down, up], ..Candidate::default() }
     }
 
     #[test]
@@ -93,6 +108,19 @@ mod tests {
         let starved = [candidate(1.0, 9.0, 0.2), candidate(6.0, 9.0, 0.9), candidate(300.0, 9.5, 0.9)];
         // 0.2 is less than half of 0.9, and 300 ms are far above 6 ms.
         assert_eq!(best(&starved, 0.05), Some(1));
+    }
+
+    #[test]
+    fn beside_a_sender_that_heeds_no_drops_small_remainders_do_not_decide() {
+        // The sender gets 37 of 40 Mbit/s. The others keep 1.7 or 3.9.
+        let beside = |latency_ms, down, other| Candidate {
+            other_bps: [other, 0.0],
+            ..candidate(latency_ms, down, 0.0)
+        };
+        assert_eq!(best(&[beside(8.2, 1.7, 37.0), beside(16.4, 3.9, 35.0)], 0.0), Some(0));
+        // A discipline that gives the others half of the line protects them, and one that gives
+        // them a tenth does not.
+        assert_eq!(best(&[beside(8.2, 2.0, 37.0), beside(16.4, 19.0, 20.0)], 0.0), Some(1));
     }
 
     #[test]

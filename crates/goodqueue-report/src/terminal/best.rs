@@ -2,6 +2,7 @@
 
 use goodqueue_scenario::choice::{self, Candidate};
 use goodqueue_scenario::number::with_digits;
+use goodqueue_scenario::results::PerDirection;
 use goodqueue_tc::brief;
 
 use super::line::Line;
@@ -45,8 +46,7 @@ pub(super) fn best(lines: &[Line<'_>]) -> Option<String> {
 
 /// Names the directions that a discipline leaves less than half of what another one gives them.
 fn starved(of: &DisciplineMeans, all: &[Candidate]) -> String {
-    let most = choice::most(all);
-    let sides = (0..2).filter(|side| choice::starves(of.measured.goodput_bps[*side], most[*side]));
+    let sides = (0..2).filter(|side| of.measured.starves(*side, all));
     sides.map(|side| DIRECTIONS[side]).collect::<Vec<_>>().join(" and ")
 }
 
@@ -77,7 +77,16 @@ impl DisciplineMeans {
     fn new(line: &Line<'_>) -> Option<Self> {
         let goodput_bps = [line.mean(|run| Some(run.goodput.down))?, line.mean(|run| Some(run.goodput.up))?];
         let latency_s = line.mean(|run| run.induced_latency_s.mean)?;
-        Some(Self { name: brief(&line.runs[0].qdisc), measured: Candidate { latency_s, goodput_bps } })
+        // The goodput of a run is that of its flows with congestion control.
+        let all = |of: fn(&PerDirection<f64>) -> f64| {
+            line.mean(|run| Some(run.goodput_by_kind.values().map(of).sum()))
+        };
+        let other_bps =
+            [all(|of| of.down)? - goodput_bps[0], all(|of| of.up)? - goodput_bps[1]].map(|bps| bps.max(0.0));
+        Some(Self {
+            name: brief(&line.runs[0].qdisc),
+            measured: Candidate { latency_s, goodput_bps, other_bps },
+        })
     }
 
     fn latency_ms(&self) -> f64 {
@@ -143,6 +152,21 @@ mod tests {
             text.ends_with("gkred adds 2.00 ms only, but takes more than half of the goodput from uploads."),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_sender_that_fills_the_line_does_not_make_a_discipline_starve_the_others() {
+        let beside = |qdisc, latency_ms, down, datagrams: f64| {
+            let mut run = run(qdisc, latency_ms, down, 0.0);
+            let kinds = [("tcp", down), ("cbr", datagrams)];
+            run.goodput_by_kind =
+                kinds.map(|(kind, bps)| (kind.to_owned(), PerDirection { down: bps, up: 0.0 })).into();
+            run
+        };
+        let all = [beside("docsis", 8.19, 1.66e6, 37e6), beside("docsis noqprotect", 16.4, 3.9e6, 35e6)];
+        let text = said(&all).unwrap();
+        assert!(text.starts_with("docsis does best: it adds 8.19 ms to pings, docsis noqprotect"), "{text}");
+        assert!(text.ends_with("With it, downloads carry 57 % less."), "{text}");
     }
 
     #[test]

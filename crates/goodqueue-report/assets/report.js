@@ -282,7 +282,7 @@
           ...b.tooltip, trigger: "axis", axisPointer: { type: "shadow" },
           formatter: ([{ dataIndex }]) => {
             const { d, cell: { ping: [idle, mean, p95] } } = bars[dataIndex];
-            return tip(charts.disciplines[d], [["idle line", idle], ["beside the load", mean], ["95 % are at most", p95]].map(([name, v]) => ({ d, name, values: [time(v)] })));
+            return tip(charts.disciplines[d], [["base RTT", idle], ["beside the load", mean], ["95 % are at most", p95]].map(([name, v]) => ({ d, name, values: [time(v)] })));
           },
         },
         xAxis: axis("", time, { min: 0, max: high * 1.02, splitNumber: 4, axisLabel: { color: css("--soft"), formatter: time, showMaxLabel: false } }),

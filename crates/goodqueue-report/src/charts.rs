@@ -59,7 +59,7 @@ struct PointData {
 #[derive(Serialize)]
 struct Cell {
     qdisc: PerDirection<String>,
-    /// Means of the ping in ms: without load, with it, and its 95th percentile.
+    /// Means in ms: of the base round-trip time, of the ping, and of its 95th percentile.
     ping: Option<(ShortNumber, ShortNumber, ShortNumber)>,
     down: Cloud,
     up: Cloud,

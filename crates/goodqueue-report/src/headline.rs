@@ -10,7 +10,7 @@ use crate::number::{rate, time};
 pub(crate) struct Headline {
     /// One sentence without a full stop.
     pub(crate) answer: String,
-    /// Idle ping and goodput of the disciplines in the headline; may be empty.
+    /// Base round-trip time, and goodput of the disciplines in the headline; may be empty.
     pub(crate) detail: String,
 }
 
@@ -97,7 +97,7 @@ fn by_ping(grouped: &Grouped<'_>) -> Option<Headline> {
     };
     let idle = grouped.points[0].runs[best.discipline].iter().find_map(|r| {
         let base = r.probes.ping_s.mean? - r.induced_latency_s.mean?;
-        (!swept && base > 0.0).then(|| format!("Without load it is {}. ", time(base)))
+        (!swept && base > 0.0).then(|| format!("The base round-trip time is {}. ", time(base)))
     });
     let named = if alike { vec![best] } else { vec![best, worst] };
     Some(Headline { answer, detail: format!("{}{}", idle.unwrap_or_default(), price(grouped, &named)) })

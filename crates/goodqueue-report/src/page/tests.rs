@@ -49,7 +49,7 @@ fn headline_names_best_and_worst() {
         "fq_codel keeps ping at 54 ms under load; pfifo lets it grow to 840 ms"
     );
     let detail = headline(&Grouped::new(&[slow("pfifo", 0.79), slow("fq_codel", 0.004)])).detail;
-    assert_eq!(detail, "Without load it is 50 ms. Goodput down: fq_codel 9 Mbit/s, pfifo 9 Mbit/s.");
+    assert_eq!(detail, "The base round-trip time is 50 ms. Goodput down: fq_codel 9 Mbit/s, pfifo 9 Mbit/s.");
 }
 
 #[test]

@@ -53,7 +53,7 @@ mod tests {
         run.induced_latency_s.mean = Some(0.1);
         let text = explained(&Results { runs: vec![run], ..Results::default() });
         for line in [
-            "Induced latency [ms]\n  mean               round-trip time of pings minus that of the empty path, mean\n",
+            "Induced latency [ms]\n  mean               round-trip time of pings minus the base round-trip time, which has no transmission times, mean\n",
             "Grade\n  A+ to F            by the mean induced latency: A+ below 5 ms, A below 30 ms, ",
         ] {
             assert_eq!(text.matches(line).count(), 1, "{text}");

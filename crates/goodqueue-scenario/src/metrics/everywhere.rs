@@ -56,9 +56,13 @@ fn induced_latency() -> Group {
             .at(&format!("induced_latency_s.{name}"))
     };
     let metrics = vec![
-        induced("mean", |of| of.mean, "round-trip time of pings minus that of the empty path, mean")
-            .with_interval()
-            .compared(),
+        induced(
+            "mean",
+            |of| of.mean,
+            "round-trip time of pings minus the base round-trip time, which has no transmission times, mean",
+        )
+        .with_interval()
+        .compared(),
         induced("p95", P95, "its 95th percentile"),
         induced("p99", P99, "its 99th percentile"),
     ];

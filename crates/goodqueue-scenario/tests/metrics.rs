@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use goodqueue_scenario::library::{SCENARIOS, load_builtin};
 use goodqueue_scenario::results::{Grade, Run};
 use goodqueue_scenario::run::runs_of;
-use goodqueue_scenario::scenario::{Document, Names};
+use goodqueue_scenario::scenario::{Document, Names, Overrides};
 use goodqueue_scenario::session::{NoWatch, Session};
 use goodqueue_scenario::summary::over_seeds;
 use goodqueue_scenario::sweep;
@@ -160,4 +161,19 @@ fn an_upload_that_ends_early_does_not_starve_the_rest_of_the_run() {
     let policed = "tbf rate 2mbit burst 3000 limit 6000";
     assert_eq!(grades("10s", policed), [Some(Grade::C)]);
     assert_eq!(grades("30s", policed), [Some(Grade::C)]);
+}
+
+#[test]
+fn the_ping_of_rrul_10_1_waits_as_long_as_is_expected() {
+    let mut document = load_builtin("rrul-10-1").expect("it comes along");
+    let text = SCENARIOS.iter().find(|entry| entry.name == "rrul-10-1").expect("it comes along").text;
+    assert!(text.contains("expect = \"Hundreds of milliseconds under pfifo, tens under AQM"), "{text}");
+    let qdiscs = ["pfifo limit 127", "pie"].map(str::to_owned).to_vec();
+    document.apply(&Overrides { qdiscs, ..Overrides::default() }).expect("known keys");
+    let points = sweep::expand(&document, &Names::default()).expect("valid");
+    let runs = Session::from_runs(runs_of(&points, None).expect("valid")).threads(1).run(&NoWatch);
+    let waits = runs.expect("runs").runs().into_iter().map(|run| run.induced_latency_s.mean.expect("pings"));
+    let [pfifo, pie] = waits.collect::<Vec<_>>()[..] else { panic!("two disciplines") };
+    assert!((0.1..1.0).contains(&pfifo), "{pfifo}");
+    assert!((0.01..0.1).contains(&pie), "{pie}");
 }

@@ -38,14 +38,17 @@ pub enum View {
     Wide,
 }
 
-/// Returns what a command prints about results: of a sweep with several points, or if `metric`
-/// names a key of the catalogue, one metric across the sweep ([`across`]); otherwise all
-/// [`tables`].
+/// Returns what a command prints about results: if `metric` names a key of the catalogue, this
+/// metric across the sweep ([`across`]); otherwise the [`tables`]. The short view of a sweep with
+/// several points is one metric too, the wide one has the tables of each point.
 #[must_use]
 pub fn overview(results: &Results, metric: Option<&str>, view: View) -> String {
-    if metric.is_none() && results.runs.windows(2).all(|pair| pair[0].sweep == pair[1].sweep) {
-        let more = if view == View::Wide { "" } else { MORE };
-        return tables(results, view) + more;
+    let is_swept = results.runs.windows(2).any(|pair| pair[0].sweep != pair[1].sweep);
+    match (metric, view, is_swept) {
+        (None, View::Wide, _) => return tables(results, view),
+        (None, View::Short(_), false) => return tables(results, view) + MORE,
+        // One metric across the sweep.
+        (Some(_), ..) | (None, View::Short(_), true) => {}
     }
     let runs: Vec<&Run> = results.runs.iter().collect();
     let remarks = shared::remarks(&runs).into_iter().chain(elsewhere::remarks(&runs));

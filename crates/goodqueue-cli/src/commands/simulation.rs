@@ -63,8 +63,8 @@ pub(crate) struct SimulationOptions {
     /// bottleneck.up.sojourn_s.p95 or goodput.down [default: induced_latency_s.mean].
     #[arg(long, value_name = "KEY")]
     pub(crate) metric: Option<String>,
-    /// Show all metrics, and the differences between disciplines over several seeds, whatever the
-    /// width of the terminal.
+    /// Show all metrics, for each point of a sweep, and the differences between disciplines over
+    /// several seeds, whatever the width of the terminal.
     #[arg(long)]
     pub(crate) wide: bool,
     /// Explain each number of the tables, below them.

@@ -170,6 +170,7 @@ mod tests {
     use goodqueue_scenario::results::ScenarioRecord;
     use goodqueue_scenario::summary::results;
 
+    use super::super::{View, overview};
     use super::*;
     use crate::fixtures::run;
 
@@ -204,6 +205,22 @@ mod tests {
          10mbit    -80.0±0.0
         ");
         assert!(across(&results, Some("goodput.up")).starts_with("Goodput, up [Mbit/s], higher is better\n"));
+    }
+
+    #[test]
+    fn the_wide_view_of_a_sweep_has_all_metrics_of_each_point() {
+        let runs = [("1mbit", 0.8), ("10mbit", 0.1)].map(|(up, induced_s)| at(up, "pfifo", 1, induced_s));
+        let results = results(ScenarioRecord::default(), runs.to_vec());
+        let shown = |metric, view| overview(&results, metric, view);
+        let wide = shown(None, View::Wide);
+        for part in
+            ["\nlink.up = 1mbit\n", "\nlink.up = 10mbit\n", "induced latency", "goodput", "sojourn down"]
+        {
+            assert!(wide.contains(part), "no {part}:\n{wide}");
+        }
+        assert_eq!(shown(None, View::Short(80)), across(&results, None));
+        let one = Some("goodput.up");
+        assert_eq!(shown(one, View::Wide), across(&results, one), "the metric that was asked for");
     }
 
     #[test]

@@ -267,10 +267,13 @@
   const quantiles = (of) =>
     shown().map(({ d, run }) => ({ d, data: run.quantiles[of].map((v, i) => [v, run.quantiles.p[i]]) })).filter((l) => l.data.length);
 
+  /** Says why there is nothing to draw about pings. */
+  const noPings = () => (shown().some(({ run }) => run.pings.length) ? "No ping came back in these results." : "These results contain no pings.");
+
   const draw = {
     overview() {
       const bars = cells().filter(({ cell }) => cell.ping);
-      if (!bars.length) return "These results contain no pings.";
+      if (!bars.length) return noPings();
       const b = base();
       const [, high] = extent(bars.map(({ cell }) => cell.ping[1]));
       const names = bars.map(({ d }) => short(charts.disciplines[d], isWide() ? 26 : 16));
@@ -299,7 +302,7 @@
 
     tradeoff() {
       const clouds = cells().map(({ cell, d }) => ({ d, cloud: cell[state.link] })).filter(({ cloud }) => cloud.dots.length);
-      if (!clouds.length) return "These results contain no pings, so there is no induced latency to compare.";
+      if (!clouds.length) return `${noPings()} So there is no induced latency to compare.`;
       const b = base();
       /** The centres of a discipline at all points of the sweep. */
       const path = (d) => charts.points.map((p) => p.cells[d]?.[state.link].centre).filter(Boolean);
@@ -352,8 +355,8 @@
     ping() {
       const smooth = state.pings === "smooth";
       const lines = shown().map(({ d, run }) => ({ d, data: smooth && run.joined ? smoothed(run.pings) : run.pings, joined: run.joined, lost: run.lost })).filter((l) => l.data.length);
-      if (!lines.length) return "These results contain no pings.";
       const values = lines.flatMap((l) => l.data.flatMap(withBand));
+      if (values.every((v) => v === null)) return noPings();
       const option = overTime(lines, { x: span(lines), y: timeScale(values) }, "RTT");
       const lossy = lines.filter(({ lost }) => lost.percent.length);
       if (!lossy.length) return option;
@@ -381,7 +384,7 @@
 
     "ping-cdf"() {
       const lines = quantiles("ping");
-      return lines.length ? distribution(lines, "ping round-trip time") : "These results contain no pings.";
+      return lines.length ? distribution(lines, "ping round-trip time") : noPings();
     },
 
     sweep() {

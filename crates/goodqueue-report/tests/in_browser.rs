@@ -99,6 +99,21 @@ fn a_bar_has_the_time_of_the_table() {
 }
 
 #[test]
+fn pings_that_nobody_answered_are_told_from_a_run_without_pings() {
+    let mut results = invented::results(1, &[10.0]);
+    for run in &mut results.runs {
+        run.induced_latency_s = Summary::default();
+        run.probes = Probes::default();
+        let series = run.series.as_mut().expect("invented");
+        series.pings = vec![(0.0, None)];
+        series.quantiles.ping_s.clear();
+    }
+    let Some(dom) = dom(&results, &Options::default(), "") else { return };
+    // In place of bars, of dots, of lines over time and of a distribution.
+    assert_eq!(dom.matches(">No ping came back in these results.").count(), 4);
+}
+
+#[test]
 fn the_scenario_opens_in_the_playground() {
     let mut results = invented::results(1, &[10.0]);
     let scenario =

@@ -97,7 +97,8 @@
   });
   const axis = (name, format, { ticks, ...more } = {}) => ({
     type: "value", name, nameLocation: "middle", nameGap: 28, nameTextStyle: { color: css("--soft") },
-    axisLine: { show: false, lineStyle: { color: css("--soft") } }, axisTick: { show: false, customValues: ticks },
+    // An inverted axis ends at zero, on the other side, where it would take the vertical axis along.
+    axisLine: { show: false, onZero: false, lineStyle: { color: css("--soft") } }, axisTick: { show: false, customValues: ticks },
     axisLabel: { color: css("--soft"), formatter: format, hideOverlap: true, customValues: ticks },
     splitLine: { lineStyle: { color: css("--line") }, customValues: ticks },
     minorSplitLine: { show: false },
@@ -172,6 +173,40 @@
     const series = option.series.map(() => ({}));
     for (const { seriesIndex, y, to } of placed) series[seriesIndex] = { endLabel: { offset: [0, to - y] } };
     if (placed.some(({ y, to }) => y !== to)) chart.setOption({ series });
+  };
+  /** The part of a rectangle that another one covers; both are left, top, width and height. */
+  const covered = ([x, y, w, h], [u, v, width, height]) =>
+    Math.max(0, Math.min(x + w, u + width) - Math.max(x, u)) * Math.max(0, Math.min(y + h, v + height) - Math.max(y, v)) / (w * h);
+  const ruler = document.createElement("canvas").getContext("2d");
+  /** Moves the names of dots to where they are whole and cover neither each other nor a dot. */
+  const arrange = (chart, option) => {
+    const scatters = option.series.map((one, seriesIndex) => ({ ...one, seriesIndex })).filter(({ type }) => type === "scatter");
+    const pixel = (seriesIndex, at) => chart.convertToPixel({ seriesIndex }, at.slice(0, 2));
+    const dots = scatters.flatMap(({ seriesIndex, data, symbolSize: size }) => data.map((at) => {
+      const [x, y] = pixel(seriesIndex, at);
+      return [x - size / 2, y - size / 2, size, size];
+    }));
+    const series = option.series.map(() => ({}));
+    const names = [];
+    for (const { seriesIndex, data, symbolSize, label } of scatters.filter(({ label }) => label?.show)) {
+      const [x, y] = pixel(seriesIndex, data[0]);
+      const [, top] = pixel(seriesIndex, [data[0][0], option.yAxis.max]);
+      const [, bottom] = pixel(seriesIndex, [data[0][0], option.yAxis.min]);
+      const room = [2, top, chart.getWidth() - 4, bottom - top];
+      ruler.font = `${label.fontWeight} ${label.fontSize}px ${option.textStyle.fontFamily}`;
+      const [w, h, gap] = [ruler.measureText(label.formatter).width, label.fontSize + 2, symbolSize / 2 + 4];
+      const sides = [0, -1, 1, -2, 2].flatMap((row) => [[gap, row * h - h / 2], [-gap - w, row * h - h / 2]]);
+      const places = [...sides.slice(0, 2), [-w / 2, -gap - h], [-w / 2, gap], ...sides.slice(2)].map(([dx, dy]) => [x + dx, y + dy, w, h]);
+      // Of equal places the first one is taken, so each later one costs a little.
+      const cost = (place, order) => 100 * (1 - covered(place, room)) + 20 * names.reduce((sum, name) => sum + covered(place, name), 0)
+        + 5 * dots.reduce((sum, dot) => sum + covered(place, dot), 0) + 0.02 * order;
+      const [best] = places.map((place, order) => ({ place, cost: cost(place, order) })).sort((a, b) => a.cost - b.cost);
+      names.push(best.place);
+      // A position in numbers counts from the corner of the dot.
+      const position = [best.place[0] - x + symbolSize / 2, best.place[1] + h / 2 - y + symbolSize / 2];
+      series[seriesIndex] = { label: { position, align: "left", verticalAlign: "middle" } };
+    }
+    if (names.length) chart.setOption({ series });
   };
   /** The samples up to the last one with a value: a name at the end of a line needs one. */
   const trimmed = (data) => data.slice(0, data.findLastIndex(([, v]) => v !== null && v !== undefined) + 1);
@@ -339,16 +374,15 @@
           {
             type: "scatter", data: [cloud.centre], symbol: cloud.dots.length > 1 ? "diamond" : "circle", symbolSize: 11, itemStyle: { color: colour(d) }, z: 4,
             label: {
-              show: clouds.length <= 10, formatter: () => charts.disciplines[d], color: colour(d), fontWeight: 600, fontSize: 13, ...labelPlace(clouds, d),
-              textBorderColor: css("--paper"), textBorderWidth: 3, width: 220, overflow: "truncate",
+              show: clouds.length <= 10, formatter: nameOf(d), color: colour(d), fontWeight: 600, fontSize: 13, position: "right",
+              textBorderColor: css("--paper"), textBorderWidth: 3,
             },
-            labelLayout: { moveOverlap: "shiftY" },
           },
           ...(charts.points.length < 2 ? [] : [{
             type: "line", data: path(d), silent: true, symbol: "circle", symbolSize: 5, color: colour(d), itemStyle: { opacity: 0.55 }, lineStyle: { width: 1, type: dash(d), opacity: 0.55 },
           }]),
         ]),
-        graphic: [{ type: "text", right: 40, top: 0, style: { text: "better ↗", fill: css("--soft"), fontSize: 15, fontWeight: 600, fontFamily: b.textStyle.fontFamily } }],
+        graphic: [{ type: "text", right: 40, top: 4, style: { text: "better ↗", fill: css("--soft"), fontSize: 15, fontWeight: 600, fontFamily: b.textStyle.fontFamily } }],
       };
     },
 
@@ -429,27 +463,6 @@
         }),
       };
     },
-  };
-
-  /** Places a name to the left of its dot if another cloud is close to the right. */
-  const labelPlace = (clouds, d) => {
-    const at = (c) => [charts.log_latency ? Math.log10(c.centre[0]) : c.centre[0], c.centre[1]];
-    const places = clouds.map(({ d, cloud }) => ({ d, p: at(cloud) }));
-    const [x0, x1] = extent(places.map((o) => o.p[0])), [y0, y1] = extent(places.map((o) => o.p[1]));
-    const me = places.find((o) => o.d === d).p;
-    const near = places.filter((o) => o.d !== d).map((o) => [(me[0] - o.p[0]) / (x1 - x0 || 1), (o.p[1] - me[1]) / (y1 - y0 || 1)])
-      .filter(([dx, dy]) => Math.abs(dx) < 0.2 && Math.abs(dy) < 0.08);
-    // A long name at an edge stands inside the plot, above or below that of a neighbour.
-    const across = (me[0] - x0) / (x1 - x0 || 1);
-    if (charts.disciplines[d].length > 10 && (across < 0.15 || across > 0.85)) {
-      const neighbours = near.reduce((sum, [dx, dy]) => sum + (dy || dx), 0);
-      return { position: across < 0.15 ? "left" : "right", offset: [0, near.length ? 9 * Math.sign(neighbours) : 0] };
-    }
-    // dx > 0: the other cloud is to the right, because the axis is inverted.
-    if (!near.length) return { position: "right" };
-    if (near.every(([dx]) => dx > 0)) return { position: "left" };
-    if (near.every(([dx]) => dx <= 0)) return { position: "right" };
-    return { position: near.reduce((s, [, dy]) => s + dy, 0) > 0 ? "bottom" : "top" };
   };
 
   const span = (lines) => {
@@ -536,7 +549,12 @@
   const rendered = new Set();
   const total = () => document.querySelectorAll("[data-chart]").length;
   const resize = new ResizeObserver((entries) => {
-    for (const { target } of entries) instances.get(target)?.resize();
+    for (const { target } of entries) {
+      const drawn = instances.get(target);
+      if (!drawn) continue;
+      drawn.chart.resize();
+      arrange(drawn.chart, drawn.option);
+    }
   });
 
   /** Computes an option; an error in one chart must not affect the others. */
@@ -551,7 +569,7 @@
 
   /** Draws an option, or shows the text that explains why there is nothing to draw. */
   const put = (box, option, label) => {
-    instances.get(box)?.dispose();
+    instances.get(box)?.chart.dispose();
     instances.delete(box);
     box.replaceChildren();
     box.classList.toggle("empty", typeof option === "string");
@@ -562,13 +580,14 @@
       box.setAttribute("role", "img");
       box.setAttribute("aria-label", label);
       const chart = echarts.init(box, null, { renderer: "svg" });
-      instances.set(box, chart);
+      instances.set(box, { chart, option });
       chart.on("finished", () => {
         rendered.add(box.dataset.chart);
         count();
       });
       chart.setOption(option);
       spread(chart, option);
+      arrange(chart, option);
       resize.observe(box);
     }
     count();
@@ -619,6 +638,7 @@
       graphic: [{ type: "text", left: 16, bottom: 12, style: { text: footer.join("\n"), fill: css("--soft"), fontSize: 12, lineHeight: 16, fontFamily: "sans-serif" } }],
     });
     spread(chart, option);
+    arrange(chart, option);
     chart.getZr().refreshImmediately();
     const root = home.querySelector("svg");
     root.removeAttribute("style");
@@ -636,7 +656,7 @@
 
   /** A panel for each discipline, and a text if there is none. */
   const panels = (home, kind, drawn, option, small, label, nothing) => {
-    home.querySelectorAll(".plot").forEach((box) => { instances.get(box)?.dispose(); instances.delete(box); });
+    home.querySelectorAll(".plot").forEach((box) => { instances.get(box)?.chart.dispose(); instances.delete(box); });
     const boxes = drawn.map(({ d, run }) => {
       const box = el("div", { class: "plot", "data-chart": `${kind}-${d}` });
       return { d, run, box, part: el("div", {}, el("h3", {}, swatch(d), charts.disciplines[d], el("small", {}, `  ${small(run)}`)), box) };

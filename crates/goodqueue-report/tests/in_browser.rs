@@ -52,26 +52,83 @@ fn the_axis_of_a_sweep_has_the_keys_and_the_values_with_their_units() {
 
 #[test]
 fn all_columns_of_the_tables_fit_a_window_of_1280_pixels() {
-    let Some(chromium) = chromium() else { return };
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let file = dir.path().join("report.html");
     for seeds in [1, 5] {
-        let page = html(&invented::results(seeds, &[10.0]), &Options::default());
-        // The page's policy allows no script of a test.
-        let page =
-            page.replace("Content-Security-Policy", "none").replace("</body>", &format!("{MEASURE}</body>"));
-        std::fs::write(&file, page).expect("to write the page");
-        let dom = dump_dom(&chromium, dir.path(), &format!("file://{}", file.display()), 1280);
-        let (_, cut) = dom.split_once("data-cut=\"").expect("the measurement");
-        assert_eq!(cut.split('"').next(), Some(""), "tables that are cut with {seeds} seeds");
+        let Some(cut) = measured(&invented::results(seeds, &[10.0]), "", "", TABLES) else { return };
+        assert_eq!(cut, "", "tables that are cut with {seeds} seeds");
     }
 }
 
+/// Returns what a script has written about the page, with more style, into `data-cut` of its
+/// document.
+fn measured(results: &Results, hash: &str, style: &str, script: &str) -> Option<String> {
+    let chromium = chromium()?;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = dir.path().join("report.html");
+    let page = html(results, &Options::default());
+    // The page's policy allows no script of a test.
+    let page = page.replace("Content-Security-Policy", "none").replacen(
+        "</head>",
+        &format!("<style>{style}</style></head>"),
+        1,
+    );
+    // The library of the charts contains this tag as well, so the last one counts.
+    let end = page.rfind("</body>").expect("its end");
+    let page = format!("{}{script}{}", &page[..end], &page[end..]);
+    std::fs::write(&file, page).expect("to write the page");
+    let dom = dump_dom(&chromium, dir.path(), &format!("file://{}{hash}", file.display()), 1280);
+    let (_, cut) = dom.split_once("data-cut=\"").expect("the measurement");
+    cut.split('"').next().map(ToOwned::to_owned)
+}
+
 /// Lists the tables that are wider than their place.
-const MEASURE: &str = "<script>addEventListener(\"load\", () => {
+const TABLES: &str = "<script>addEventListener(\"load\", () => {
     const cut = [...document.querySelectorAll(\".scroll\")].filter((one) => one.scrollWidth > one.clientWidth);
     document.documentElement.dataset.cut = cut.map((one) => one.getAttribute(\"aria-label\")).join();
 });</script>";
+
+/// Lists the texts that leave their charts, of those that `CHARTS` selects, and the pairs of names that
+/// cover each other.
+const TEXTS: &str = "<script>addEventListener(\"load\", () => {
+    // The charts are painted a moment after the page is loaded.
+    setTimeout(() => {
+        const found = [];
+        for (const box of document.querySelectorAll(\"CHARTS\")) {
+            const { left, right } = box.getBoundingClientRect();
+            const texts = [...box.querySelectorAll(\"text\")].map((text) => ({ says: text.textContent, place: text.getBoundingClientRect() }));
+            for (const { says, place } of texts) if (place.left < left - 1 || place.right > right + 1) found.push(`${box.dataset.chart}: ${says} is cut`);
+            const names = box.dataset.chart === \"tradeoff\" ? texts.filter(({ says }) => /[a-z]{3}/.test(says)) : [];
+            names.forEach((one, number) => names.slice(number + 1).forEach((other) => {
+                const [a, b] = [one.place, other.place];
+                if (a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom) found.push(`${one.says} covers ${other.says}`);
+            }));
+        }
+        document.documentElement.dataset.cut = found.join(\"; \");
+    }, 1000);
+});</script>";
+
+#[test]
+fn names_in_charts_are_whole_and_do_not_cover_each_other() {
+    // The latencies of the last three disciplines are so near each other that the axis is linear.
+    for (others, hash) in [(0, ""), (0, "#scale=linear"), (6, "#scale=linear")] {
+        let mut results = invented::results(3, &[10.0]);
+        results.runs.drain(..others);
+        // Two disciplines at one place.
+        for of in [0, 1, 2] {
+            let goodput = results.runs[of].goodput;
+            let induced = results.runs[of].induced_latency_s;
+            let other = &mut results.runs[of + 3];
+            other.goodput = goodput;
+            other.induced_latency_s = induced;
+        }
+        for (width, charts) in [("auto", "[data-chart=tradeoff]"), ("400px", "[data-chart=tradeoff]")] {
+            let style = format!("body {{ width: {width} }}");
+            let Some(found) = measured(&results, hash, &style, &TEXTS.replace("CHARTS", charts)) else {
+                return;
+            };
+            assert_eq!(found, "", "at {width} with {hash} without {others} runs");
+        }
+    }
+}
 
 #[test]
 fn a_peak_of_goodput_above_the_rate_of_the_link_is_inside_its_chart() {

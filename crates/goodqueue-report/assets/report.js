@@ -271,7 +271,9 @@
   };
 
   const distribution = (lines, name) => {
-    const x = timeScale(lines.flatMap((l) => l.data.map((p) => p[0])));
+    const times = lines.flatMap((l) => l.data.map((p) => p[0]));
+    const x = timeScale(times);
+    const [, high] = extent(times);
     const b = base();
     return {
       ...b,
@@ -283,7 +285,7 @@
       yAxis: upright("share", percent, { min: 0, max: 1 }),
       series: lines.map(({ d, data }, i) => ({
         ...line(d, data.map(([v, p]) => [floored(v), p])),
-        markPoint: isWide() ? { silent: true, symbol: "circle", symbolSize: 1, data: [{ coord: heightened(data, 0.88 - (0.76 * i) / Math.max(1, lines.length - 1)) }], label: nameBeside(d, data, x) } : undefined,
+        markPoint: isWide() ? { silent: true, symbol: "circle", symbolSize: 1, ...nameBeside(d, data, 0.88 - (0.76 * i) / Math.max(1, lines.length - 1), x, high) } : undefined,
       })),
     };
   };
@@ -292,11 +294,13 @@
     const [v, p] = data.find(([, p]) => p >= share) ?? data.at(-1);
     return [floored(v), p];
   };
-  /** The name of a line beside one of its points: to the left of it, or to the right near the left edge. */
-  const nameBeside = (d, data, x) => {
-    const middle = heightened(data, 0.5)[0];
-    const isLeft = x.type === "log" && middle < Math.sqrt(x.min * x.max);
-    return { show: true, formatter: nameOf(d), color: colour(d), fontWeight: 600, fontSize: 12, position: isLeft ? "right" : "left", distance: 6, textBorderColor: css("--paper"), textBorderWidth: 3 };
+  /** The name of a line beside its point at this share: to the left of it, or to the right where there is more room. */
+  const nameBeside = (d, data, share, x, high) => {
+    const coord = heightened(data, share);
+    // On a linear scale the library chooses the end of the axis, at or above the highest value.
+    const across = x.type === "log" ? Math.log(coord[0] / x.min) / Math.log(x.max / x.min) : coord[0] / high;
+    const label = { show: true, formatter: nameOf(d), color: colour(d), fontWeight: 600, fontSize: 12, position: across < 0.5 ? "right" : "left", distance: 6, textBorderColor: css("--paper"), textBorderWidth: 3 };
+    return { data: [{ coord }], label };
   };
 
   const quantiles = (of) =>

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{folder, goodqueue, stdout};
+use crate::{folder, goodqueue, refusal_in, stdout};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -69,9 +69,9 @@ fn the_scenario_format_is_explained_as_the_book_has_it() {
 #[test]
 fn every_row_of_a_recording_is_documented() {
     let folder = folder();
-    std::fs::write(folder.path().join("bad.jsonl"), "{}\n[\"?\"]\n").expect("written");
+    std::fs::write(folder.path().join("bad.jsonl"), "{\"rate_bps\": 1000000}\n[\"?\"]\n").expect("written");
     // The error lists all sorts of rows.
-    let said = refusal_in(folder.path(), &["replay", "bad.jsonl"]);
+    let said = refusal_in(folder.path(), &["replay", "bad.jsonl", "--qdisc", "pfifo"]);
     let listed: Vec<&str> = said.match_indices("[\"").map(|(start, _)| &said[start..start + 4]).collect();
     assert!(listed.len() >= 10, "{said}");
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/RESULTS.md"))

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{folder, goodqueue, stdout};
+use crate::{folder, goodqueue, refusal_in, stdout};
 
 #[test]
 fn series_of_several_seeds_have_their_pointwise_mean_in_the_results_if_series_are_asked_for() {
@@ -155,7 +155,7 @@ fn the_json_holds_what_the_documentation_names() {
 #[test]
 fn a_scenario_in_results_can_be_run_again() {
     let folder = folder();
-    let text = "duration = \"1s\"\nqdiscs = [\"pfifo\", \"codel / pie\"]\nseeds = 2\n[sweep]\n\"link.up\" = [\"1mbit\", \"2mbit\"]\n";
+    let text = "duration = \"1s\"\nqdiscs = [\"pfifo\", \"codel / pie\"]\nseeds = 2\n[sweep]\n\"link.rtt\" = [\"10ms\", \"20ms\"]\n";
     std::fs::write(folder.path().join("s.toml"), text).expect("written");
     let compare = |scenario: &str| {
         let output = goodqueue(folder.path(), &["compare", scenario, "--json", "-"]);

@@ -302,7 +302,7 @@ fn a_full_disk_ends_the_recording_and_not_the_traffic() {
             $this --exact inside --quiet --nocapture"
     );
     let output = as_root_inside(&folder, &script);
-    assert_eq!(output.status.code(), Some(2), "the recording is incomplete, and the program did not fail");
+    assert_eq!(output.status.code(), Some(files::INCOMPLETE), "the program did not fail");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("run.down.jsonl` ends here: No space left on device"), "{said}");
     assert!(said.contains("packets are still forwarded"), "{said}");

@@ -126,4 +126,4 @@ fn an_incomplete_capture_is_an_error_after_the_program() {
 }
 
 /// Exit code of a command whose capture ended too early. A test program that fails has another one.
-const INCOMPLETE: i32 = 2;
+pub(super) const INCOMPLETE: i32 = 2;

@@ -103,7 +103,7 @@ impl<'d> Reader<'d> {
     pub(super) fn too_late(&self, key: &str, message: Diagnostic, least: Duration) -> Diagnostic {
         match self.document.node("duration") {
             Some(node) if node.is_from_an_argument() => {
-                let message = message.allowed(format!("more than {least} for this scenario"));
+                let message = message.allowed(format!("a duration above {least} for this scenario"));
                 self.document.at(message.help("choose a longer run"), node)
             }
             _ => self.error(key, message),

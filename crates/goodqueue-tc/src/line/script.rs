@@ -3,6 +3,7 @@
 //! From the words of the commands ([`super::commands`]) a [`Tree`] is made, and a configuration
 //! from it, leaves first.
 
+use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::slice::Iter;
 
@@ -407,6 +408,14 @@ impl<'a> Builder<'a> {
                 Children::Bands | Children::Classes(_) => self.read_class(cursor, &mut node, 0, depth)?,
             }
         }
+        let mut known = BTreeSet::new();
+        if let Some(again) = node.children.iter().find(|slot| !known.insert(slot.class)) {
+            let what = if kind.children == Children::Bands { "band" } else { "class" };
+            let class = again.class;
+            return Err(Diagnostic::new(format!("{what} {class:x} of {} is given twice", kind.name))
+                .at(again.at.span())
+                .help("remove one of the two"));
+        }
         self.nodes.push(node);
         Ok(self.nodes.len() - 1)
     }
@@ -430,12 +439,6 @@ impl<'a> Builder<'a> {
             return Err(without_value(open, "the number of a class or band, such as `1`"));
         };
         let class = tc_class(at.text).map_err(|error| error.at(at.span()))?;
-        if node.children.iter().any(|slot| slot.class == class) {
-            let what = if node.kind.children == Children::Bands { "band" } else { "class" };
-            return Err(Diagnostic::new(format!("{what} {class:x} of {} is given twice", node.kind.name))
-                .at(at.span())
-                .help("remove one of the two"));
-        }
         let given = cursor.until_mark();
         let parameters =
             if let Children::Classes(parameters) = node.kind.children { parameters } else { &[] };

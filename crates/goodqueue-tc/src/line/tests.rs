@@ -143,7 +143,7 @@ fn a_bad_parameter_is_shown_in_the_line() {
     --qdisc: everything has no parameter `tarrget`
        | limit 10 tarrget 5ms
        |          ^^^^^^^
-      allowed: limit, memory_limit, target, perturb, bandwidth, flows, probability, ecn, noecn, harddrop, mode, variant
+      allowed: limit, memory_limit, target, perturb, bandwidth, flows, probability, loss, ecn, noecn, harddrop, mode, variant
       help: did you mean `target`?
     ");
     insta::assert_snapshot!(settings("limit 10 target").unwrap_err(), @r"

@@ -183,9 +183,7 @@ pub(crate) fn prepare(
     let first = outline.scenario();
     // The points of a sweep may have other queues.
     let has_queues = |key: &&str| ["hops", "wifi"].contains(&key.split('.').next().unwrap_or_default());
-    if let Some(key) =
-        how.metric.as_ref().filter(|_| !outline.sweep().values().keys().any(|key| has_queues(&key)))
-    {
+    if let Some(key) = how.metric.as_ref().filter(|_| !outline.sweep().values().keys().any(has_queues)) {
         metrics::check_queue(key, first).map_err(|error| error.in_argument("--metric", key))?;
     }
     for (argument, target) in [("--json", &how.json), ("--tc-stats", &how.tc_stats)] {

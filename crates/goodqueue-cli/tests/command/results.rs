@@ -155,7 +155,7 @@ fn the_json_holds_what_the_documentation_names() {
 #[test]
 fn a_scenario_in_results_can_be_run_again() {
     let folder = folder();
-    let text = "duration = \"1s\"\nqdiscs = [\"pfifo\", \"codel / pie\"]\nseeds = 2\n[sweep]\n\"link.rtt\" = [\"10ms\", \"20ms\"]\n";
+    let text = "duration = \"1s\"\nqdiscs = [\"pfifo\", \"codel / pie\"]\nseeds = 2\n";
     std::fs::write(folder.path().join("s.toml"), text).expect("written");
     let compare = |scenario: &str| {
         let output = goodqueue(folder.path(), &["compare", scenario, "--json", "-"]);
@@ -171,6 +171,7 @@ fn a_scenario_in_results_can_be_run_again() {
     for (text, says) in [
         ("{\n\"seed\": }", "bad.json:2"),
         ("{\"scenario\": 3}", "not an object"),
+        ("{\"scenario\": {\"sweep\": {\"link.rtt\": [\"1ms\", \"2ms\"]}}}", "the results of a sweep"),
         ("{\"sed\": 3}", "did you mean `seed`?"),
     ] {
         std::fs::write(folder.path().join("bad.json"), text).expect("written");

@@ -341,7 +341,19 @@ fn from_json(source: &Source) -> Result<Table, Diagnostic> {
         let problem = problem.split(" at line ").next().unwrap_or_default();
         Diagnostic::new(format!("this is not JSON: {problem}")).in_line(&source.name, error.line())
     })?;
-    match read_json(read.get("scenario").unwrap_or(&read)).raw {
+    let of_results = read.get("scenario");
+    // The defaults in results are those of the first point, also where a swept key changes them.
+    let is_swept = |scenario: &serde_json::Value| {
+        scenario.get("sweep").and_then(serde_json::Value::as_object).is_some_and(|swept| !swept.is_empty())
+    };
+    if of_results.is_some_and(is_swept) {
+        return Err(Diagnostic::new(
+            "these are the results of a sweep, with the defaults of its first point",
+        )
+        .help("run the scenario file of the sweep")
+        .in_file(&source.name));
+    }
+    match read_json(of_results.unwrap_or(&read)).raw {
         Raw::Table(root) => Ok(root),
         _ => Err(Diagnostic::new("the scenario is not an object").in_file(&source.name)),
     }

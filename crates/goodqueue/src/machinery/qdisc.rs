@@ -10,8 +10,8 @@
 //!    before enqueue; enqueued = queued + dequeued + dropped after enqueue.
 //! 4. **Order**: packets of one flow leave in the order they came, unless a reconfiguration moved
 //!    the later ones to another queue. Two exceptions are as in Linux. In `fq`, its fast path, and
-//!    packets that their sender planned earlier, overtake packets of their flow that wait. In `hhf`,
-//!    a flow changes its queue when it becomes a heavy hitter or ceases to be one.
+//!    packets that their sender planned earlier, overtake packets of their flow that wait. In
+//!    `hhf`, a flow changes its queue when it becomes a heavy hitter or ceases to be one.
 //! 5. **Bounds**: limits on length and memory hold at every return. A queue above a limit that was
 //!    lowered only shrinks. The work of a call is bounded by a documented constant, or by the
 //!    number of packets it drops.

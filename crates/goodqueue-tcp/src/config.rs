@@ -179,6 +179,8 @@ impl SackDelay {
     /// The time from the first SACK that waits to the one that leaves, with this RTT.
     pub(crate) fn of_rtt(&self, rtt: Duration) -> Duration {
         let part = Duration::from_nanos(rtt.as_nanos().saturating_mul(self.percent.into()) / 100);
+        // The timer runs out at the end of its slack, where nothing else wakes the processor
+        // earlier.
         self.most.min(part) + self.slack
     }
 }

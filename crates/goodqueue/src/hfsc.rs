@@ -178,6 +178,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Hfsc<P, Q> {
     /// The leaf that takes `packet`, if any does.
     fn classify(&self, packet: &P) -> Option<u32> {
         let is_leaf = |minor: &u32| self.leaves.contains_key(minor);
+        // As in Linux, a packet of an inner class, or of none, goes to the default class.
         packet.class().filter(is_leaf).or_else(|| Some(self.config.default).filter(is_leaf))
     }
 
@@ -222,6 +223,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Hfsc<P, Q> {
             self.beside = self.beside.plus(&leaf.stats());
             self.tree.deactivate(minor);
         }
+        // The root stays a node: it is the parent of the classes that replace it.
         if minor != ROOT {
             self.tree.remove(minor);
         }
@@ -274,6 +276,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Hfsc<P, Q> {
         self.settle(before, after);
         if after.packets == 0 {
             self.tree.deactivate(class);
+        // Only the first packet makes a class active; its times then follow from what it sends.
         } else if before.packets == 0 {
             let ticks = self.ticks();
             if self.tree.activate(class, ticks, bytes) {
@@ -289,10 +292,12 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Hfsc<P, Q> {
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.now = self.now.max(now);
         let clock = self.now;
+        // Again after a discipline that dropped all it had: the next class may send.
         while self.len > 0 {
             let ticks = self.ticks();
             let Some(choice) = self.tree.choose(ticks) else {
                 self.overlimits = self.overlimits.wrapping_add(1);
+                // A timer that no class moves keeps its time, as Linux's watchdog does.
                 self.timer = self.tree.next_change().unwrap_or(self.timer);
                 return None;
             };
@@ -336,6 +341,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Qdisc<P> for Hfsc<P, Q> {
             return first;
         }
         // The class whose turn it is may hold its packets back.
+        // Without a change of the tree only the disciplines of the leaves know when they give a
+        // packet.
         let asked = self.leaves.values().filter(|leaf| !leaf.is_empty());
         asked.fold(first, |first, leaf| nesting::earlier(first, leaf.next_event(clock)))
     }

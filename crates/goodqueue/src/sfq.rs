@@ -607,6 +607,7 @@ impl<P: Packet + Flow, R: Random> Sfq<P, R> {
 
 impl<P: Packet + Flow, R: Random> Observe for Sfq<P, R> {
     fn observe(&self, _now: Instant, seen: &mut Observation) {
+        // `tc -s` prints these counters only if the queue has RED.
         if self.config.red.is_some() {
             self.tally.show(seen);
         }

@@ -78,6 +78,7 @@ impl Default for FqMacConfig {
                 total: Duration::from_millis(24),
             },
             ce_threshold: None,
+            // mac80211 sets no threshold, so a selector would select nothing.
             ce_threshold_selector: None,
         }
     }

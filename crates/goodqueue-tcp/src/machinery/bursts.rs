@@ -77,6 +77,7 @@ impl Core {
     /// Data of the next piece completes a burst, which is as large as the congestion window allows
     /// with `room` bytes: the window of the receiver cuts it later. Returns the first piece then.
     fn filled(&mut self, front: Front, room: u64, most: u32) -> Front {
+        // Before the question whether to wait, because a full burst does not wait for more.
         let wanted = u64::from(self.segments_of_burst(room, most)) * self.mss;
         let Some(buffer) = &mut self.buffer.of_bursts else { return front };
         buffer.fill(self.snd_nxt + wanted);

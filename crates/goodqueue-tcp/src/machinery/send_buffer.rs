@@ -124,10 +124,14 @@ impl SendBuffer {
     /// The first piece reaches up to `end`, if the one behind it has as much. A piece that gives
     /// all it has is no longer one.
     pub(crate) fn fill(&mut self, end: u64) {
+        // The last piece may still grow: the application takes its place.
         let Some(next) = self.pieces.get(1).copied() else { return };
         let Some(front) = self.pieces.front_mut().filter(|front| front.end < end) else { return };
+        // Linux looks at one piece behind the first and no further (`tcp_grow_skb()`).
         front.end = end.min(next.end);
         if front.end == next.end {
+            // The flags of a piece that was taken whole stay with its last byte
+            // (`tcp_eat_one_skb()`).
             front.push |= next.push;
             self.pieces.remove(1);
         }

@@ -354,6 +354,7 @@ impl Linux {
         let is_over = was_recovering && turn.segment.ack >= core.recovery_point;
         let undone = core.stats.undone;
         let looks = self.undoing.end_phase(core, turn.segment.ack, turn.answered, &turn.news, false);
+        // A reduction that was taken back was no recovery: nothing was lost.
         if is_over && core.stats.undone == undone {
             self.reordering.on_recovery_end();
         }

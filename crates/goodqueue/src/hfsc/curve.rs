@@ -47,9 +47,11 @@ impl Slope {
     fn from_rate(bytes_per_second: u32) -> Self {
         let rate = u64::from(bytes_per_second);
         let ticks = match rate {
+            // A class without a rate never serves a byte, and no division may depend on it.
             0 => INFINITE,
             _ => (TICKS_PER_SECOND << TICKS_SHIFT).div_ceil(rate),
         };
+        // Rounded up, as Linux does: a class gets a little more than its rate, never less.
         Self { bytes: (rate << BYTES_SHIFT).div_ceil(TICKS_PER_SECOND), ticks }
     }
 
@@ -78,6 +80,7 @@ const fn scale(value: u64, factor: u64, shift: u32) -> u64 {
 impl Scaled {
     pub(super) fn new(curve: Curve) -> Self {
         let first = Slope::from_rate(curve.m1);
+        // Rounded up (`d2dx()`), so that a first segment of a microsecond has a tick.
         let dx = (u64::from(curve.d) * TICKS_PER_SECOND).div_ceil(1_000_000);
         Self { first, second: Slope::from_rate(curve.m2), dx, dy: first.served(dx) }
     }
@@ -100,9 +103,11 @@ impl Running {
             return self.x;
         }
         let beyond = y - self.y;
+        // At the end of the first segment its own slope still counts (`rtsc_y2x()`).
         if beyond > self.dy {
             let after = self.second.time_of(beyond - self.dy);
             self.x.wrapping_add(self.dx).wrapping_add(after)
+        // A first segment without bytes is a pause: nothing is served before its end.
         } else if self.dy == 0 {
             self.x.wrapping_add(self.dx)
         } else {
@@ -128,11 +133,15 @@ impl Running {
     pub(super) fn lower(&mut self, curve: &Scaled, x: u64, y: u64) {
         let here = self.served(x);
         if curve.is_convex() {
+            // Of two convex curves the later one is the smaller one from its start on, unless it
+            // starts
+            // above the old one.
             if here >= y {
                 (self.x, self.y) = (x, y);
             }
             return;
         }
+        // The old curve is the smaller one, and a concave one that starts above does not cross it.
         if here <= y {
             return;
         }
@@ -149,6 +158,7 @@ impl Running {
         if own_end > x {
             dx = dx.wrapping_add(own_end - x);
         }
+        // From the crossing on, both have the second slope, so the sum is again of two segments.
         (self.x, self.y, self.dx, self.dy) = (x, y, dx, curve.first.served(dx));
     }
 

@@ -103,6 +103,7 @@ pub(super) struct Times {
 impl Node {
     /// A passive class that has sent nothing.
     pub(super) fn new(parent: u32, is_inner: bool, curves: &Curves) -> Self {
+        // As in Linux, the curves of a new class start at the time 0 (`hfsc_change_class()`).
         let mut node = Self { parent, is_inner, ..Self::default() };
         node.set_curves(curves, &Curves::default(), 0);
         node
@@ -112,11 +113,15 @@ impl Node {
     fn set_curves(&mut self, curves: &Curves, before: &Curves, now: u64) {
         if let Some(given) = curves.rt.filter(|_| curves.rt != before.rt) {
             let curve = Scaled::new(given);
+            // From the bytes of the guarantee only: what link sharing gave beyond it is not
+            // charged.
             let deadline = curve.starting(now, self.guaranteed);
             self.guarantee = Some(Guarantee { curve, deadline, eligible: deadline.eligible(&curve) });
         }
         if let Some(given) = curves.ls.filter(|_| curves.ls != before.ls) {
             let curve = Scaled::new(given);
+            // Virtual time does not run with the clock, so a curve of shares starts at the virtual
+            // time.
             self.share = Some(Share { curve, running: curve.starting(self.virtual_time, self.total) });
         }
         if let Some(given) = curves.ul.filter(|_| curves.ul != before.ul) {
@@ -138,6 +143,7 @@ impl Node {
 
     /// Linux `update_cfmin()`.
     fn update_children_fit(&mut self) {
+        // Without active children nothing holds the class back.
         self.children_fit = self.by_fit_time.first().map_or(0, |first| first.0);
     }
 }
@@ -175,6 +181,8 @@ impl Tree {
     }
 
     fn entry(&mut self, key: u64, class: u32) -> Entry {
+        // Linux inserts behind equal keys (`rb_link_node()` goes right), so the count decides
+        // between them.
         self.entries = self.entries.wrapping_add(1);
         (key, self.entries, class)
     }
@@ -205,6 +213,7 @@ impl Tree {
         self.node_mut(class).set_curves(new, old, now);
         let Some(len) = next else { return };
         match (old.rt.is_some(), new.rt.is_some()) {
+            // A curve that was there keeps its place, so only the times follow from the new slopes.
             (true, true) => self.update_eligible(class, len),
             (false, true) => self.start_guarantee(class, now, len),
             _ => {}
@@ -233,6 +242,7 @@ impl Tree {
 
     /// The leaf has lost its last packet without sending one (Linux `hfsc_qlen_notify()`).
     pub(super) fn deactivate(&mut self, class: u32) {
+        // A class without a share is in no set of its parent.
         if self.node_mut(class).active > 0 {
             self.account(class, 0, true);
         }
@@ -242,6 +252,7 @@ impl Tree {
     /// The leaf has sent a packet of `bytes`.
     pub(super) fn sent(&mut self, choice: Choice, bytes: u32, is_empty: bool) {
         self.account(choice.class, u64::from(bytes), is_empty);
+        // Packets that link sharing sent do not use up the guarantee (Stoica et al. 1997, §4.3).
         if choice.is_real_time {
             let node = self.node_mut(choice.class);
             node.guaranteed = node.guaranteed.wrapping_add(u64::from(bytes));
@@ -271,6 +282,7 @@ impl Tree {
         if let Some(class) = self.first_deadline(now) {
             return Some(Choice { class, is_real_time: true });
         }
+        // Without a class that fits, a look at all of them would only confirm it.
         if self.node_mut(0).children_fit > now {
             return None;
         }
@@ -281,6 +293,7 @@ impl Tree {
             let &(_, _, child) = children.iter().find(fits)?;
             let reached = self.node_mut(child).virtual_time;
             let parent = self.node_mut(class);
+            // A sibling that becomes active later starts no earlier than this (`cl_cvtmin`).
             parent.least_virtual = parent.least_virtual.max(reached);
             class = child;
         }
@@ -288,6 +301,7 @@ impl Tree {
     }
 
     fn first_deadline(&self, now: u64) -> Option<u32> {
+        // The set is in the order of eligible times, so the first that is not due ends the search.
         let due = self.eligible.iter().take_while(|entry| entry.0 <= now);
         let deadline = |entry: &&Entry| self.nodes.get(&entry.2).map_or(u64::MAX, |node| node.deadline);
         // Of equal deadlines the one that is eligible first.
@@ -323,6 +337,8 @@ impl Tree {
             node.eligible_at = guarantee.eligible.time_of(node.guaranteed);
         }
         let key = node.eligible_at;
+        // A new entry even for the same time: Linux moves the class behind its equals, too
+        // (`eltree_update()`).
         let old = node.eligible_entry.take();
         if let Some(entry) = old {
             self.eligible.remove(&entry);
@@ -355,6 +371,7 @@ impl Tree {
         while class != 0 {
             let node = self.node_mut(class);
             let parent = node.parent;
+            // Above a class that was active already, no number of active children changes.
             if goes_active {
                 goes_active = node.active == 0;
                 node.active += 1;
@@ -392,9 +409,11 @@ impl Tree {
         if let Some(share) = &mut node.share {
             share.running.lower(&share.curve, node.virtual_time, node.total);
         }
+        // What an upper limit cost in the last period is forgotten.
         node.adjustment = 0;
         node.period = node.period.wrapping_add(1);
         node.parent_period = parent_period.wrapping_add(u32::from(starts_period));
+        // Below any fit time, so that `refresh_fit` notices the new one.
         node.fit_at = 0;
         if let Some(limit) = &mut node.limit {
             limit.running.lower(&limit.curve, now, node.total);
@@ -408,10 +427,12 @@ impl Tree {
     fn account(&mut self, leaf: u32, bytes: u64, is_empty: bool) {
         let mut class = leaf;
         let own = self.node_mut(leaf);
+        // A leaf with a guarantee alone was never active among its siblings.
         let mut goes_passive = is_empty && own.share.is_some() && own.active > 0;
         while class != 0 {
             let node = self.node_mut(class);
             let parent = node.parent;
+            // Also above classes without a share: their upper limits count all bytes below them.
             node.total = node.total.wrapping_add(bytes);
             let share = node.share.filter(|_| node.active > 0);
             if let Some(share) = share {
@@ -451,6 +472,9 @@ impl Tree {
         let reached = node.virtual_time;
         let old = [node.virtual_entry.take(), node.fit_entry.take()];
         let above = self.node_mut(parent);
+        // The next period of the parent begins here, so that a class which left early cannot gain
+        // by it
+        // (`cl_cvtoff`).
         above.greatest_virtual = above.greatest_virtual.max(reached);
         if let Some(entry) = &old[0] {
             above.by_virtual_time.remove(entry);

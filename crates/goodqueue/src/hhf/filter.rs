@@ -104,6 +104,7 @@ impl Filter {
         // A counter above the smallest one belongs to other flows, too ("conservative update",
         // Estan & Varghese 2002 §3.3.2).
         for (stage, place) in self.counters.iter_mut().zip(places(hash)) {
+            // A place has ten bits, and a stage as many counters, so this never fails.
             if let Some(counter) = stage.get_mut(place) {
                 *counter = smallest.max(*counter);
             }
@@ -139,6 +140,8 @@ impl Filter {
         for hitters in &mut self.table {
             hitters.clear();
         }
+        // Linux keeps what it counted since the start for `tc -s`, and what is in the table begins
+        // anew.
         self.tally.entries = 0;
         self.reset_at = now;
     }
@@ -179,6 +182,8 @@ impl Filter {
     fn add(&mut self, now: u64, hash: u32, thresholds: &Thresholds) -> bool {
         let Some(hitters) = self.table.get_mut(slot(hash)) else { return false };
         let new = Hitter { hash, seen_at: now };
+        // An expired entry is used again before the limit counts, so a full table still takes
+        // flows.
         if let Some(expired) = hitters.iter_mut().find(|hitter| hitter.is_expired(now, thresholds)) {
             *expired = new;
         } else if self.tally.entries < thresholds.hh_limit {

@@ -37,6 +37,7 @@ impl FlowRed {
         backlog: u64,
         random: &mut impl Random,
     ) -> Option<Reason> {
+        // Sampled at arrivals only, before the packet counts, as in Linux.
         average.sample(&self.terms, backlog);
         match average.signal(&self.terms, random) {
             Signal::Spared(_) => None,
@@ -78,6 +79,7 @@ impl Tally {
             Reason::Forced => &mut self.forced,
         };
         let count = &mut counts[outcome as usize];
+        // Counters wrap in Linux, too, and a long run must not panic.
         *count = count.wrapping_add(1);
     }
 

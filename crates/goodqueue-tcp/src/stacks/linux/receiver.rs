@@ -184,6 +184,8 @@ impl ReceiverStack for LinuxReceiver {
                 // The ACK waited in vain.
                 self.patience = self.patience.saturating_mul(2).min(self.quick_after);
             } else if intake.config.sack_delay.waits() && due != Some(self.delayed_until) {
+                // The sender takes this stamp for the time of the arrival, so it decides round-
+                // trip times.
                 let stamped = if intake.config.sack_delay.reads_clock { now } else { self.last_data };
                 return Some(self.acknowledgement(intake, stamped));
             }

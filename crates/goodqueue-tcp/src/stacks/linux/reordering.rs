@@ -36,6 +36,7 @@ impl Reordering {
 
     /// The receiver reported a duplicate that is no answer to a probe.
     pub(super) fn on_duplicate_report(&mut self) {
+        // Without reordering the copy was lost or delayed, and a longer wait would not have helped.
         self.was_too_short |= self.seen;
     }
 
@@ -47,6 +48,7 @@ impl Reordering {
         if core::mem::take(&mut self.was_too_short) {
             self.steps = (self.steps + 1).min(MAX_STEPS);
             self.grew = now;
+            // Each new duplicate renews the time for which the longer wait stays.
             self.recoveries = RECOVERIES;
         } else if self.recoveries == 0 {
             self.steps = 1;

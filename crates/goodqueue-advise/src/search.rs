@@ -297,7 +297,8 @@ fn fitted<'q>(
     let compared = model.lasting(Span::compared(model.question));
     // Coarse, then fine. The latency grows with the buffer.
     // The factors of a round are evenly spaced on a logarithmic scale.
-    let (mut low, mut high): (f64, f64) = (SMALLEST, LARGEST);
+    let mut low: f64 = SMALLEST;
+    let mut high: f64 = LARGEST;
     for round in 0..ROUNDS {
         let ratio = libm::pow(high / low, 1.0 / f64::from(POINTS - 1));
         let factors: Vec<f64> = (0..POINTS).map(|point| low * libm::pow(ratio, f64::from(point))).collect();

@@ -398,7 +398,7 @@ impl Paper {
                     if is_number {
                         result.limits = Some(limits);
                     }
-                    let by_limits = finding::within_limits(measured, limits);
+                    let by_limits = finding::within_limits(measured, limits.into());
                     shown.outcome = prediction::outcome(
                         by_limits,
                         expected,

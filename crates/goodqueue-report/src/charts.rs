@@ -275,7 +275,9 @@ impl Cloud {
 impl ShownSeries {
     fn new(run: &Run, series: &Series, max_steps: usize) -> Self {
         let steps = Steps::new(series, max_steps);
-        let flows = |direction| flows(run, series, direction, steps.goodput).into_iter().map(Flow::new);
+        let flows = |direction| {
+            flows(run, series, direction, steps.goodput).into_iter().map(|(name, mbit)| Flow::new(name, mbit))
+        };
         Self {
             seed: run.seed.to_string(),
             says: format!("seed {}", run.seed),
@@ -318,7 +320,7 @@ impl ShownSeries {
             let flow = |number: usize, name: &str| {
                 let alike: Vec<_> =
                     all.iter().filter_map(|run| run.get(number)).map(|flow| flow.1.clone()).collect();
-                Flow::new((name.to_owned(), Band::from_series(&alike).mean))
+                Flow::new(name.to_owned(), Band::from_series(&alike).mean)
             };
             // Flows of the same number are alike in all runs, which differ in their seeds only.
             all[0].iter().enumerate().map(|(number, (name, _))| flow(number, name)).collect()
@@ -399,7 +401,7 @@ impl Line {
 }
 
 impl Flow {
-    fn new((name, mbit): (String, Vec<Option<f64>>)) -> Self {
+    fn new(name: String, mbit: Vec<Option<f64>>) -> Self {
         Self { name, mbit: mbit.into_iter().map(|v| v.and_then(ShortNumber::new)).collect() }
     }
 }

@@ -3,7 +3,8 @@
 /// Returns the Damerau-Levenshtein distance of two words: the least number of insertions,
 /// deletions, replacements and swaps of two neighbours that turns one into the other.
 pub(crate) fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let from: Vec<char> = from.chars().collect();
+    let to: Vec<char> = to.chars().collect();
     // `table[i][j]`: the distance of the first `i` letters of `from` and the first `j` of `to`.
     let mut table = vec![vec![0; to.len() + 1]; from.len() + 1];
     table[0] = (0..=to.len()).collect();

@@ -371,7 +371,7 @@ impl Stack for Linux3 {
                     NextStep::Mend => {}
                 }
             }
-            return self.mend(core, now, (position, record), pipe);
+            return self.mend(core, now, position, record, pipe);
         }
         self.transmit_new(core, now, pipe)
     }

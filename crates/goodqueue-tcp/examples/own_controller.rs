@@ -51,7 +51,7 @@ impl Controller for Aimd {
         parameters: &[Parameter::count(
             "percent",
             50,
-            (10, 90),
+            [10, 90],
             "10 to 90",
             "Chiu & Jain 1989",
             "share of the window that is left after congestion",

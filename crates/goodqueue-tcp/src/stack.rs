@@ -272,7 +272,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         }
         let pipe = core.scoreboard.pipe();
         if let Some((position, record)) = core.scoreboard.next_lost() {
-            return self.mend(core, now, (position, record), pipe);
+            return self.mend(core, now, position, record, pipe);
         }
         self.transmit_new(core, now, pipe)
     }
@@ -283,7 +283,8 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         &mut self,
         core: &mut Core,
         now: Instant,
-        (position, record): (u64, Record),
+        position: u64,
+        record: Record,
         pipe: u64,
     ) -> Option<Segment> {
         // With nothing in the network a segment leaves even if it exceeds the window. After a

@@ -35,7 +35,7 @@ impl Controller for Aimd {
         name: "aimd",
         summary: "one segment more per round trip, a share of the window on congestion",
         reference: "Chiu & Jain 1989",
-        parameters: &[Parameter::count("percent", 50, (10, 90), "10 to 90", "Chiu & Jain 1989", SHARE)],
+        parameters: &[Parameter::count("percent", 50, [10, 90], "10 to 90", "Chiu & Jain 1989", SHARE)],
         ..About::PLAIN
     };
 

@@ -165,7 +165,7 @@ impl Environment for CongestionEnvironment {
         let least = if episode.least == Duration::MAX { Duration::ZERO } else { episode.least };
         let pacing = if settings.control == SenderControl::Rate { episode.set } else { 0.0 };
         let interval = seconds(settings.interval);
-        let seen = CongestionSeen::from_view(&now, &episode.before, interval, least, (episode.mss, pacing));
+        let seen = CongestionSeen::from_view(&now, &episode.before, interval, least, episode.mss, pacing);
         episode.before = now;
         self.seen = seen;
         let (share, delay) = seen.rewarded(episode.line.rate, episode.line.rtt);

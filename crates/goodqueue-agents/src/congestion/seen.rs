@@ -64,7 +64,8 @@ impl CongestionSeen {
         before: &SenderView,
         interval: f64,
         least: Duration,
-        (mss, pacing): (u64, f64),
+        mss: u64,
+        pacing: f64,
     ) -> Self {
         let delivered = now.delivered.saturating_sub(before.delivered);
         let sent = now.sent.saturating_sub(before.sent);

@@ -109,7 +109,10 @@ pub(crate) fn main(args: &ListArgs, extensions: &Extensions) -> Outcome {
     }
     let name = args.name.as_deref();
     let (entries, text) = match args.what {
-        None => selected(overview(extensions)?, name)?,
+        None => {
+            let (entries, texts) = overview(extensions)?;
+            selected(entries, texts, name)?
+        }
         #[cfg(feature = "papers")]
         Some(ListedItem::Papers) => papers::papers(name)?,
         #[cfg(feature = "papers")]
@@ -119,7 +122,10 @@ pub(crate) fn main(args: &ListArgs, extensions: &Extensions) -> Outcome {
             let text = short(what, &entries);
             (entries, text)
         }
-        Some(what) => selected(what.entries(extensions)?, name)?,
+        Some(what) => {
+            let (entries, texts) = what.entries(extensions)?;
+            selected(entries, texts, name)?
+        }
     };
     if let Some(json) = &args.json {
         output::write_json("--json", json, &entries)?;
@@ -132,7 +138,8 @@ pub(crate) fn main(args: &ListArgs, extensions: &Extensions) -> Outcome {
 
 /// Returns the entry of this name and its text; without a name all of them.
 fn selected(
-    (entries, texts): (Vec<Value>, Vec<String>),
+    entries: Vec<Value>,
+    texts: Vec<String>,
     name: Option<&str>,
 ) -> Result<(Vec<Value>, String), Diagnostic> {
     let Some(name) = name else { return Ok((entries, texts.join("\n"))) };

@@ -91,7 +91,7 @@ pub(super) fn judge<V: Values>(
             };
             Ok(Finding {
                 check: check.text.clone(),
-                outcome: within_limits(measured, (low, high)),
+                outcome: within_limits(measured, [low, high]),
                 values: vec![measured.value],
                 intervals: vec![measured.interval],
                 expected: Some(expected),
@@ -148,7 +148,7 @@ pub(super) fn all(outcomes: impl IntoIterator<Item = Outcome>) -> Outcome {
 }
 
 /// Judges a number by the lowest and the highest value that agree with it.
-pub(super) fn within_limits(measured: Measurement, (low, high): (f64, f64)) -> Outcome {
+pub(super) fn within_limits(measured: Measurement, [low, high]: [f64; 2]) -> Outcome {
     // What is written as 0.006 and measured as 0.006 may differ in the last binary digit.
     let rounding = (high - low) * ROUNDING;
     between(measured, low - rounding, high + rounding)

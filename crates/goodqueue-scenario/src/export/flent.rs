@@ -88,17 +88,11 @@ fn document(results: &Results, run: &Run, series: &Series) -> Value {
         add(&format!("{name}::dropped"), "packets", drops, None);
         add(&name, "misc", vec![None; steps], Some(own));
     }
-    let metadata = metadata(results, run, &test, (series.step_s, clock.len()), Value::Object(meta));
+    let metadata = metadata(results, run, &test, series.step_s, clock.len(), Value::Object(meta));
     json!({ "version": 4, "x_values": clock, "results": shown, "raw_values": raw, "metadata": metadata })
 }
 
-fn metadata(
-    results: &Results,
-    run: &Run,
-    test: &Test,
-    (step_s, steps): (f64, usize),
-    series: Value,
-) -> Value {
+fn metadata(results: &Results, run: &Run, test: &Test, step_s: f64, steps: usize, series: Value) -> Value {
     let total_s = samples::times(step_s).nth(steps).unwrap_or_default();
     let host = results.scenario.name().unwrap_or("goodqueue");
     json!({

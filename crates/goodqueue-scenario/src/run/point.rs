@@ -154,7 +154,7 @@ impl PointRuns {
         let seeds = scenario.seeds as usize;
         let choice = &scenario.qdiscs[number / seeds];
         let seed = scenario.seed.saturating_add((number % seeds) as u64);
-        let config = config(scenario, choice, links, (seed, sweep), *series)?;
+        let config = config(scenario, choice, links, seed, sweep, *series)?;
         let both = [&choice.down, &choice.up];
         let qdiscs = both.map(|on| tc::to_tc(&on.config)).join(" / ");
         let step = match series_use {
@@ -207,7 +207,8 @@ fn config(
     scenario: &Scenario,
     choice: &QdiscChoice,
     links: &Capacities,
-    (seed, sweep): (u64, &BTreeMap<String, serde_json::Value>),
+    seed: u64,
+    sweep: &BTreeMap<String, serde_json::Value>,
     series_step: Option<Duration>,
 ) -> Result<sim::Config, Diagnostic> {
     let bottleneck = [&scenario.link.down, &scenario.link.up];

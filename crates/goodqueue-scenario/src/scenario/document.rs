@@ -123,7 +123,8 @@ impl Document {
                 .allowed("a key and its value, such as `link.up=1mbit`")
                 .in_argument(argument, assignment));
         };
-        let (name, text): (Arc<str>, Arc<str>) = (argument.into(), assignment.into());
+        let name: Arc<str> = argument.into();
+        let text: Arc<str> = assignment.into();
         // The place of the value within the argument, for messages about it.
         let start = key.len() + 1 + (value.len() - value.trim_start().len());
         let of_value = Origin::Argument { name: Arc::clone(&name), text: Arc::clone(&text), start };

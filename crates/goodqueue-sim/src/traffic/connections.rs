@@ -113,7 +113,8 @@ impl Connections {
         &mut self,
         now: Instant,
         handle: Handle,
-        (direction, bytes): (Direction, u64),
+        direction: Direction,
+        bytes: u64,
         network: &mut Network,
     ) {
         self.with(now, handle, network, |connection, network| {

@@ -170,7 +170,7 @@ impl PackMime {
         }
         self.users[place] = Some(user);
         // The sender keeps the request until the handshake is over.
-        self.connections.write(now, handle, (self.asks(), request), network);
+        self.connections.write(now, handle, self.asks(), request, network);
     }
 
     /// Draws the time until the next user arrives.
@@ -225,7 +225,7 @@ impl PackMime {
         match user.state {
             State::Serving(until) if until <= now => {
                 user.state = State::Answering;
-                self.connections.write(now, handle, (self.settings.direction, response), network);
+                self.connections.write(now, handle, self.settings.direction, response, network);
             }
             State::Thinking(until) if until <= now => {
                 user.state = State::Asking;
@@ -234,7 +234,7 @@ impl PackMime {
                 user.transfer = self.transfers.len();
                 self.transfers.push(Transfer { begun_at: now, ended_at: None, bytes: response });
                 let request = user.session.request;
-                self.connections.write(now, handle, (asks, request), network);
+                self.connections.write(now, handle, asks, request, network);
             }
             _ => {}
         }

@@ -96,7 +96,7 @@ impl TcpOnOff {
         // stays silent.
         if let Some(handle) = self.current {
             // Unlimited data; `end` takes back what was not sent.
-            self.connections.write(now, handle, (self.settings.direction, u64::MAX), network);
+            self.connections.write(now, handle, self.settings.direction, u64::MAX, network);
         }
     }
 

@@ -99,12 +99,12 @@ impl Transfers {
         let first = match self.settings.direction {
             Direction::Down => {
                 self.asked += self.settings.request;
-                (Direction::Up, self.settings.request)
+                self.settings.request
             }
             // An upload needs no request.
-            Direction::Up => (Direction::Up, bytes),
+            Direction::Up => bytes,
         };
-        self.connections.write(now, handle, first, network);
+        self.connections.write(now, handle, Direction::Up, first, network);
     }
 
     /// Checks whether the request has arrived, and whether the transfer is complete.
@@ -119,7 +119,7 @@ impl Transfers {
             }
             self.answered = true;
             let bytes = self.user.transfers().last().map_or(0, |transfer| transfer.bytes);
-            self.connections.write(now, handle, (Direction::Down, bytes), network);
+            self.connections.write(now, handle, Direction::Down, bytes, network);
         }
         if self.connections.delivered(handle, self.settings.direction) < self.awaited {
             return;

@@ -160,7 +160,7 @@ impl Video {
         self.asked += self.settings.request;
         self.awaited += bytes;
         let asks = self.settings.direction.reverse();
-        self.connections.write(now, handle, (asks, self.settings.request), network);
+        self.connections.write(now, handle, asks, self.settings.request, network);
     }
 
     /// Chooses the step of the ladder for the next segment.
@@ -190,7 +190,7 @@ impl Video {
                 return;
             }
             self.unanswered = None;
-            self.connections.write(now, handle, (direction, bytes), network);
+            self.connections.write(now, handle, direction, bytes, network);
         }
         if self.connections.delivered(handle, direction) >= self.awaited {
             self.complete(now);

@@ -54,7 +54,7 @@ struct Category<P: Packet + Flow> {
 }
 
 impl<P: Packet + Flow> Driver<P> {
-    pub(crate) fn new(config: DriverConfig, peers: usize, (seed, hash_key): (u64, u32)) -> Self {
+    pub(crate) fn new(config: DriverConfig, peers: usize, seed: u64, hash_key: u32) -> Self {
         Self { config, seed, hash_key, categories: [const { None }; 4], peers, len: 0 }
     }
 

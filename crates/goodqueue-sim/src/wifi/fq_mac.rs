@@ -154,7 +154,7 @@ impl<P: Packet + Flow> Station<P> {
 }
 
 impl<P: Packet + Flow> FqMac<P> {
-    pub(crate) fn new(config: FqMacConfig, peers: &[Peer], (seed, hash_key): (u64, u32)) -> Self {
+    pub(crate) fn new(config: FqMacConfig, peers: &[Peer], seed: u64, hash_key: u32) -> Self {
         let station = |peer: &Peer| Station {
             codel: codel_params(&config, peer.expected_bps, peers.len()),
             pending: Duration::ZERO,
@@ -364,7 +364,7 @@ mod tests {
 
     /// Returns the ECN field of a packet that waited for this time in the queue of a station.
     fn after(config: FqMacConfig, expected_bps: u64, sent: Ecn, micros: u64) -> Ecn {
-        let mut mac = FqMac::new(config, &[Peer { expected_bps, weight: 256 }], (1, 0));
+        let mut mac = FqMac::new(config, &[Peer { expected_bps, weight: 256 }], 1, 0);
         let category = AccessCategory::ALL[0];
         mac.enqueue(Instant::ZERO, category, 0, Marked(sent), &mut |_, _| ());
         let now = Instant::ZERO + Duration::from_micros(micros);

@@ -48,13 +48,15 @@ impl<P: Packet + Flow> Queues<P> {
         seeds: (u64, u32),
     ) -> Self {
         let mac = match mac {
-            MacConfig::Driver(config) => Mac::Driver(Driver::new((**config).clone(), radios.len(), seeds)),
+            MacConfig::Driver(config) => {
+                Mac::Driver(Driver::new((**config).clone(), radios.len(), seeds.0, seeds.1))
+            }
             MacConfig::Fq(config) => {
                 let peers: Vec<Peer> = radios
                     .iter()
                     .map(|(radio, weight)| Peer { expected_bps: expected_bps(radio), weight: *weight })
                     .collect();
-                Mac::Fq(FqMac::new(*config, &peers, seeds))
+                Mac::Fq(FqMac::new(*config, &peers, seeds.0, seeds.1))
             }
         };
         Self { node, mac, peers: radios.iter().map(|(radio, _)| Link::new(*radio)).collect(), framing }

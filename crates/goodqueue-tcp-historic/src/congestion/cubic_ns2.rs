@@ -244,7 +244,7 @@ impl Controller for CubicNs2 {
             Parameter::count(
                 "beta",
                 819,
-                (1, 1023),
+                [1, 1023],
                 "1 to 1023",
                 "ns-2.35, module parameter",
                 "share of the window that is left after congestion, in 1024ths",
@@ -252,7 +252,7 @@ impl Controller for CubicNs2 {
             Parameter::count(
                 "bic_scale",
                 41,
-                (1, 10_000),
+                [1, 10_000],
                 "1 to 10000",
                 "ns-2.35, module parameter",
                 "how fast the window grows: C is 10 bic_scale / 1024 segments per second cubed",
@@ -260,7 +260,7 @@ impl Controller for CubicNs2 {
             Parameter::count(
                 "max_increment",
                 16,
-                (1, 1_000_000),
+                [1, 1_000_000],
                 "1 to 1000000",
                 "ns-2.35, module parameter",
                 "most segments in 100 ms by which the window grows beyond the plateau",

@@ -89,7 +89,7 @@ impl Controller for LedbatNs2 {
         parameters: &[Parameter::time(
             "target",
             Duration::from_millis(TARGET as u64),
-            (Duration::from_millis(1), Duration::from_secs(10)),
+            [Duration::from_millis(1), Duration::from_secs(10)],
             "1ms to 10s",
             "TCP-LEDBAT, module parameter",
             "queuing delay aimed at, in whole milliseconds",

@@ -130,7 +130,7 @@ impl Controller for LedbatUtp {
             Parameter::time(
                 "target",
                 Duration::from_millis(100),
-                (Duration::from_millis(1), Duration::from_secs(10)),
+                [Duration::from_millis(1), Duration::from_secs(10)],
                 "1ms to 10s",
                 "libutp, CCONTROL_TARGET",
                 "queuing delay aimed at",
@@ -138,7 +138,7 @@ impl Controller for LedbatUtp {
             Parameter::count(
                 "max_increase",
                 3000,
-                (1, 1_000_000),
+                [1, 1_000_000],
                 "1 to 1000000",
                 "libutp, MAX_CWND_INCREASE_BYTES_PER_RTT",
                 "bytes by which the window grows per round trip without a queue",
@@ -146,7 +146,7 @@ impl Controller for LedbatUtp {
             Parameter::number(
                 "decay",
                 0.78,
-                (0.01, 0.99),
+                [0.01, 0.99],
                 "0.01 to 0.99",
                 "libutp of May 2010; later versions have 0.5",
                 "share of the window that is left after a loss",
@@ -154,7 +154,7 @@ impl Controller for LedbatUtp {
             Parameter::time(
                 "decay_interval",
                 Duration::from_millis(100),
-                (Duration::ZERO, Duration::from_secs(10)),
+                [Duration::ZERO, Duration::from_secs(10)],
                 "0s to 10s",
                 "libutp, MAX_WINDOW_DECAY",
                 "least time between two reductions of the window",

@@ -88,7 +88,7 @@ impl Controller for NewRenoNs2 {
             Parameter::number(
                 "increase_num",
                 1.0,
-                (0.001, 1000.0),
+                [0.001, 1000.0],
                 "0.001 to 1000",
                 "ns-2.35 ns-default.tcl, increase_num_",
                 "segments by which the window grows per window acknowledged, in thousandths",
@@ -96,7 +96,7 @@ impl Controller for NewRenoNs2 {
             Parameter::number(
                 "decrease_num",
                 0.5,
-                (0.001, 0.999),
+                [0.001, 0.999],
                 "0.001 to 0.999",
                 "ns-2.35 ns-default.tcl, decrease_num_",
                 "share of the window that is left after congestion, in thousandths",

@@ -126,7 +126,7 @@ impl Controller for Compound {
             Parameter::number(
                 "alpha",
                 0.125,
-                (0.0, 10.0),
+                [0.0, 10.0],
                 "0 to 10",
                 PAPER,
                 "growth is alpha * window^k - 1 segments",
@@ -134,16 +134,16 @@ impl Controller for Compound {
             Parameter::number(
                 "k",
                 0.75,
-                (0.0, 1.0),
+                [0.0, 1.0],
                 "0 to 1",
                 PAPER,
                 "growth is alpha * window^k - 1 segments",
             ),
-            Parameter::number("beta", 0.5, (0.0, 1.0), "0 to 1", PAPER, "share of the window lost to a loss"),
+            Parameter::number("beta", 0.5, [0.0, 1.0], "0 to 1", PAPER, "share of the window lost to a loss"),
             Parameter::number(
                 "gamma",
                 30.0,
-                (0.0, 1e6),
+                [0.0, 1e6],
                 "0 to 1000000",
                 PAPER,
                 "segments in the queue at which it shrinks",
@@ -151,7 +151,7 @@ impl Controller for Compound {
             Parameter::number(
                 "zeta",
                 1.0,
-                (0.0, 1e3),
+                [0.0, 1e3],
                 "0 to 1000",
                 PAPER,
                 "how fast it shrinks per segment in the queue",
@@ -159,7 +159,7 @@ impl Controller for Compound {
             Parameter::number(
                 "low_window",
                 41.0,
-                (0.0, 1e6),
+                [0.0, 1e6],
                 "0 to 1000000",
                 "draft-sridharan-tcpm-ctcp-02",
                 "window in segments below which it is Reno",

@@ -161,7 +161,7 @@ impl Controller for Cubic {
             Parameter::number(
                 "c",
                 0.4,
-                (1e-6, 1e6),
+                [1e-6, 1e6],
                 "0.000001 to 1000000",
                 "RFC 9438 §5",
                 "how fast the window grows, in segments per second cubed",
@@ -169,7 +169,7 @@ impl Controller for Cubic {
             Parameter::number(
                 "beta",
                 0.7,
-                (0.001, 0.999),
+                [0.001, 0.999],
                 "0.001 to 0.999",
                 "RFC 9438 §4.6",
                 "share of the window that is left after congestion",

@@ -309,7 +309,7 @@ impl Controller for CubicLinux {
             Parameter::count(
                 "hystart_low_window",
                 16,
-                (0, 1_000_000),
+                [0, 1_000_000],
                 "0 to 1000000",
                 "Linux 6.1, module parameter",
                 "window in segments below which HyStart does not end slow start",
@@ -317,7 +317,7 @@ impl Controller for CubicLinux {
             Parameter::time(
                 "hystart_ack_delta",
                 Duration::from_millis(2),
-                (Duration::ZERO, Duration::from_secs(1)),
+                [Duration::ZERO, Duration::from_secs(1)],
                 "0s to 1s",
                 "Linux 6.1, module parameter",
                 "greatest time between two ACKs of a train",

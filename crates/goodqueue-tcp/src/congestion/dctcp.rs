@@ -89,7 +89,7 @@ impl Controller for Dctcp {
         parameters: &[Parameter::count(
             "shift_g",
             4,
-            (0, 10),
+            [0, 10],
             "0 to 10",
             "RFC 8257 §4.2 (g = 1/16)",
             "weight of the last window in alpha: g is 1 / 2^shift_g",

@@ -60,7 +60,7 @@ impl Controller for Fixed {
             Parameter::count(
                 "window",
                 WINDOW,
-                (1, MOST_WINDOW),
+                [1, MOST_WINDOW],
                 "1 to 1000000",
                 "RFC 6928 §2",
                 "congestion window in segments",
@@ -68,7 +68,7 @@ impl Controller for Fixed {
             Parameter::count(
                 "rate",
                 0,
-                (0, MOST_RATE),
+                [0, MOST_RATE],
                 "0 to 1000000000000",
                 "none: segments are not paced",
                 "pacing rate in bits per second; 0 for none",

@@ -127,7 +127,7 @@ impl Controller for Ledbat {
             Parameter::time(
                 "target",
                 Duration::from_millis(100),
-                (Duration::from_nanos(1), Duration::from_secs(10)),
+                [Duration::from_nanos(1), Duration::from_secs(10)],
                 "above 0s, at most 10s",
                 "RFC 6817 §3.3, which allows 100 ms at most",
                 "queuing delay aimed at",
@@ -135,7 +135,7 @@ impl Controller for Ledbat {
             Parameter::number(
                 "gain",
                 1.0,
-                (f64::MIN_POSITIVE, 1000.0),
+                [f64::MIN_POSITIVE, 1000.0],
                 "above 0, at most 1000",
                 "RFC 6817 §3.3, which allows 1 at most",
                 "segments by which the window grows per round trip without a queue",

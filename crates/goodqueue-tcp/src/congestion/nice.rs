@@ -15,7 +15,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::number(
         "threshold",
         0.1,
-        (0.0, 1.0),
+        [0.0, 1.0],
         "0 to 1",
         "OSDI 2002, which gives 0.1 to 0.2",
         "share of the way from the least to the greatest RTT beyond which an RTT is long",
@@ -23,7 +23,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::number(
         "fraction",
         0.5,
-        (0.0, 1.0),
+        [0.0, 1.0],
         "0 to 1",
         "OSDI 2002",
         "share of a window whose RTTs must be long for it to be halved",

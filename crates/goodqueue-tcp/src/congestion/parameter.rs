@@ -82,7 +82,7 @@ impl Parameter {
     pub const fn number(
         name: &'static str,
         default: f64,
-        (least, most): (f64, f64),
+        [least, most]: [f64; 2],
         range: &'static str,
         source: &'static str,
         doc: &'static str,
@@ -96,7 +96,7 @@ impl Parameter {
     pub const fn count(
         name: &'static str,
         default: u64,
-        (least, most): (u64, u64),
+        [least, most]: [u64; 2],
         range: &'static str,
         source: &'static str,
         doc: &'static str,
@@ -110,7 +110,7 @@ impl Parameter {
     pub const fn time(
         name: &'static str,
         default: Duration,
-        (least, most): (Duration, Duration),
+        [least, most]: [Duration; 2],
         range: &'static str,
         source: &'static str,
         doc: &'static str,

@@ -274,7 +274,7 @@ impl Controller for Prague {
             Parameter::count(
                 "shift_g",
                 4,
-                (0, 10),
+                [0, 10],
                 "0 to 10",
                 "draft-04 §2.3.2 (g = 1/16)",
                 "weight of the last round in alpha: g is 1 / 2^shift_g",
@@ -282,7 +282,7 @@ impl Controller for Prague {
             Parameter::time(
                 "target",
                 Duration::from_millis(25),
-                (Duration::from_nanos(1), Duration::from_secs(1)),
+                [Duration::from_nanos(1), Duration::from_secs(1)],
                 "above 0s, at most 1s",
                 "draft-04 §2.4.4",
                 "round-trip time below which the rate does not depend on it",
@@ -290,7 +290,7 @@ impl Controller for Prague {
             Parameter::count(
                 "transition",
                 4,
-                (0, 1_000_000),
+                [0, 1_000_000],
                 "0 to 1000000",
                 "Linux prague_rtt_transition",
                 "rounds after slow start until then",

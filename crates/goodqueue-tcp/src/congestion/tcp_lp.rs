@@ -192,7 +192,7 @@ impl Controller for TcpLp {
             Parameter::count(
                 "delta",
                 15,
-                (0, 100),
+                [0, 100],
                 "0 to 100",
                 "INFOCOM 2003",
                 "per cent of the way from the least to the greatest delay beyond which congestion is near",
@@ -200,7 +200,7 @@ impl Controller for TcpLp {
             Parameter::count(
                 "inference",
                 3,
-                (0, 1000),
+                [0, 1000],
                 "0 to 1000",
                 "Linux 6.1 tcp_lp",
                 "round trips for which an early sign of congestion is remembered",
@@ -208,7 +208,7 @@ impl Controller for TcpLp {
             Parameter::count(
                 "word",
                 32,
-                (32, 64),
+                [32, 64],
                 "32 to 64",
                 "Linux 6.1 tcp_lp",
                 "width of the delay arithmetic in bits; 64 as in ns-2 on a 64-bit machine",

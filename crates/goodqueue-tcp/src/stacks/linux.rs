@@ -226,7 +226,8 @@ impl Stack for Linux {
         &mut self,
         core: &mut Core,
         now: Instant,
-        (position, record): (u64, Record),
+        position: u64,
+        record: Record,
         pipe: u64,
     ) -> Option<Segment> {
         if self.undoing.new_data_first {

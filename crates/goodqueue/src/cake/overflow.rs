@@ -106,7 +106,9 @@ impl Heap {
     /// compares with the entry that moved up, not with the one that moved down, so it usually stops
     /// there.
     fn sink(&mut self, place: usize) {
-        let (mut place, mut largest, mut most) = (place, place, self.held_at(place));
+        let mut place = place;
+        let mut largest = place;
+        let mut most = self.held_at(place);
         loop {
             let left = 2 * largest + 1;
             for below in [left, left + 1] {

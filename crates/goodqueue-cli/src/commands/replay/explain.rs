@@ -40,7 +40,8 @@ pub(super) fn story(input: &Input, text: &str) -> Result<Story, Diagnostic> {
     let Some((arrival, ended, fate)) = found else {
         return Err(refused(not_found(which, &by_seq, input)));
     };
-    let (seq, at) = (arrival.seq, |time: Instant| time + input.origin());
+    let seq = arrival.seq;
+    let at = |time: Instant| time + input.origin();
     let known = witness::Known { arrived: at(arrival.at), ended: at(ended), fate };
     let witness = Witness::new(known, move |packet: &Arrival| packet.seq == seq);
     // The first replay found the packet. Evidence is asked for around its decision only, because

@@ -64,7 +64,7 @@ impl Axis {
     }
 
     pub(super) fn ticks(&self) -> Vec<f64> {
-        if self.log { decades(self.range) } else { ticks(self.range) }
+        if self.log { decades(self.range.into()) } else { ticks(self.range.into()) }
     }
 }
 
@@ -192,7 +192,7 @@ pub(super) fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// Returns about five round values within a range.
-pub(super) fn ticks((low, high): (f64, f64)) -> Vec<f64> {
+pub(super) fn ticks([low, high]: [f64; 2]) -> Vec<f64> {
     let rough = (high - low) / 5.0;
     let power = libm::exp10(libm::floor(libm::log10(rough)));
     let step =
@@ -206,7 +206,7 @@ pub(super) fn ticks((low, high): (f64, f64)) -> Vec<f64> {
 }
 
 /// Returns the powers of ten within a range, and between them 2 and 5 if there are few.
-fn decades((low, high): (f64, f64)) -> Vec<f64> {
+fn decades([low, high]: [f64; 2]) -> Vec<f64> {
     let first = libm::floor(libm::log10(low));
     let powers = (0_u32..MOST_DECADES).map(|n| libm::exp10(first + f64::from(n)));
     let within = |tick: &f64| *tick >= low * (1.0 - 1e-9) && *tick <= high * (1.0 + 1e-9);
@@ -245,10 +245,10 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_within_the_range() {
-        assert_eq!(ticks((0.0, 1.0)).len(), 6);
-        assert!(ticks((-0.3, 97.0)).iter().all(|tick| (0.0..=97.0).contains(tick)));
+        assert_eq!(ticks([0.0, 1.0]).len(), 6);
+        assert!(ticks([-0.3, 97.0]).iter().all(|tick| (0.0..=97.0).contains(tick)));
         assert_eq!(extent([0.0, 10.0].into_iter()).0, 0.0);
-        assert_eq!(decades((0.9, 1100.0)), [1.0, 10.0, 100.0, 1000.0]);
+        assert_eq!(decades([0.9, 1100.0]), [1.0, 10.0, 100.0, 1000.0]);
     }
 
     #[test]

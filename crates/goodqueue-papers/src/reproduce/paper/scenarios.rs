@@ -52,7 +52,7 @@ impl Paper {
         // parameters.
         document.add_qdiscs(self.beyond.iter().map(|line| (line.as_str(), line.as_str())))?;
         document.add_qdiscs(self.given.iter().map(|given| (given.label.as_str(), given.line.as_str())))?;
-        let varied = varied.iter().copied().flat_map(keys_of);
+        let varied = varied.iter().copied().flat_map(|(key, value)| keys_of(key, value));
         // A later value of a key replaces an earlier one, so those of `quick` and `full` win.
         for (key, value) in experiment.set.iter().chain(varied).chain(more) {
             document.set(&format!("experiment {}", experiment.name), key, &value.to_string())?;
@@ -76,7 +76,7 @@ impl Paper {
 
 /// The keys that a varied value sets: its own, or, if it is a table of keys of the scenario, these
 /// together.
-fn keys_of<'v>((key, value): (&'v String, &'v toml::Value)) -> Vec<(&'v String, &'v toml::Value)> {
+fn keys_of<'v>(key: &'v String, value: &'v toml::Value) -> Vec<(&'v String, &'v toml::Value)> {
     match value.as_table() {
         // A key that needs a table has a dot, as in `link.down`. The fields of a value such as `{
         // schedule = [...] }` have none.

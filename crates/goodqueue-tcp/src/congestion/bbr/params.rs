@@ -51,7 +51,7 @@ impl Params {
         Parameter::number(
             "startup_gain",
             STARTUP_GAIN,
-            (1.0, 10.0),
+            [1.0, 10.0],
             "1 to 10",
             "draft-00 §4.3.2 (2 / ln 2), in Linux's 256ths",
             "pacing and window gain while the bandwidth is unknown",
@@ -59,7 +59,7 @@ impl Params {
         Parameter::number(
             "drain_gain",
             DRAIN_GAIN,
-            (0.01, 1.0),
+            [0.01, 1.0],
             "0.01 to 1",
             "draft-00 §4.3.3 (ln 2 / 2), in Linux's 256ths",
             "pacing gain while the queue of the startup drains",
@@ -67,7 +67,7 @@ impl Params {
         Parameter::number(
             "cwnd_gain",
             CWND_GAIN,
-            (1.0, 10.0),
+            [1.0, 10.0],
             "1 to 10",
             "draft-00 §4.2.3",
             "window in bandwidth-delay products after the startup",
@@ -75,7 +75,7 @@ impl Params {
         Parameter::number(
             "probe_gain",
             PROBE_GAIN,
-            (1.0, 4.0),
+            [1.0, 4.0],
             "1 to 4",
             "draft-00 §4.3.4",
             "pacing gain in the phase that probes for more bandwidth",
@@ -83,7 +83,7 @@ impl Params {
         Parameter::number(
             "probe_drain_gain",
             PROBE_DRAIN_GAIN,
-            (0.1, 1.0),
+            [0.1, 1.0],
             "0.1 to 1",
             "draft-00 §4.3.4",
             "pacing gain in the phase after the probe",
@@ -91,7 +91,7 @@ impl Params {
         Parameter::time(
             "min_rtt_window",
             MIN_RTT_WINDOW,
-            (Duration::from_millis(1), Duration::from_secs(3600)),
+            [Duration::from_millis(1), Duration::from_secs(3600)],
             "1ms to 3600s",
             "draft-00 §4.1.2",
             "time after which the least RTT is measured again",
@@ -99,7 +99,7 @@ impl Params {
         Parameter::time(
             "probe_rtt_time",
             PROBE_RTT_TIME,
-            (Duration::ZERO, Duration::from_secs(10)),
+            [Duration::ZERO, Duration::from_secs(10)],
             "0s to 10s",
             "draft-00 §4.3.5",
             "least time with a window of four segments to measure the least RTT",

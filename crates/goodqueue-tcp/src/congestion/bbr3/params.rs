@@ -61,7 +61,7 @@ impl Params {
         Parameter::number(
             "startup_pacing_gain",
             STARTUP_PACING_GAIN,
-            (1.0, 10.0),
+            [1.0, 10.0],
             "1 to 10",
             "draft-ietf-ccwg-bbr §2.4 (4 ln 2)",
             "pacing gain while the bandwidth is unknown",
@@ -69,7 +69,7 @@ impl Params {
         Parameter::number(
             "drain_pacing_gain",
             DRAIN_PACING_GAIN,
-            (0.01, 1.0),
+            [0.01, 1.0],
             "0.01 to 1",
             "draft-ietf-ccwg-bbr §2.4",
             "pacing gain while the queue of the startup drains",
@@ -77,7 +77,7 @@ impl Params {
         Parameter::number(
             "cwnd_gain",
             CWND_GAIN,
-            (1.0, 10.0),
+            [1.0, 10.0],
             "1 to 10",
             "draft-ietf-ccwg-bbr §2.5",
             "window in bandwidth-delay products",
@@ -85,7 +85,7 @@ impl Params {
         Parameter::number(
             "probe_up_gain",
             PROBE_UP_GAIN,
-            (1.0, 4.0),
+            [1.0, 4.0],
             "1 to 4",
             "draft-ietf-ccwg-bbr §5.6.1",
             "pacing gain while it looks for more bandwidth",
@@ -93,7 +93,7 @@ impl Params {
         Parameter::number(
             "probe_up_cwnd_gain",
             PROBE_UP_CWND_GAIN,
-            (1.0, 10.0),
+            [1.0, 10.0],
             "1 to 10",
             "draft-ietf-ccwg-bbr §5.6.1",
             "window in bandwidth-delay products while it looks for more bandwidth",
@@ -101,7 +101,7 @@ impl Params {
         Parameter::number(
             "probe_down_gain",
             PROBE_DOWN_GAIN,
-            (0.1, 1.0),
+            [0.1, 1.0],
             "0.1 to 1",
             "draft-ietf-ccwg-bbr §5.6.1",
             "pacing gain after it looked",
@@ -109,7 +109,7 @@ impl Params {
         Parameter::number(
             "probe_rtt_cwnd_gain",
             PROBE_RTT_CWND_GAIN,
-            (0.1, 2.0),
+            [0.1, 2.0],
             "0.1 to 2",
             "draft-ietf-ccwg-bbr §2.14.2",
             "window in bandwidth-delay products while it measures the least RTT",
@@ -117,7 +117,7 @@ impl Params {
         Parameter::number(
             "loss_thresh",
             LOSS_THRESH,
-            (0.0, 0.5),
+            [0.0, 0.5],
             "0 to 0.5",
             "draft-ietf-ccwg-bbr §2.7",
             "share of losses that it tolerates while it looks for more bandwidth",
@@ -125,7 +125,7 @@ impl Params {
         Parameter::number(
             "beta",
             BETA,
-            (0.1, 1.0),
+            [0.1, 1.0],
             "0.1 to 1",
             "draft-ietf-ccwg-bbr §2.7",
             "least share of the bounds that a round of losses leaves",
@@ -133,7 +133,7 @@ impl Params {
         Parameter::number(
             "headroom",
             HEADROOM,
-            (0.0, 0.9),
+            [0.0, 0.9],
             "0 to 0.9",
             "draft-ietf-ccwg-bbr §2.7",
             "share of the long-term bound that it leaves to others",
@@ -141,7 +141,7 @@ impl Params {
         Parameter::time(
             "min_rtt_window",
             MIN_RTT_WINDOW,
-            (Duration::from_millis(1), Duration::from_secs(3600)),
+            [Duration::from_millis(1), Duration::from_secs(3600)],
             "1ms to 3600s",
             "draft-ietf-ccwg-bbr §2.14.1",
             "time after which a least RTT is no longer valid",
@@ -149,7 +149,7 @@ impl Params {
         Parameter::time(
             "probe_rtt_interval",
             PROBE_RTT_INTERVAL,
-            (Duration::from_millis(1), Duration::from_secs(3600)),
+            [Duration::from_millis(1), Duration::from_secs(3600)],
             "1ms to 3600s",
             "draft-ietf-ccwg-bbr §2.14.2",
             "time after which the least RTT is measured again",
@@ -157,7 +157,7 @@ impl Params {
         Parameter::time(
             "probe_rtt_time",
             PROBE_RTT_TIME,
-            (Duration::ZERO, Duration::from_secs(10)),
+            [Duration::ZERO, Duration::from_secs(10)],
             "0s to 10s",
             "draft-ietf-ccwg-bbr §2.14.2",
             "least time with a small window to measure the least RTT",

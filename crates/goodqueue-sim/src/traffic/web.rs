@@ -335,7 +335,7 @@ impl Web {
         worker.awaited += bytes;
         worker.answered = false;
         let handle = worker.handle;
-        self.connections.write(now, handle, (self.asks(), self.settings.request), network);
+        self.connections.write(now, handle, self.asks(), self.settings.request, network);
     }
 
     /// Acts on bytes that have arrived on a connection.
@@ -351,7 +351,7 @@ impl Web {
                 return;
             }
             worker.answered = true;
-            self.connections.write(now, handle, (answers, bytes), network);
+            self.connections.write(now, handle, answers, bytes, network);
         }
         if self.connections.delivered(handle, answers) < worker.awaited {
             return;

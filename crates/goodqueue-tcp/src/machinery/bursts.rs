@@ -76,6 +76,8 @@ impl Core {
 
     /// Data of the next piece completes a burst, which is as large as the congestion window allows
     /// with `room` bytes: the window of the receiver cuts it later. Returns the first piece then.
+    // Out of line, for kernels that end a burst with its piece.
+    #[cold]
     fn filled(&mut self, front: Front, room: u64, most: u32) -> Front {
         // Before the question whether to wait, because a full burst does not wait for more.
         let wanted = u64::from(self.segments_of_burst(room, most)) * self.mss;

@@ -316,20 +316,19 @@ impl Stack for Linux {
 impl Linux {
     /// Takes an ACK into the scoreboard, the window and the RTT.
     fn take<'s>(&mut self, core: &mut Core, now: Instant, segment: &'s Segment) -> AckInProgress<'s> {
-        let probe = core.tail.probed.map(|probe| probe.0);
+        let probe = core.tail.probed;
         let ProcessedAck { news, answered, reported } = core.take_ack(now, segment);
         if let Some(duplicate) = reported {
             // The copy of a probe says nothing about reordering: a timer sent it
             // (`tcp_dsack_seen()`).
-            let is_of_probe = probe == Some(duplicate.end) && duplicate.end - duplicate.start <= core.mss;
+            let is_of_probe = probe.is_some_and(|probe| probe.0 == duplicate.end)
+                && duplicate.end - duplicate.start <= core.mss;
             if !is_of_probe {
                 self.reordering.on_duplicate_report();
             }
             self.undoing.on_duplicate_report(duplicate.start);
         }
-        if let Some(newest) = core.scoreboard.arrivals().newest {
-            self.reordering.on_delivery(now, newest);
-        }
+        self.reordering.on_delivery(now, core.scoreboard.arrivals().newest);
         AckInProgress { now, segment, news, answered, duplicate_reported: reported.is_some() }
     }
 

@@ -41,7 +41,18 @@ impl Reordering {
     }
 
     /// An ACK delivered segments, of which `newest` was sent last.
-    pub(super) fn on_delivery(&mut self, now: Instant, newest: Delivered) {
+    #[inline]
+    pub(super) fn on_delivery(&mut self, now: Instant, newest: Option<Delivered>) {
+        // Before reordering is seen, no duplicate counts, and the window is as at the start.
+        if self.seen
+            && let Some(newest) = newest
+        {
+            self.adapt(now, newest);
+        }
+    }
+
+    #[cold]
+    fn adapt(&mut self, now: Instant, newest: Delivered) {
         // A segment that was sent before the window grew says nothing about the new window: once
         // per round trip is enough (`tcp_rack_update_reo_wnd()`).
         self.was_too_short &= newest.sent >= self.grew;
@@ -95,7 +106,7 @@ mod tests {
         let mut reordering = Reordering::new();
         reordering.note(true);
         reordering.on_duplicate_report();
-        reordering.on_delivery(at(100), sent(50));
+        reordering.on_delivery(at(100), Some(sent(50)));
         reordering
     }
 
@@ -103,10 +114,10 @@ mod tests {
     fn a_duplicate_counts_only_after_reordering_was_seen() {
         let mut reordering = Reordering::new();
         reordering.on_duplicate_report();
-        reordering.on_delivery(at(100), sent(50));
+        reordering.on_delivery(at(100), Some(sent(50)));
         assert_eq!(quarters(&reordering), 0);
         reordering.note(true);
-        reordering.on_delivery(at(100), sent(50));
+        reordering.on_delivery(at(100), Some(sent(50)));
         assert_eq!(quarters(&reordering), 1, "an earlier report does not count later");
         assert_eq!(quarters(&widened()), 2);
     }
@@ -115,10 +126,10 @@ mod tests {
     fn the_window_grows_once_per_round_trip() {
         let mut reordering = widened();
         reordering.on_duplicate_report();
-        reordering.on_delivery(at(110), sent(99));
+        reordering.on_delivery(at(110), Some(sent(99)));
         assert_eq!(quarters(&reordering), 2, "a segment from before it grew");
         reordering.on_duplicate_report();
-        reordering.on_delivery(at(160), sent(100));
+        reordering.on_delivery(at(160), Some(sent(100)));
         assert_eq!(quarters(&reordering), 3);
     }
 
@@ -126,11 +137,11 @@ mod tests {
     fn the_window_is_a_quarter_again_after_16_recoveries() {
         let mut reordering = widened();
         for recovery in 1..=16 {
-            reordering.on_delivery(at(100 + recovery), sent(100));
+            reordering.on_delivery(at(100 + recovery), Some(sent(100)));
             assert_eq!(quarters(&reordering), 2, "recovery {recovery}");
             reordering.on_recovery_end();
         }
-        reordering.on_delivery(at(120), sent(100));
+        reordering.on_delivery(at(120), Some(sent(100)));
         assert_eq!(quarters(&reordering), 1);
     }
 
@@ -139,7 +150,7 @@ mod tests {
         let mut reordering = widened();
         for round in 1..300 {
             reordering.on_duplicate_report();
-            reordering.on_delivery(at(100 + 100 * round), sent(100 * round));
+            reordering.on_delivery(at(100 + 100 * round), Some(sent(100 * round)));
         }
         assert_eq!(reordering.steps, MAX_STEPS);
         assert_eq!(reordering.window(true, Duration::from_millis(4), SRTT), SRTT);

@@ -145,7 +145,7 @@ pub struct SackDelay {
     pub most: Duration,
     /// Largest part of the RTT, in percent (`tcp_comp_sack_rtt_percent`).
     pub percent: u32,
-    /// By how much the timer is late (`tcp_comp_sack_slack_ns`).
+    /// By how much the timer may be late, and is (`tcp_comp_sack_slack_ns`).
     pub slack: Duration,
     /// The SACK that leaves bears the time at which it leaves, otherwise that of the last data
     /// (`tcp_compressed_ack_kick`).
@@ -157,7 +157,7 @@ impl SackDelay {
     pub const NONE: Self =
         Self { most: Duration::ZERO, percent: 0, slack: Duration::ZERO, reads_clock: true };
 
-    /// Linux 4.18 to 6.14. The part of the RTT was no setting yet.
+    /// Linux 6.1, where the part of the RTT is no setting.
     pub const LINUX: Self = Self {
         most: Duration::from_millis(1),
         percent: 5,
@@ -358,7 +358,7 @@ pub struct Config {
     /// [`bursts`](Self::bursts): 1280 in Linux 6.1 and 896 in 7.3, without IPv6. Default 1280.
     pub piece_overhead: u32,
     /// With [`bursts`](Self::bursts), a burst for which a piece of the send buffer has too little
-    /// takes data of the next one (Linux from 6.10 on, `tcp_grow_skb`). Default off: it ends with
+    /// takes data of the next one (`tcp_grow_skb` of Linux 7.3). Default off: it ends with
     /// the piece.
     pub fills_bursts: bool,
     /// A segment with PSH, or a short one, is acknowledged at once, and so is every segment while

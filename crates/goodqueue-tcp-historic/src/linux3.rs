@@ -141,7 +141,7 @@ const LINUX_314: Config = Config {
     sack_delay: SackDelay::NONE,
     ecn_on_all: false,
     l4s: false,
-    ..linux::SETTINGS
+    ..linux::LINUX_61
 };
 
 /// Linux 3.2.

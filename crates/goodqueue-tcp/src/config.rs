@@ -94,13 +94,13 @@ pub enum BufferGrowth {
 impl Default for BufferTuning {
     /// Returns the tuning of Linux 6.1.
     fn default() -> Self {
-        Self::LINUX
+        Self::LINUX_6
     }
 }
 
 impl BufferTuning {
     /// Linux 6.1: the default of `tcp_rmem`, and the overhead that `tcp_rcv_space_adjust` assumes.
-    pub(crate) const LINUX: Self = Self {
+    pub(crate) const LINUX_6: Self = Self {
         growth: BufferGrowth::Proportional,
         initial: 131_072,
         first_window: None,
@@ -123,7 +123,7 @@ impl BufferTuning {
         most: 33_554_432,
         // 65,535 · 512 bytes are a little less than `most`.
         scale: 1024,
-        ..Self::LINUX
+        ..Self::LINUX_6
     };
 
     /// Returns the largest window in bytes, that of full segments of an Ethernet.
@@ -158,7 +158,7 @@ impl SackDelay {
         Self { most: Duration::ZERO, percent: 0, slack: Duration::ZERO, reads_clock: true };
 
     /// Linux 6.1, where the part of the RTT is no setting.
-    pub const LINUX: Self = Self {
+    pub const LINUX_6: Self = Self {
         most: Duration::from_millis(1),
         percent: 5,
         slack: Duration::from_micros(100),
@@ -167,7 +167,7 @@ impl SackDelay {
 
     /// Linux 7.3.
     pub const LINUX_7: Self =
-        Self { percent: 33, slack: Duration::from_micros(10), reads_clock: true, ..Self::LINUX };
+        Self { percent: 33, slack: Duration::from_micros(10), reads_clock: true, ..Self::LINUX_6 };
 
     /// Whether SACKs wait at all.
     #[must_use]
@@ -309,8 +309,8 @@ pub struct Config {
     pub idle_restart: bool,
     /// Largest receive window in bytes. Default: the largest possible one, which never limits (RFC
     /// 7323 §2.2). With [`adaptive_acks`](Self::adaptive_acks) and timestamps the window begins at
-    /// 64 kB and grows with the rate up to 3 MB, half of Linux's largest receive buffer
-    /// (`tcp_rmem`).
+    /// 64 kB and grows with the rate up to the largest one of
+    /// [`buffer_tuning`](Self::buffer_tuning).
     pub rwnd: u32,
     /// Slow-start threshold at the start, in bytes. Default: arbitrarily high (RFC 5681 §3.1).
     pub initial_ssthresh: u64,

@@ -115,7 +115,7 @@ impl HomeLine {
              [[hops]]\nname = 'modem'\nside = 'server'\n{rates}qdisc = {{ down = '{}', up = '{}' }}\n\
              [[hops]]\nname = 'clients'\nside = 'client'\ndown = 'unlimited'\nup = '1gbit'\n\
              qdisc = 'pfifo limit 100000'\n\
-             [tcp]\nprofile = 'linux'\ncc = '{}'\necn = {}\n",
+             [tcp]\nprofile = 'linux61'\ncc = '{}'\necn = {}\n",
             of_linux(&self.router_down),
             of_linux(&self.router_up),
             self.rtt_ms,

@@ -14,7 +14,7 @@ use super::measured::{each, means, runs_of};
 /// A set-up as it was run on the kernel.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub(super) struct Load {
-    /// Whose TCP, and PIE and FQ-CoDel, it had: Linux 6.1's if not said.
+    /// Whose TCP, and whose variants of disciplines, it had: Linux 6.1's if not said.
     #[serde(default)]
     profile: Option<String>,
     duration_s: f64,
@@ -71,7 +71,7 @@ impl Load {
     /// The path's delay lies between the bottleneck and the servers: before the bottleneck for what
     /// a server sends, behind the bottleneck for what a client sends.
     fn scenario(&self) -> String {
-        let profile = self.profile.as_deref().unwrap_or("linux");
+        let profile = self.profile.as_deref().unwrap_or("linux61");
         let shaped = |rate: &str, child: &str| {
             let child = of_linux(child, profile);
             match self.shaper.as_str() {
@@ -80,8 +80,7 @@ impl Load {
             }
         };
         let fast = goodqueue_tc::units::rate(&self.rate_down).is_ok_and(|rate| rate >= FAST);
-        // Linux 3.14's loads are simulated as often as they were recorded.
-        let runs = if fast || self.profile.is_some() { 1 } else { RUNS };
+        let runs = if fast { 1 } else { RUNS };
         let mut text = format!(
             "duration = \"{}s\"\nseeds = {}\nqdiscs = [{{ label = \"set-up\", down = \"{}\", up = \"{}\" }}]\n",
             self.duration_s,
@@ -166,14 +165,13 @@ impl Load {
 }
 
 /// The line of a discipline, with the decisions of the kernel of `profile` where these are a
-/// variant. Profile `linux` is that of Linux 6.1, and variant `linux` that of Linux 7.3. CoDel is
-/// the same in all kernels before 7.0.
+/// variant. CoDel is the same in all kernels before 7.0, and PIE in all since 5.7.
 fn of_linux(line: &str, profile: &str) -> String {
     // A line may be the name alone.
     let (kind, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
     let variant = match kind {
-        "codel" | "fq_codel" | "cake" | "pie" | "dualpi2" if profile == "linux73" => "linux",
-        "fq_codel" if profile == "linux" => "linux61",
+        "codel" | "fq_codel" | "cake" | "pie" | "dualpi2" if profile == "linux" => "linux",
+        "pie" if profile == "linux61" => "linux",
         "fq_codel" | "pie" => profile,
         "codel" | "cake" => "linux61",
         "red" => "linux",
@@ -211,17 +209,17 @@ mod tests {
 
     #[test]
     fn a_discipline_decides_as_in_the_kernel_also_if_its_line_has_no_parameters() {
-        assert_eq!(of_linux("pie", "linux"), "pie variant linux");
+        assert_eq!(of_linux("pie", "linux61"), "pie variant linux");
         assert_eq!(of_linux("fq_codel", "linux314"), "fq_codel variant linux314");
-        assert_eq!(of_linux("fq_codel", "linux"), "fq_codel variant linux61");
+        assert_eq!(of_linux("fq_codel", "linux61"), "fq_codel variant linux61");
         assert_eq!(of_linux("codel", "linux314"), "codel variant linux61");
-        assert_eq!(of_linux("pie limit 100", "linux"), "pie variant linux limit 100");
+        assert_eq!(of_linux("pie limit 100", "linux61"), "pie variant linux limit 100");
         assert_eq!(of_linux("pie variant linux314 limit 100", "linux314"), "pie variant linux314 limit 100");
-        assert_eq!(of_linux("fq_pie", "linux"), "fq_pie", "fq_pie is that of Linux by default");
-        assert_eq!(of_linux("cake besteffort", "linux"), "cake variant linux61 besteffort");
-        assert_eq!(of_linux("cake besteffort", "linux73"), "cake variant linux besteffort");
-        assert_eq!(of_linux("dualpi2", "linux73"), "dualpi2 variant linux");
-        assert_eq!(of_linux("sfq limit 127", "linux73"), "sfq limit 127");
+        assert_eq!(of_linux("fq_pie", "linux61"), "fq_pie", "fq_pie is that of Linux by default");
+        assert_eq!(of_linux("cake besteffort", "linux61"), "cake variant linux61 besteffort");
+        assert_eq!(of_linux("cake besteffort", "linux"), "cake variant linux besteffort");
+        assert_eq!(of_linux("dualpi2", "linux"), "dualpi2 variant linux");
+        assert_eq!(of_linux("sfq limit 127", "linux"), "sfq limit 127");
     }
 
     #[test]

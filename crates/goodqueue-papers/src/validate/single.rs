@@ -158,7 +158,7 @@ impl Flows {
         let fast = Rate::from_bps(100_000_000_000_000);
         let link = Link { rate, mtu: 1514, delay: Duration::ZERO };
         let line = format!("tbf rate {} burst 1600 [{}]", self.rate, self.qdisc);
-        let kernel = if self.profile == "linux73" { "linux" } else { "linux61" };
+        let kernel = if self.profile == "linux" { "linux" } else { "linux61" };
         let qdisc = tc::parse_as(&line, &link, Some(kernel))?;
         let half = Duration::from_micros(self.rtt_ms * 500);
         Ok(Bottleneck {

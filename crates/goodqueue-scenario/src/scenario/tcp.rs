@@ -46,7 +46,7 @@ keys! {
         /// congestion control: dctcp, or prague, which always does.
         l4s: bool = false, Flag => from(read_l4s(table, usual.l4s, &cc, found)?);
         /// The receiver's window. Default: that of the profile. Only the profiles of Linux have a
-        /// limit (3 MB; 20 MB in `linux73`).
+        /// limit (20 MB; 3 MB in `linux61`).
         rwnd: Option<u32> = "64kb", Maybe(SIZE) => from(read_rwnd(table, mss)?.or(usual.rwnd));
         /// What ends slow start before a loss: "own" is the method of `cc`, "rfc9406" is HyStart++
         /// (cubic, newreno, reno), "off" is nothing. Default: that of the profile.

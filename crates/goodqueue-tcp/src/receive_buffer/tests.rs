@@ -1,14 +1,14 @@
 use super::*;
 
 const MSS: u32 = 1448;
-const OVERHEAD: u64 = BufferTuning::LINUX.taken;
+const OVERHEAD: u64 = BufferTuning::LINUX_6.taken;
 
 #[test]
 fn a_round_trip_of_twenty_segments_after_one_of_eleven_gives_the_recorded_buffer() {
     // Linux 6.1.192: 28,960 bytes after 15,928 in 50 ms each gave 429,240 bytes of buffer and a
     // window of half of them.
     let mut buffer =
-        ReceiveBuffer { space: 15_928, ..ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO) };
+        ReceiveBuffer { space: 15_928, ..ReceiveBuffer::new(MSS, BufferTuning::LINUX_6, Instant::ZERO) };
     // Half of 131,072 bytes less a segment.
     assert_eq!((buffer.clamp, buffer.announced), (64_088, 64_088));
     buffer.time(MSS, 7, Duration::from_millis(50));
@@ -29,7 +29,7 @@ fn linux_3_14_announces_twenty_segments_and_two_more_with_each_that_comes() {
         initial: 361_600,
         first_window: Some(20),
         overhead: 800,
-        ..BufferTuning::LINUX
+        ..BufferTuning::LINUX_6
     };
     let mut buffer = ReceiveBuffer::new(MSS, tuning, Instant::ZERO);
     assert_eq!((buffer.buffer, buffer.clamp, buffer.announced), (361_600, 179_352, 28_960));
@@ -53,7 +53,7 @@ fn linux_3_2_begins_to_measure_with_the_first_read() {
         // The default of `tcp_rmem` in Linux 3.2.
         initial: 87_380,
         first_window: Some(10),
-        ..BufferTuning::LINUX
+        ..BufferTuning::LINUX_6
     };
     let mut buffer = ReceiveBuffer::new(MSS, tuning, Instant::ZERO);
     let first = buffer.buffer;
@@ -74,7 +74,7 @@ fn kernels_before_4_x_measure_round_trips_in_whole_ticks() {
     // A round trip of 50 ms that began in the tick 10 is over in the tick 60 for Linux 3.14,
     // although half a millisecond is missing.
     for (growth, measures) in [(BufferGrowth::Stepwise, true), (BufferGrowth::Proportional, false)] {
-        let tuning = BufferTuning { growth, ..BufferTuning::LINUX };
+        let tuning = BufferTuning { growth, ..BufferTuning::LINUX_6 };
         let began = Instant::from_nanos(10_900_000);
         let mut buffer = ReceiveBuffer::new(MSS, tuning, began);
         let first = buffer.buffer;
@@ -111,27 +111,27 @@ fn linux_7_3_also_makes_room_for_the_data_beyond_a_gap() {
 
 #[test]
 fn within_a_round_trip_nothing_is_measured() {
-    let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO);
+    let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX_6, Instant::ZERO);
     buffer.on_read(Instant::from_nanos(1_000_000_000), 1_000_000);
-    assert_eq!(buffer.buffer, BufferTuning::LINUX.initial, "no RTT is known");
+    assert_eq!(buffer.buffer, BufferTuning::LINUX_6.initial, "no RTT is known");
     buffer.time(MSS, 7, Duration::from_millis(50));
     buffer.on_read(Instant::from_nanos(49_999_999), 1_000_000);
-    assert_eq!(buffer.buffer, BufferTuning::LINUX.initial);
+    assert_eq!(buffer.buffer, BufferTuning::LINUX_6.initial);
 }
 
 #[test]
 fn it_stops_growing_at_the_most_there_is() {
-    let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO);
+    let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX_6, Instant::ZERO);
     buffer.time(MSS, 7, Duration::from_millis(50));
     buffer.on_read(Instant::from_nanos(50_000_000), u64::MAX / 4);
-    assert_eq!(buffer.buffer, BufferTuning::LINUX.most);
+    assert_eq!(buffer.buffer, BufferTuning::LINUX_6.most);
     let own = buffer.of_segment(MSS);
     let grown = (0..10_000_u32).filter(|_| buffer.grow(MSS, own)).count();
     assert_eq!(grown, 1064, "by two segments at a time up to what the buffer is good for");
 }
 
 fn holding(numbers: impl IntoIterator<Item = u64>) -> ReceiveBuffer {
-    let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX, Instant::ZERO);
+    let mut buffer = ReceiveBuffer::new(MSS, BufferTuning::LINUX_6, Instant::ZERO);
     for number in numbers {
         buffer.hold(1 + number * 1448, 1 + (number + 1) * 1448);
     }

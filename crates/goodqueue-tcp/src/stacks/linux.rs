@@ -1,5 +1,5 @@
-//! The sender of Linux 6.x: losses are found by time (RACK-TLP, RFC 8985), the window counts whole
-//! segments, and a reduction is taken back when nothing was lost.
+//! The sender of Linux 6 and 7: losses are found by time (RACK-TLP, RFC 8985), the window counts
+//! whole segments, and a reduction is taken back when nothing was lost.
 
 use goodqueue::{Duration, Instant};
 
@@ -25,7 +25,7 @@ mod reordering;
 pub use receiver::LinuxReceiver;
 use reordering::Reordering;
 
-/// State of the sender of Linux 6.x.
+/// State of the sender of Linux 6 and 7.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Linux {
     undoing: UndoState,
@@ -47,7 +47,7 @@ pub(crate) struct Linux {
 
 static INFO: StackInfo = StackInfo {
     name: "linux",
-    summary: "Linux 6.x: losses are found by time (RACK-TLP)",
+    summary: "Linux 6 and 7: losses are found by time (RACK-TLP)",
     mechanisms: &[
         Mechanism::TailLossProbe,
         Mechanism::AdaptiveAcks,
@@ -65,26 +65,13 @@ impl Listed for Linux {
     const PROFILES: &'static [Profile] = &[
         Profile {
             name: "linux",
-            summary: "Linux 6.1: RACK-TLP, PRR, timestamps, quick ACKs, compressed SACKs, HyStart",
-            settings: SETTINGS,
-            controllers: CONTROLLERS,
-            sources: &[
-                "tcp_recovery=1 (RACK) and tcp_early_retrans=3 (TLP): Linux 6.1 Documentation/networking/ip-sysctl",
-                "TCP_RTO_MIN 200 ms, TCP_RTO_MAX 120 s, TCP_TIMEOUT_INIT 1 s, TCP_DELACK_MIN 40 ms, TCP_MAX_QUICKACKS 16",
-                "tcp_comp_sack_delay_ns 1 ms: ip-sysctl; PRR in segments from the window: RFC 6937 as in Linux 6.1",
-                "send buffer from 46,080 bytes (2304 for each of 20 segments) to 4 MB, tcp_wmem: as that kernel has it, without IPv6",
-                "checked against recordings of single flows and loads of Linux 6.1.192",
-            ],
-        },
-        Profile {
-            name: "linux73",
-            summary: "Linux 7.3: as linux, with the buffers, bursts and compressed SACKs of that kernel",
+            summary: "Linux 7.3: RACK-TLP, PRR, timestamps, quick ACKs, compressed SACKs, HyStart",
             settings: Config {
                 buffer_tuning: BufferTuning::LINUX_7,
                 piece_overhead: 896,
                 fills_bursts: true,
                 sack_delay: SackDelay::LINUX_7,
-                ..SETTINGS
+                ..LINUX_61
             },
             controllers: CONTROLLERS,
             sources: &[
@@ -92,7 +79,21 @@ impl Listed for Linux {
                 "tcp_grow_skb: net/ipv4/tcp_output.c of that kernel; tcp_comp_sack_rtt_percent 33, tcp_comp_sack_slack_ns 10 µs",
                 "tcp_rmem up to 32 MB and tcp_rcvbuf_low_rtt 1 ms: that kernel's defaults on a host with 4 GB of memory",
                 "AccECN: include/net/tcp_ecn.h of that kernel; tcp_ecn=2, so that a sender does not ask for it",
-                "all else is that of linux",
+                "all else is that of linux61",
+                "checked against recordings of single flows and loads of Linux 7.3.4",
+            ],
+        },
+        Profile {
+            name: "linux61",
+            summary: "Linux 6.1: as linux, with the buffers, bursts and compressed SACKs of that kernel",
+            settings: LINUX_61,
+            controllers: CONTROLLERS,
+            sources: &[
+                "tcp_recovery=1 (RACK) and tcp_early_retrans=3 (TLP): Linux 6.1 Documentation/networking/ip-sysctl",
+                "TCP_RTO_MIN 200 ms, TCP_RTO_MAX 120 s, TCP_TIMEOUT_INIT 1 s, TCP_DELACK_MIN 40 ms, TCP_MAX_QUICKACKS 16",
+                "tcp_comp_sack_delay_ns 1 ms: ip-sysctl; PRR in segments from the window: RFC 6937 as in Linux 6.1",
+                "send buffer from 46,080 bytes (2304 for each of 20 segments) to 4 MB, tcp_wmem: as that kernel has it, without IPv6",
+                "checked against recordings of single flows and loads of Linux 6.1.192",
             ],
         },
     ];
@@ -104,7 +105,7 @@ impl Listed for Linux {
 pub const CONTROLLERS: &[(&str, &str)] = &[("cubic", "cubic_linux")];
 
 /// Linux 6.1, without IPv6.
-pub const SETTINGS: Config = Config {
+pub const LINUX_61: Config = Config {
     timestamps: true,
     min_rto: Duration::from_millis(200),
     max_rto: Duration::from_secs(120),
@@ -119,7 +120,7 @@ pub const SETTINGS: Config = Config {
     adaptive_acks: true,
     timers: Timers::Wheel,
     quick_acks: 16,
-    sack_delay: SackDelay::LINUX,
+    sack_delay: SackDelay::LINUX_6,
     ecn_on_all: true,
     counters_on_data: true,
     ..Config::RFC

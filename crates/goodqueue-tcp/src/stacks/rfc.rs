@@ -90,7 +90,7 @@ impl Config {
         piece_overhead: 1280,
         fills_bursts: false,
         adaptive_acks: false,
-        buffer_tuning: BufferTuning::LINUX,
+        buffer_tuning: BufferTuning::LINUX_6,
         send_tuning: SendTuning::Unlimited,
         timers: Timers::Exact,
         quick_acks: 0,

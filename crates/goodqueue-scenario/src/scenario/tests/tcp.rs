@@ -62,7 +62,7 @@ fn flows_negotiate_accurate_ecn_where_their_profile_has_it() {
     load.toml:3:7: `ecn`: the profile `ns2_sack1` has no Accurate ECN
       3 | ecn = "accecn"
         |       ^^^^^^^^
-      allowed: with `profile` = rfc, linux, linux73
+      allowed: with `profile` = rfc, linux, linux61
       help: write `ecn = true` for ECN as RFC 3168 has it
     "#);
     assert!(resolve("tcp.ecn = \"accurate\"").unwrap_err().to_string().contains("\"accecn\""));

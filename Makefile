@@ -337,7 +337,6 @@ WORKSPACE = --workspace --features goodqueue-quic/noq,goodqueue-cli/object-store
 
 unit: toolchain
 	$(CARGO) test $(WORKSPACE) --quiet
-	$(CARGO) test --package goodqueue-cli --no-default-features --test without_features --quiet
 
 # A program outside the workspace, with a discipline of its own, and one that `goodqueue new-aqm` writes. They take the
 # versions of this workspace's lock file, so that all share what they compile.

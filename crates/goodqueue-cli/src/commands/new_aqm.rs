@@ -79,14 +79,15 @@ impl Crates {
         Ok(Self::Checkout(typed::for_script("the path of the checkout", folder.as_os_str())?))
     }
 
-    /// Returns the value of a dependency on one of the crates.
-    fn dependency(&self, name: &str) -> String {
+    /// Returns the value of a dependency on one of the crates. `options` are the example's, such
+    /// as `, default-features = false`.
+    fn dependency(&self, name: &str, options: &str) -> String {
         match self {
-            Self::Published => format!("\"{}\"", env!("CARGO_PKG_VERSION")),
+            Self::Published => format!("{{ version = \"{}\"{options} }}", env!("CARGO_PKG_VERSION")),
             // The text of a string is the same in JSON and in TOML.
             Self::Checkout(folder) => {
                 let path = serde_json::Value::from(format!("{folder}/crates/{name}"));
-                format!("{{ path = {path} }}")
+                format!("{{ path = {path}{options} }}")
             }
         }
     }
@@ -130,7 +131,10 @@ fn files(name: &str, crates: &Crates) -> Vec<(String, String)> {
 /// Returns the manifest with dependencies on these crates.
 fn manifest(text: &str, crates: &Crates) -> String {
     let line = |line: &str| match line.split_once(" = ") {
-        Some((name, value)) if value.contains(PLACE) => format!("{name} = {}\n", crates.dependency(name)),
+        Some((name, value)) if value.contains(PLACE) => {
+            let options = value.find(", ").map_or("", |start| value[start..].trim_end_matches(" }"));
+            format!("{name} = {}\n", crates.dependency(name, options))
+        }
         _ => format!("{line}\n"),
     };
     text.lines().map(line).collect()
@@ -384,7 +388,6 @@ mod tests {
         assert!(of("src/main.rs").contains("use tramp::Tramp;"));
         let manifest: toml::Table = of("Cargo.toml").parse().unwrap();
         assert_eq!(manifest["package"]["name"].as_str(), Some("tramp"));
-        assert_eq!(manifest["dependencies"]["goodqueue-cli"].as_str(), Some(env!("CARGO_PKG_VERSION")));
         for (path, text) in &made {
             let others = text.replace("tramp", "").replace("Tramp", "");
             let is_left = |old: &str| others.to_lowercase().contains(old);
@@ -432,5 +435,13 @@ mod tests {
         let manifest: toml::Table = manifest.parse().unwrap();
         let path = manifest["dependencies"]["goodqueue"]["path"].as_str();
         assert_eq!(path, Some("/a \"b\"\\c/crates/goodqueue"));
+    }
+
+    #[test]
+    fn published_crates_keep_the_options_of_the_example() {
+        let manifest: toml::Table = manifest(FILES[0].1, &Crates::Published).parse().unwrap();
+        let command = &manifest["dependencies"]["goodqueue-cli"];
+        assert_eq!(command["version"].as_str(), Some(env!("CARGO_PKG_VERSION")));
+        assert_eq!(command["default-features"].as_bool(), Some(false));
     }
 }

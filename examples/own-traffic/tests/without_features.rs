@@ -1,11 +1,9 @@
-//! The command without its papers and object stores, as a router or a container may have it.
-
-#![cfg(not(any(feature = "papers", feature = "object-store")))]
+//! A command without papers and object stores, as this program is and a router may have it.
 
 use std::process::{Command, Output};
 
 fn goodqueue(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_goodqueue")).args(arguments).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_own-traffic")).args(arguments).output().expect("started")
 }
 
 #[test]

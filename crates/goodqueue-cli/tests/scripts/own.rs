@@ -12,7 +12,7 @@ fn a_new_program_has_the_name_and_tells_what_to_run() {
         assert!(told.contains(line), "{told}");
     }
     let read = |path: &str| std::fs::read_to_string(folder.path().join("my_aqm").join(path)).unwrap();
-    assert!(read("Cargo.toml").contains("goodqueue-cli = \"0."), "{}", read("Cargo.toml"));
+    assert!(read("Cargo.toml").contains("goodqueue-cli = { version = \"0."), "{}", read("Cargo.toml"));
     assert!(read("src/main.rs").contains("with_aqm::<MyAqm>()"));
     assert!(read("src/my_aqm.rs").contains("impl Aqm for MyAqm"));
 }
@@ -26,7 +26,7 @@ fn the_crates_of_a_checkout_are_used_within_it_or_on_request() {
     let output = goodqueue(&checkout.join("docs"), &args);
     assert!(output.status.success(), "{}", said(&output));
     let manifest = std::fs::read_to_string(own.join("Cargo.toml")).unwrap();
-    let path = format!("goodqueue-cli = {{ path = \"{}/crates/goodqueue-cli\" }}", checkout.display());
+    let path = format!("goodqueue-cli = {{ path = \"{}/crates/goodqueue-cli\", ", checkout.display());
     assert!(manifest.contains(&path), "{manifest}");
     let output = goodqueue(folder.path(), &["new-aqm", "my_aqm", "--path", checkout.to_str().unwrap()]);
     assert!(output.status.success(), "{}", said(&output));

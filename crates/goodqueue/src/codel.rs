@@ -31,7 +31,7 @@
 //! | `ce_threshold` | sojourn time above which every ECN-capable packet is marked | time | off | Linux sch_codel | any |
 //! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | rfc8289, linux, linux61: c; cacm2012: a; ns2: b | RFC 8289 §5.5; Linux; Nichols & Jacobson 2012; ns-2 | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
 //! | `startup` | state of a queue that has seen no packet | `zero`, `ns2` | zero | RFC 8289 §5.3; ns-2 codel.cc | zero: below target; ns2: above target for longer than an interval |
-//! | `variant` | `rfc8289`: RFC 8289 with exact arithmetic. `linux`: Linux 7.3 sch_codel, bit for bit. `linux61`: Linux 6.1 sch_codel, bit for bit. `cacm2012`: the pseudo-code of Nichols & Jacobson 2012, and their first ns-2 code. `ns2`: Nichols' later ns-2 code of 2012 | word | rfc8289 | | |
+//! | `variant` | `linux`: Linux 7.3 sch_codel, bit for bit. `rfc8289`: RFC 8289 with exact arithmetic. `linux61`: Linux 6.1 sch_codel, bit for bit. `cacm2012`: the pseudo-code of Nichols & Jacobson 2012, and their first ns-2 code. `ns2`: Nichols' later ns-2 code of 2012 | word | linux | | |
 //!
 //! # Deviations
 //! * `rfc8289`: the square root is exact to the nanosecond (an integer root of `interval² /

@@ -42,7 +42,7 @@
 //! | `classic_protection` | share of the link that the classic queue keeps, in per cent | number | 10 | Linux sch_dualpi2 | 0 to 100 |
 //! | `overflow` | at overload, go on marking and let the queue overflow | flag | off | Linux sch_dualpi2 | |
 //! | `drop_on_overload` | at overload, drop from both queues | flag | on | Linux sch_dualpi2; RFC 9332 §4.2 | |
-//! | `variant` | `rfc9332`: RFC 9332; the controller uses the delay of the classic queue, and the low-latency queue has a ramp. `linux`: Linux 7.3, bit for bit; the controller uses the larger delay of both queues, and the low-latency queue has a step | word | rfc9332 | | |
+//! | `variant` | `linux`: Linux 7.3, bit for bit; the controller uses the larger delay of both queues, and the low-latency queue has a step. `rfc9332`: RFC 9332; the controller uses the delay of the classic queue, and the low-latency queue has a ramp | word | linux | | |
 //!
 //! # Deviations
 //! `rfc9332`: the controller uses the delay of the oldest classic packet. The native mark

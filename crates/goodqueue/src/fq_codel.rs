@@ -34,7 +34,7 @@
 //! | `drop_batch` | most packets that the flow with the largest backlog loses at an overflow | number | 64; linux314: 1 | RFC 8290 §4.1 | 1 to 4294967295 |
 //! | `recall` | drop count with which the next dropping phase starts | `a`, `b`, `c` | c | RFC 8289 §5.5; Linux | a: last count - 1, if the last phase ended less than 16 intervals ago; b: last count - 2, within 8 intervals; c: the drops that the last phase added, within 16 intervals |
 //! | `startup` | state of a queue that has seen no packet | `zero`, `ns2` | zero | RFC 8289 §5.3; ns-2 codel.cc | zero: below target; ns2: above target for longer than an interval |
-//! | `variant` | `rfc8290`: RFC 8290 with exact arithmetic. `linux`: Linux 7.3 sch_fq_codel, bit for bit. `linux61`: Linux 6.1 sch_fq_codel, bit for bit. `linux314`: Linux before 4.7, as in papers of that time; drop_batch is 1 | word | rfc8290 | | |
+//! | `variant` | `linux`: Linux 7.3 sch_fq_codel, bit for bit. `rfc8290`: RFC 8290 with exact arithmetic. `linux61`: Linux 6.1 sch_fq_codel, bit for bit. `linux314`: Linux before 4.7, as in papers of that time; drop_batch is 1 | word | linux | | |
 //!
 //! # Deviations
 //! * `rfc8290`: CoDel's condition "at most one MTU left" refers to the flow's own queue, because
@@ -221,8 +221,8 @@ impl Configure for FqCodelConfig {
         summary: "Flow queueing with CoDel: a queue per flow, sparse flows first, CoDel on each",
         reference: "RFC 8290",
         variants: &[
-            Variant { name: "rfc8290", doc: "RFC 8290 with exact arithmetic" },
             Variant { name: "linux", doc: "Linux 7.3 sch_fq_codel, bit for bit" },
+            Variant { name: "rfc8290", doc: "RFC 8290 with exact arithmetic" },
             Variant { name: "linux61", doc: "Linux 6.1 sch_fq_codel, bit for bit" },
             Variant { name: "linux314", doc: "Linux before 4.7, as in papers of that time; drop_batch is 1" },
         ],
@@ -232,12 +232,12 @@ impl Configure for FqCodelConfig {
     const LIMIT_DROPS_NEXT: bool = true;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let variant = settings.choice("variant").unwrap_or("rfc8290");
+        let variant = settings.choice("variant").unwrap_or("linux");
         let variant = FqCodelVariant::ALL
             .into_iter()
             .find(|known| known.name() == variant)
             // Other names were refused before.
-            .unwrap_or(FqCodelVariant::Rfc8290);
+            .unwrap_or(FqCodelVariant::Linux);
         // The MTU of a link may be outside the range of the parameter.
         let quantum = QUANTUM.read_or(settings, link.mtu.clamp(1, MAX_QUANTUM))?;
         Ok(Self {
@@ -785,7 +785,9 @@ mod tests {
 
     #[test]
     fn a_flow_of_empty_packets_cannot_be_served_for_ever() {
-        let mut queue = fq_codel(&Settings::new().with("quantum", Value::Bytes(3)));
+        // Linux raises a quantum to 256 bytes.
+        let rfc = Settings::new().with("variant", Value::Choice("rfc8290"));
+        let mut queue = fq_codel(&rfc.with("quantum", Value::Bytes(3)));
         put(&mut queue, 0, 0, 10);
         put(&mut queue, 1, 3, 2);
         // Each empty packet is charged one byte, so a quantum of 3 sends three.

@@ -34,7 +34,7 @@
 //! | `onoff` | start control when a third of the buffer is in use | flag | noonoff | FreeBSD ipfw(8); RFC 8033 §5.3: optional | variant rfc8033 |
 //! | `dq_threshold` | bytes over which the departure rate is measured | bytes | 16384; draft00, linux314: 10000; ns2, ns2_2014: 15000 | RFC 8033 §5.2; Linux; draft-pan-aqm-pie-00; Järvinen and Kojo 2014 | 1 to 4294967295 |
 //! | `bandwidth` | rate from which variant docsis derives the delay; others ignore it | rate | the link rate | RFC 8034: MSR and PEAK_RATE of the modem | 8bit or more |
-//! | `variant` | `rfc8033`: RFC 8033 in exact arithmetic. `linux`: Linux 6.1, bit for bit. `draft00`: draft-pan-aqm-pie-00 of 2013. `linux314`: Linux 3.14 of 2014, in its 32-bit arithmetic. `ns2`: the code for ns-2 that may never leave its burst allowance. `ns2_2014`: the later code for ns-2 of 2014. `docsis`: RFC 8034, the PIE of cable modems | word | rfc8033 | | |
+//! | `variant` | `linux`: Linux 6.1 and 7.3, bit for bit. `rfc8033`: RFC 8033 in exact arithmetic. `draft00`: draft-pan-aqm-pie-00 of 2013. `linux314`: Linux 3.14 of 2014, in its 32-bit arithmetic. `ns2`: the code for ns-2 that may never leave its burst allowance. `ns2_2014`: the later code for ns-2 of 2014. `docsis`: RFC 8034, the PIE of cable modems | word | linux | | |
 //!
 //! Other variants, other defaults: `draft00`, `linux314`, `ns2` and `ns2_2014` have target 20 ms,
 //! tupdate 30 ms, max_burst 100 ms and the estimator over 10000 (`ns2`, `ns2_2014`: 15000) bytes

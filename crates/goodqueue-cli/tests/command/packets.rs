@@ -201,9 +201,9 @@ fn the_story_of_a_packet_names_the_rule_and_what_cannot_be_told_is_refused() {
         refusal(&["compare", "--qdisc", "codel", "--explain", "5", "--report", "r.html"]),
     ];
     insta::assert_snapshot!(said.join("\n"), @r"
-    error: --explain: only 374 packets arrived at the bottleneck
-      allowed: 0 to 373, counted over both directions as in --packets
-    error: --explain: none of the 374 packets was marked
+    error: --explain: only 469 packets arrived at the bottleneck
+      allowed: 0 to 468, counted over both directions as in --packets
+    error: --explain: none of the 469 packets was marked
       help: give the number of a packet
     error: --explain: `first` is not a packet
       allowed: the packet's number from 0, or `drop` or `mark` for the first packet with this fate

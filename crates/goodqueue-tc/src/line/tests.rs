@@ -311,11 +311,11 @@ fn brackets_hold_what_a_discipline_holds() {
     let line = "tbf rate 10mbit burst 5000 limit 60000 [codel]";
     assert_eq!(
         to_tc(&read(line).unwrap()),
-        "tbf rate 10mbit burst 5000 [codel limit 1000p target 5ms interval 100ms noecn variant rfc8289]"
+        "tbf rate 10mbit burst 5000 [codel limit 1000p target 5ms interval 100ms noecn variant linux]"
     );
     assert_eq!(
         to_tc(&read("prio [2: codel limit 5] [3: bfifo limit 3000]").unwrap()),
-        "prio bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 [1: pfifo limit 1000p] [2: codel limit 5p target 5ms interval 100ms noecn variant rfc8289] \
+        "prio bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 [1: pfifo limit 1000p] [2: codel limit 5p target 5ms interval 100ms noecn variant linux] \
          [3: bfifo limit 3000]"
     );
     assert_eq!(

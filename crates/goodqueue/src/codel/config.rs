@@ -257,8 +257,8 @@ impl Configure for CodelConfig {
         summary: "Controlled delay: drops at the head when packets have waited too long for a whole interval",
         reference: "RFC 8289",
         variants: &[
-            Variant { name: "rfc8289", doc: "RFC 8289 with exact arithmetic" },
             Variant { name: "linux", doc: "Linux 7.3 sch_codel, bit for bit" },
+            Variant { name: "rfc8289", doc: "RFC 8289 with exact arithmetic" },
             Variant { name: "linux61", doc: "Linux 6.1 sch_codel, bit for bit" },
             Variant {
                 name: "cacm2012",
@@ -274,7 +274,7 @@ impl Configure for CodelConfig {
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let variant =
             // Other names were refused before, so `None` means that no variant is given.
-            settings.choice("variant").and_then(CodelVariant::by_name).unwrap_or(CodelVariant::Rfc8289);
+            settings.choice("variant").and_then(CodelVariant::by_name).unwrap_or(CodelVariant::Linux);
         Self::new(
             LIMIT.read(settings)?,
             CodelParams::from_settings(settings, link, ECN.read(settings)?, variant)?,

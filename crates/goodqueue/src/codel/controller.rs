@@ -125,6 +125,7 @@ mod tests {
     extern crate std;
     use super::*;
     use crate::codel::Codel;
+    use crate::config::{Configure, Link, Settings, Value};
     use crate::packet::Ecn;
     use crate::packet::story::Datagram;
     use crate::qdisc::Qdisc;
@@ -135,7 +136,9 @@ mod tests {
     #[test]
     fn a_queue_that_follows_the_verdicts_drops_what_codel_drops() {
         for (seed, ecn) in [(1, Ecn::NotEct), (2, Ecn::Ect0), (3, Ecn::NotEct)] {
-            let config = CodelConfig::default().with_ecn(true).expect("valid");
+            let rfc = Settings::new().with("variant", Value::Choice("rfc8289"));
+            let config = CodelConfig::from_settings(&rfc, &Link::default()).expect("valid");
+            let config = config.with_ecn(true).expect("valid");
             let mut random = Xoshiro256PlusPlus::new(seed);
             let mut codel = Codel::new(config);
             let mut control = Controller::new(&config);

@@ -180,7 +180,7 @@ impl Configure for DualPi2Config {
         }
         let limit = LIMIT.read(settings)?;
         let mtu = link.mtu.max(1);
-        let linux = settings.choice("variant") == Some("linux");
+        let linux = settings.choice("variant") != Some("rfc9332");
         let control = Control::from_settings(settings)?;
         let config = Self {
             variant: if linux { DualPi2Variant::Linux } else { DualPi2Variant::Rfc9332 },
@@ -408,12 +408,12 @@ const KIND: Kind = Kind {
     children: crate::config::Children::None,
     variants: &[
         Variant {
-            name: "rfc9332",
-            doc: "RFC 9332; the controller uses the delay of the classic queue, and the low-latency queue has a ramp",
-        },
-        Variant {
             name: "linux",
             doc: "Linux 7.3, bit for bit; the controller uses the larger delay of both queues, and the low-latency queue has a step",
+        },
+        Variant {
+            name: "rfc9332",
+            doc: "RFC 9332; the controller uses the delay of the classic queue, and the low-latency queue has a ramp",
         },
     ],
     parameters: PARAMETERS,

@@ -11,6 +11,10 @@ use crate::random::Xoshiro256PlusPlus;
 
 type Queue = DualPi2<Datagram, Xoshiro256PlusPlus>;
 
+fn rfc9332() -> Settings {
+    Settings::new().with("variant", Value::Choice("rfc9332"))
+}
+
 fn dualpi2(settings: &Settings) -> Queue {
     let config = DualPi2Config::from_settings(settings, &Link::default()).expect("valid");
     DualPi2::new(config, Xoshiro256PlusPlus::new(1))
@@ -23,7 +27,7 @@ fn ms(n: u64) -> Instant {
 #[test]
 fn linux_counts_buffers_in_memlimit_and_rfc9332_packet_bytes() {
     let lost = |variant| {
-        let limits = Settings::new().with("memlimit", Value::Bytes(5 * 1514));
+        let limits = rfc9332().with("memlimit", Value::Bytes(5 * 1514));
         let mut queue = dualpi2(&limits.with("variant", Value::Choice(variant)));
         let mut lost = Vec::new();
         for _ in 0..6 {
@@ -41,7 +45,7 @@ fn linux_counts_buffers_in_memlimit_and_rfc9332_packet_bytes() {
 #[test]
 fn the_default_of_memlimit_fits_into_the_32_bits_of_linux() {
     let made = |limit| {
-        let settings = Settings::new().with("limit", Value::Packets(limit));
+        let settings = rfc9332().with("limit", Value::Packets(limit));
         dualpi2(&settings).config.to_settings().get("memlimit")
     };
     assert_eq!(made(1_418_417), Some(Value::Bytes(2 * 1514 * 1_418_417)));
@@ -54,7 +58,7 @@ fn the_default_of_memlimit_fits_into_the_32_bits_of_linux() {
 /// and how many dropped.
 fn fates(ecn: Ecn, per_mille: u64) -> (u64, u64) {
     // No update changes the probability during the test.
-    let mut queue = dualpi2(&Settings::new().with("tupdate", Value::Time(Duration::from_secs(4_000))));
+    let mut queue = dualpi2(&rfc9332().with("tupdate", Value::Time(Duration::from_secs(4_000))));
     queue.pi.probability = ONE / 1_000 * per_mille;
     let mut marked = 0;
     let mut dropped = 0;
@@ -90,7 +94,7 @@ fn d2_l_packets_later_than_a_millisecond_are_marked() {
         [("linux", [(1_000, false), (1_001, true)]), ("rfc9332", [(800, false), (1_201, true)])]
     {
         for (micros, expected) in cases {
-            let mut queue = dualpi2(&Settings::new().with("variant", Value::Choice(variant)));
+            let mut queue = dualpi2(&rfc9332().with("variant", Value::Choice(variant)));
             for _ in 0..3 {
                 queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::Ect1), &mut |_, _| ());
             }
@@ -113,17 +117,17 @@ fn in_linux_the_step_may_count_packets_and_spare_a_short_queue() {
         core::iter::from_fn(next).collect::<Vec<bool>>()
     };
     let [yes, no] = [true, false];
-    assert_eq!(marked(Settings::new()), [yes; 6]);
+    assert_eq!(marked(rfc9332()), [yes; 6]);
     // The packet that leaves no longer counts.
-    let packets = Settings::new().with("step_thresh_packets", Value::Packets(2));
+    let packets = rfc9332().with("step_thresh_packets", Value::Packets(2));
     assert_eq!(marked(packets), [yes, yes, yes, no, no, no]);
-    let short = Settings::new().with("min_qlen_step", Value::Packets(2));
+    let short = rfc9332().with("min_qlen_step", Value::Packets(2));
     assert_eq!(marked(short), [no, no, yes, yes, yes, yes]);
 }
 
 #[test]
 fn in_linux_a_packet_that_cannot_be_marked_is_dropped_from_l() {
-    let config = Settings::new().with("variant", Value::Choice("linux"));
+    let config = rfc9332().with("variant", Value::Choice("linux"));
     let mut queue = dualpi2(&config);
     for ecn in [Ecn::NotEct, Ecn::Ect1] {
         queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn).of_class(1), &mut |_, _| ());
@@ -136,10 +140,10 @@ fn in_linux_a_packet_that_cannot_be_marked_is_dropped_from_l() {
 
 #[test]
 fn the_expected_round_trip_time_sets_the_controller_as_in_tc() {
-    let rtts = Settings::new()
+    let rtts = rfc9332()
         .with("max_rtt", Value::Time(Duration::from_millis(60)))
         .with("typical_rtt", Value::Time(Duration::from_millis(10)));
-    for settings in [rtts, Settings::new().with("typical_rtt", Value::Time(Duration::from_millis(10)))] {
+    for settings in [rtts, rfc9332().with("typical_rtt", Value::Time(Duration::from_millis(10)))] {
         let config = DualPi2Config::from_settings(&settings, &Link::default()).expect("valid");
         let ten = Duration::from_millis(10);
         // 0.1 x 10 ms / (60 ms)² = 0.278 and 0.3 / 60 ms = 5 per second, times 256.
@@ -155,7 +159,7 @@ fn parameters_that_only_linux_has_are_refused_by_the_rfc() {
         ("min_qlen_step", Value::Packets(1)),
         ("step_thresh_packets", Value::Packets(1)),
     ] {
-        let settings = Settings::new().with(name, value);
+        let settings = rfc9332().with(name, value);
         let refused = DualPi2Config::from_settings(&settings, &Link::default()).expect_err("needs linux");
         assert!(refused.to_string().contains("variant linux"), "{refused}");
         let linux = settings.with("variant", Value::Choice("linux"));
@@ -165,7 +169,7 @@ fn parameters_that_only_linux_has_are_refused_by_the_rfc() {
 
 #[test]
 fn d3_l_goes_first_and_c_keeps_a_tenth() {
-    let mut queue = dualpi2(&Settings::new());
+    let mut queue = dualpi2(&rfc9332());
     for _ in 0..2_000 {
         queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::Ect1), &mut |_, _| ());
         queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
@@ -187,7 +191,7 @@ fn d4_at_overload_both_queues_drop_or_overflow_as_asked() {
         // Of four queued the first two can be dropped: 0.49 + 0.24.
         assert!((72_000..74_000).contains(&dropped), "{ecn:?} {dropped}");
     }
-    let overflow = Settings::new().with("overflow", Value::Flag(true)).with("limit", Value::Packets(500));
+    let overflow = rfc9332().with("overflow", Value::Flag(true)).with("limit", Value::Packets(500));
     let mut queue = dualpi2(&overflow);
     let mut lost = 0;
     for step in 0..20_000_u64 {
@@ -206,7 +210,7 @@ fn d4_at_overload_both_queues_drop_or_overflow_as_asked() {
 
 #[test]
 fn d5_ect1_and_ce_go_to_l_and_the_rest_to_c() {
-    let mut queue = dualpi2(&Settings::new());
+    let mut queue = dualpi2(&rfc9332());
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::Ce] {
         queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
     }
@@ -222,7 +226,7 @@ fn d6_a_probability_of_zero_signals_nothing() {
 
 #[test]
 fn at_twice_the_target_the_base_probability_climbs_by_alpha_times_15_ms() {
-    let mut queue = dualpi2(&Settings::new());
+    let mut queue = dualpi2(&rfc9332());
     queue.pi.last_delay = Duration::from_millis(30);
     queue.classic.push_back(ms(70), Datagram::new(1514, Ecn::NotEct));
     queue.pi = queue.updated(ms(100), queue.pi);
@@ -232,7 +236,7 @@ fn at_twice_the_target_the_base_probability_climbs_by_alpha_times_15_ms() {
 
 #[test]
 fn the_classic_queue_of_a_deaf_flow_is_held_at_its_target() {
-    let mut queue = dualpi2(&Settings::new());
+    let mut queue = dualpi2(&rfc9332());
     let mut waited = 0_u64;
     let mut sent = 0_u64;
     let mut arrived = 0_u64;
@@ -261,7 +265,7 @@ fn the_classic_queue_of_a_deaf_flow_is_held_at_its_target() {
 #[test]
 fn a_purge_forgets_the_probability_and_the_credit_and_in_linux_not_the_last_delay() {
     let kept = |variant| {
-        let mut queue = dualpi2(&Settings::new().with("variant", Value::Choice(variant)));
+        let mut queue = dualpi2(&rfc9332().with("variant", Value::Choice(variant)));
         queue.pi = Pi { probability: 9, last_delay: Duration::from_millis(3) };
         queue.credit = 12_345;
         queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());

@@ -63,7 +63,7 @@ impl Configure for PieConfig {
     const LIMIT_DROPS_NEXT: bool = true;
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
-        let variant = settings.choice("variant").map_or(Ok(PieVariant::Rfc8033), PieVariant::named)?;
+        let variant = settings.choice("variant").map_or(Ok(PieVariant::Linux), PieVariant::named)?;
         let on_off = ONOFF.read(settings)?;
         if on_off && variant != PieVariant::Rfc8033 {
             return Err(ConfigError::new(ONOFF.name, "", "onoff with variant rfc8033 only"));
@@ -241,8 +241,8 @@ const KIND: Kind = Kind {
     summary: "Drops arrivals with a probability that a PI controller adjusts to hold the delay at a target",
     reference: "RFC 8033; tc-pie(8)",
     variants: &[
+        Variant { name: "linux", doc: "Linux 6.1 and 7.3, bit for bit" },
         Variant { name: "rfc8033", doc: "RFC 8033 in exact arithmetic" },
-        Variant { name: "linux", doc: "Linux 6.1, bit for bit" },
         Variant { name: "draft00", doc: "draft-pan-aqm-pie-00 of 2013" },
         Variant { name: "linux314", doc: "Linux 3.14 of 2014, in its 32-bit arithmetic" },
         Variant { name: "ns2", doc: "the code for ns-2 that may never leave its burst allowance" },

@@ -41,6 +41,10 @@ const ONE: u64 = RFC8033.one;
 
 type Queue<R> = Pie<Datagram, R>;
 
+fn rfc8033() -> Settings {
+    variant("rfc8033")
+}
+
 fn pie_with<R: Random>(settings: Settings, random: R) -> Queue<R> {
     Pie::new(PieConfig::from_settings(&settings, &Link::default()).unwrap(), random)
 }
@@ -80,7 +84,7 @@ fn probabilities(queue: &mut Queue<Xoshiro256PlusPlus>, delay: Duration, updates
 
 #[test]
 fn at_twice_the_target_the_probability_climbs_by_the_steps_of_rfc_8033() {
-    let p = probabilities(&mut pie(Settings::new()), Duration::from_millis(30), 200);
+    let p = probabilities(&mut pie(rfc8033()), Duration::from_millis(30), 200);
     // (0.125 * 0.015 + 1.25 * 0.030) / 2048, then 0.125 * 0.015 / 128.
     assert_eq!(p[0], ONE / 1_000_000 * 39_375 / 2_048);
     assert_eq!(p[1] - p[0], ONE / 1_000_000 * 1_875 / 128);
@@ -94,9 +98,9 @@ fn at_twice_the_target_the_probability_climbs_by_the_steps_of_rfc_8033() {
 
 #[test]
 fn from_ten_percent_on_an_update_adds_two_percent_at_most() {
-    let config = congested(Settings::new(), Xoshiro256PlusPlus::new(1), 0).config;
+    let config = congested(rfc8033(), Xoshiro256PlusPlus::new(1), 0).config;
     assert!(config.increment(ONE / 10, 400_000_000, 30_000_000) > i128::from(ONE / 20));
-    let mut queue = congested(Settings::new(), Xoshiro256PlusPlus::new(1), ONE / 10);
+    let mut queue = congested(rfc8033(), Xoshiro256PlusPlus::new(1), ONE / 10);
     queue.vars.delay = 400_000_000;
     queue.update_once();
     assert_eq!(queue.vars.probability, ONE / 100 * 12);
@@ -120,7 +124,7 @@ fn linux_adds_two_percent_more_above_250_ms() {
 
 #[test]
 fn the_probability_fades_by_two_percent_when_the_queue_is_gone() {
-    let mut queue = pie(Settings::new().with("alpha", Value::Integer(0)));
+    let mut queue = pie(rfc8033().with("alpha", Value::Integer(0)));
     queue.vars.probability = ONE / 2;
     queue.update_once();
     assert_eq!(queue.vars.probability, ONE / 100 * 49);
@@ -131,7 +135,7 @@ fn a_probability_of_one_tenth_drops_no_packet_before_the_ninth_and_no_later_than
     let first_drop = |draw: u64| {
         let mut draws = Recorded::default();
         (0..200).for_each(|_| draws.push(draw));
-        let mut queue = congested(Settings::new(), draws, ONE / 10);
+        let mut queue = congested(rfc8033(), draws, ONE / 10);
         (1..=200).find(|_| !offer(&mut queue, PLAIN).is_empty())
     };
     assert_eq!(first_drop(0), Some(9), "accumulated 0.85 is reached at nine");
@@ -140,7 +144,7 @@ fn a_probability_of_one_tenth_drops_no_packet_before_the_ninth_and_no_later_than
 
 #[test]
 fn a_burst_passes_for_150_ms() {
-    let mut queue = pie(Settings::new());
+    let mut queue = pie(rfc8033());
     let ms = |n: u64| Instant::from_nanos(n * 1_000_000);
     let mut first = None;
     for now in 0..2_000 {
@@ -162,12 +166,12 @@ fn a_burst_passes_for_150_ms() {
 #[test]
 fn small_delays_and_tiny_queues_are_safe() {
     // A probability below a fifth and a delay below half the target drop nothing (RFC 8033 §4.1).
-    let mut queue = congested(Settings::new(), Recorded::default(), ONE / 5 - 1);
+    let mut queue = congested(rfc8033(), Recorded::default(), ONE / 5 - 1);
     queue.vars.old_delay = 7_499_999;
     assert_eq!((0..100).map(|_| offer(&mut queue, PLAIN).len()).sum::<usize>(), 0);
     queue.vars.old_delay = 7_500_000;
     assert!((0..100).any(|_| !offer(&mut queue, PLAIN).is_empty()), "half the target is not small");
-    let mut tiny = congested(Settings::new(), Recorded::default(), ONE);
+    let mut tiny = congested(rfc8033(), Recorded::default(), ONE);
     // Two mean packets (RFC 8033 §4.1).
     while tiny.queue.bytes() > 2_048 {
         tiny.queue.pop_front();
@@ -177,7 +181,7 @@ fn small_delays_and_tiny_queues_are_safe() {
 
 #[test]
 fn ecn_marks_up_to_ten_percent_and_drops_above() {
-    let ecn = || Settings::new().with("ecn", Value::Flag(true));
+    let ecn = || rfc8033().with("ecn", Value::Flag(true));
     let mut low = congested(ecn(), Recorded::default(), ONE / 10);
     assert_eq!((0..9).map(|_| offer(&mut low, CAPABLE).len()).sum::<usize>(), 0);
     assert_eq!(low.stats.marked.packets, 1);
@@ -190,7 +194,7 @@ fn ecn_marks_up_to_ten_percent_and_drops_above() {
 
 #[test]
 fn with_onoff_control_begins_at_a_third_of_the_buffer_and_ends_with_the_queue() {
-    let settings = Settings::new().with("onoff", Value::Flag(true)).with("limit", Value::Packets(30));
+    let settings = rfc8033().with("onoff", Value::Flag(true)).with("limit", Value::Packets(30));
     let mut queue = pie(settings);
     (0..9).for_each(|_| assert!(offer(&mut queue, PLAIN).is_empty()));
     assert!(!queue.vars.active);
@@ -204,7 +208,7 @@ fn with_onoff_control_begins_at_a_third_of_the_buffer_and_ends_with_the_queue() 
 #[test]
 fn updates_missed_in_a_silence_are_made_up_for_and_stay_in_phase() {
     let second = 1_000_000_000;
-    let prepared = || congested(Settings::new(), Xoshiro256PlusPlus::new(1), ONE / 3);
+    let prepared = || congested(rfc8033(), Xoshiro256PlusPlus::new(1), ONE / 3);
     let mut often = prepared();
     let mut late = prepared();
     (often.update_at, late.update_at) = (Instant::ZERO, Instant::ZERO);
@@ -223,7 +227,7 @@ fn updates_missed_in_a_silence_are_made_up_for_and_stay_in_phase() {
 #[test]
 fn the_departure_rate_gives_the_delay_that_timestamps_give() {
     let delay = |estimated: bool| {
-        let mut queue = pie(Settings::new().with("dq_rate_estimator", Value::Flag(estimated)));
+        let mut queue = pie(rfc8033().with("dq_rate_estimator", Value::Flag(estimated)));
         // 40 packets of 1000 bytes stand in the queue, one leaves and one comes per ms: 40 ms.
         for now in 0..400 {
             let at = Instant::from_nanos(now * 1_000_000);
@@ -246,11 +250,10 @@ fn the_departure_rate_gives_the_delay_that_timestamps_give() {
 
 #[test]
 fn what_no_longer_fits_goes_oldest_first() {
-    let mut queue = pie(Settings::new());
+    let mut queue = pie(rfc8033());
     (0..5).for_each(|n| assert!(offer(&mut queue, Datagram(n, Ecn::NotEct)).is_empty()));
     let smaller =
-        PieConfig::from_settings(&Settings::new().with("limit", Value::Packets(2)), &Link::default())
-            .unwrap();
+        PieConfig::from_settings(&rfc8033().with("limit", Value::Packets(2)), &Link::default()).unwrap();
     let mut lost = Vec::new();
     queue.reconfigure(Instant::ZERO, smaller, &mut |packet: Datagram, why: DropReason| {
         lost.push((packet.0, why))
@@ -262,7 +265,7 @@ fn what_no_longer_fits_goes_oldest_first() {
 #[test]
 fn bad_values_are_refused() {
     let refused = |name, value| {
-        PieConfig::from_settings(&Settings::new().with(name, value), &Link::default()).unwrap_err().parameter
+        PieConfig::from_settings(&rfc8033().with(name, value), &Link::default()).unwrap_err().parameter
     };
     assert_eq!(refused("limit", Value::Packets(0)), "limit");
     assert_eq!(refused("tupdate", Value::Time(Duration::ZERO)), "tupdate");
@@ -450,7 +453,7 @@ fn cable_modems_drop_by_length_and_go_on_above_certainty() {
 
 #[test]
 fn a_certain_drop_names_the_sum_of_the_probabilities_and_its_bound() {
-    let mut queue = congested(Settings::new(), Recorded::default(), ONE / 4);
+    let mut queue = congested(rfc8033(), Recorded::default(), ONE / 4);
     queue.vars.accumulated = queue.config.rules().certain() - ONE / 8;
     let about = Decision {
         now: Instant::ZERO,

@@ -36,7 +36,8 @@ impl Model for Drawing<reference::dualpi2::DualPi2> {
 fn dualpi2_serves_marks_and_drops_as_rfc_9332_says() {
     differ_nowhere(200, |events, seed| {
         let limit = pick(seed, 0, &[30_u64, 10_000]);
-        let settings = Settings::new().with("limit", Value::Packets(limit));
+        let settings =
+            Settings::new().with("variant", Value::Choice("rfc9332")).with("limit", Value::Packets(limit));
         let queue = DualPi2::new(configured::<DualPi2Config>(&settings), Xoshiro256PlusPlus::new(seed));
         let model = reference::dualpi2::DualPi2::new(usize::try_from(limit).unwrap(), 1514);
         agree(queue, Drawing(model, Xoshiro256PlusPlus::new(seed)), events)

@@ -26,6 +26,7 @@ fn fq_codel_serves_and_drops_as_rfc_8290_says() {
         let batch = pick(seed, 2, &[1_u64, 4, 64]);
         let quantum = pick(seed, 3, &[1_u64, 300, 1514, 4000]);
         let settings = Settings::new()
+            .with("variant", Value::Choice("rfc8290"))
             .with("limit", Value::Packets(limit))
             .with("flows", Value::Integer(6))
             .with("quantum", Value::Bytes(quantum))

@@ -34,7 +34,10 @@ impl Model for Drawing<reference::pie_draft00::Pie> {
 #[test]
 fn pie_drops_as_rfc_8033_says() {
     differ_nowhere(200, |events, seed| {
-        let queue = Pie::new(configured::<PieConfig>(&Settings::new()), Xoshiro256PlusPlus::new(seed));
+        let queue = Pie::new(
+            configured::<PieConfig>(&Settings::new().with("variant", Value::Choice("rfc8033"))),
+            Xoshiro256PlusPlus::new(seed),
+        );
         let model = Drawing(reference::pie::Pie::new(1000), Xoshiro256PlusPlus::new(seed));
         agree(queue, model, events)
     });

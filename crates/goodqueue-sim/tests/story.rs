@@ -108,6 +108,7 @@ fn every_aqm_explains_a_signal_with_the_state_that_its_rule_looks_at() {
         ("fq_codel", &["flow", "deficit", "list", "first_above", "count", "drop_next"]),
         ("sfq_codel", &["bin", "sojourn", "count", "drop_next"]),
         ("cobalt", &["sojourn", "count", "drop_next", "blue_prob"]),
+        ("cnq_codel_af", &["flow_packets", "bulk_flows", "weighted", "target", "count", "drop_next"]),
         ("cake", &["tin", "flow", "deficit", "set", "sojourn", "drop_next", "blue_prob"]),
         ("pie", &["probability", "error", "change", "alpha", "beta", "scaling", "burst_allowance"]),
         ("fq_pie", &["flow", "deficit", "probability", "burst_allowance", "accumulated"]),

@@ -4,6 +4,7 @@
 
 pub mod blue;
 pub mod choke;
+pub mod cnq_codel_af;
 pub mod cobalt;
 pub mod codel;
 pub mod docsis;

@@ -335,10 +335,21 @@ impl CobaltVars {
     /// enough.
     fn find_root(&mut self, variant: CobaltVariant) {
         let roots = if variant == CobaltVariant::Linux { &ROOTS } else { &ROOTS_BY_STEPS };
-        self.rec_inv_sqrt = match roots.get(self.count as usize) {
-            Some(&root) => root,
-            None => newton_step(self.rec_inv_sqrt, self.count),
-        };
+        self.rec_inv_sqrt = root_of(roots, self.rec_inv_sqrt, self.count);
+    }
+}
+
+/// 1/sqrt(count) as a fraction of 2^32, from the root before a change of the count. As Linux 6.1
+/// computes it.
+pub(crate) fn root_by_steps(root: u32, count: u32) -> u32 {
+    root_of(&ROOTS_BY_STEPS, root, count)
+}
+
+#[inline]
+fn root_of(roots: &[u32; 16], root: u32, count: u32) -> u32 {
+    match roots.get(count as usize) {
+        Some(&known) => known,
+        None => newton_step(root, count),
     }
 }
 

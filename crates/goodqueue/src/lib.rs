@@ -53,6 +53,7 @@ extern crate alloc;
 pub mod blue;
 pub mod cake;
 pub mod choke;
+pub mod cnq_codel_af;
 pub mod cobalt;
 pub mod codel;
 pub mod codel_dt;

@@ -434,6 +434,7 @@ disciplines! {
     Fq = crate::fq::Fq<P>, crate::fq::FqConfig;
     FqPie = crate::fq_pie::FqPie<P, Source>, crate::fq_pie::FqPieConfig;
     Cobalt = crate::cobalt::Cobalt<P, Source>, crate::cobalt::CobaltConfig;
+    CnqCodelAf = crate::cnq_codel_af::CnqCodelAf<P, Source>, crate::cnq_codel_af::CnqCodelAfConfig;
     Cake = crate::cake::Cake<P, Source>, crate::cake::CakeConfig;
     DualPi2 = crate::dualpi2::DualPi2<P, Source>, crate::dualpi2::DualPi2Config;
     Docsis = crate::docsis::Docsis<P, Source>, crate::docsis::DocsisConfig;

@@ -124,6 +124,41 @@ pub const SENTENCES: &[(&str, &str)] = &[
         "The queue held {held}; the limit is {allowed}. A full queue drops its oldest packet, and \
          BLUE's probability rises.",
     ),
+    (
+        "cnq_codel_af.sparse",
+        "Its flow had no packet in the bulk queue: it joined the sparse queue, and a dummy took its place in the \
+         bulk queue.",
+    ),
+    (
+        "cnq_codel_af.bulk",
+        "Its flow had {flow_packets} in the bulk queue, with its dummy: it joined the bulk queue.",
+    ),
+    ("cnq_codel_af.first", "It was in the sparse queue, which is served first."),
+    (
+        "cnq_codel_af.signal_due",
+        "It had waited {sojourn}, which is {weighted} when weighted by its flow's share of the queue. That is \
+         longer than the target of {target}, and signal {signal} of the flow was due {drop_next}. The packet was \
+         {verb}; the next signal is due interval / sqrt(count) after that time.",
+    ),
+    (
+        "cnq_codel_af.blue",
+        "BLUE's probability was {blue_prob} before the packet, because its flow has far more than its share of \
+         a long queue. A draw hit the packet.",
+    ),
+    (
+        "cnq_codel_af.on_time",
+        "It had waited {sojourn}, which is {weighted} when weighted by its flow's share of the queue. That is not \
+         longer than the target of {target}: no signal.",
+    ),
+    (
+        "cnq_codel_af.last_of_flow",
+        "It had waited {sojourn}, but it was the last packet of its flow, which is never dropped.",
+    ),
+    (
+        "cnq_codel_af.not_due",
+        "It had waited {sojourn}, which is {weighted} when weighted by its flow's share of the queue. That is \
+         longer than the target of {target}, but a signal was not due.",
+    ),
     // AQMs with a drop probability.
     (
         "pie.certain",

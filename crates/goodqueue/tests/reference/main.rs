@@ -5,6 +5,7 @@ mod harness;
 
 mod blue;
 mod choke;
+mod cnq_codel_af;
 mod cobalt;
 mod codel;
 mod docsis;

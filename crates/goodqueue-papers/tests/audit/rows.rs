@@ -16,7 +16,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("l4s-iccrg-", "ICCRG 109: one flow alone"),
 ];
 /// Disciplines whose rows of scenario 1 are counted apart: the ends of their ids.
-const DISCIPLINES: &[&str] = &["dualpi2", "fq_codel", "pfifo"];
+const DISCIPLINES: &[&str] = &["dualpi2", "fq_codel", "pfifo", "cnq_codel_af"];
 /// Distance within which a row counts as near: one run of each test leaves no smaller one.
 const NEAR: f64 = 0.15;
 /// Distance of the rule for all claims.

@@ -209,6 +209,8 @@ impl<P: Packet + Flow, R: Random> CnqCodelAf<P, R> {
     /// Takes the first packet of the bulk queue, and the dummies in front of it.
     fn take_bulk(&mut self) -> Option<(Instant, u16, P)> {
         while let Some(waiting) = self.bulk.pop_front() {
+            // A dummy counts until all that came before it has left. A flow is therefore sparse if
+            // its packets are as far apart as a packet waits in the bulk queue.
             self.flows.leaves(waiting.flow);
             if let Some(packet) = waiting.packet {
                 self.passage.leaves(packet.len());
@@ -228,9 +230,12 @@ impl<P: Packet + Flow, R: Random> CnqCodelAf<P, R> {
             }
             let taken = self.take_bulk()?;
             let mut packet = taken.2;
+            // A flow with nothing but a dummy builds no queue, so it claims no share. The module
+            // subtracts all dummies, also those of flows that have packets behind them.
             let flows = self.flows.active.saturating_sub(self.dummies);
             let of_all = self.passage.packets().saturating_add(1);
             let Some(state) = self.flows.known_mut(taken.1) else { return Some(packet) };
+            // The packet itself has just left both counts.
             let share = Share { of_flow: state.backlog.saturating_add(1), flows, of_all };
             let sojourn = self.now.since(taken.0);
             let params = &self.config.params;
@@ -250,6 +255,7 @@ impl<P: Packet + Flow, R: Random> CnqCodelAf<P, R> {
 
     /// Lets the AQM of one flow decay, if the flow is idle.
     fn decay_one(&mut self) {
+        // One flow per departure bounds the work. Each flow has its turn within 65,536 departures.
         // A flow that is not known is in its first state, which an empty queue does not change.
         if let Some(state) = self.flows.known_mut(self.decay_index) {
             if state.backlog == 0 {
@@ -294,6 +300,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for CnqCodelAf<P, R> {
         }
         self.passage.enters(packet.len());
         let flow = self.flow_of(&packet);
+        // Asked before the packet counts, since its own dummy would make the flow busy.
         let is_sparse = self.flows.backlog(flow) == 0;
         self.flows.enters(flow);
         let at = self.now;

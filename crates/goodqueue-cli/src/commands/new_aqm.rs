@@ -132,6 +132,7 @@ fn files(name: &str, crates: &Crates) -> Vec<(String, String)> {
 fn manifest(text: &str, crates: &Crates) -> String {
     let line = |line: &str| match line.split_once(" = ") {
         Some((name, value)) if value.contains(PLACE) => {
+            // What follows the path: the example's choice of features holds for whoever copies it.
             let options = value.find(", ").map_or("", |start| value[start..].trim_end_matches(" }"));
             format!("{name} = {}\n", crates.dependency(name, options))
         }

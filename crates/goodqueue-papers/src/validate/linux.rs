@@ -171,6 +171,7 @@ fn of_linux(line: &str, profile: &str) -> String {
     let (kind, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
     let variant = match kind {
         "codel" | "fq_codel" | "cake" | "pie" | "dualpi2" if profile == "linux" => "linux",
+        // Linux 7.3 changed no rule of PIE, so one variant is both.
         "pie" if profile == "linux61" => "linux",
         "fq_codel" | "pie" => profile,
         "codel" | "cake" => "linux61",

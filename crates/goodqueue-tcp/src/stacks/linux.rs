@@ -68,6 +68,7 @@ impl Listed for Linux {
             summary: "Linux 7.3: RACK-TLP, PRR, timestamps, quick ACKs, compressed SACKs, HyStart",
             settings: Config {
                 buffer_tuning: BufferTuning::LINUX_7,
+                // 640 bytes for headers and 256 for the `sk_buff` (`BufferTuning::LINUX_7`).
                 piece_overhead: 896,
                 fills_bursts: true,
                 sack_delay: SackDelay::LINUX_7,

@@ -94,6 +94,8 @@ impl Vars {
                 self.next = self.after(now, params);
                 due = false;
             }
+            // The root stays that of the last count, since the module finds a new one only when it
+            // counts a signal or a decay.
             self.count = self.count.max(1);
         } else if self.dropping {
             self.next = self.after(now, params);
@@ -121,6 +123,7 @@ impl Vars {
             verdict.drop = true;
         }
         if self.count == 0 {
+            // Nothing is left to decay: what comes late next waits for a whole interval.
             self.next = now + params.interval;
         } else if late && !verdict.drop {
             self.next = now;

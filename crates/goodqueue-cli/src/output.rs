@@ -59,11 +59,25 @@ enum Place {
     File(FileIdentity),
 }
 
+/// Whose output it is.
+struct Owner<'a> {
+    /// As an error about a later output of the same place names it.
+    name: &'a str,
+    /// What to do if the place is taken.
+    advice: &'a str,
+}
+
+impl<'a> Owner<'a> {
+    const fn option(argument: &'a str) -> Self {
+        Self { name: argument, advice: APART }
+    }
+}
+
 impl Outputs {
     /// Adds the output of an option: a file, or `-` for standard output.
     pub(crate) fn add(&mut self, argument: &str, target: &Path) -> Result<(), Diagnostic> {
         match Target::from_argument(target) {
-            Target::Stdout => self.take(argument, (argument, APART), target, Place::Stdout),
+            Target::Stdout => self.take(argument, &Owner::option(argument), target, Place::Stdout),
             Target::File(path) => {
                 files::check_writable(&path).map_err(|error| unwritable(argument, &path, &error))?;
                 self.reserve(argument, &path)
@@ -111,9 +125,11 @@ impl Outputs {
             files::check_writable(path).map_err(|error| unwritable(argument, path, &error))?;
         }
         let file = FileIdentity::from_path(path).map_err(|error| unwritable(argument, path, &error))?;
-        let of_scenario =
-            ("another scenario", "give each scenario a `name` of its own, and each output a file");
-        file.map_or(Ok(()), |file| self.take(argument, of_scenario, path, Place::File(file)))
+        let of_scenario = Owner {
+            name: "another scenario",
+            advice: "give each scenario a `name` of its own, and each output a file",
+        };
+        file.map_or(Ok(()), |file| self.take(argument, &of_scenario, path, Place::File(file)))
     }
 
     /// Adds an input. A file that cannot be read is an error where it is read.
@@ -129,18 +145,18 @@ impl Outputs {
     /// Adds a file that is checked elsewhere.
     pub(crate) fn reserve(&mut self, argument: &str, path: &Path) -> Result<(), Diagnostic> {
         match FileIdentity::from_path(path) {
-            Ok(Some(file)) => self.take(argument, (argument, APART), path, Place::File(file)),
+            Ok(Some(file)) => self.take(argument, &Owner::option(argument), path, Place::File(file)),
             // Several outputs may share a device.
             Ok(None) => Ok(()),
             Err(error) => Err(unwritable(argument, path, &error)),
         }
     }
 
-    /// Takes a place. If a later output wants it, the error names `who` and gives `advice`.
+    /// Takes a place for `owner`. If it is taken, the error gives the owner's advice.
     fn take(
         &mut self,
         argument: &str,
-        (who, advice): (&str, &str),
+        owner: &Owner<'_>,
         path: &Path,
         place: Place,
     ) -> Result<(), Diagnostic> {
@@ -150,13 +166,13 @@ impl Outputs {
                 let what =
                     if place == Place::Stdout { "standard output".to_owned() } else { format!("`{shown}`") };
                 let problem = format!("{what} is written by {other} already: one file cannot hold both");
-                return Err(Diagnostic::new(problem).help(advice).in_argument(argument, &shown));
+                return Err(Diagnostic::new(problem).help(owner.advice).in_argument(argument, &shown));
             }
             Some(Use::Read) => return Err(replaces_input(argument, path)),
             None => {}
         }
         let output =
-            Use::Written { argument: argument.to_owned(), who: who.to_owned(), path: path.to_owned() };
+            Use::Written { argument: argument.to_owned(), who: owner.name.to_owned(), path: path.to_owned() };
         self.taken.insert(place, output);
         Ok(())
     }

@@ -146,7 +146,7 @@ pub fn differences(simulated: &[Run], live: &[Run]) -> String {
         .iter()
         .flat_map(|group| group.columns())
         .flat_map(|column| column.compared().collect::<Vec<_>>())
-        .filter(|column| runs.iter().any(|run| value(run, column.parts[0]).is_some()))
+        .filter(|column| runs.iter().any(|run| value(run, column.parts[0].0, column.parts[0].1).is_some()))
         .collect();
     let mut table = plain_table();
     table.set_header(
@@ -172,7 +172,7 @@ pub fn differences(simulated: &[Run], live: &[Run]) -> String {
     for (simulated, live) in &lines {
         let mut cells = vec![simulated.name()];
         cells.extend(columns.iter().map(|column| {
-            let mean = |line: &Line<'_>| line.mean(|run| value(run, column.parts[0]));
+            let mean = |line: &Line<'_>| line.mean(|run| value(run, column.parts[0].0, column.parts[0].1));
             Cell::new(match (mean(simulated), mean(live)) {
                 // Nothing is a percentage of zero.
                 (Some(one), Some(other)) if one > 0.0 => {
@@ -227,14 +227,16 @@ fn main_table(lines: &[Line<'_>], columns: &[Column<'_>]) -> Table {
 /// True if the column has the value 0, or none, in every run.
 fn is_zero(lines: &[Line<'_>], column: &Column<'_>) -> bool {
     let mut runs = lines.iter().flat_map(|line| &line.runs);
-    runs.all(|run| column.parts.iter().all(|part| value(run, *part).unwrap_or(0.0) == 0.0))
+    runs.all(|run| column.parts.iter().all(|part| value(run, part.0, part.1).unwrap_or(0.0) == 0.0))
 }
 
 /// The tables below the first: losses, spikes, other queues, airtime. Their width fits a screen.
 fn more_tables(lines: &[Line<'_>], groups: &[Group]) -> Vec<Table> {
     let runs = || lines.iter().flat_map(|line| &line.runs);
     let says = |column: &Column<'_>| {
-        lines.iter().any(|line| column.parts.iter().any(|part| line.mean(|run| value(run, *part)).is_some()))
+        lines
+            .iter()
+            .any(|line| column.parts.iter().any(|part| line.mean(|run| value(run, part.0, part.1)).is_some()))
     };
     let of_theme = |theme| {
         let groups = groups.iter().filter(move |group| group.table == theme);

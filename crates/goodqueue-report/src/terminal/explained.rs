@@ -40,7 +40,7 @@ pub fn explained(results: &Results) -> String {
 fn is_shown(group: &Group, runs: &[&Run]) -> bool {
     let mut parts = group.columns().into_iter().flat_map(|column| column.parts);
     runs.iter().any(|run| (group.applies)(run))
-        && parts.any(|part| runs.iter().any(|run| value(run, part).is_some()))
+        && parts.any(|part| runs.iter().any(|run| value(run, part.0, part.1).is_some()))
 }
 
 #[cfg(test)]

@@ -47,9 +47,9 @@ impl Line<'_> {
         let shown = column.parts.iter().map(|part| {
             let digits = digits_of(part.0);
             if part.0.interval {
-                self.estimated(|run| value(run, *part), |value| show(Some(value), digits))
+                self.estimated(|run| value(run, part.0, part.1), |value| show(Some(value), digits))
             } else {
-                show(self.mean(|run| value(run, *part)), digits)
+                show(self.mean(|run| value(run, part.0, part.1)), digits)
             }
         });
         shown.collect::<Vec<_>>().join("/")
@@ -73,7 +73,7 @@ impl Line<'_> {
 }
 
 /// A metric of a run in one direction.
-pub(super) fn value(run: &Run, (metric, direction): (&Metric, Direction)) -> Option<f64> {
+pub(super) fn value(run: &Run, metric: &Metric, direction: Direction) -> Option<f64> {
     (metric.of)(run, direction)
 }
 

@@ -27,7 +27,7 @@ fn of_column(line: &Line<'_>, column: &Column<'_>) -> Vec<String> {
     let told = column.parts.iter().zip(names).filter_map(|(part, name)| {
         // Drops, for example, are no result by themselves.
         let metric = Some(part.0).filter(|metric| metric.better != Better::Neither)?;
-        let both = both(line, |run| value(run, *part), metric)?;
+        let both = both(line, |run| value(run, part.0, part.1), metric)?;
         // Of a mean over seeds, the mean of a run needs no mention.
         let name = if name == "mean" { "" } else { name };
         Some(

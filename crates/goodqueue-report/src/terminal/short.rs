@@ -65,7 +65,7 @@ fn wide(table: &Table) -> usize {
 
 fn has_values(lines: &[Line<'_>], column: &Column<'_>) -> bool {
     let mut runs = lines.iter().flat_map(|line| &line.runs);
-    runs.any(|run| column.parts.iter().any(|part| value(run, *part).is_some()))
+    runs.any(|run| column.parts.iter().any(|part| value(run, part.0, part.1).is_some()))
 }
 
 /// The first columns, as titles of the catalogue's groups.

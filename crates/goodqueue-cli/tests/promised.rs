@@ -13,8 +13,9 @@ const PAGE: &str = "docs/promised.md";
 const INTRODUCTION: &str = "# What we promised and what Linux did
 
 Linux 6.1 ran the settings of `goodqueue advise` on these lines, behind a modem with a large buffer and with the line's own overhead.
-Its disciplines and its TCP are the real ones. Each row compares goodqueue with it: how much longer a ping takes than on the idle
-line, and the goodput of all downloads and uploads, each over at least 30 s. A value agrees if it is within 15 % of Linux's, or within
+Its disciplines and its TCP are the real ones. Each row compares goodqueue with it, with the TCP and the queues of the same kernel
+(`linux61`); `goodqueue advise` has those of Linux 7.3. The values are how much longer a ping takes than on the idle line, and the
+goodput of all downloads and uploads, each over at least 30 s. A value agrees if it is within 15 % of Linux's, or within
 3 ms. `goodqueue validate --set-up advise` repeats the comparison, and `make validation` renews this page.
 
 The settings are a grid around the advice: `cake-95` is CAKE at 95 % of the line in both directions, with the overhead of the line.

@@ -165,7 +165,7 @@ impl Load {
 }
 
 /// The line of a discipline, with the decisions of the kernel of `profile` where these are a
-/// variant. CoDel is the same in all kernels before 7.0, and PIE in all since 5.7.
+/// variant. CoDel is the same in all kernels before 7.0.
 fn of_linux(line: &str, profile: &str) -> String {
     // A line may be the name alone.
     let (kind, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));

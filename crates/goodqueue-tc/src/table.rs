@@ -9,22 +9,37 @@ use std::env::consts::ARCH;
 use std::io::{BufRead, BufReader, Error};
 use std::path::PathBuf;
 
-use goodqueue::config::Table;
+use goodqueue::config::{Settings, Table, Value};
 
 use crate::diagnostic::{Diagnostic, shortened};
 use crate::input::Input;
 
+/// Returns the files in which the table `word` may be, in the order in which they are tried.
+fn places(word: &str) -> Vec<PathBuf> {
+    if word.contains('/') || word.ends_with(ENDING) {
+        return vec![word.into()];
+    }
+    let folders: Vec<PathBuf> = match std::env::var_os("TC_LIB_DIR") {
+        Some(folder) => vec![folder.into()],
+        None => FOLDERS.map(|folder| folder.replace("ARCH", ARCH).into()).to_vec(),
+    };
+    folders.into_iter().map(|folder| folder.join(format!("{word}{ENDING}"))).collect()
+}
+
+/// Returns the files from which the tables of a discipline and of those in it were read.
+#[must_use]
+pub fn files_of(settings: &Settings) -> Vec<PathBuf> {
+    let own = settings.iter().filter_map(|(_, value)| match value {
+        Value::Table(table) => places(&table.name).into_iter().find(|path| path.exists()),
+        _ => None,
+    });
+    let inner = settings.children().iter().filter_map(|child| child.qdisc.as_ref());
+    own.chain(inner.flat_map(|(_, inner)| files_of(inner))).collect()
+}
+
 /// Returns the table that `word` of a line names, unless it is one of `words`.
 pub(crate) fn read(word: &str, words: &[&str]) -> Result<Table, Diagnostic> {
-    let places: Vec<PathBuf> = if word.contains('/') || word.ends_with(ENDING) {
-        vec![word.into()]
-    } else {
-        let folders: Vec<PathBuf> = match std::env::var_os("TC_LIB_DIR") {
-            Some(folder) => vec![folder.into()],
-            None => FOLDERS.map(|folder| folder.replace("ARCH", ARCH).into()).to_vec(),
-        };
-        folders.into_iter().map(|folder| folder.join(format!("{word}{ENDING}"))).collect()
-    };
+    let places = places(word);
     let Some(path) = places.iter().find(|path| path.exists()) else {
         let tried: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
         let message =

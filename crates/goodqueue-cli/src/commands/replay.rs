@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use goodqueue::Disciplines;
+use goodqueue_tc as tc;
 use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::recording::Header;
 use serde_json::Value;
@@ -77,6 +78,12 @@ pub(crate) fn main(args: &ReplayArgs, disciplines: &Disciplines) -> Outcome {
     let mut outputs = Outputs::default();
     for input in args.files.iter().chain(&args.decisions) {
         outputs.read(input)?;
+    }
+    for line in &args.qdisc {
+        // A line that is wrong is refused where the recordings are read.
+        let config = tc::parse_among(disciplines, line, &goodqueue::Link::default(), None);
+        let tables = config.map_or_else(|_| Vec::new(), |config| tc::table::files_of(&config.to_settings()));
+        tables.iter().try_for_each(|table| outputs.read(table))?;
     }
     for (argument, target) in
         [("--json", &args.json), ("--tc-stats", &args.tc_stats), ("--export", &args.export)]

@@ -199,6 +199,9 @@ fn two_outputs_of_one_file_are_refused_before_any_work() {
     insta::assert_snapshot!(messages.join("\n\n"));
 }
 
+/// A discipline whose jitter is that of a file.
+const WITH_TABLE: &str = "netem delay 1ms 1ms distribution t.dist";
+
 #[test]
 fn an_output_that_would_replace_an_input_is_refused_before_any_work() {
     let folder = TempDir::new().unwrap();
@@ -207,6 +210,7 @@ fn an_output_that_would_replace_an_input_is_refused_before_any_work() {
     write("lte", "1\n2\n3\n");
     write("r.jsonl", "[\"A\", 0, 1, 100, 0, 1]\n");
     write("d.csv", "0,1,sent\n");
+    write("t.dist", "-8192 0 8192\n");
     symlink("r.jsonl", folder.path().join("link")).unwrap();
     let before = names(folder.path());
     let messages: Vec<String> = [
@@ -217,6 +221,15 @@ fn an_output_that_would_replace_an_input_is_refused_before_any_work() {
         &["replay", "link", "--export", "r.jsonl"],
         &["replay", "r.jsonl", "r.jsonl", "--tc-stats", "./link"],
         &["replay", "r.jsonl", "--decisions", "d.csv", "--json", "d.csv"],
+        &["replay", "r.jsonl", "--qdisc", WITH_TABLE, "--json", "t.dist"],
+        &["compare", "--qdisc", WITH_TABLE, "--json", "t.dist"],
+        &[
+            "compare",
+            "--qdisc",
+            "tbf rate 1mbit burst 2kb latency 50ms [netem delay 1ms 1ms distribution ./t.dist]",
+            "--json",
+            "t.dist",
+        ],
         &["advise", "--flent", "lte", "--json", "lte"],
         &["advise", "--link", "lte", "--trace-down", "lte", "--trace-up", "lte", "--scenario", "lte"],
         &["shell", "--scenario", "s.toml", "--json", "s.toml", "--", "true"],

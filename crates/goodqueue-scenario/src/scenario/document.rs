@@ -276,8 +276,8 @@ impl Document {
         self.source.as_ref().map(|source| (&*source.name, &*source.text, &*self.folder))
     }
 
-    /// Returns the files that were read so far: the scenario, and the traces and captures that its
-    /// resolved points name.
+    /// Returns the files that were read so far: the scenario, and the traces, captures and tables
+    /// of disciplines that its resolved points name.
     #[must_use]
     pub fn inputs(&self) -> Vec<PathBuf> {
         self.path.iter().cloned().chain(self.files.paths()).collect()

@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use goodqueue::config::{Settings, Value};
 use goodqueue::{AnyConfig, Disciplines, Duration, Link};
 use goodqueue_sim::traffic::WebPage;
 use goodqueue_tc as tc;
@@ -48,10 +47,12 @@ impl Files {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The traces and captures that were read.
+    /// The traces, captures and tables of disciplines that were read.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
         let known = self.known();
-        known.traces.keys().chain(known.captures.keys().map(|key| &key.0)).cloned().collect()
+        let packets = known.traces.keys().chain(known.captures.keys().map(|key| &key.0)).cloned();
+        let tables = known.disciplines.values().flat_map(|config| tc::table::files_of(&config.to_settings()));
+        packets.chain(tables).collect()
     }
 
     /// The trace in the file at `path`.
@@ -120,7 +121,7 @@ impl Files {
         }
         let config = tc::parse_among(disciplines, line, link, None)?;
         // Lines without a table read no file, so reading them again gives the same.
-        if has_table(&config.to_settings()) {
+        if !tc::table::files_of(&config.to_settings()).is_empty() {
             self.known().disciplines.insert(key, config.clone());
         }
         Ok(config)
@@ -129,9 +130,3 @@ impl Files {
 
 /// Pages that are kept for further flows and points of a sweep. The largest has 0.8 MB.
 const MOST_PAGES: usize = 128;
-
-fn has_table(settings: &Settings) -> bool {
-    let mut inner = settings.children().iter().filter_map(|child| child.qdisc.as_ref());
-    settings.iter().any(|(_, value)| matches!(value, Value::Table(_)))
-        || inner.any(|(_, inner)| has_table(inner))
-}

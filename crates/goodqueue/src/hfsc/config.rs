@@ -145,7 +145,7 @@ impl<C: InnerConfig> HfscConfig<C> {
         inner: &C,
     ) -> Result<Self, ConfigError> {
         let child = Child { parent, ..nesting::child(minor, curves.to_settings(), inner) };
-        typed::with_child(&self.with_room_below(parent), child)
+        typed::with_child(self, child)
     }
 
     /// Adds class `minor`, which is to have classes below it, or replaces it. See
@@ -155,16 +155,7 @@ impl<C: InnerConfig> HfscConfig<C> {
     /// As those of [`Self::with_leaf`].
     pub fn with_inner_class(&self, minor: u32, parent: u32, curves: &Curves) -> Result<Self, ConfigError> {
         let child = Child { class: minor, parent, settings: curves.to_settings(), qdisc: None };
-        typed::with_child(&self.with_room_below(parent), child)
-    }
-
-    /// Returns the configuration without the discipline of a class that is to have classes below.
-    fn with_room_below(&self, minor: u32) -> Self {
-        let mut config = self.clone();
-        for class in config.classes.iter_mut().filter(|class| class.minor == minor) {
-            class.leaf = None;
-        }
-        config
+        typed::with_child(self, child)
     }
 }
 

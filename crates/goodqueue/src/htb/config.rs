@@ -143,7 +143,7 @@ impl<C: InnerConfig> HtbClass<C> {
 
 impl<C: InnerConfig> HtbConfig<C> {
     /// Adds leaf class `minor` below class `parent` (0: none), with an assured `rate` that it may
-    /// exceed up to `ceil`, or replaces it.
+    /// exceed up to `ceil`, or replaces it. The parent has no discipline of its own from then on.
     ///
     /// # Errors
     /// The number is not from 1 to 65535, the parent does not exist, or a rate is below 8 bit/s.

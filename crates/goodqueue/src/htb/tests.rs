@@ -27,6 +27,19 @@ fn config(quantum: u64) -> HtbConfig<AnyConfig> {
 }
 
 #[test]
+fn a_tree_can_be_built_class_by_class_from_the_top() {
+    let fifo = AnyConfig::from_settings("pfifo", &Settings::new(), &Link::default()).unwrap().unwrap();
+    let mbit = |rate: u64| Rate::from_bps(rate * 1_000_000);
+    let config = HtbConfig::<AnyConfig>::from_settings(&Settings::new(), &Link::default())
+        .and_then(|empty| empty.with_inner_class(1, 0, [mbit(80); 2]))
+        .and_then(|above| above.with_leaf(2, 1, [mbit(8), mbit(80)], &fifo))
+        .expect("valid");
+    let classes: Vec<_> =
+        config.classes().iter().map(|class| (class.minor(), class.leaf.is_some())).collect();
+    assert_eq!(classes, [(1, false), (2, true)]);
+}
+
+#[test]
 fn a_change_and_a_purge_leave_what_was_lent_and_borrowed() {
     let mut htb = Htb::new(config(2_000), 0, Source::seeded(1));
     let mut now = Instant::ZERO;

@@ -33,10 +33,16 @@ pub(crate) fn with<C: Configure>(
     C::from_settings(&settings, &config.link())
 }
 
-/// Returns `config` with `child` in place of the child of the same number.
+/// Returns `config` with `child` in place of the child of the same number. The class above it is no
+/// leaf any more, and so has no discipline from then on.
 pub(crate) fn with_child<C: Configure>(config: &C, child: Child) -> Result<C, ConfigError> {
     let mut settings = config.to_settings();
     settings.remove_child(child.class);
+    // No class has the number 0, which stands for the root.
+    if let Some(above) = settings.children().iter().find(|other| other.class == child.parent).cloned() {
+        settings.remove_child(above.class);
+        settings.add_child(Child { qdisc: None, ..above });
+    }
     settings.add_child(child);
     C::from_settings(&settings, &config.link())
 }

@@ -36,6 +36,7 @@ use crate::{claims, papers, typed};
   goodqueue reproduce jk-table2-codel-4+4          one claim
   goodqueue reproduce jk-table2 --report jk.html   all claims with this prefix, and a report
   goodqueue reproduce rfc7928 --qdisc fq_pie       RFC 7928 for one discipline
+  goodqueue reproduce gbw-wifi --set wifi.width=20 claims about WiFi on a narrower channel
   goodqueue reproduce --all                        every paper, an hour or more
   goodqueue list claims jk                         the claims of a paper
 
@@ -51,6 +52,10 @@ pub(crate) struct ReproduceArgs {
     /// rfc7928. Repeat for several.
     #[arg(long = "qdisc", value_name = "QDISC", help_heading = "Experiments")]
     qdiscs: Vec<String>,
+    /// Change a key of the scenarios, as in `--set wifi.width=20`, in every experiment whose
+    /// scenario has the key's table: for what a paper does not give. Repeat for several.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Experiments")]
+    set: Vec<String>,
     /// Folder of your own papers, each a folder with claims.toml and scenario files, instead of the
     /// built-in papers.
     #[arg(long, value_name = "DIR", help_heading = "Experiments")]
@@ -85,7 +90,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, requires = "report", help_heading = "Results")]
     beyond: bool,
     /// Run nothing, but read verdicts that --json wrote earlier.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "all", "report", "papers", "qdiscs"], help_heading = "Results")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "all", "report", "papers", "qdiscs", "set"], help_heading = "Results")]
     verdicts: Option<PathBuf>,
     /// Write the verdicts as JSON to a file, or to standard output (-).
     #[arg(long, value_name = "FILE", help_heading = "Results")]
@@ -101,6 +106,7 @@ pub(crate) fn main(args: &ReproduceArgs, disciplines: &Disciplines) -> Outcome {
         Some(folder) => reproduce::papers_in(folder)?,
         None => reproduce::papers()?,
     };
+    let known: Vec<Paper> = known.into_iter().map(|paper| paper.with_settings(&args.set)).collect();
     // A file that cannot be written is found before the runs.
     check_outputs(args)?;
     if args.what.is_empty() && !args.all {
@@ -114,6 +120,7 @@ pub(crate) fn main(args: &ReproduceArgs, disciplines: &Disciplines) -> Outcome {
         // The claims of the first choice belong to the papers with their own AQMs.
         chosen = reproduce::select(&asked, &args.what)?;
     }
+    check_settings(&chosen, &args.set)?;
     let store = Store::open(&args.out.join("runs"))?;
     let mut findings = Findings::default();
     for (paper, claims) in chosen {
@@ -143,6 +150,27 @@ fn asked_of(
     }
     remark_on("--qdisc", qdiscs, disciplines);
     chosen.iter().map(|(paper, _)| paper.asked_of(qdiscs, disciplines)).collect()
+}
+
+/// Refuses settings that would change nothing, and says what the others change: the verdicts are
+/// then not those of the paper's set-up.
+fn check_settings(chosen: &[(&Paper, Vec<&Claim>)], settings: &[String]) -> Result<(), Diagnostic> {
+    for setting in settings {
+        let mut changed = 0;
+        for (paper, claims) in chosen {
+            changed += paper.changed_by(setting, claims)?.len();
+        }
+        if changed == 0 {
+            let table = setting.split('.').next().unwrap_or_default();
+            let message = format!("no experiment of these claims has the table `[{table}]`");
+            return Err(Diagnostic::new(message)
+                .in_argument("--set", setting)
+                .help("ask for claims whose scenarios have it; `goodqueue list claims` shows all"));
+        }
+        let plural = if changed == 1 { "" } else { "s" };
+        say(format_args!("{setting} in {changed} experiment{plural}: not the set-up of the paper's page"));
+    }
+    Ok(())
 }
 
 fn check_outputs(args: &ReproduceArgs) -> Result<(), Diagnostic> {
@@ -285,6 +313,7 @@ impl ReproduceArgs {
             ("--json", self.json.is_some()),
             ("--report", self.report.is_some()),
             ("--qdisc", !self.qdiscs.is_empty()),
+            ("--set", !self.set.is_empty()),
         ];
         match wanted.iter().find(|option| option.1) {
             Some((option, _)) => Err(Diagnostic::new(format!("`{option}` needs a paper or a claim"))

@@ -64,12 +64,34 @@ fn full_gives_more_repetitions_to_undecided_claims_alone_and_stops_when_they_are
 
 #[test]
 fn results_are_written_only_if_a_paper_is_named() {
-    for option in [["--json", "x.json"], ["--json", "-"], ["--report", "x.html"], ["--qdisc", "pie"]] {
+    for option in [
+        ["--json", "x.json"],
+        ["--json", "-"],
+        ["--report", "x.html"],
+        ["--qdisc", "pie"],
+        ["--set", "seeds=2"],
+    ] {
         let said = refusal(&["reproduce", option[0], option[1]]);
         assert!(said.starts_with(&format!("error: `{}` needs a paper or a claim\n", option[0])), "{said}");
         assert!(said.contains("run every paper with --all"), "{said}");
     }
     assert!(refusal(&["reproduce", "jk", "--all"]).contains("cannot be used with"));
+}
+
+#[test]
+fn a_claim_is_tried_with_another_setting_where_the_scenario_has_its_table() {
+    let folder = folder();
+    let claim = "jk-table2-codel-1+1";
+    let output = goodqueue(
+        folder.path(),
+        &["reproduce", claim, "--set", "link.down=2mbit", "--set", "seeds=3", "--json", "-"],
+    );
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("link.down=2mbit in 1 experiment: "), "{said}");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["claims"][0]["repetitions"], 3, "{json}");
+    let refused = refusal(&["reproduce", claim, "--set", "wifi.width=20"]);
+    assert!(refused.contains("no experiment of these claims has the table `[wifi]`"), "{refused}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod file;
 mod folders;
 mod given;
 mod scenarios;
+mod settings;
 mod whole;
 
 pub use claim::{Claim, ClaimKind};

@@ -252,6 +252,12 @@ impl Document {
         self.root.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect()
     }
 
+    /// Returns true if `key` is set at the top: a value, or a table such as `wifi`.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.node(key).is_some()
+    }
+
     /// The value of `key` at the top.
     pub(crate) fn node(&self, key: &str) -> Option<&Node> {
         entry(&self.root, key)

@@ -291,6 +291,7 @@ impl Paper {
             files,
             text: text.to_owned(),
             given,
+            settings: Vec::new(),
             disciplines: Disciplines::new(),
             metrics: metrics.map_err(|error| error.in_file(&file_name))?,
             title: file.title,

@@ -32,6 +32,38 @@ impl Paper {
         labels: &BTreeSet<&str>,
         varied: &[(&String, &toml::Value)],
     ) -> Result<Scenario, Diagnostic> {
+        let mut document = self.document(experiment, effort, varied)?;
+        for setting in &self.settings {
+            setting.apply(&mut document)?;
+        }
+        let mut scenario = document.resolve(&Names::default())?;
+        if let Effort::Full(times) = effort {
+            scenario.seeds = scenario.seeds.saturating_mul(times);
+        }
+        let missing =
+            labels.iter().find(|label| scenario.qdiscs.iter().all(|choice| choice.label != **label));
+        if let Some(label) = missing {
+            let known: Vec<&str> = scenario.qdiscs.iter().map(|choice| choice.label.as_str()).collect();
+            return Err(Diagnostic::new(format!("no discipline is labelled `{label}`"))
+                .one_of(label, &known)
+                .in_file(&self.path_of(experiment)));
+        }
+        scenario.qdiscs.retain(|choice| labels.contains(choice.label.as_str()));
+        Ok(scenario)
+    }
+
+    /// The file of an experiment's scenario, for messages.
+    fn path_of(&self, experiment: &Experiment) -> String {
+        format!("{}/{}", self.folder, experiment.scenario)
+    }
+
+    /// The scenario of an experiment as the paper's files have it, for one of its combinations.
+    pub(super) fn document(
+        &self,
+        experiment: &Experiment,
+        effort: Effort,
+        varied: &[(&String, &toml::Value)],
+    ) -> Result<Document, Diagnostic> {
         let text =
             self.files.iter().find(|file| file.0 == experiment.scenario).map(|file| &file.1).ok_or_else(
                 || {
@@ -41,8 +73,7 @@ impl Paper {
                     ))
                 },
             )?;
-        let file = format!("{}/{}", self.folder, experiment.scenario);
-        let document = Document::parse(&file, text, Path::new(""))?;
+        let document = Document::parse(&self.path_of(experiment), text, Path::new(""))?;
         let mut document = document.with_disciplines(self.disciplines.clone());
         let more = match effort {
             Effort::Quick => &experiment.quick,
@@ -57,20 +88,7 @@ impl Paper {
         for (key, value) in experiment.set.iter().chain(varied).chain(more) {
             document.set(&format!("experiment {}", experiment.name), key, &value.to_string())?;
         }
-        let mut scenario = document.resolve(&Names::default())?;
-        if let Effort::Full(times) = effort {
-            scenario.seeds = scenario.seeds.saturating_mul(times);
-        }
-        let missing =
-            labels.iter().find(|label| scenario.qdiscs.iter().all(|choice| choice.label != **label));
-        if let Some(label) = missing {
-            let known: Vec<&str> = scenario.qdiscs.iter().map(|choice| choice.label.as_str()).collect();
-            return Err(Diagnostic::new(format!("no discipline is labelled `{label}`"))
-                .one_of(label, &known)
-                .in_file(&file));
-        }
-        scenario.qdiscs.retain(|choice| labels.contains(choice.label.as_str()));
-        Ok(scenario)
+        Ok(document)
     }
 }
 

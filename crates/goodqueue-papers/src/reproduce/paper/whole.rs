@@ -11,6 +11,7 @@ use super::claim::Claim;
 use super::experiment::Experiment;
 use super::figure::Figure;
 use super::given::GivenDiscipline;
+use super::settings::Setting;
 use crate::reproduce::expression::Expression;
 use crate::reproduce::real::Real;
 use crate::reproduce::tolerance;
@@ -28,6 +29,8 @@ pub struct Paper {
     pub(super) text: String,
     /// Disciplines given instead of those for which `{aqm}` stands.
     pub(super) given: Vec<GivenDiscipline>,
+    /// Changes to the experiments that have their tables.
+    pub(super) settings: Vec<Setting>,
     /// Disciplines that may be given.
     pub(super) disciplines: Disciplines,
     /// What is listed for every discipline in every experiment.
@@ -105,7 +108,7 @@ impl Paper {
         };
         let given = lines.iter().map(|line| GivenDiscipline { label: label(line), line: line.clone() });
         let asked = Self::read(&self.folder, &self.text, self.files.clone(), given.collect())?;
-        Ok(Self { disciplines: disciplines.clone(), ..asked })
+        Ok(Self { disciplines: disciplines.clone(), settings: self.settings.clone(), ..asked })
     }
 
     pub(super) fn check(&self) -> Result<(), Diagnostic> {

@@ -1,6 +1,8 @@
 //! The search: the buffers of a measured line, a first answer, then both rates of the shapers, then
 //! the discipline and its parameters.
 
+use std::collections::VecDeque;
+
 use goodqueue_scenario::choice::{Candidate, SAME_USE, best, most};
 use goodqueue_scenario::results::Run;
 use goodqueue_tc::diagnostic::Diagnostic;
@@ -153,41 +155,70 @@ impl Search<'_> {
 
     /// Returns the best rates of the shapers where each direction has its own shaper: a faster one
     /// carries more. The candidates are then compared by these rates, because the goodput of a
-    /// short run varies more between seeds than between neighbouring rates. The fastest ones are
-    /// tried first, and slower ones only as long as one of them could be better.
+    /// short run varies more between seeds than between neighbouring rates.
+    ///
+    /// No setting adds less latency than the slowest one, so this one is tried at once. The fastest
+    /// ones are tried with it and after it, as long as one of them could be better.
     fn fastest<'m>(&mut self, mut setups: Vec<Setup<'m>>) -> Result<Option<Rated<'m>>, Diagnostic> {
         let question = self.model.question;
-        let rates_bps = |setup: &Setup<'_>| {
+        let of_rates = |setup: &Setup<'_>| {
             #[expect(clippy::cast_precision_loss, reason = "rates of shapers")]
-            setup.rates(question).map(|rate| rate.as_bps() as f64)
+            let goodput_bps = setup.rates(question).map(|rate| rate.as_bps() as f64);
+            Candidate { goodput_bps, ..Candidate::default() }
         };
-        let of_rates =
-            |setup: &Setup<'_>| Candidate { goodput_bps: rates_bps(setup), ..Candidate::default() };
         let most = most(&setups.iter().map(of_rates).collect::<Vec<_>>());
         let share = |setup: &Setup<'_>| of_rates(setup).share_of(most);
         setups.sort_by(|one, other| share(other).total_cmp(&share(one)));
-        let mut all = Vec::new();
-        let mut by_rates = Vec::new();
         let count = setups.len();
-        let mut setups = setups.into_iter().peekable();
+        let mut waiting = VecDeque::from(setups);
+        let ends = [waiting.pop_front(), waiting.pop_back()].into_iter().flatten().collect();
+        let Some(mut all) = self.tried(ends, [0.05, 0.1])? else { return Ok(None) };
         // Twice as many each time: few if the first ones decide, and many side by side otherwise.
-        for batch in (0..).map(|round| 1 << round) {
-            let next: Vec<Setup<'m>> = setups.by_ref().take(batch).collect();
+        for batch in (1..).map(|round| 1 << round) {
+            let by_rates: Vec<Candidate> = all
+                .iter()
+                .map(|rated| Candidate { latency_s: rated.all.latency_s, ..of_rates(&rated.setup) })
+                .collect();
+            let could_be_better =
+                |setup: &Setup<'_>| !is_decided(&by_rates, &of_rates(setup), question.rtt_s());
+            let next: Vec<Setup<'m>> =
+                waiting.iter().take(batch).copied().take_while(could_be_better).collect();
+            if next.is_empty() {
+                return Ok(best(&by_rates, question.rtt_s()).map(|number| all[number]));
+            }
+            waiting.drain(..next.len());
             #[expect(clippy::cast_precision_loss, reason = "a few settings")]
-            let part =
-                [all.len(), all.len() + next.len()].map(|done| 0.05 + 0.25 * done as f64 / count as f64);
-            let Some(found) = self.tried(next, part)? else { return Ok(None) };
-            for rated in found {
-                by_rates.push(Candidate { goodput_bps: rates_bps(&rated.setup), ..rated.all });
-                all.push(rated);
-            }
-            let next = setups.peek().map(rates_bps);
-            let best = decided(&by_rates, next, question.rtt_s());
-            if best.is_some() || next.is_none() {
-                return Ok(best.map(|number| all[number]));
-            }
+            let part = [next.len(), 0].map(|last| 0.3 - 0.2 * (waiting.len() + last) as f64 / count as f64);
+            let least_s = by_rates.iter().map(|of| of.latency_s).fold(f64::INFINITY, f64::min);
+            let Some(found) = self.hardest_load_first(next, least_s, part)? else { return Ok(None) };
+            all.extend(found);
         }
         Ok(None)
+    }
+
+    /// Simulates settings with the last load first, which fills the queues most. A setting that
+    /// then adds too much beside `least_s`, even if the other loads add nothing, sees no other
+    /// load.
+    fn hardest_load_first<'m>(
+        &mut self,
+        setups: Vec<Setup<'m>>,
+        least_s: f64,
+        part: [f64; 2],
+    ) -> Result<Option<Vec<Rated<'m>>>, Diagnostic> {
+        let (others, hardest) = SEARCHED.split_at(SEARCHED.len() - 1);
+        let middle = f64::midpoint(part[0], part[1]);
+        let Some(found) = self.runs(setups, hardest, [part[0], middle])? else { return Ok(None) };
+        let rtt_s = self.model.question.rtt_s();
+        let (promising, slow): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|found| may_be_responsive(&candidate(&found.1), least_s, rtt_s));
+        let setups = promising.iter().map(|(setup, _)| *setup).collect();
+        let Some(found) = self.runs(setups, others, [middle, part[1]])? else { return Ok(None) };
+        // Runs of a setting are in the order of the loads.
+        let promising = found.into_iter().zip(promising).map(|((setup, mut runs), (_, last))| {
+            runs.extend(last);
+            (setup, runs)
+        });
+        Ok(Some(promising.chain(slow).map(|found| self.noted(found)).collect()))
     }
 
     /// Returns the best rates of shapers that share a medium.
@@ -242,9 +273,7 @@ fn clearly_better(other: &Candidate, usual: &Candidate, most: [f64; 2], rtt_s: f
 fn may_be_better(first: &Candidate, usual: &Rated<'_>, rtt_s: f64) -> bool {
     let most = most(&[*first, usual.first]);
     let carries_more = first.share_of(most) > usual.first.share_of(most) * (1.0 + CLEAR / 2.0);
-    #[expect(clippy::cast_precision_loss, reason = "a few loads")]
-    let least_s = first.latency_s / SEARCHED.len() as f64;
-    carries_more || !usual.all.is_hardly_slower_than(least_s, rtt_s)
+    carries_more || !usual.all.is_hardly_slower_than(least_of_mean(first.latency_s), rtt_s)
 }
 
 /// Returns the means of runs with the same setting.
@@ -266,20 +295,26 @@ fn router(number: usize, setup: &Setup<'_>, question: &Question) -> Router {
 /// such as fairness between hosts.
 const CLEAR: f64 = 0.1;
 
-/// Returns the index of the best candidate if the candidates that were not tried cannot change it.
-/// `tried`: from the one that carries most on. `next`: what the first of the others carries; it and
-/// those behind it carry less. `None` if all were tried.
-fn decided(tried: &[Candidate], next: Option<[f64; 2]>, rtt_s: f64) -> Option<usize> {
-    let Some(next) = next else { return best(tried, rtt_s) };
+/// True if a setting may add hardly more latency than `least_s` with all loads, after one of them:
+/// even if the others add none.
+fn may_be_responsive(one_load: &Candidate, least_s: f64, rtt_s: f64) -> bool {
+    let mean = Candidate { latency_s: least_of_mean(one_load.latency_s), ..*one_load };
+    mean.is_hardly_slower_than(least_s, rtt_s)
+}
+
+/// Returns the least mean over all loads, after one of them.
+#[expect(clippy::cast_precision_loss, reason = "a few loads")]
+fn least_of_mean(latency_s: f64) -> f64 {
+    latency_s / SEARCHED.len() as f64
+}
+
+/// True if neither the setting `next`, which carries this much, nor one that carries less can be
+/// better than the best of those that were tried. One of these is the slowest setting, and no other
+/// adds less latency.
+fn is_decided(tried: &[Candidate], next: &Candidate, rtt_s: f64) -> bool {
     let most = most(tried);
-    let least_s = tried.iter().map(|of| of.latency_s).reduce(f64::min)?;
-    // One that adds more latency than the least allows will not be chosen: the least can only fall.
-    let first = tried.iter().find(|of| of.is_hardly_slower_than(least_s, rtt_s))?;
-    let next = Candidate { goodput_bps: next, ..Candidate::default() };
-    let carries_more = first.share_of(most) > next.share_of(most) + SAME_USE;
-    // Even beside a setting that adds nothing.
-    let is_short_enough = first.is_hardly_slower_than(0.0, rtt_s);
-    if carries_more && is_short_enough { best(tried, rtt_s) } else { None }
+    let Some(number) = best(tried, rtt_s) else { return false };
+    tried[number].share_of(most) > next.share_of(most) + SAME_USE
 }
 
 /// Returns the line with the buffers with which its ping under load is the measured one. Both
@@ -372,35 +407,41 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_shaper_whose_latency_nobody_feels_makes_slower_ones_needless() {
-        assert_eq!(decided(&[with(1.5, 98.0)], Some([95.0; 2]), 0.02), Some(0));
-        assert_eq!(decided(&[with(90.0, 98.0), with(1.5, 95.0)], Some([90.0; 2]), 0.02), Some(1));
+    fn a_fast_shaper_that_adds_hardly_more_than_the_slowest_one_makes_those_between_needless() {
+        let [fast, slow] = [with(1.5, 98.0), with(1.0, 85.0)];
+        assert!(is_decided(&[fast, slow], &with(0.0, 95.0), 0.02));
+        assert!(!is_decided(&[fast, slow], &with(0.0, 98.0), 0.02), "an equal one may add less");
+        assert!(!is_decided(&[with(90.0, 98.0), slow], &with(0.0, 95.0), 0.02), "the fast one adds too much");
     }
 
-    #[test]
-    fn it_takes_another_one_as_long_as_that_could_be_better() {
-        assert_eq!(decided(&[with(9.0, 98.0)], Some([95.0; 2]), 0.02), None, "another may add less");
-        assert_eq!(decided(&[with(5.0, 98.0), with(3.0, 95.0)], Some([90.0; 2]), 0.02), None);
-        assert_eq!(decided(&[with(1.5, 98.0)], Some([98.0; 2]), 0.02), None, "an equal one may add less");
-    }
-
-    /// All orders of latencies, on the way from the fastest shaper to the slowest.
+    /// All orders of latencies, on the way from the fastest shaper to the slowest one, which adds
+    /// least.
     #[test]
     fn an_early_decision_is_that_of_all_candidates() {
         let mut early = 0;
-        for number in 0..4_u32.pow(5) {
+        for number in 0..4_u32.pow(4) {
             let latencies =
-                (0..5).map(|place| [0.5, 3.0, 6.0, 40.0][(number / 4_u32.pow(place) % 4) as usize]);
+                (0..4).map(|place| [0.5, 3.0, 6.0, 40.0][(number / 4_u32.pow(place) % 4) as usize]);
+            let rates = [98.0, 95.0, 95.0, 90.0, 85.0];
             let all: Vec<Candidate> =
-                latencies.zip([98.0, 95.0, 95.0, 90.0, 85.0]).map(|(ms, mbit)| with(ms, mbit)).collect();
-            let chosen = best(&all, 0.02);
-            for tried in 1..all.len() {
-                if let Some(index) = decided(&all[..tried], Some(all[tried].goodput_bps), 0.02) {
-                    assert_eq!(Some(index), chosen, "{:?}", &all[..]);
+                latencies.chain([0.5]).zip(rates).map(|(ms, mbit)| with(ms, mbit)).collect();
+            let chosen = best(&all, 0.02).map(|number| all[number]);
+            for count in 1..all.len() {
+                let tried = [&all[..count], &all[4..]].concat();
+                if is_decided(&tried, &all[count], 0.02) {
+                    assert_eq!(best(&tried, 0.02).map(|number| tried[number]), chosen, "{all:?}");
                     early += 1;
                 }
             }
         }
         assert!(early > 500, "{early}");
+    }
+
+    #[test]
+    fn a_setting_that_one_load_rules_out_sees_no_other() {
+        // With two loads, the mean is at least half of one of them. 1.25 of 4 ms, 2 ms and a tenth
+        // of 20 ms are 9 ms.
+        assert!(may_be_responsive(&with(17.0, 0.0), 0.004, 0.02));
+        assert!(!may_be_responsive(&with(19.0, 0.0), 0.004, 0.02));
     }
 }

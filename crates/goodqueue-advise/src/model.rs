@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use goodqueue::{Duration, Rate};
 
-use crate::judge::BLOCK_S;
+use crate::judge::seconds;
 use crate::question::Question;
 
 /// A line as it is modelled.
@@ -39,7 +39,7 @@ impl<'q> Model<'q> {
     /// Returns the model of a line with the buffers of its kind.
     pub(crate) fn new(question: &'q Question) -> Self {
         let buffers = question.rates.map(|rate| question.kind.line.buffer.bytes(rate));
-        Self { question, buffers, slower: 1000, span: Span::promised(question) }
+        Self { question, buffers, slower: 1000, span: Span::promised(question, &NEAR_AND_FAR) }
     }
 
     /// Returns the same line with buffers of `factor` times the size, at least two packets.
@@ -80,9 +80,15 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Returns the time of runs whose values are promised: what lasts, not the start of the load.
-    pub(crate) fn promised(question: &Question) -> Self {
-        let warmup_s = (ROUND_TRIPS * question.rtt_s()).max(WARMUP_S).round();
+    /// Returns the time of runs with this load whose values are promised: what lasts, not the start
+    /// of the load. The time of the values is an upper bound: a run ends when they are known.
+    pub(crate) fn promised(question: &Question, mix: &Mix) -> Self {
+        let start_s = match mix.start {
+            _ if question.varies() => WARMUP_S,
+            Start::RoundTrips => as_many_packets(question, SLOW_START, WARMUP_S),
+            Start::Seconds => WARMUP_S,
+        };
+        let warmup_s = (ROUND_TRIPS * question.rtt_s()).round().max(start_s);
         Self { warmup_s, measured_s: if question.varies() { VARYING_S } else { MEASURED_S } }
     }
 
@@ -100,20 +106,11 @@ impl Span {
         if question.varies() {
             return Self { warmup_s: 0.0, measured_s: VARYING_S / 2.0 };
         }
-        #[expect(clippy::cast_precision_loss, reason = "rates of a line")]
-        let rate = question.rates.iter().map(|rate| rate.as_bps()).sum::<u64>() as f64;
+        let rate = both_rates(question);
         // `clamp` panics if its lower end is above the upper one.
         let least = least.max(ROUND_TRIPS * question.rtt_s()).min(most);
-        // Scenarios have these times with one digit after the point.
-        let tenths = |seconds: f64| (seconds * 10.0).round() / 10.0;
         let measured_s = tenths((bits / rate).clamp(least, most));
         Self { warmup_s: tenths((measured_s / 2.0).max(ROUND_TRIPS * question.rtt_s())), measured_s }
-    }
-
-    /// Returns the number of blocks of the values.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few blocks")]
-    pub(crate) fn blocks(self) -> usize {
-        (self.measured_s / BLOCK_S) as usize
     }
 
     /// Returns the whole time in seconds.
@@ -122,9 +119,40 @@ impl Span {
     }
 }
 
+/// Returns the length of the blocks in which the values of a run are seen.
+pub(crate) fn block_s(question: &Question) -> f64 {
+    if question.varies() { BLOCK_S } else { as_many_packets(question, BLOCK_ROUND_TRIPS, BLOCK_S) }
+}
+
+/// Returns a time in which each line carries as many packets, but at least these round trips to the
+/// farthest server, and at most `most_s` seconds. Above 200 Mbit/s of both directions together it
+/// is less than 5 s.
+fn as_many_packets(question: &Question, round_trips: f64, most_s: f64) -> f64 {
+    let [.., farthest] = distances(question.rtt);
+    tenths((COMPARED_BITS / both_rates(question)).max(round_trips * seconds(farthest)).min(most_s))
+}
+
+/// Returns the rates of both directions together in bit/s.
+#[expect(clippy::cast_precision_loss, reason = "rates of a line")]
+fn both_rates(question: &Question) -> f64 {
+    question.rates.iter().map(|rate| rate.as_bps()).sum::<u64>() as f64
+}
+
+/// Rounds seconds as scenarios have them: with one digit after the point.
+fn tenths(seconds: f64) -> f64 {
+    (seconds * 10.0).round() / 10.0
+}
+
+/// Length of a block on most lines: longer than the round trips of a path, so that blocks hardly
+/// depend on each other.
+const BLOCK_S: f64 = 5.0;
+/// Round trips to the farthest server in a block of a fast line.
+const BLOCK_ROUND_TRIPS: f64 = 4.0;
 /// Slow start is over by then. An eighth of 1 Gbit/s needs 2,700 segments at 250 ms, which are nine
 /// doublings of ten segments: 2.3 s.
 const WARMUP_S: f64 = 5.0;
+/// Round trips of these nine doublings, and of the losses that end them.
+const SLOW_START: f64 = 10.0;
 /// Round trips in which a flow finds its share, if they take longer.
 const ROUND_TRIPS: f64 = 20.0;
 /// Several periods of CUBIC: an eighth of 100 Mbit/s at 100 ms has one of 4 s (RFC 9438, K).
@@ -155,7 +183,18 @@ pub(crate) struct Mix {
     pub(crate) name: &'static str,
     /// Whether both directions are full all the time, so that the mix tells what the line carries.
     pub(crate) is_full: bool,
+    start: Start,
     flows: fn(&mut Flows<'_>),
+}
+
+/// How long the start of a load lasts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Start {
+    /// Some round trips: the slow start of CUBIC.
+    RoundTrips,
+    /// Seconds on each line: BBR keeps the shortest round-trip time of the last 10 s, and the first
+    /// ones contain the queue that its start fills.
+    Seconds,
 }
 
 impl Mix {
@@ -173,6 +212,7 @@ impl Mix {
 pub(crate) const SPEED_TEST: Mix = Mix {
     name: "a speed test in both directions",
     is_full: true,
+    start: Start::RoundTrips,
     flows: |flows| {
         flows.tcp("count = 4");
         flows.tcp("direction = 'up'\ncount = 4");
@@ -184,12 +224,18 @@ pub(crate) const SPEED_TEST: Mix = Mix {
 pub(crate) const NEAR_AND_FAR: Mix = Mix {
     name: "4 downloads and 4 uploads, near and far",
     is_full: true,
+    start: Start::RoundTrips,
     flows: |flows| flows.near_and_far("cubic"),
 };
 
 /// The same with a sender that keeps more packets on their way than others: a shaper behind the
 /// bottleneck has to leave more room for it.
-const BBR: Mix = Mix { name: "the same with BBR", is_full: true, flows: |flows| flows.near_and_far("bbr") };
+const BBR: Mix = Mix {
+    name: "the same with BBR",
+    is_full: true,
+    start: Start::Seconds,
+    flows: |flows| flows.near_and_far("bbr"),
+};
 
 /// The mixes with which settings are searched.
 pub(crate) const SEARCHED: &[Mix] = &[NEAR_AND_FAR, BBR];
@@ -201,6 +247,7 @@ pub(crate) const VERIFIED: &[Mix] = &[
     Mix {
         name: "a call, and another device loads the line",
         is_full: false,
+        start: Start::RoundTrips,
         flows: |flows| {
             flows.tcp("client = 2\ncount = 2");
             flows.tcp("client = 2\ndirection = 'up'");
@@ -210,6 +257,7 @@ pub(crate) const VERIFIED: &[Mix] = &[
     Mix {
         name: "an evening: video, downloads, web, call",
         is_full: false,
+        start: Start::RoundTrips,
         flows: |flows| {
             flows.tcp("count = 2");
             flows.served("video");
@@ -220,6 +268,7 @@ pub(crate) const VERIFIED: &[Mix] = &[
     Mix {
         name: "a backup: one upload, web pages",
         is_full: false,
+        start: Start::RoundTrips,
         flows: |flows| {
             flows.tcp("direction = 'up'");
             flows.served("web");
@@ -296,5 +345,33 @@ mod tests {
         assert_eq!(distances(ms(30)), [10, 30, 100, 250].map(ms));
         assert_eq!(distances(ms(600)), [580, 600, 670, 820].map(ms));
         assert_eq!(distances(ms(12)), [4, 12, 82, 232].map(ms));
+    }
+
+    fn promised(rates: &str, link: &str, mix: &Mix) -> [f64; 2] {
+        let question = Question::new(rates, link).unwrap();
+        [Span::promised(&question, mix).warmup_s, block_s(&question)]
+    }
+
+    /// 200 Mbit/s carry 100,000 packets of 1250 bytes in 5 s.
+    #[test]
+    fn runs_on_fast_lines_have_as_many_packets_and_no_fewer_round_trips() {
+        assert_eq!(promised("40mbit/10mbit", "cable", &NEAR_AND_FAR), [5.0, 5.0]);
+        assert_eq!(promised("150mbit/50mbit", "cable", &NEAR_AND_FAR), [5.0, 5.0]);
+        assert_eq!(promised("250mbit/150mbit", "fibre", &NEAR_AND_FAR), [2.5, 2.5]);
+        // The farthest server is at 232 ms: 2.3 s are ten round trips, and 0.9 s are four.
+        assert_eq!(promised("1000mbit/300mbit", "fibre", &NEAR_AND_FAR), [2.3, 0.9]);
+        assert_eq!(promised("2500mbit/2500mbit", "fibre", &NEAR_AND_FAR), [2.3, 0.9]);
+    }
+
+    #[test]
+    fn the_start_of_bbr_takes_as_long_on_each_line() {
+        for rates in ["40mbit/10mbit", "1000mbit/300mbit"] {
+            assert_eq!(promised(rates, "fibre", &BBR)[0], 5.0);
+        }
+    }
+
+    #[test]
+    fn a_line_whose_rate_changes_is_seen_as_long_however_fast_it_is() {
+        assert_eq!(promised("1000mbit/300mbit", "leo", &NEAR_AND_FAR), [5.0, 5.0]);
     }
 }

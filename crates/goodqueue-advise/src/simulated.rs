@@ -113,3 +113,39 @@ impl Watch for PartOfSearch<'_> {
         self.came(progress.share());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use goodqueue_scenario::session::NoWatch;
+
+    use super::*;
+    use crate::judge::Precision;
+
+    /// Returns the measured seconds and the blocks of a run of at most 30 s whose latency has to be
+    /// known this well.
+    fn judged(wanted: Precision) -> (f64, Blocks) {
+        let text = "duration = '32s'\nwarmup = '2s'\nqdiscs = ['pfifo limit 50']\n\
+                    link = { down = '5mbit', rtt = '20ms' }\n[[flows]]\n[[flows]]\nkind = 'ping'\n";
+        let document = Document::parse("judged.toml", text, Path::new("")).unwrap();
+        let rule =
+            Rule { wanted, goodput_of_bps: None, block_s: 1.0, least_blocks: 2, rtt_s: 0.02, least_runs: 1 };
+        let simulator = Simulator { threads: 1, observer: &NoWatch };
+        let (run, seen) = simulator.judged(&document, None, &[], rule).unwrap().unwrap();
+        (run.duration_s, seen.blocks)
+    }
+
+    #[test]
+    fn a_run_that_knows_its_latency_ends_early_and_one_that_does_not_lasts_to_its_bound() {
+        let coarse = Precision { latency_s: 0.05, ..Precision::COMPARED };
+        let (early_s, _) = judged(coarse);
+        // The queue is a tenth of a second long, and the run has at least fifty round trips under
+        // load.
+        assert!((5.0..15.0).contains(&early_s), "{early_s}");
+        let exact = Precision { latency_share: 0.0, latency_s: 0.0, ..Precision::COMPARED };
+        let (bound_s, blocks) = judged(exact);
+        assert!((bound_s - 30.0).abs() < 1e-9, "{bound_s}");
+        assert!(blocks.added_s.len() >= 28, "{}", blocks.added_s.len());
+    }
+}

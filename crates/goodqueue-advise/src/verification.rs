@@ -10,9 +10,9 @@ use goodqueue_scenario::sweep::Sweep;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use crate::advice::{Advice, InMix, Instead, Measured, Spread, Tried, added, goodput};
-use crate::judge::{Blocks, Precision, Rule};
+use crate::judge::{BEGINNING, Blocks, Precision, Rule, seconds};
 use crate::kind::Equipment;
-use crate::model::{Mix, Model, NEAR_AND_FAR, Router, SEARCH_SEED, Span, VERIFIED};
+use crate::model::{Mix, Model, NEAR_AND_FAR, Router, SEARCH_SEED, Span, VERIFIED, block_s};
 use crate::places::place;
 use crate::question::Question;
 use crate::setting::Setup;
@@ -141,8 +141,8 @@ struct Cell<'a> {
 /// Returns all cells without runs, those that take longest first. Only the first mix shows what the
 /// encapsulation is good for.
 fn cells<'a>(model: &Model<'a>, other: Option<&Model<'a>>, routers: &[Router]) -> Vec<Cell<'a>> {
-    let cell = |model: &Model<'a>, mix, role, router: &Router| Cell {
-        model: *model,
+    let cell = |model: &Model<'a>, mix: usize, role, router: &Router| Cell {
+        model: model.lasting(Span::promised(model.question, &VERIFIED[mix])),
         mix,
         role,
         router: router.clone(),
@@ -169,9 +169,9 @@ impl Cell<'_> {
         let effort = self.model.question.effort;
         // Only the report draws series, and only those of the first mix.
         let step = (effort.series && self.mix == 0).then(|| default_step(self.duration()));
-        let rule = self.rule();
         // The search has seen the first seed.
         for seed in SEARCH_SEED + 1..=SEARCH_SEED + effort.seeds {
+            let rule = self.rule();
             let mix = &VERIFIED[self.mix];
             let document = self.model.scenario(mix, std::slice::from_ref(&self.router), seed)?;
             let Some((run, seen)) = simulator.judged(&document, step, &self.blocks, rule)? else {
@@ -195,16 +195,21 @@ impl Cell<'_> {
         #[expect(clippy::cast_precision_loss, reason = "rates of a line")]
         let rates = question.rates.map(|rate| rate.as_bps() as f64);
         let is_promised = matches!(self.role, Role::Advised | Role::Instead);
-        let whole = Span::promised(question).blocks();
+        let least = if is_promised { LEAST_PROMISED } else { LEAST_COMPARED };
+        let block_s = block_s(question);
+        let Span { warmup_s, measured_s } = self.model.span;
         Rule {
             wanted: if is_promised { Precision::PROMISED } else { Precision::COMPARED },
             goodput_of_bps: is_full.then_some(rates),
+            block_s,
             least_blocks: match self.role {
                 // The rate of the line has to change often enough.
-                _ if question.varies() => whole,
-                Role::Advised | Role::Instead if is_full => whole,
-                Role::Advised | Role::Instead => LEAST_PROMISED,
-                Role::Today | Role::Without => LEAST_COMPARED,
+                _ if question.varies() => blocks(measured_s, block_s),
+                // The answer tells the latency in the beginning of the first run.
+                Role::Today | Role::Advised if self.mix == 0 && self.runs.is_empty() => {
+                    blocks(seconds(BEGINNING) - warmup_s, block_s).max(least)
+                }
+                _ => least,
             },
             rtt_s: question.rtt_s(),
             // The queue of today fills differently after each start.
@@ -218,8 +223,13 @@ impl Cell<'_> {
     }
 }
 
-/// Blocks of a run with the advice whose mix does not fill the line. Pages and video come in
-/// bursts.
+/// Returns the number of blocks that last at least this long.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few blocks")]
+fn blocks(seconds: f64, block_s: f64) -> usize {
+    (seconds / block_s).ceil() as usize
+}
+
+/// Blocks of a run with the advice. Pages and video come in bursts.
 const LEAST_PROMISED: usize = 3;
 /// Blocks of each other run.
 const LEAST_COMPARED: usize = 2;

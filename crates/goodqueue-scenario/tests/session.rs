@@ -1,14 +1,16 @@
 //! Sessions: what a watch hears, a store keeps, and a part has.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use goodqueue_scenario::results::Run;
 use goodqueue_scenario::run::{RunSpec, Runs as _};
 use goodqueue_scenario::scenario::Document;
 use goodqueue_scenario::session::{NoWatch, Progress, Session, Watch};
-use goodqueue_scenario::store::{Store, StoredRun};
+use goodqueue_scenario::store::{Place, Store, StoredRun};
 
 fn session(seeds: usize) -> Session {
     let text = format!(
@@ -91,6 +93,55 @@ fn a_cancelled_session_has_the_finished_runs_and_resumes_from_its_store() {
     let whole = resumed.whole().expect("all runs");
     assert_eq!(whole, stored.merged().expect("all are stored"));
     assert_eq!(whole, session(4).threads(3).run(&NoWatch).expect("runs").runs());
+}
+
+/// A place in memory that counts how often a file is asked for.
+#[derive(Debug, Default)]
+struct Counting {
+    files: Mutex<BTreeMap<String, Vec<u8>>>,
+    reads: AtomicUsize,
+}
+
+impl Place for Counting {
+    fn read(&self, name: &str, _: u64) -> io::Result<Option<Vec<u8>>> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        Ok(self.files.lock().expect("whole").get(name).cloned())
+    }
+
+    fn write(&self, name: &str, contents: &[u8]) -> io::Result<()> {
+        self.files.lock().expect("whole").insert(name.to_owned(), contents.to_vec());
+        Ok(())
+    }
+
+    fn write_lasting(&self, name: &str, contents: &[u8]) -> io::Result<()> {
+        self.write(name, contents)
+    }
+
+    fn shown(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn another(&self) -> String {
+        "another place".to_owned()
+    }
+
+    fn needed(&self) -> [&'static str; 2] {
+        ["memory", "buy some"]
+    }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
+}
+
+/// Each question is a request over the network if the place is remote.
+#[test]
+fn a_store_is_asked_once_for_a_run_that_it_does_not_have() {
+    let place = Arc::new(Counting::default());
+    let stored = session(3).with_store(Some(Store::at(place.clone()).expect("a program")));
+    stored.run(&NoWatch).expect("runs");
+    assert_eq!((place.reads.load(Ordering::Relaxed), place.files.lock().expect("whole").len()), (6, 6));
+    assert_eq!(stored.run(&NoWatch).expect("runs").stored, 6);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use goodqueue_sim as sim;
 use goodqueue_tc::diagnostic::Diagnostic;
 
 use super::measured::Measured;
-use super::stored::{drop_unwanted, keep, stored};
+use super::stored::{drop_unwanted, keep, stored, wants_parts};
 use super::tracker::Tracker;
 use crate::export::packets::PacketLog;
 use crate::run::RunSpec;
@@ -28,7 +28,7 @@ pub(super) fn make<M: Measured>(
             }
             StoredRun::Damaged(file) => tracker.damaged(&file),
             // The run is there without its series in this step, or its packets are wanted.
-            StoredRun::Absent if store.has(&run.key)? => tracker.repeated(),
+            StoredRun::Absent if wants_parts(run) && store.has(&run.key)? => tracker.repeated(),
             StoredRun::Absent => {}
         }
     }

@@ -37,6 +37,11 @@ pub(super) fn stored<M: Measured>(run: &RunSpec, store: &Store) -> Result<Stored
     Ok(found)
 }
 
+/// True if a run may be in the store without all that is wanted of it.
+pub(super) const fn wants_parts(run: &RunSpec) -> bool {
+    !run.packets.is_empty() || matches!(run.series, SeriesUse::AnyStep | SeriesUse::ThisStep)
+}
+
 /// Frees the parts of a result that nobody wants until all runs have finished.
 pub(super) fn drop_unwanted(run: &RunSpec, measured: &mut impl Measured) {
     if !run.wanted.tc_stats {

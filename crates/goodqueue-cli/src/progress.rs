@@ -2,7 +2,7 @@
 
 mod minutes;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Once};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     runs: usize,
     minutes: Minutes,
+    /// Work that was done when it was last shown, in thousandths of a run.
+    shown: AtomicU64,
     /// Standard error is a file or a pipe, in which a bar would be unreadable.
     is_written: bool,
     timing: bool,
@@ -51,7 +53,14 @@ impl Progress {
                 .unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
         bar.set_message(format!("{runs} runs"));
-        Self { bar, runs, minutes: Minutes::default(), is_written: !messages::are_on_a_terminal(), timing }
+        Self {
+            bar,
+            runs,
+            minutes: Minutes::default(),
+            shown: AtomicU64::new(0),
+            is_written: !messages::are_on_a_terminal(),
+            timing,
+        }
     }
 
     /// Removes the bar.
@@ -76,6 +85,12 @@ impl Progress {
 
 impl Watch for Progress {
     fn progressed(&self, progress: session::Progress) {
+        // A short run reports its progress every few microseconds, and a look at the clock takes
+        // longer than all else here. Only a display depends on the order of the threads.
+        if progress.done.saturating_sub(self.shown.load(Ordering::Relaxed)) < VISIBLE {
+            return;
+        }
+        self.shown.store(progress.done, Ordering::Relaxed);
         self.bar.set_position(progress.done);
         if is_quiet() {
             return;
@@ -138,6 +153,9 @@ fn is_ignored(_: i32) -> bool {
 const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 #[cfg(not(unix))]
 const ENDING: [i32; 2] = [SIGINT, SIGTERM];
+
+/// Progress that is worth a look at the clock: a hundredth of a run.
+const VISIBLE: u64 = session::Progress::OF_A_RUN / 100;
 
 /// Time before the bar appears.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -76,6 +76,15 @@ fn a_line_that_no_article_has_carries_as_much_and_delays_as_long_as_in_linux() {
     }
 }
 
+/// All of its eight downloads time out without need at the start. Their windows then stay for the
+/// whole run at what the reports of the copies leave them.
+#[test]
+fn downloads_of_dctcp_that_timed_out_without_need_carry_as_much_as_in_linux() {
+    for row in rows(&["lines-7.3/fresh-03-dctcp-codel-2800-500"]) {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
 #[test]
 fn access_lines_with_and_without_a_shaper_delay_and_carry_as_in_linux() {
     let names = ["advise/adsl-16-1/today/mix", "advise/cable-20-2/cake-95/mix"];

@@ -319,8 +319,13 @@ impl Linux {
     /// Takes an ACK into the scoreboard, the window and the RTT.
     fn take<'s>(&mut self, core: &mut Core, now: Instant, segment: &'s Segment) -> AckInProgress<'s> {
         let probe = core.tail.probed;
-        let ProcessedAck { news, answered, reported } = core.take_ack(now, segment);
+        let ProcessedAck { mut news, answered, reported } = core.take_ack(now, segment);
         if let Some(duplicate) = reported {
+            // A retransmission that was not needed has arrived too, and makes room for as much. A
+            // copy that the network made does not (`tcp_dsack_seen()`, since Linux 5.8).
+            if core.stats.spurious <= core.stats.retransmits {
+                news.delivered += (duplicate.end - duplicate.start).div_ceil(core.mss).max(1) * core.mss;
+            }
             // The copy of a probe says nothing about reordering: a timer sent it
             // (`tcp_dsack_seen()`).
             let is_of_probe = probe.is_some_and(|probe| probe.0 == duplicate.end)

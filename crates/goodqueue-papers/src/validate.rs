@@ -3,7 +3,7 @@
 //! The references are in the folder `reference` of this crate: the Linux 6.1 kernel's own queue
 //! disciplines and TCP on the set-ups of the articles, and on lines that no article has and
 //! nothing here but `bbr` was adjusted to; the same kernel on access lines for which `goodqueue
-//! advise` has settings; Linux 7.3 on the same lines and with RRUL; Linux 3.14 with voice beside
+//! advise` has settings; Linux 7.3 on all these lines and with RRUL; Linux 3.14 with voice beside
 //! loads, and Linux 3.2 with loads; single flows of all four kernels and ns-2 in full; ns-2.35 on
 //! two articles' experiments, and some runs of one of them packet by packet; ns-3.44 on WiFi
 //! channels. Each says what was run, and per
@@ -164,10 +164,15 @@ pub fn set_ups() -> Result<Vec<SetUp>, Diagnostic> {
             all.push(SetUp { name: entry.name, source: flows.source.clone(), figures, kind });
         }
     }
-    let homes: File<advise::HomeLine> = parse(include_str!("../reference/linux-6.1-advise.json"))?;
-    for Entry { name, what, .. } in homes.set_ups {
-        let figures = what.figures();
-        all.push(SetUp { name, source: homes.source.clone(), figures, kind: Kind::Advise(what) });
+    for text in [
+        include_str!("../reference/linux-6.1-advise.json"),
+        include_str!("../reference/linux-7.3-advise.json"),
+    ] {
+        let homes: File<advise::HomeLine> = parse(text)?;
+        for Entry { name, what, .. } in homes.set_ups {
+            let figures = what.figures();
+            all.push(SetUp { name, source: homes.source.clone(), figures, kind: Kind::Advise(what) });
+        }
     }
     for file in packets::FILES {
         let recording = packets::Recording::read(file)?;

@@ -87,10 +87,15 @@ fn downloads_of_dctcp_that_timed_out_without_need_carry_as_much_as_in_linux() {
 
 #[test]
 fn access_lines_with_and_without_a_shaper_delay_and_carry_as_in_linux() {
-    let names = ["advise/adsl-16-1/today/mix", "advise/cable-20-2/cake-95/mix"];
+    let names = [
+        "advise/adsl-16-1/today/mix",
+        "advise/cable-20-2/cake-95/mix",
+        "advise-7.3/adsl-16-1/today/mix",
+        "advise-7.3/cable-20-2/cake-95/mix",
+    ];
     let rows = rows(&names);
     // Each line has eight values.
-    assert_eq!(rows.len(), 2 * 8);
+    assert_eq!(rows.len(), 4 * 8);
     for row in rows {
         assert!(row.agrees, "{row:?}");
     }

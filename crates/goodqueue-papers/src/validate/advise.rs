@@ -12,11 +12,15 @@ use goodqueue_tc::diagnostic::Diagnostic;
 use goodqueue_tc::units;
 use serde::Deserialize;
 
+use super::linux::of_linux;
 use super::measured::{Figure, each, means};
 
 /// A line, the settings of its router and a load, as they were run on the kernel.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub(super) struct HomeLine {
+    /// Whose TCP, and whose variants of disciplines, it had: Linux 6.1's if not said.
+    #[serde(default)]
+    profile: Option<String>,
     rate_down: String,
     /// Base round-trip time of the pings in milliseconds.
     rtt_ms: u64,
@@ -88,6 +92,7 @@ impl HomeLine {
     /// Returns the set-up as a scenario. The hosts have links of 1 Gbit/s with long queues, as
     /// Linux's hosts do not lose their own packets.
     fn scenario(&self, seed: u32, starts_ms: &[f64]) -> String {
+        let profile = self.profile.as_deref().unwrap_or("linux61");
         let fast = units::rate(&self.rate_down).is_ok_and(|down| down > FASTEST_LINE);
         let port = PORTS[usize::from(fast)];
         let mut starts = starts_ms.iter().map(|start| format!("start = '{:.0}ns'", start * 1e6));
@@ -115,9 +120,9 @@ impl HomeLine {
              [[hops]]\nname = 'modem'\nside = 'server'\n{rates}qdisc = {{ down = '{}', up = '{}' }}\n\
              [[hops]]\nname = 'clients'\nside = 'client'\ndown = 'unlimited'\nup = '1gbit'\n\
              qdisc = 'pfifo limit 100000'\n\
-             [tcp]\nprofile = 'linux61'\ncc = '{}'\necn = {}\n",
-            of_linux(&self.router_down),
-            of_linux(&self.router_up),
+             [tcp]\nprofile = '{profile}'\ncc = '{}'\necn = {}\n",
+            of_kernel(&self.router_down, profile),
+            of_kernel(&self.router_up, profile),
             self.rtt_ms,
             self.mtu,
             least * 500,
@@ -249,18 +254,31 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Returns the line with the decisions of Linux 6.1, which was measured.
-fn of_linux(line: &str) -> String {
-    let line = line.replace("[fq_codel", "[fq_codel variant linux61");
-    match line.strip_prefix("cake ") {
-        Some(rest) => format!("cake variant linux61 {rest}"),
-        None => line,
+/// Returns the line of a router with the decisions of the kernel of `profile`, also of a discipline
+/// inside a shaper.
+fn of_kernel(line: &str, profile: &str) -> String {
+    match line.split_once('[') {
+        Some((shaper, child)) => format!("{shaper}[{}", of_linux(child, profile)),
+        None => of_linux(line, profile),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_router_decides_as_the_kernel_of_the_recording() {
+        let cake = "cake bandwidth 9215kbit besteffort";
+        assert_eq!(of_kernel(cake, "linux61"), "cake variant linux61 bandwidth 9215kbit besteffort");
+        assert_eq!(of_kernel(cake, "linux"), "cake variant linux bandwidth 9215kbit besteffort");
+        let shaper = "tbf rate 1843kbit burst 3028 latency 300ms [fq_codel]";
+        let expected =
+            |variant| format!("tbf rate 1843kbit burst 3028 latency 300ms [fq_codel variant {variant}]");
+        assert_eq!(of_kernel(shaper, "linux61"), expected("linux61"));
+        assert_eq!(of_kernel(shaper, "linux"), expected("linux"));
+        assert_eq!(of_kernel("pfifo limit 1000", "linux"), "pfifo limit 1000");
+    }
 
     #[test]
     fn a_value_agrees_within_15_per_cent_or_what_nobody_notices() {

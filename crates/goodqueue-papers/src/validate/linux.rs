@@ -166,9 +166,9 @@ impl Load {
 
 /// The line of a discipline, with the decisions of the kernel of `profile` where these are a
 /// variant. CoDel is the same in all kernels before 7.0.
-fn of_linux(line: &str, profile: &str) -> String {
-    // A line may be the name alone.
-    let (kind, rest) = line.split_at(line.find(' ').unwrap_or(line.len()));
+pub(super) fn of_linux(line: &str, profile: &str) -> String {
+    // A line may be the name alone, and the last one inside a shaper.
+    let (kind, rest) = line.split_at(line.find([' ', ']']).unwrap_or(line.len()));
     let variant = match kind {
         "codel" | "fq_codel" | "cake" | "pie" | "dualpi2" if profile == "linux" => "linux",
         // Linux 7.3 changed no rule of PIE, so one variant is both.

@@ -30,6 +30,10 @@ const SWING: f64 = 4.0 / 128.0;
 /// Above this round-trip time the increase is not scaled (`MAX_SCALED_RTT`).
 const LONGEST_SCALED: Duration = Duration::from_millis(100);
 
+/// Values of `alpha_mode`: the first mark halves the window, or alpha begins at 1.
+const HALVES: u64 = 0;
+const BEGINS_AT_ONE: u64 = 1;
+
 /// Prague. The sender must have AccECN ([`Config::suited_to`](crate::Config::suited_to)); if the
 /// other end has not, it is Reno without ECN (draft §2.3.1).
 #[derive(Clone, Debug)]
@@ -62,6 +66,8 @@ pub struct Prague {
     shift_g: u32,
     target: Duration,
     transition: u64,
+    /// How the first mark is answered: [`HALVES`] or [`BEGINS_AT_ONE`].
+    alpha_mode: u64,
 }
 
 impl Default for Prague {
@@ -84,6 +90,7 @@ impl Default for Prague {
             shift_g: 4,
             target: Duration::from_millis(25),
             transition: 4,
+            alpha_mode: HALVES,
         }
     }
 }
@@ -103,12 +110,17 @@ impl Prague {
 
     /// Cuts the window at a mark, once per round trip and per target (draft §2.4.2). The first mark
     /// ends slow start and halves the window, since nothing is known of the share yet (§2.4.5).
+    /// Where alpha begins at 1, the same follows from alpha, and slow start ends only when the
+    /// window falls.
     fn reduce(&mut self, feedback: &Feedback, window: &mut Window) {
+        self.has_marks |= self.alpha_mode == BEGINS_AT_ONE;
         if !self.has_marks {
             self.has_marks = true;
             self.window /= 2.0;
         }
-        window.ssthresh = window.ssthresh.min(whole(self.window));
+        if self.alpha_mode == HALVES {
+            window.ssthresh = window.ssthresh.min(whole(self.window));
+        }
         let recent = |reduced: Instant| feedback.now.since(reduced) < self.target;
         let is_same_event =
             feedback.una < self.reduction_end || (self.is_independent() && self.reduced.is_some_and(recent));
@@ -244,10 +256,19 @@ impl CongestionControl for Prague {
         let unmarked = feedback.delivered.saturating_sub(feedback.marked);
         // At least half of the window is in use (RFC 7661 §4.2).
         let is_used = feedback.pipe_before >= window.cwnd / 2;
-        if unmarked > 0 && is_used && !feedback.in_recovery {
+        let grows = unmarked > 0 && is_used && !feedback.in_recovery;
+        if grows {
             self.grow(feedback, unmarked, slow_start);
         }
-        if slow_start && !feedback.in_recovery {
+        if slow_start && self.alpha_mode == BEGINS_AT_ONE && self.has_marks {
+            // The cut of the first mark waits for an ACK without unmarked packets, and slow start
+            // goes on until then (TCP Prague 0.5 for Linux, `prague_update_cwnd`).
+            if grows {
+                window.cwnd += unmarked;
+            } else {
+                self.step(window);
+            }
+        } else if slow_start && !feedback.in_recovery {
             window.cwnd = whole(self.window.max(least));
         } else if feedback.delivered > 0 {
             self.step(window);
@@ -295,6 +316,14 @@ impl Controller for Prague {
                 "Linux prague_rtt_transition",
                 "rounds after slow start until then",
             ),
+            Parameter::count(
+                "alpha_mode",
+                HALVES,
+                [HALVES, BEGINS_AT_ONE],
+                "0 or 1",
+                "Linux prague_alpha_mode",
+                "0: the first mark halves the window; 1: alpha begins at 1, as in TCP Prague 0.5",
+            ),
         ],
         constants: &[
             Constant { name: "first mark", value: "half of the window", source: "Linux prague_alpha_mode 0" },
@@ -313,7 +342,12 @@ impl Controller for Prague {
         match parameter {
             "shift_g" => self.shift_g = u32::try_from(value.as_count()).unwrap_or(0).min(10),
             "target" => self.target = value.as_time(),
-            _ => self.transition = value.as_count(),
+            "transition" => self.transition = value.as_count(),
+            _ => {
+                self.alpha_mode = value.as_count();
+                // A value of `BEGINS_AT_ONE` is the alpha of the start as well.
+                self.alpha = if self.alpha_mode == BEGINS_AT_ONE { 1.0 } else { 0.0 };
+            }
         }
     }
 }

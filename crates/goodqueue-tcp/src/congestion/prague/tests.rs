@@ -52,6 +52,25 @@ fn the_first_mark_ends_slow_start_and_halves_the_window_by_a_segment_per_ack() {
 }
 
 #[test]
+fn with_an_alpha_of_1_slow_start_lasts_until_an_ack_has_marked_packets_only() {
+    let mut prague = Prague::default();
+    prague.set("alpha_mode", Value::Count(1));
+    let mut window = Window { cwnd: 100 * MSS, ssthresh: u64::MAX };
+    prague.on_feedback(&feedback(0, 2, 0), &mut window);
+    // The mark halves the window, and the packet beside it still lets slow start add one.
+    prague.on_feedback(&feedback(1, 2, 1), &mut window);
+    assert_eq!((prague.window, window.cwnd), (102_000.0 / 2.0 + 1000.0, 103 * MSS));
+    assert_eq!(window.ssthresh, u64::MAX);
+    prague.on_feedback(&feedback(2, 1, 1), &mut window);
+    assert_eq!((prague.window, window.cwnd, window.ssthresh), (52_000.0, 102 * MSS, 102 * MSS));
+    // A round later the next mark cuts nearly half again, while the default has forgotten the first.
+    prague.on_feedback(&feedback(52, 1, 0), &mut window);
+    let before = prague.window;
+    prague.on_feedback(&feedback(53, 1, 1), &mut window);
+    assert!(prague.window < 0.6 * before, "{} of {before}", prague.window);
+}
+
+#[test]
 fn alpha_moves_by_a_sixteenth_per_round_and_the_window_falls_by_half_of_it() {
     let (mut prague, mut window) = avoiding();
     prague.on_feedback(&feedback(50, 8, 4), &mut window);

@@ -63,8 +63,8 @@ fn page(validation: &Value) -> String {
     let mut text = INTRODUCTION.to_owned();
     let _ = writeln!(
         text,
-        "\n{} values agree with Linux 7.3, and {} with Linux 6.1 if goodqueue has the TCP and the queues of that kernel (`linux61`). \
-         These counts\nhave the percentiles and losses that the tables leave out. Bold values do not agree.",
+        "\n{} values agree with Linux 7.3, and {} with Linux 6.1 if goodqueue has the TCP and the queues of that kernel\n\
+         (`linux61`). These counts have the percentiles and losses that the tables leave out. Bold values do not agree.",
         agreeing(&rows),
         agreeing(&older)
     );

@@ -165,7 +165,8 @@ const LINUX_32: Config = Config {
 /// The receive buffer of Linux 3.14. It begins with room for eight times `ANNOUNCED_314` segments
 /// of 1460 bytes with their overhead (`tcp_fixup_rcvbuf`).
 const BUFFER_314: BufferTuning = BufferTuning {
-    taken: 1280,
+    taken: SEGMENT_314 as u64 - FULL,
+    joins: false,
     most: 6_291_456,
     scale: 128,
     growth: BufferGrowth::Stepwise,
@@ -180,7 +181,8 @@ const OVERHEAD_314: u64 = 800;
 /// The receive buffer of Linux 3.2. It begins with the default of `tcp_rmem`. Ten segments are
 /// announced (`TCP_DEFAULT_INIT_RCVWND`).
 const BUFFER_32: BufferTuning = BufferTuning {
-    taken: 1280,
+    taken: SEGMENT_32 as u64 - FULL,
+    joins: false,
     most: 6_291_456,
     scale: 128,
     growth: BufferGrowth::TwoRoundTrips,
@@ -188,6 +190,8 @@ const BUFFER_32: BufferTuning = BufferTuning {
     first_window: Some(10),
     overhead: 864,
 };
+/// Payload in bytes of a full segment with timestamps.
+const FULL: u64 = 1448;
 /// Memory in bytes that a segment of 1448 bytes takes in Linux 3.14: a power of two that holds it
 /// with its headers and the list of its parts, and its description.
 const SEGMENT_314: u32 = 2048 + 256;

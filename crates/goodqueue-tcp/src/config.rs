@@ -70,6 +70,8 @@ pub struct BufferTuning {
     pub overhead: u64,
     /// Memory in bytes that a segment takes beside its payload.
     pub taken: u64,
+    /// Unread segments that follow each other share the memory beside their payload.
+    pub joins: bool,
     /// Largest buffer in bytes (`tcp_rmem`).
     pub most: u64,
     /// Windows are announced in multiples of this power of two, by the window scale that `most`
@@ -110,6 +112,7 @@ impl BufferTuning {
         // 1024 bytes for headers, the power of two that holds 256 and the 320 of the
         // `skb_shared_info`, and 256 for the `sk_buff`.
         taken: 1280,
+        joins: true,
         most: 6_291_456,
         // 65,535 · 64 bytes are less than `most` (`tcp_select_initial_window`).
         scale: 128,

@@ -216,7 +216,7 @@ impl ReceiveBuffer {
         let len = u32::try_from(end - start).unwrap_or(u32::MAX);
         let index = self.held.partition_point(|joined| joined.start < start);
         let before = index.checked_sub(1).and_then(|before| self.held.get_mut(before));
-        if before.is_some_and(|joined| joined.join(segment)) {
+        if self.tuning.joins && before.is_some_and(|joined| joined.join(segment)) {
             self.held_bytes += u64::from(len);
             let grows = self.grow(len, 0);
             self.on_held();
@@ -252,7 +252,7 @@ impl ReceiveBuffer {
             let len = joined.end - joined.start;
             self.held_bytes -= len;
             unread += len;
-            if !queue.join(joined) {
+            if !(self.tuning.joins && queue.join(joined)) {
                 first = first.or(Some(queue.end));
                 queue = joined;
                 unread += overhead;

@@ -150,6 +150,20 @@ fn what_follows_a_segment_out_of_order_takes_its_payload_only_up_to_17_pieces() 
 }
 
 #[test]
+fn where_segments_are_not_joined_each_takes_its_memory_and_is_read_by_itself() {
+    // Linux 3.14 and 3.2 without offloads: the memory of a segment is one block, which no other
+    // segment can take over.
+    let at = |number: u64| 1 + number * 1448;
+    let tuning = BufferTuning { joins: false, ..BufferTuning::LINUX_6 };
+    let mut buffer = ReceiveBuffer::new(MSS, tuning, Instant::ZERO);
+    for number in 24..30 {
+        buffer.hold(at(number), at(number + 1));
+    }
+    assert_eq!(buffer.taken(0), 6 * (1448 + OVERHEAD));
+    assert_eq!(buffer.release(at(23), at(24), at(30)), (at(24), 7 * (1448 + OVERHEAD)));
+}
+
+#[test]
 fn what_fills_a_gap_is_read_with_what_it_is_joined_to() {
     let at = |number: u64| 1 + number * 1448;
     let mut buffer = holding((24..30).chain(40..42));

@@ -2,7 +2,7 @@
 
 use goodqueue::{Duration, Instant};
 
-use crate::clock::TICK;
+use crate::clock::{TICK, ticks_between};
 use crate::congestion::cube_root::cube_root;
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::{
@@ -43,6 +43,8 @@ const MAX_DELAY_THRESHOLD: Duration = Duration::from_millis(16);
 /// `HyStart`: what a train may be late on paths slower than about 2 Gbit/s (the time of four
 /// bursts, at most).
 const BURST_DELAY: Duration = Duration::from_millis(1);
+/// Least delay where it is counted in ticks: an eighth of one (Linux `bictcp_acked()`).
+const LEAST_DELAY: Duration = Duration::from_nanos(TICK / 8);
 /// Least slow-start threshold in segments.
 const MIN_SSTHRESH: u64 = 2;
 
@@ -85,6 +87,8 @@ pub struct CubicLinux {
     /// window.
     acked: u64,
     friendly: u64,
+    /// SND.UNA and SND.NXT at the last ACK.
+    sequence: [u64; 2],
     /// `HyStart`: of this round its end, its start, the last ACK of its train, its least RTT and
     /// the number of samples.
     round_end: u64,
@@ -101,25 +105,23 @@ impl CubicLinux {
     #[inline(always)]
     fn hystart(&mut self, feedback: &Feedback, delay: Duration, window: &mut Window) {
         let now = feedback.now;
-        if feedback.una > self.round_end {
-            self.round_start = now;
-            self.train = now;
-            self.round_end = feedback.next;
-            self.round_rtt = None;
-            self.samples = 0;
+        // What is different where growth counts ACKs: the ACK that begins a round still counts for
+        // the one before, times are whole ticks, there is no allowance for bursts, the first
+        // samples of a round alone decide, and the RTT may rise by a sixteenth.
+        let early = self.ratio > 0;
+        if !early {
+            self.begin_round(now);
         }
         if window.cwnd < self.hystart.low_window * u64::from(feedback.mss) {
             return;
         }
-        // What is different where growth counts ACKs: no allowance for bursts, the first samples of
-        // a round alone decide, and the RTT may rise by a sixteenth.
-        let early = self.ratio > 0;
         let least = self.delay_min.unwrap_or(delay);
-        if now.since(self.train) <= self.hystart.ack_delta {
-            self.train = now;
+        let since = |earlier| if early { ticks_between(earlier, now) } else { now.since(earlier) };
+        if since(self.train) <= self.hystart.ack_delta {
             let allowance = if early { Duration::ZERO } else { BURST_DELAY };
             let threshold = Duration::from_nanos((least + allowance).as_nanos() / 2);
-            self.found |= now.since(self.round_start) > threshold;
+            self.found |= since(self.round_start) > threshold;
+            self.train = now;
         }
         let mut round_rtt = self.round_rtt.map_or(delay, |rtt| rtt.min(delay));
         if early && self.samples >= MIN_SAMPLES {
@@ -134,6 +136,19 @@ impl CubicLinux {
         }
         if self.found {
             window.ssthresh = window.cwnd;
+        }
+    }
+
+    /// Begins a round of `HyStart` if the one before is acknowledged.
+    #[inline]
+    fn begin_round(&mut self, now: Instant) {
+        let [una, next] = self.sequence;
+        if una > self.round_end {
+            self.round_start = now;
+            self.train = now;
+            self.round_end = next;
+            self.round_rtt = None;
+            self.samples = 0;
         }
     }
 
@@ -231,6 +246,9 @@ impl CongestionControl for CubicLinux {
         let mut acked = ack.acked;
         let mut cwnd = cwnd;
         if cwnd < ack.ssthresh {
+            if ack.growth.per_ack {
+                self.begin_round(ack.now);
+            }
             let grown = ack.slow_start(cwnd).min(ack.ssthresh.max(cwnd));
             acked = if ack.growth.whole { acked - (grown - cwnd).min(acked) } else { 0 };
             cwnd = grown;
@@ -274,7 +292,8 @@ impl CongestionControl for CubicLinux {
 
     /// Everything but `HyStart`'s round is forgotten, also where the window was reduced before.
     fn on_timeout(&mut self, _lost: u64) {
-        *self = Self { hystart: self.hystart, ..Self::default() };
+        let ratio = if self.ratio > 0 { FIRST_RATIO } else { 0 };
+        *self = Self { hystart: self.hystart, ratio, ..Self::default() };
     }
 
     /// The curve does not go on while nothing is out; before Linux 4.3, where growth counts ACKs,
@@ -288,7 +307,14 @@ impl CongestionControl for CubicLinux {
 
     #[inline]
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
-        let Some(delay) = feedback.rtt else { return };
+        self.sequence = [feedback.una, feedback.next];
+        let Some(mut delay) = feedback.rtt else { return };
+        if self.ratio > 0 {
+            if feedback.acked == 0 {
+                return;
+            }
+            delay = ticks_between(feedback.now - delay, feedback.now).max(LEAST_DELAY);
+        }
         if self.epoch.is_some_and(|epoch| ticks(feedback.now) - epoch < DELAY_MIN_PAUSE) {
             return;
         }
@@ -437,6 +463,70 @@ mod tests {
             let counting_acks = grown(segments, true);
             assert!(counting_acks.abs_diff(counting_bytes) <= 6, "{segments}: {counting_acks}");
         }
+    }
+
+    /// An ACK each 1.2 ms from `first` µs on, of a window of 40 segments that grows by one with
+    /// each, on a path of 50 ms. Returns the time, in µs, of the ACK that ends slow start.
+    fn end_of_train(first: u64, ratio: u64) -> Option<u64> {
+        let growth = GrowthRule { whole: true, per_ack: ratio > 0, late: ratio > 0 };
+        let mut cubic = CubicLinux { ratio, ..CubicLinux::default() };
+        let mut window = Window { cwnd: 40 * 1448, ssthresh: u64::MAX };
+        for number in 0..40_u64 {
+            let micros = first + 1211 * number;
+            let feedback = Feedback {
+                now: Instant::from_nanos(micros * 1000),
+                una: 1 + number * 1448,
+                next: 1 + (number + 40) * 1448,
+                acked: 1448,
+                delivered: 1448,
+                lost: 0,
+                pipe: 39 * 1448,
+                pipe_before: 40 * 1448,
+                until_departure: Duration::ZERO,
+                rtt: Some(Duration::from_millis(50)),
+                srtt: Duration::from_millis(50),
+                min_rtt: Duration::from_millis(50),
+                one_way_delay: None,
+                stamps: None,
+                clock_start_ms: 0,
+                ecn_echo: false,
+                marked: 0,
+                accurate: false,
+                in_recovery: false,
+                own_slow_start: true,
+                rate: None,
+                mss: 1448,
+            };
+            cubic.on_feedback(&feedback, &mut window);
+            if window.ssthresh < u64::MAX {
+                return Some(micros);
+            }
+            let mut ack = Ack {
+                now: feedback.now,
+                acked: 1448,
+                srtt: feedback.srtt,
+                rtt: feedback.rtt,
+                ssthresh: window.ssthresh,
+                mss: 1448,
+                covered: 1448,
+                growth,
+                may_grow: true,
+                ecn_echo: false,
+            };
+            window.cwnd = cubic.on_ack(&mut ack, window.cwnd);
+        }
+        None
+    }
+
+    #[test]
+    fn linux_3_14_measures_a_train_of_acks_in_ticks() {
+        // The round begins with the first ACK, and the train must be longer than half of the RTT.
+        // In the tick 125 it is 25.4 ms long, of which 25 ticks count.
+        assert_eq!(end_of_train(100_000, FIRST_RATIO), Some(100_000 + 22 * 1211));
+        // From 100.9 ms on, the tick 126 is reached after 25.1 ms. Linux 6.1 measures to the
+        // microsecond, and allows half a millisecond for bursts.
+        assert_eq!(end_of_train(100_900, FIRST_RATIO), Some(100_900 + 21 * 1211));
+        assert_eq!(end_of_train(100_900, 0), Some(100_900 + 22 * 1211));
     }
 
     #[test]

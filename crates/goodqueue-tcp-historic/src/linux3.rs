@@ -229,6 +229,8 @@ struct Turn {
     tested: bool,
     /// A reduction was under way when the ACK arrived.
     was_reducing: bool,
+    /// The ACK enlarges the receiver's window.
+    opens_window: bool,
 }
 
 /// How long a probe waits (draft-dukkipati-tcpm-tcp-loss-probe, as in Linux 3.10). `alone`: a
@@ -276,7 +278,7 @@ impl Stack for Linux3 {
         }
         let was_open = core.phase == Phase::Open;
         let looks = self.end_phase(core, segment.ack, &turn);
-        self.detect_forward(core, &turn.news, looks);
+        self.detect_forward(core, &turn, looks);
         let newly_lost = core.scoreboard.lost().saturating_sub(lost_before);
         self.begin_recovery_or_reduction(core, &turn);
         if self.test.is_none() {
@@ -421,12 +423,22 @@ impl Linux3 {
     /// Takes an ACK into the scoreboard, the window and the RTT.
     fn take(&mut self, core: &mut Core, now: Instant, segment: &Segment) -> Turn {
         let was_reducing = matches!(core.phase, Phase::Recovery | Phase::Reduction);
+        let edge = core.offered.edge;
         let ProcessedAck { news, answered, reported } = core.take_ack(now, segment);
+        let opens_window = core.offered.edge > edge;
         if let Some(duplicate) = reported {
             self.undoing.on_duplicate_report(duplicate.start);
         }
         let duplicate_reported = reported.is_some();
-        Turn { now, news, answered, duplicate_reported, tested: self.test.is_some(), was_reducing }
+        Turn {
+            now,
+            news,
+            answered,
+            duplicate_reported,
+            tested: self.test.is_some(),
+            was_reducing,
+            opens_window,
+        }
     }
 
     /// Gives the controller feedback and lets it grow the window.
@@ -473,7 +485,7 @@ impl Linux3 {
 
     /// Marks the segments that the SACKs of this ACK show to be lost in a recovery. `looks`: the
     /// ACK may show losses.
-    fn detect_forward(&mut self, core: &mut Core, news: &AckChanges, looks: bool) {
+    fn detect_forward(&mut self, core: &mut Core, turn: &Turn, looks: bool) {
         self.note_reordering(core.scoreboard.arrivals().displaced);
         if core.phase != Phase::Recovery || !looks {
             return;
@@ -481,7 +493,8 @@ impl Linux3 {
         if !self.reordered {
             core.scoreboard.detect_passed_resent();
         }
-        let is_duplicate = news.acked == 0 && news.duplicate;
+        // An ACK that enlarges the window is no duplicate (`FLAG_WIN_UPDATE`).
+        let is_duplicate = turn.news.acked == 0 && turn.news.duplicate && !turn.opens_window;
         if is_duplicate || core.scoreboard.forward() > self.reordering {
             self.mark_forward(core, false);
         }

@@ -2,9 +2,9 @@
 //! did.
 
 use goodqueue::Instant;
-use goodqueue_tcp::Config;
+use goodqueue_tcp::{Config, Flags, SackBlocks, Segment, Sender};
 
-use crate::pair::{Fate, Pair, at, ms};
+use crate::pair::{Fate, Pair, at, controller, ms};
 use crate::profiles::{linux, settings, window_of};
 use crate::undo::older;
 
@@ -191,4 +191,42 @@ fn in_linux_3_2_each_ack_that_advances_gives_a_sample_also_of_what_was_sent_twic
     };
     assert_eq!(srtt("linux32"), ms(100), "from the retransmission's stamp");
     assert!(settings("linux32").timed_by_stamps);
+}
+
+/// The receiver has everything below segment `next`, and the segments of `sacked`, and offers
+/// `window` bytes.
+fn answer(next: u64, sacked: &[(u64, u64)], window: u32) -> Segment {
+    let ack = 1 + next * MSS;
+    let mut sack = SackBlocks::NONE;
+    for &(start, end) in sacked {
+        sack.push(ack, 1 + start * MSS, 1 + end * MSS);
+    }
+    Segment { ack, sack, window, flags: Flags::ACK, ..Segment::default() }
+}
+
+/// The numbers of the segments that leave now.
+fn sent(sender: &mut Sender, millis: u64) -> Vec<u64> {
+    core::iter::from_fn(|| sender.poll_transmit(at(millis))).map(|segment| segment.seq / MSS).collect()
+}
+
+#[test]
+fn an_ack_that_enlarges_the_window_is_no_duplicate() {
+    for name in ["linux314", "linux32"] {
+        for (window, again) in [(100_000, true), (103_000, false)] {
+            let mut sender = Sender::new(window_of(20, older(name)), controller("reno")).unwrap();
+            sender.write(u64::MAX);
+            sender.open(Instant::ZERO);
+            assert_eq!(sent(&mut sender, 0), [0]);
+            sender.on_segment(at(100), &Segment { flags: Flags::SYN | Flags::ACK, ..answer(0, &[], 65_535) });
+            assert_eq!(sent(&mut sender, 100).len(), 21, "the ACK and 20 segments");
+            // Segments 0 and 18 are lost, and only the first is found so.
+            sender.on_segment(at(200), &answer(0, &[(19, 20), (1, 18)], 100_000));
+            assert!(sent(&mut sender, 200).contains(&0));
+            sender.on_segment(at(300), &answer(18, &[(19, 20)], 100_000));
+            assert!(!sent(&mut sender, 300).contains(&18), "{name}");
+            // One more beyond it is not yet evidence for FACK, but a duplicate is.
+            sender.on_segment(at(301), &answer(18, &[(19, 21)], window));
+            assert_eq!(sent(&mut sender, 301).contains(&18), again, "{name}: {window}");
+        }
+    }
 }

@@ -552,7 +552,9 @@ impl Linux3 {
 
     /// Enters recovery. `acked`: bytes that this ACK acknowledged.
     fn begin_recovery(&mut self, core: &mut Core, now: Instant, acked: u64) {
-        if core.phase != Phase::Reduction {
+        let reduced = core.phase == Phase::Reduction;
+        let end = core.recovery_point;
+        if !reduced {
             self.undoing.remember_window(core);
             let cwnd = core.cwnd;
             core.ssthresh = core.reduced_window(now, Signal::Loss, acked);
@@ -562,6 +564,10 @@ impl Linux3 {
             core.prr = Prr::begin_whole(core.cwnd);
         }
         core.enter_recovery();
+        if reduced && !core.config.rate_halving {
+            // The window was set with the reduction, and so was its end (`tcp_enter_recovery()`).
+            core.recovery_point = end;
+        }
     }
 
     fn renew_timer(&mut self, core: &mut Core, turn: &Turn, set_timer: Option<Instant>) {

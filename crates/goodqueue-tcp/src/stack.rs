@@ -305,8 +305,12 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         }
         loop {
             let segment = self.new_data(core, now, pipe);
-            if segment.is_some() || !core.buffer.is_limited || !core.write_more() {
+            if segment.is_some() || !core.buffer.is_limited {
                 return segment;
+            }
+            if !core.write_more() {
+                let has_unsent = core.snd_nxt < core.sendable();
+                return if has_unsent { None } else { self.fill_hole(core, now, pipe) };
             }
         }
     }

@@ -230,3 +230,20 @@ fn an_ack_that_enlarges_the_window_is_no_duplicate() {
         }
     }
 }
+
+#[test]
+fn what_is_suspected_to_be_lost_is_sent_again_while_the_application_has_written_nothing_new() {
+    // The send buffer of Linux 3.14 holds 20 segments at first. Segments 0 and 16 are lost. The
+    // latter is not yet taken for lost when the window has room for one more.
+    let config = Config { send_tuning: settings("linux314").send_tuning, ..window_of(20, older("linux314")) };
+    let mut sender = Sender::new(config, controller("reno")).unwrap();
+    sender.write(u64::MAX);
+    sender.open(Instant::ZERO);
+    assert_eq!(sent(&mut sender, 0), [0]);
+    sender.on_segment(at(100), &Segment { flags: Flags::SYN | Flags::ACK, ..answer(0, &[], 65_535) });
+    assert_eq!(sent(&mut sender, 100).len(), 21);
+    sender.on_segment(at(200), &answer(0, &[(1, 16)], 100_000));
+    assert_eq!(sent(&mut sender, 200), [0]);
+    sender.on_segment(at(201), &answer(0, &[(17, 18), (1, 16)], 100_000));
+    assert_eq!(sent(&mut sender, 201), [16]);
+}

@@ -28,7 +28,8 @@ impl Core {
             Growth::SlowStart => {
                 // Slow start of Linux 3.13 to 3.19 ends one segment above the threshold.
                 let room = self.ssthresh.saturating_add(self.mss).saturating_sub(self.cwnd);
-                if room > 0 { news.acked.min(room.max(self.mss)) } else { self.mss }
+                // Linux counts segments, also short ones.
+                if room > 0 { self.whole(news.acked).min(room.max(self.mss)) } else { self.mss }
             }
         }
     }

@@ -247,3 +247,13 @@ fn what_is_suspected_to_be_lost_is_sent_again_while_the_application_has_written_
     sender.on_segment(at(201), &answer(0, &[(17, 18), (1, 16)], 100_000));
     assert_eq!(sent(&mut sender, 201), [16]);
 }
+
+#[test]
+fn in_slow_start_of_linux_3_14_a_short_segment_counts_as_one() {
+    let config = Config { iw: 1, ..older("linux314") };
+    let mut pair = Pair::with(config, config, "reno");
+    pair.sender.write(300);
+    pair.sender.open(Instant::ZERO);
+    pair.run_until(at(1000));
+    assert_eq!(pair.sender.cwnd(), 2 * MSS);
+}

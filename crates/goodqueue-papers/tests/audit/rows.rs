@@ -154,7 +154,8 @@ const INTRODUCTION: &str = "# Published L4S tests, row by row
 In 2020 P. Heist and J. Morton ([heistp/l4s-tests](https://github.com/heistp/l4s-tests)) and the L4S team
 ([L4STeam/l4steam.github.io](https://github.com/L4STeam/l4steam.github.io)) measured what TCP Prague, CUBIC and Reno get from one bottleneck.
 `goodqueue reproduce l4s` repeats their tests and compares each row. This page shows the published values, those of the simulator and, where
-only controllers of Linux 7.3 take part, those of the real kernel of Linux 7.3. Linux 7.3 has no Prague.
+they were recorded, those of the real kernel of Linux 7.3. Linux 7.3 has no Prague. In rows with Prague it has the rules of TCP Prague 0.5,
+the version that was tested, added to it.
 
 A row has several values, in Mbit/s, or in ms where its name has `delay`. The last column is the distance of the value that is farthest from
 the published one. All tests ran once, so their values scatter. [The set-up](../crates/goodqueue-papers/papers/l4s/README.md) gives the reason of

@@ -46,7 +46,7 @@ folders! {
     "jk": ["download.toml", "ns-2.35.json", "ns-2.35-one-run.json"],
     "l4s": [
         "rtt-fairness-50.toml", "rtt-fairness-10.toml", "rfc3168.toml", "overload-1.toml", "overload-2.toml",
-        "overload-3.toml", "alone.toml", "linux-7.3.json",
+        "overload-3.toml", "alone.toml", "linux-7.3.json", "linux-7.3-prague.json",
     ],
     "nj": [
         "window.toml", "serial.toml", "static.toml", "settings.toml", "web.toml", "dynamic.toml", "edge.toml", "modem.toml",

@@ -63,7 +63,8 @@ fn with_an_alpha_of_1_slow_start_lasts_until_an_ack_has_marked_packets_only() {
     assert_eq!(window.ssthresh, u64::MAX);
     prague.on_feedback(&feedback(2, 1, 1), &mut window);
     assert_eq!((prague.window, window.cwnd, window.ssthresh), (52_000.0, 102 * MSS, 102 * MSS));
-    // A round later the next mark cuts nearly half again, while the default has forgotten the first.
+    // A round later the next mark cuts nearly half again, while the default has forgotten the
+    // first.
     prague.on_feedback(&feedback(52, 1, 0), &mut window);
     let before = prague.window;
     prague.on_feedback(&feedback(53, 1, 1), &mut window);

@@ -100,8 +100,9 @@ fn differences(text: &mut String, results: &[ClaimResult]) {
         for (result, here, there) in far {
             let of_here = with_unit(here, &result.unit);
             let of_there = with_unit(there, &result.unit);
-            let _ =
-                writeln!(text, "| `{}` | {of_here} | {of_there} | {} |", result.id, figures(here / there));
+            // Nothing is a multiple of zero.
+            let ratio = if there == 0.0 { "–".to_owned() } else { figures(here / there) };
+            let _ = writeln!(text, "| `{}` | {of_here} | {of_there} | {ratio} |", result.id);
         }
     }
 }

@@ -11,6 +11,7 @@ mod file;
 mod folders;
 mod given;
 mod scenarios;
+mod setting;
 mod settings;
 mod whole;
 

@@ -11,7 +11,7 @@ use super::claim::Claim;
 use super::experiment::Experiment;
 use super::figure::Figure;
 use super::given::GivenDiscipline;
-use super::settings::Setting;
+use super::setting::Setting;
 use crate::reproduce::expression::Expression;
 use crate::reproduce::real::Real;
 use crate::reproduce::tolerance;

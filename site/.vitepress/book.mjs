@@ -39,6 +39,7 @@ export const book = [
       { text: "Speed", link: "/speed" },
       { text: "Promised and measured", link: "/promised" },
       { text: "From Linux 6.1 to 7.3", link: "/linux-7.3" },
+      { text: "Claims about WiFi", link: "/wifi-claims" },
       { text: "L4S over WiFi and LTE", link: "/l4s" },
       { text: "L4S tests, row by row", link: "/l4s-tests" },
       { text: "Deviations", link: "/deviations" },

@@ -331,7 +331,8 @@ mod tests {
         };
         let rule = Rule { least_blocks: 3, ..rule(Precision::PROMISED) };
         // The means are 10 ms, which have to be known to 2 ms, and a run has 33 blocks at most.
-        let (mean_s, wanted_s) = (0.01, 0.002);
+        let mean_s = 0.01;
+        let wanted_s = 0.002;
         for share in [0.5, 1.0, 1.5, 2.0, 3.0, 5.0] {
             let is_wrong = || {
                 let mut run = Blocks { goodput_bps: [vec![1e6; 3], vec![1e6; 3]], ..Blocks::default() };

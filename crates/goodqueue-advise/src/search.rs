@@ -207,10 +207,10 @@ impl Search<'_> {
     ) -> Result<Option<Vec<Rated<'m>>>, Diagnostic> {
         let (others, hardest) = SEARCHED.split_at(SEARCHED.len() - 1);
         let middle = f64::midpoint(part[0], part[1]);
-        let Some(found) = self.runs(setups, hardest, [part[0], middle])? else { return Ok(None) };
+        let Some(mut promising) = self.runs(setups, hardest, [part[0], middle])? else { return Ok(None) };
         let rtt_s = self.model.question.rtt_s();
-        let (promising, slow): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|found| may_be_responsive(&candidate(&found.1), least_s, rtt_s));
+        let is_slow = |found: &mut (_, Vec<_>)| !may_be_responsive(&candidate(&found.1), least_s, rtt_s);
+        let slow: Vec<_> = promising.extract_if(.., is_slow).collect();
         let setups = promising.iter().map(|(setup, _)| *setup).collect();
         let Some(found) = self.runs(setups, others, [middle, part[1]])? else { return Ok(None) };
         // Runs of a setting are in the order of the loads.

@@ -98,7 +98,7 @@ impl Listed for Linux3 {
                 "CUBIC counts ACKs and makes up for their delay (delayed_ack), HyStart is without allowance for bursts: net/ipv4/tcp_cubic.c until 3.19",
                 "the smoothed RTT and its deviation are whole numbers of eighths and quarters of a tick (tcp_rtt_estimator until 3.14)",
                 "no segments in bursts: the testbeds of its time had offloads off; receive buffers as tcp_fixup_rcvbuf and tcp_rcv_space_adjust have them",
-                "send buffer of 2304 bytes for each segment of two windows, made larger only where an ACK finds the window with room (tcp_new_space)",
+                "send buffer of 4352 bytes for each segment of two windows, as a kernel with WLAN and tunnels has it, made larger only where an ACK finds the window with room (tcp_new_space)",
             ],
         },
         Profile {
@@ -176,8 +176,12 @@ const BUFFER_314: BufferTuning = BufferTuning {
 };
 /// Segments of the first window that Linux 3.14 announces (`tcp_default_init_rwnd`).
 const ANNOUNCED_314: u64 = 20;
-/// Memory in bytes that Linux 3.14 assumes a segment takes beside its payload.
-const OVERHEAD_314: u64 = 800;
+/// Memory in bytes that Linux 3.14 assumes a segment takes beside its payload: room for headers,
+/// and both descriptions (`SKB_TRUESIZE`).
+const OVERHEAD_314: u64 = HEADERS_314 + 256 + 320;
+/// Room in bytes in front of a segment for the headers of all links and tunnels that the kernel was
+/// built for (`MAX_TCP_HEADER`). Kernels of distributions are built for WLAN and tunnels.
+const HEADERS_314: u64 = 320;
 /// The receive buffer of Linux 3.2. It begins with the default of `tcp_rmem`. Ten segments are
 /// announced (`TCP_DEFAULT_INIT_RCVWND`).
 const BUFFER_32: BufferTuning = BufferTuning {
@@ -193,9 +197,10 @@ const BUFFER_32: BufferTuning = BufferTuning {
 /// Payload in bytes of a full segment with timestamps.
 const FULL: u64 = 1448;
 /// Memory in bytes that a segment of 1448 bytes takes in Linux 3.14: a power of two that holds it
-/// with its headers and the list of its parts, and its description.
-const SEGMENT_314: u32 = 2048 + 256;
-/// The same in Linux 3.2, whose list has one entry more: 2048 bytes are 64 too few.
+/// with the room for headers and the list of its parts, and its description. 2048 bytes are 40 too
+/// few, so that 4 MB hold 963 segments. Without WLAN and tunnels they are enough.
+const SEGMENT_314: u32 = 4096 + 256;
+/// The same in Linux 3.2, whose list has one entry more: 2048 bytes never suffice.
 const SEGMENT_32: u32 = 4096 + 256;
 /// Memory that Linux 3.2 reserves for a segment, which is not what it takes: 1460 bytes, headers,
 /// and both descriptions (`SKB_TRUESIZE`).

@@ -104,7 +104,7 @@ mod tests {
 
     const MSS: u64 = 1448;
     const LINUX_314: SegmentMemory =
-        SegmentMemory { taken: 2304, reserved: 2304, first: 20, least_window: 10 };
+        SegmentMemory { taken: 4352, reserved: 4352, first: 20, least_window: 10 };
     const LINUX_32: SegmentMemory = SegmentMemory { taken: 4352, reserved: 2324, first: 10, least_window: 4 };
 
     fn at(segment: u64) -> u64 {
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn twenty_segments_are_written_at_first_in_3_14_and_six_in_3_2_as_recorded() {
-        // 20 · 2304 bytes hold 20 segments; 10 · 2324 bytes are full with the sixth of 4352.
+        // 20 · 4352 bytes hold 20 segments; 10 · 2324 bytes are full with the sixth of 4352.
         for (memory, segments) in [(LINUX_314, 20), (LINUX_32, 6)] {
             let mut buffer = PlainBuffer::new(memory, 1);
             assert!(buffer.write(1, 1, u64::MAX, MSS, 10 * MSS));

@@ -257,3 +257,15 @@ fn in_slow_start_of_linux_3_14_a_short_segment_counts_as_one() {
     pair.run_until(at(1000));
     assert_eq!(pair.sender.cwnd(), 2 * MSS);
 }
+
+#[test]
+fn the_send_buffer_of_linux_3_14_holds_964_segments_of_4352_bytes() {
+    // 4 MB hold 963 segments, and one more is begun while any memory is free.
+    let mut pair = reno(settings("linux314"));
+    let mut most = 0;
+    for _ in 0..20_000 {
+        assert!(pair.step());
+        most = most.max(pair.sender.in_flight());
+    }
+    assert_eq!(most.div_ceil(1448), 964);
+}

@@ -38,7 +38,8 @@ folders! {
         "voip-rrul-100-100.toml", "voip-rrul-10-10.toml", "voip-rrul-10-1.toml",
         "rtt-fairness-100.toml", "rtt-fairness-10.toml", "rtt-fairness-1.toml",
         "rrul-wifi.toml", "voip-one-wifi.toml", "voip-rrul-wifi.toml",
-        "levels.toml", "overload.toml", "linux-3.14.1.json", "linux-3.14.1-distribution.json", "linux-6.1.json",
+        "levels.toml", "overload.toml", "linux-3.14.1.json", "linux-3.14.1-small-segments.json",
+        "linux-6.1.json",
     ],
     "gong": [
         "simulation.toml", "heterogeneous.toml", "testbed.toml", "internet.toml", "linux-3.2.71.json", "ns-2.35.json",

@@ -102,8 +102,16 @@ struct Wifi {
     event_at: Instant,
     /// Bytes of a flow that may wait at its client (TCP small queues).
     small_queue: Option<u32>,
-    /// Bytes of each flow that wait at its client; empty without a limit.
-    waiting: Vec<u32>,
+    /// What waits of each flow at its client; empty without a limit.
+    waiting: Vec<AtClient>,
+}
+
+/// What waits of a flow at its client.
+#[derive(Clone, Copy, Debug, Default)]
+struct AtClient {
+    bytes: u32,
+    /// The flow obeys the limit: it has asked for room.
+    obeys: bool,
 }
 
 /// The place of a flow's hosts, and the properties of its packets.
@@ -164,7 +172,8 @@ impl Network {
             // The medium hands packets over at the end of a frame exchange, within its own event.
             // The line turns each of them into an event of the run, like an arrival behind a link.
             let line = network.add_line(Duration::ZERO, End::Host(Direction::Down));
-            let waiting = if small_queue.is_some() { vec![0; flows.len()] } else { Vec::new() };
+            let flows = if small_queue.is_some() { flows.len() } else { 0 };
+            let waiting = vec![AtClient::default(); flows];
             network.wifi = Some(Box::new(Wifi { hop, line, event_at: Instant::MAX, small_queue, waiting }));
         }
         for index in 0..network.links.len() {
@@ -336,7 +345,7 @@ impl Network {
             {
                 // Only TCP and QUIC obey the limit (`has_room`). Other flows of the client may fill
                 // any queue, and the count must not wrap.
-                *waiting = waiting.saturating_add(packet.len);
+                waiting.bytes = waiting.bytes.saturating_add(packet.len);
             }
             wifi.hop.enqueue(now, direction, packet);
         }
@@ -370,10 +379,13 @@ impl Network {
     /// Returns true if the sending host of `flow` has room for more of its packets. If not, the
     /// flow is woken when there is room.
     #[inline]
-    pub fn has_room(&self, direction: Direction, flow: FlowId) -> bool {
-        match (&self.wifi, direction) {
-            (Some(wifi), Direction::Up) => match (wifi.small_queue, wifi.waiting.get(flow.index())) {
-                (Some(limit), Some(waiting)) => *waiting < limit,
+    pub fn has_room(&mut self, direction: Direction, flow: FlowId) -> bool {
+        match (&mut self.wifi, direction) {
+            (Some(wifi), Direction::Up) => match (wifi.small_queue, wifi.waiting.get_mut(flow.index())) {
+                (Some(limit), Some(waiting)) => {
+                    waiting.obeys = true;
+                    waiting.bytes < limit
+                }
                 _ => true,
             },
             _ => true,
@@ -386,10 +398,12 @@ impl Network {
         let (Some(limit), Some(waiting)) = (wifi.small_queue, wifi.waiting.get_mut(flow.index())) else {
             return;
         };
-        let was_full = *waiting >= limit;
+        let was_full = waiting.bytes >= limit;
         // The count may have stopped at its largest value when the packet entered.
-        *waiting = waiting.saturating_sub(bytes);
-        if was_full && *waiting < limit {
+        waiting.bytes = waiting.bytes.saturating_sub(bytes);
+        // A flow that obeys no limit would take this for the time of its next packet. If the queue
+        // then drops that packet, there is room again at once, and time stands still.
+        if waiting.obeys && was_full && waiting.bytes < limit {
             // An event and not a call: the flow may be the one whose call led here.
             self.wake(flow, now);
         }

@@ -5,8 +5,10 @@ use goodqueue::config::{Settings, Value};
 use goodqueue::{Duration, Instant, Rate};
 use goodqueue_sim::Direction;
 use goodqueue_sim::observer::{Fate, Place, Visit};
-use goodqueue_sim::traffic::{CbrSettings, PingSettings, TcpSettings};
+use goodqueue_sim::traffic::{CbrSettings, PingSettings, TcpSettings, VoipSettings};
+use goodqueue_sim::wifi::driver::DriverConfig;
 use goodqueue_sim::wifi::fq_mac::FqMacConfig;
+use goodqueue_sim::wifi::order::Order;
 use goodqueue_sim::wifi::{MacConfig, RadioConfig};
 use goodqueue_sim::{Capacity, Config, FlowConfig, LinkConfig, Observer, Outcome, Run, Traffic, run};
 use goodqueue_tcp::AnyCongestionControl;
@@ -60,6 +62,32 @@ fn a_small_queue_leaves_little_of_an_upload_at_its_client_and_costs_it_nothing()
     let limited = with(Some(60_000));
     assert!(free.0 > limited.0.saturating_mul(4), "{free:?} {limited:?}");
     assert!(limited.1 > free.1 / 10 * 9, "{free:?} {limited:?}");
+}
+
+#[test]
+fn a_call_that_overflows_its_clients_queue_keeps_its_intervals() {
+    let call = VoipSettings {
+        direction: Direction::Up,
+        interval: Duration::from_micros(100),
+        bytes: 1500,
+        ecn: false,
+    };
+    // One of these numbers is that of the packets that fit, so that the next one exceeds the small
+    // queue until it is dropped.
+    for packets in 4..16 {
+        let mut config = path(driver(123), [0, 0], &[]);
+        let wifi = config.wifi.as_mut().expect("asked for");
+        wifi.small_queue = Some(1500 * packets + 750);
+        let pfifo = qdisc("pfifo", &Settings::new().with("limit", Value::Packets(4)));
+        let mac = DriverConfig { qdisc: pfifo, limit: 4, order: Order::default() };
+        wifi.clients[0].mac = MacConfig::Driver(Box::new(mac));
+        config.flows = vec![FlowConfig::new(Traffic::Voip(call), Duration::from_millis(20))];
+        (config.warmup, config.duration) = (Duration::ZERO, Duration::from_secs(1));
+        let outcome = run(&config).expect("valid");
+        let sent = &outcome.flows[0].one_way;
+        assert_eq!(sent.len(), 10_000, "{packets}");
+        assert!(sent.iter().filter(|packet| packet.delay.is_none()).count() > 5000, "most are dropped");
+    }
 }
 
 #[test]

@@ -172,8 +172,8 @@ impl Network {
             // The medium hands packets over at the end of a frame exchange, within its own event.
             // The line turns each of them into an event of the run, like an arrival behind a link.
             let line = network.add_line(Duration::ZERO, End::Host(Direction::Down));
-            let flows = if small_queue.is_some() { flows.len() } else { 0 };
-            let waiting = vec![AtClient::default(); flows];
+            let counted = if small_queue.is_some() { flows.len() } else { 0 };
+            let waiting = vec![AtClient::default(); counted];
             network.wifi = Some(Box::new(Wifi { hop, line, event_at: Instant::MAX, small_queue, waiting }));
         }
         for index in 0..network.links.len() {
@@ -377,7 +377,7 @@ impl Network {
     }
 
     /// Returns true if the sending host of `flow` has room for more of its packets. If not, the
-    /// flow is woken when there is room.
+    /// flow is woken when there is room. A flow that never asks obeys no limit, and is not woken.
     #[inline]
     pub fn has_room(&mut self, direction: Direction, flow: FlowId) -> bool {
         match (&mut self.wifi, direction) {
@@ -401,8 +401,8 @@ impl Network {
         let was_full = waiting.bytes >= limit;
         // The count may have stopped at its largest value when the packet entered.
         waiting.bytes = waiting.bytes.saturating_sub(bytes);
-        // A flow that obeys no limit would take this for the time of its next packet. If the queue
-        // then drops that packet, there is room again at once, and time stands still.
+        // A call that is woken sends its next packet. If the queue drops that packet, there is room
+        // again at once, and time stands still. So only flows that obey the limit are woken.
         if waiting.obeys && was_full && waiting.bytes < limit {
             // An event and not a call: the flow may be the one whose call led here.
             self.wake(flow, now);

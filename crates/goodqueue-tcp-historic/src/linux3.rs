@@ -177,7 +177,7 @@ const BUFFER_314: BufferTuning = BufferTuning {
 /// Segments of the first window that Linux 3.14 announces (`tcp_default_init_rwnd`).
 const ANNOUNCED_314: u64 = 20;
 /// Memory in bytes that Linux 3.14 assumes a segment takes beside its payload: room for headers,
-/// and both descriptions (`SKB_TRUESIZE`).
+/// its description (`sk_buff`) and the list of its parts (`skb_shared_info`); see `SKB_TRUESIZE`.
 const OVERHEAD_314: u64 = HEADERS_314 + 256 + 320;
 /// Room in bytes in front of a segment for the headers of all links and tunnels that the kernel was
 /// built for (`MAX_TCP_HEADER`). Kernels of distributions are built for WLAN and tunnels.
@@ -198,7 +198,7 @@ const BUFFER_32: BufferTuning = BufferTuning {
 const FULL: u64 = 1448;
 /// Memory in bytes that a segment of 1448 bytes takes in Linux 3.14: a power of two that holds it
 /// with the room for headers and the list of its parts, and its description. 2048 bytes are 40 too
-/// few, so that 4 MB hold 963 segments. Without WLAN and tunnels they are enough.
+/// few. Without WLAN and tunnels they are enough.
 const SEGMENT_314: u32 = 4096 + 256;
 /// The same in Linux 3.2, whose list has one entry more: 2048 bytes never suffice.
 const SEGMENT_32: u32 = 4096 + 256;

@@ -13,7 +13,8 @@ use goodqueue::{
     AnyConfig, AnyQdisc, Disciplines, DropReason, Duration, Flow, Instant, Link, Packet, Qdisc, Rate,
 };
 use goodqueue_tc::recording::{self, Arrivals, Row};
-use goodqueue_tc::replay::{Arrival, Fate, SerialLink};
+use goodqueue_tc::replay::SerialLink;
+pub use goodqueue_tc::replay::{Arrival, Fate};
 
 /// A recording, read whole, and the discipline that it is of.
 #[derive(Clone, Debug)]

@@ -12,6 +12,7 @@ pub mod drr;
 pub mod dualpi2;
 pub mod fq;
 pub mod fq_codel;
+pub mod hfsc;
 pub mod hhf;
 pub mod htb;
 pub mod pie;

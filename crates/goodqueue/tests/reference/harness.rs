@@ -121,7 +121,7 @@ pub(crate) fn agree(
     Ok(drops)
 }
 
-fn runner(cases: u32) -> TestRunner {
+pub(crate) fn runner(cases: u32) -> TestRunner {
     let times = std::env::var("MODELS").ok().and_then(|text| text.parse::<u32>().ok()).unwrap_or(1);
     let config = ProptestConfig {
         cases: cases.saturating_mul(times),

@@ -13,6 +13,7 @@ mod drr;
 mod dualpi2;
 mod fq;
 mod fq_codel;
+mod hfsc;
 mod hhf;
 mod htb;
 mod pie;

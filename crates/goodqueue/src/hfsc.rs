@@ -66,6 +66,13 @@
 //! that changes its place or loses a curve starts anew and drops its packets; in Linux a class
 //! cannot do so. tc multiplies `umax` in 32 bits and is wrong above 4294 bytes; here it is right.
 //!
+//! The paper lowers the curve of a class that becomes active to the minimum of the curve and its
+//! restarted form. As in Linux, a convex curve that is below its restarted form stays as it is,
+//! also where the two cross later. So a convex upper limit can let a class send more than the
+//! restarted form allows. As in Linux, a changed upper limit of a class with classes below it has
+//! no effect before the class sends a packet or becomes active again. A changed `ls` curve gives a
+//! class once more the virtual time that it was given while its upper limit held it back.
+//!
 //! # Cost
 //! Per packet, the depth of the tree times the logarithm of the number of classes, and a look at
 //! all eligible classes and at those that do not fit.

@@ -279,6 +279,10 @@ pub struct Config {
     pub counters_on_data: bool,
     /// Timestamps option in every segment (RFC 7323 §3.2). Default off.
     pub timestamps: bool,
+    /// Measure the delivery rate that Linux reports (`tcpi_delivery_rate`), see
+    /// [`mean_delivery_rate`](crate::Sender::mean_delivery_rate). Default off. The sender sends the
+    /// same, but an ACK costs more time.
+    pub reports_rate: bool,
     /// Least retransmission timeout. Default 1 s (RFC 6298 §2.4); Linux has 200 ms.
     pub min_rto: Duration,
     /// Retransmission timeout before the first RTT sample. Default 1 s (RFC 6298 §2.1).

@@ -31,6 +31,7 @@ mod pause;
 mod plain_buffer;
 pub(crate) mod rates;
 mod reduction;
+mod reported_rate;
 pub mod samples;
 pub(crate) mod send_buffer;
 mod small_queue;
@@ -120,7 +121,7 @@ pub struct Core {
     pub persist: Persist,
     /// State of the present recovery.
     pub recovery: Recovery,
-    /// The controller hears of every ACK.
+    /// The controller, or the measurement of the reported delivery rate, hears of every ACK.
     pub feedback: bool,
     /// The controller sets the window in recovery too.
     pub controls_all: bool,
@@ -190,8 +191,9 @@ impl Core {
         let rate = controller.pacing().rate;
         let shaped = about.standard_slow_start && config.hystart == HyStart::Rfc9406;
         // Such a controller samples the delivery rate, for which the scoreboard logs what each ACK
-        // acknowledged. The others do not pay for the log.
-        if about.controls_all {
+        // acknowledged. The others do not pay for the log, unless the rate is to be reported.
+        let samples = about.controls_all || config.reports_rate;
+        if samples {
             scoreboard.keep_log();
         }
         Self {
@@ -205,7 +207,7 @@ impl Core {
             cwr_due: false,
             persist: Persist::default(),
             recovery: Recovery::default(),
-            feedback: about.feedback != FeedbackTiming::Nothing,
+            feedback: about.feedback != FeedbackTiming::Nothing || config.reports_rate,
             controls_all: about.controls_all,
             burst: BurstState::default(),
             ts_recent: 0,
@@ -223,7 +225,7 @@ impl Core {
             last_sent: Instant::ZERO,
             limited: 0,
             pacer: Pacer { rate, ..Pacer::default() },
-            rates: about.controls_all.then(Box::default),
+            rates: samples.then(|| Box::new(Rates::new(config.reports_rate))),
             tail: TailProbe::default(),
             host: HostQueue::default(),
             rtt: RttEstimator::new(Arc::clone(&config)),
@@ -391,7 +393,9 @@ impl Core {
     pub fn settle_losses(&mut self, now: Instant) {
         let Some(rates) = &mut self.rates else { return };
         for record in self.scoreboard.drain_lost() {
-            if let Some(lost) = rates.on_lost(now, record) {
+            if let Some(lost) = rates.on_lost(now, record)
+                && self.controls_all
+            {
                 self.controller.on_lost(&lost);
             }
         }
@@ -577,7 +581,7 @@ impl Core {
         self.tail.probed = None;
         self.phase = Phase::Loss;
         self.settle_losses(now);
-        let lost = self.rates.as_ref().map_or(0, |rates| rates.lost());
+        let lost = self.rates.as_ref().filter(|_| self.controls_all).map_or(0, |rates| rates.lost());
         self.controller.on_timeout(lost);
         // The loss window (RFC 5681 §3.1, equation 4).
         self.cwnd = self.mss;

@@ -264,6 +264,22 @@ impl Sender {
         self.core.pacer.rate
     }
 
+    /// Returns the mean of the delivery rate that Linux would report (`tcpi_delivery_rate`), in
+    /// bytes per second of payload: over the time from the first sample, or from
+    /// [`restart_delivery_rate`](Self::restart_delivery_rate), to `until`. `None` without
+    /// [`reports_rate`](Config::reports_rate), or if there was no sample.
+    #[must_use]
+    pub fn mean_delivery_rate(&self, until: Instant) -> Option<u64> {
+        self.core.rates.as_ref()?.reported()?.mean(until)
+    }
+
+    /// Begins the mean of the reported delivery rate anew.
+    pub fn restart_delivery_rate(&mut self, now: Instant) {
+        if let Some(rates) = &mut self.core.rates {
+            rates.restart_reported(now);
+        }
+    }
+
     /// The congestion controller.
     #[must_use]
     pub const fn controller(&self) -> &AnyCongestionControl {

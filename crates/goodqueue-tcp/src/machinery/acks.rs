@@ -4,7 +4,7 @@ use goodqueue::{Duration, Ecn, Instant};
 
 use super::ack_changes::AckChanges;
 use super::{Core, FIRST_BYTE, Phase, State, TimerPurpose, narrow};
-use crate::congestion::{CongestionControl, Feedback, Window};
+use crate::congestion::{CongestionControl, Feedback, FeedbackTiming, RateSample, Window};
 use crate::hystart::HyStart;
 use crate::scoreboard::Acknowledged;
 use crate::segment::{Flags, Segment};
@@ -164,19 +164,17 @@ impl Core {
         // An echo of 0 is not valid (RFC 7323 §3.2).
         let stamps = self.config.timestamps && segment.ts_ecr != 0;
         let min_rtt = self.rtt.min_rtt();
-        if let Some(rates) = &mut self.rates {
-            for position in self.scoreboard.drain_delivered() {
-                rates.on_delivered(position);
+        let mut rate = None;
+        if self.rates.is_some() {
+            rate = self.sample_rate(now, news.delivered, min_rtt);
+            if !self.controls_all {
+                // The samples are for the reported rate alone.
+                rate = None;
+                if self.controller.about().feedback == FeedbackTiming::Nothing {
+                    return;
+                }
             }
-            rates.deliver(now, news.delivered);
         }
-        self.settle_losses(now);
-        let rate = self.rates.as_mut().and_then(|rates| {
-            // Deliveries and losses of this ACK need the snapshots, so they are forgotten after
-            // both.
-            rates.forget_below(self.scoreboard.first());
-            rates.sample(now)
-        });
         let marked = if news.echo { self.marked_bytes(news) } else { 0 };
         let feedback = || Feedback {
             now,
@@ -208,6 +206,21 @@ impl Core {
         self.cwnd = window.cwnd.max(self.mss);
         self.ssthresh = window.ssthresh;
         self.pacer.rate = self.controller.pacing().rate;
+    }
+
+    /// Returns the sample of the delivery rate that an ACK gives, which delivered so many bytes.
+    fn sample_rate(&mut self, now: Instant, delivered: u64, min_rtt: Duration) -> Option<RateSample> {
+        if let Some(rates) = &mut self.rates {
+            for position in self.scoreboard.drain_delivered() {
+                rates.on_delivered(position);
+            }
+            rates.deliver(now, delivered);
+        }
+        self.settle_losses(now);
+        let rates = self.rates.as_mut()?;
+        // Deliveries and losses of this ACK need the snapshots, so they are forgotten after both.
+        rates.forget_below(self.scoreboard.first());
+        rates.sample(now, min_rtt)
     }
 
     /// RFC 6298 §5.2 and §5.3; in recovery without SACK the first partial ACK only (RFC 6582 §3.2

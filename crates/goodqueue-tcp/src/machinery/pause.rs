@@ -17,7 +17,7 @@ impl Core {
         self.controller.on_start(&Start {
             now,
             pause: ticks_between(self.last_sent, now),
-            app_limited: self.rates.as_ref().is_some_and(|rates| rates.app_limited()),
+            app_limited: self.controls_all && self.rates.as_ref().is_some_and(|rates| rates.app_limited()),
         });
         self.pacer.rate = self.controller.pacing().rate;
     }

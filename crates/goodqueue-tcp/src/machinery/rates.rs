@@ -4,8 +4,9 @@
 
 use alloc::collections::VecDeque;
 
-use goodqueue::Instant;
+use goodqueue::{Duration, Instant};
 
+use super::reported_rate::ReportedRate;
 use crate::congestion::{LostSegment, RateSample};
 use crate::scoreboard::LostRecord;
 
@@ -38,9 +39,28 @@ pub(crate) struct Rates {
     first: u64,
     snapshots: VecDeque<Snapshot>,
     newest: Option<Snapshot>,
+    /// What Linux would report of the samples, if somebody wants to know.
+    reported: Option<ReportedRate>,
 }
 
 impl Rates {
+    /// `reports`: the samples also give the rate that Linux would report.
+    pub(crate) fn new(reports: bool) -> Self {
+        Self { reported: reports.then(ReportedRate::default), ..Self::default() }
+    }
+
+    /// The rate that Linux would report.
+    pub(crate) fn reported(&self) -> Option<&ReportedRate> {
+        self.reported.as_ref()
+    }
+
+    /// Begins the mean of the reported rate anew.
+    pub(crate) fn restart_reported(&mut self, now: Instant) {
+        if let Some(reported) = &mut self.reported {
+            reported.restart(now);
+        }
+    }
+
     fn snapshot(&self, now: Instant, in_flight: u64) -> Snapshot {
         Snapshot {
             delivered: self.delivered,
@@ -128,13 +148,14 @@ impl Rates {
         self.lost
     }
 
-    /// The sample of the ACK whose bytes were [delivered](Self::deliver).
-    pub(crate) fn sample(&mut self, now: Instant) -> Option<RateSample> {
+    /// The sample of the ACK whose bytes were [delivered](Self::deliver). `min_rtt` is the shortest
+    /// RTT of the connection.
+    pub(crate) fn sample(&mut self, now: Instant, min_rtt: Duration) -> Option<RateSample> {
         let newest = self.newest.take()?;
         // The sending interval of later segments begins where that of this sample ends.
         self.first_sent = newest.sent;
         let interval = newest.sent.since(newest.first_sent).max(now.since(newest.delivered_at));
-        Some(RateSample {
+        let sample = RateSample {
             delivered: self.delivered - newest.delivered,
             interval,
             prior_delivered: newest.delivered,
@@ -143,7 +164,11 @@ impl Rates {
             tx_in_flight: newest.in_flight,
             lost_since: self.lost - newest.lost,
             app_limited: newest.app_limited,
-        })
+        };
+        if let Some(reported) = &mut self.reported {
+            reported.take(now, &sample, min_rtt);
+        }
+        Some(sample)
     }
 
     /// The application had too little to send, and nothing that left later has been delivered yet.

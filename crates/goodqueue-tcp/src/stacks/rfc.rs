@@ -62,6 +62,7 @@ impl Config {
         accecn: false,
         counters_on_data: false,
         timestamps: false,
+        reports_rate: false,
         min_rto: Duration::from_secs(1),
         initial_rto: Duration::from_secs(1),
         max_rto: Duration::from_secs(60),

@@ -3,6 +3,7 @@
 mod accecn;
 mod acks;
 mod controllers;
+mod delivery_rate;
 mod ecn;
 mod fack;
 mod frto;

@@ -109,6 +109,8 @@ fn flow_outcome(
         losses: None,
         first_delivery: None,
         active,
+        // Not read from the kernel.
+        delivery_rate: None,
         round_trips: match traffic {
             sim::Traffic::Ping(_) => measured().map(round_trip).collect(),
             _ => Vec::new(),

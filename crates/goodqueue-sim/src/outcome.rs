@@ -73,6 +73,9 @@ pub struct FlowOutcome {
     pub first_delivery: Option<Instant>,
     /// Part of the measured time during which the flow was active.
     pub active: Duration,
+    /// Mean over this time of the delivery rate that the sender reported, in bytes per second; of
+    /// TCP connections [that measure it](goodqueue_tcp::Config::reports_rate).
+    pub delivery_rate: Option<u64>,
     /// Probes sent in the measured time. If there are very many, the latest ones.
     pub round_trips: Vec<RoundTrip>,
     /// One-way delays of the packets sent in the measured time, for flows that measure them. If

@@ -375,6 +375,7 @@ impl<'a> Simulation<'a> {
             losses: Some(self.network.losses.of_flow(index)),
             first_delivery: source.first_delivery(),
             active: until.since(from),
+            delivery_rate: source.delivery_rate(until),
             round_trips: round_trips.copied().collect(),
             one_way: one_way.copied().collect(),
             earlier: source.earlier().cloned().map(Box::new),

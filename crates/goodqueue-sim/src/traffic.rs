@@ -231,6 +231,12 @@ macro_rules! sources {
                     Self::Own(source) => source.round_trips(),
                 }
             }
+            fn delivery_rate(&self, until: Instant) -> Option<u64> {
+                match self {
+                    $(Self::$name(source) => source.delivery_rate(until),)+
+                    Self::Own(source) => source.delivery_rate(until),
+                }
+            }
             fn earlier(&self) -> Option<&Earlier> {
                 match self {
                     $(Self::$name(source) => source.earlier(),)+

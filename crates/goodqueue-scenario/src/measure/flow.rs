@@ -39,6 +39,7 @@ pub(super) fn flow_result(
         direction,
         rtt_s: seconds(config.rtt),
         goodput_bps: per_second(outcome.tally.delivered, seconds(outcome.active)),
+        delivery_rate_bps: outcome.delivery_rate.map(|rate| 8.0 * float(rate)),
         bytes_delivered: outcome.tally.delivered,
         packets_sent: own.sent,
         packets_arrived: own.arrived,

@@ -27,6 +27,13 @@ pub struct FlowResult {
     /// In-order payload per second at the receiver, over the part of the measured time in which the
     /// flow was active.
     pub goodput_bps: f64,
+    /// Mean over the same time of the delivery rate that Linux shows (`tcpi_delivery_rate`, as `ss`
+    /// and Flent read it); absent unless the flow has `delivery_rate = true`, and in live runs.
+    /// Each ACK gives a sample: the bytes delivered since its segment was sent, per time. The last
+    /// sample is reported until the next one. Samples shorter than the least RTT do not count, nor
+    /// lower ones that the application limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_rate_bps: Option<f64>,
     /// In-order payload delivered in the measured time.
     pub bytes_delivered: u64,
     /// Packets sent in the direction of its data (of a ping, its requests), retransmissions

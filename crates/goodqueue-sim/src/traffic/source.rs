@@ -54,12 +54,20 @@ pub trait Source {
         None
     }
 
+    /// Returns the mean of the delivery rate that the flow's sender reports, in bytes per second,
+    /// from the end of the warm-up to `until`. Only single TCP connections
+    /// [that measure it](goodqueue_tcp::Config::reports_rate) have one.
+    fn delivery_rate(&self, until: Instant) -> Option<u64> {
+        let _ = until;
+        None
+    }
+
     /// Returns the sums of samples that the flow no longer has one by one. Only probes have some.
     fn earlier(&self) -> Option<&Earlier> {
         None
     }
 
-    /// Forgets the sums of samples sent before, at the end of the warm-up.
+    /// Forgets the sums and means of what was before, at the end of the warm-up.
     fn measure_from(&mut self, now: Instant) {
         let _ = now;
     }

@@ -268,6 +268,14 @@ impl Source for Tcp {
         })
     }
 
+    fn delivery_rate(&self, until: Instant) -> Option<u64> {
+        self.sender.mean_delivery_rate(until)
+    }
+
+    fn measure_from(&mut self, now: Instant) {
+        self.sender.restart_delivery_rate(now);
+    }
+
     fn delivered(&self) -> u64 {
         self.receiver.delivered()
     }

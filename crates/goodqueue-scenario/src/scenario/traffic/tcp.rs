@@ -4,6 +4,7 @@ use goodqueue::Direction;
 use goodqueue_sim as sim;
 use goodqueue_sim::traffic::TcpSettings;
 use goodqueue_tc::diagnostic::Diagnostic;
+use goodqueue_tcp::Config;
 
 use super::kind::{COUNT, FlowContext, Kind};
 use crate::scenario::form::{Form, Maybe, Unless};
@@ -19,6 +20,9 @@ keys! {
         size: Option<u64> = "360kb", Maybe(SIZE) => none;
         /// The first queue is on the sender's host, which tells TCP at once about drops (Linux).
         local_congestion: bool = false, Unless(false, Flag);
+        /// Measure the delivery rate that Linux would show (`ss`, `tcpi_delivery_rate`): the result
+        /// `delivery_rate_bps`, a mean over time.
+        delivery_rate: bool = false, Unless(false, Flag);
     }
     also {
         /// Instead of `size`: bytes of all flows of the table together, in equal parts. Default:
@@ -58,6 +62,7 @@ impl Kind for TcpTransfer {
 
     fn to_sim(&self, direction: Direction) -> Result<sim::Traffic, Diagnostic> {
         let (config, congestion_control) = self.tcp.to_sim()?;
+        let config = Config { reports_rate: self.delivery_rate, ..config };
         Ok(sim::Traffic::Tcp(TcpSettings {
             direction,
             size: self.size,

@@ -339,6 +339,19 @@ fn a_flow_that_hears_of_local_drops_is_written_as_it_was_read() {
 }
 
 #[test]
+fn a_flow_that_reports_its_delivery_rate_is_written_as_it_was_read() {
+    let scenario = read("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"tcp\"\ndelivery_rate = true").unwrap();
+    let json = scenario.to_json();
+    assert_eq!(json["flows"][0]["delivery_rate"], true);
+    assert_eq!(Document::from_json(&json).unwrap().resolve(&Names::default()).unwrap().flows, scenario.flows);
+    // Without the key a resolved scenario is as before, and so is the name of its runs in a store.
+    let silent = read("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"tcp\"\ndelivery_rate = false").unwrap();
+    assert!(silent.to_json()["flows"][0].get("delivery_rate").is_none());
+    let error = message("qdiscs = \"pfifo\"\n[[flows]]\nkind = \"web\"\ndelivery_rate = true");
+    assert!(error.contains("delivery_rate"), "{error}");
+}
+
+#[test]
 fn a_film_has_a_ladder_and_a_buffer_that_a_segment_finds_room_in() {
     let scenario = read(
         "qdiscs = \"pfifo\"\n[[flows]]\nkind = \"video\"\nladder = [\"1mbit\", \"2mbit\"]\nsegment = \"4s\"\ndirection = \"up\"",

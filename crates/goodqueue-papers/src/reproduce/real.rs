@@ -311,6 +311,20 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_that_was_not_recorded_is_replaced_by_the_one_that_the_file_names() {
+        let read = |columns: &str, instead: &str| {
+            let rows = r#""rows":[[0,1,[0.0799]],[0,2,[0.0801]]]"#;
+            let table = format!(r#"{{"experiment":"10/1","label":"codel","columns":["{columns}"],{rows}}}"#);
+            Real::read("r.json", &file(&format!(r#""instead":{instead},"tables":[{table}]"#))).unwrap()
+        };
+        let check = "latency[codel@10/1] = 80ms";
+        let holds = [Some((Outcome::Holds, Some(2)))];
+        assert_eq!(judged(&read("wait", r#"{"delay":"wait"}"#), check), holds);
+        assert_eq!(judged(&read("delay", r#"{"delay":"wait"}"#), check), holds, "it was recorded");
+        assert_eq!(judged(&read("wait", "{}"), check), [None]);
+    }
+
+    #[test]
     fn what_is_no_cell_or_has_no_set_up_is_refused() {
         let refused = |more: &str| Real::read("r.json", &file(more)).unwrap_err().to_string();
         let run = r#"{"experiment":"x","label":"codel","seed":1,"found":{}}"#;

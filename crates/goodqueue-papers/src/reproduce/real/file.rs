@@ -16,6 +16,9 @@
 //! }
 //! ```
 //!
+//! `"instead": {"flows.0.delivery_rate_bps": "flows.0.goodput_bps"}` lets the second figure of each
+//! table count where the first was not recorded. The claims then say which figure it is.
+//!
 //! A row of a table is a run: the load, counted from 0 in the order in which the experiment varies
 //! its loads, the seed, and the figures at the paths of the columns; `null` where a run has none.
 
@@ -45,6 +48,9 @@ pub(super) struct File {
     runs: Vec<WholeRun>,
     #[serde(default)]
     tables: Vec<Table>,
+    /// Paths of figures that were not recorded, and of those that count in their place.
+    #[serde(default)]
+    instead: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -108,6 +114,14 @@ impl File {
                 let mut found = Value::Object(Map::new());
                 for (path, figure) in table.columns.iter().zip(figures) {
                     put(&mut found, path, figure.map_or(Value::Null, Value::from));
+                }
+                for (missing, recorded) in &self.instead {
+                    let place = table.columns.iter().position(|column| column == recorded);
+                    if let Some(figure) = place.and_then(|place| figures[place])
+                        && !table.columns.contains(missing)
+                    {
+                        put(&mut found, missing, Value::from(figure));
+                    }
                 }
                 let run = Run { cell: cell.clone(), load: *load, seed: *seed, found };
                 cells.entry(cell.clone()).or_default().push(run);

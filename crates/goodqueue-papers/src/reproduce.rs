@@ -234,6 +234,29 @@ impl<'p> Plan<'p> {
         let beside = self.paper.judging();
         self.claims.iter().map(|claim| judge(self.paper, claim, evidence, &beside)).collect()
     }
+
+    /// Returns true if `times` as many repetitions would probably decide a claim: if their values
+    /// and scatter were those of the repetitions in `evidence`.
+    ///
+    /// # Errors
+    /// A check that asks for what does not exist.
+    pub fn would_decide(
+        &self,
+        claim: &Claim,
+        evidence: &Evidence<'_>,
+        times: u32,
+    ) -> Result<bool, Diagnostic> {
+        let foreseen = evidence.with_times(times);
+        let repetitions = claim.repetitions(evidence).saturating_mul(times as usize);
+        let mut outcomes = Vec::new();
+        for check in &claim.checks {
+            let mut found = finding::judge(check, &claim.tolerance, false, &foreseen)
+                .map_err(|error| error.prefixed(&claim.id))?;
+            predict(&mut found, repetitions, claim.paper_runs);
+            outcomes.push(found.outcome);
+        }
+        Ok(finding::all(outcomes) != Outcome::Undecided)
+    }
 }
 
 impl Runs for Plan<'_> {
@@ -262,7 +285,7 @@ fn judge(
     let judged = |check| evidence.judge(check, &claim.tolerance, is_short(claim));
     let mut findings: Vec<Finding> = (claim.checks.iter().map(judged).collect::<Result<_, _>>())
         .map_err(|error: Diagnostic| error.prefixed(&claim.id))?;
-    let repetitions = claim.cells().iter().map(|cell| evidence.repetitions(cell)).min().unwrap_or(0);
+    let repetitions = claim.repetitions(evidence);
     for finding in &mut findings {
         predict(finding, repetitions, claim.paper_runs);
     }
@@ -306,6 +329,13 @@ fn judge(
         checks,
         note: claim.shown_note().to_owned(),
     })
+}
+
+impl Claim {
+    /// Repetitions of the cell with the fewest.
+    fn repetitions(&self, evidence: &Evidence<'_>) -> usize {
+        self.cells().iter().map(|cell| evidence.repetitions(cell)).min().unwrap_or(0)
+    }
 }
 
 /// True if each value of the claim is shown with its interval.

@@ -70,8 +70,8 @@ pub(crate) struct ReproduceArgs {
     quick: bool,
     /// Repeat the experiments of undecided claims more often, and for as long as the papers did.
     ///
-    /// The claims that are still undecided get twice, then four times as many repetitions. An
-    /// interrupted command resumes.
+    /// The claims that are still undecided get twice, then four times as many repetitions, unless
+    /// even these would probably not decide them. An interrupted command resumes.
     #[arg(long, help_heading = "Experiments")]
     full: bool,
     /// Folder for finished runs.
@@ -273,8 +273,8 @@ impl ReproduceArgs {
         evidence
     }
 
-    /// Repeats the experiments of undecided claims more often. Returns false if the user
-    /// interrupted them.
+    /// Repeats the experiments of undecided claims more often, as long as that may decide them.
+    /// Returns false if the user interrupted it.
     fn decide(
         &self,
         paper: &Paper,
@@ -282,17 +282,16 @@ impl ReproduceArgs {
         results: &mut [ClaimResult],
         store: &Store,
     ) -> Result<bool, Diagnostic> {
-        for effort in Effort::UNTIL_DECIDED {
-            let is_undecided = |id: &str| {
-                results.iter().any(|result| result.id == id && result.verdict == Verdict::Undecided)
-            };
-            let open: Vec<&Claim> = claims.iter().copied().filter(|claim| is_undecided(&claim.id)).collect();
+        let [.., most] = Effort::UNTIL_DECIDED;
+        let mut open: Vec<&Claim> = undecided(results, claims);
+        for times in Effort::UNTIL_DECIDED {
             if open.is_empty() {
                 break;
             }
-            let count = open.len();
+            let tried = std::mem::take(&mut open);
+            let count = tried.len();
             // The figures have their runs already: only claims are repeated.
-            let plan = Plan::new(paper, open, &BTreeSet::new(), effort)?;
+            let plan = Plan::new(paper, tried.clone(), &BTreeSet::new(), Effort::Full(times))?;
             let plural = if count == 1 { "" } else { "s" };
             say(format_args!("{}: {count} undecided claim{plural}, {} runs", paper.name, plan.runs()));
             let Some(evidence) = self.run(&plan, store)? else { return Ok(false) };
@@ -300,6 +299,18 @@ impl ReproduceArgs {
                 // Results are replaced in place, so they keep the order of the paper's claims.
                 if let Some(result) = results.iter_mut().find(|result| result.id == anew.id) {
                     *result = anew;
+                }
+            }
+            if times == most {
+                break;
+            }
+            // A claim whose value lies on its limit would take all repetitions and stay undecided.
+            let left = most / times;
+            for claim in undecided(results, &tried) {
+                if plan.would_decide(claim, &evidence, left)? {
+                    open.push(claim);
+                } else {
+                    say(format_args!("{}: {left} times as many runs would probably not decide it", claim.id));
                 }
             }
         }
@@ -326,4 +337,12 @@ impl ReproduceArgs {
     fn is_quiet(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))
     }
+}
+
+/// The claims among `claims` that the results leave undecided.
+fn undecided<'c>(results: &[ClaimResult], claims: &[&'c Claim]) -> Vec<&'c Claim> {
+    let is_undecided = |claim: &Claim| {
+        results.iter().any(|result| result.id == claim.id && result.verdict == Verdict::Undecided)
+    };
+    claims.iter().copied().filter(|claim| is_undecided(claim)).collect()
 }

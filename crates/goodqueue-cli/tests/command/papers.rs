@@ -24,42 +24,83 @@ fn without_a_paper_the_papers_are_listed_with_their_time_and_nothing_runs() {
 
 #[test]
 fn full_gives_more_repetitions_to_undecided_claims_alone_and_stops_when_they_are_decided() {
-    let folder = folder();
-    let paper = folder.path().join("papers/mine");
-    std::fs::create_dir_all(&paper).expect("a folder");
-    let scenario = "qdiscs = [\"codel\"]\nduration = \"2s\"\n[link]\ndown = \"5mbit\"\nup = \"5mbit\"\n\
-                    [[flows]]\nkind = \"voip\"\nstart_jitter = \"100ms\"\n[[flows]]\nstart_jitter = \"100ms\"\n";
-    std::fs::write(paper.join("x.toml"), scenario).expect("a scenario");
-    let delay = "mean(bottleneck.down.sojourn_s.mean)[codel@x]";
-    let claims = |middle: f64| {
-        format!(
-            "name = \"mine\"\ntitle = \"Mine\"\nsource = \"Mine\"\n[[experiments]]\nname = \"x\"\nscenario = \"x.toml\"\n\
-             quick = {{ seeds = 3 }}\nfull = {{ seeds = 5 }}\n\
-             [[claims]]\nid = \"mine-clear\"\nkind = \"own\"\nsays = \"clear\"\ncheck = \"{delay} < 10s\"\n\
-             [[claims]]\nid = \"mine-close\"\nkind = \"own\"\nsays = \"close\"\ncheck = \"{delay} < {middle}\"\n"
-        )
-    };
-    let reproduce = |more: &[&str]| {
-        let fixed = ["reproduce", "mine", "--papers", "papers", "--json", "-"];
-        let output = goodqueue(folder.path(), &[&fixed, more].concat());
-        let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        (json["claims"].clone(), String::from_utf8_lossy(&output.stderr).into_owned())
-    };
-    std::fs::write(paper.join("claims.toml"), claims(1.0)).expect("claims");
-    let (decided, said) = reproduce(&["--full"]);
+    let mine = Mine::new(3, 5);
+    mine.claim_less_than(1.0);
+    let (decided, said) = mine.reproduce(&["--full"]);
     assert_eq!((decided[1]["repetitions"].as_u64(), said.contains("undecided")), (Some(3), false), "{said}");
-    let mean = decided[1]["checks"][0]["values"][0].as_f64().expect("a delay");
     // A limit that equals the mean of the first repetitions is always inside their interval.
-    std::fs::write(paper.join("claims.toml"), claims(mean)).expect("claims");
-    let (quick, _) = reproduce(&[]);
+    mine.claim_less_than(mean(&decided[1]));
+    let (quick, _) = mine.reproduce(&[]);
     assert_eq!(quick[1]["verdict"], "undecided", "{quick}");
-    let (full, said) = reproduce(&["--full"]);
+    let (full, said) = mine.reproduce(&["--full"]);
     assert!(said.starts_with("mine: 1 undecided claim, 5 runs\n"), "{said}");
     assert_eq!(full[0]["repetitions"], 3, "what is decided is not repeated");
     let repetitions = full[1]["repetitions"].as_u64().expect("repetitions");
     // The full number of repetitions, or twice or four times as many.
     assert!([5, 10, 20].contains(&repetitions), "{full}");
-    assert!(full[1]["verdict"] != "undecided" || repetitions == 20, "{full}");
+}
+
+#[test]
+fn full_does_not_repeat_what_even_the_most_repetitions_would_probably_not_decide() {
+    let mine = Mine::new(5, 5);
+    mine.claim_less_than(1.0);
+    let (first, _) = mine.reproduce(&[]);
+    let middle = mean(&first[1]);
+    mine.claim_less_than(middle);
+    let (on_the_limit, said) = mine.reproduce(&["--full"]);
+    assert_eq!(on_the_limit[1]["repetitions"], 5, "{said}");
+    assert!(said.contains("mine-close: 4 times as many runs would probably not decide it\n"), "{said}");
+    // Within the interval of five repetitions, and outside that of twenty.
+    let high = first[1]["checks"][0]["intervals"][0][1].as_f64().expect("an interval");
+    mine.claim_less_than(middle + 0.8 * (high - middle));
+    let (beside_it, said) = mine.reproduce(&["--full"]);
+    assert!(beside_it[1]["repetitions"].as_u64() > Some(5), "{said}");
+}
+
+/// A folder with a paper of two claims.
+struct Mine {
+    folder: tempfile::TempDir,
+    quick: u32,
+    full: u32,
+}
+
+impl Mine {
+    /// With these numbers of repetitions.
+    fn new(quick: u32, full: u32) -> Self {
+        let folder = folder();
+        let paper = folder.path().join("papers/mine");
+        std::fs::create_dir_all(&paper).expect("a folder");
+        let scenario = "qdiscs = [\"codel\"]\nduration = \"2s\"\n[link]\ndown = \"5mbit\"\nup = \"5mbit\"\n\
+                        [[flows]]\nkind = \"voip\"\nstart_jitter = \"100ms\"\n[[flows]]\nstart_jitter = \"100ms\"\n";
+        std::fs::write(paper.join("x.toml"), scenario).expect("a scenario");
+        Self { folder, quick, full }
+    }
+
+    /// Writes the claims that the delay is clearly low, and that it is less than `limit`.
+    fn claim_less_than(&self, limit: f64) {
+        let Self { quick, full, .. } = self;
+        let delay = "mean(bottleneck.down.sojourn_s.mean)[codel@x]";
+        let claims = format!(
+            "name = \"mine\"\ntitle = \"Mine\"\nsource = \"Mine\"\n[[experiments]]\nname = \"x\"\nscenario = \"x.toml\"\n\
+             quick = {{ seeds = {quick} }}\nfull = {{ seeds = {full} }}\n\
+             [[claims]]\nid = \"mine-clear\"\nkind = \"own\"\nsays = \"clear\"\ncheck = \"{delay} < 10s\"\n\
+             [[claims]]\nid = \"mine-close\"\nkind = \"own\"\nsays = \"close\"\ncheck = \"{delay} < {limit}\"\n"
+        );
+        std::fs::write(self.folder.path().join("papers/mine/claims.toml"), claims).expect("claims");
+    }
+
+    /// Returns the results of the claims, and what the command said.
+    fn reproduce(&self, more: &[&str]) -> (Value, String) {
+        let fixed = ["reproduce", "mine", "--papers", "papers", "--json", "-"];
+        let output = goodqueue(self.folder.path(), &[&fixed, more].concat());
+        let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (json["claims"].clone(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+/// The mean delay that a claim of [`Mine`] was judged by.
+fn mean(claim: &Value) -> f64 {
+    claim["checks"][0]["values"][0].as_f64().expect("a delay")
 }
 
 #[test]

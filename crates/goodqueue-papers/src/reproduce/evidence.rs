@@ -83,7 +83,12 @@ impl<'m> Evidence<'m> {
     /// # Errors
     /// It asks for what does not exist.
     pub fn judge(&self, check: &Check, tolerance: &Tolerance, thorough: bool) -> Result<Finding, Diagnostic> {
-        finding::judge(check, tolerance, thorough, self)
+        finding::judge(check, tolerance, thorough, &self.with_times(1))
+    }
+
+    /// The same runs, as if there were `times` as many with the same scatter.
+    pub(super) const fn with_times(&self, times: u32) -> Foreseen<'_, 'm> {
+        Foreseen { evidence: self, times }
     }
 
     /// The value of `expression`, and its interval over the repetitions. NaN where the runs know
@@ -92,11 +97,7 @@ impl<'m> Evidence<'m> {
     /// # Errors
     /// It asks for what does not exist.
     pub fn measure(&self, expression: &Expression) -> Result<Measurement, Diagnostic> {
-        let value = self.weighted(expression, &Weights::Every)?;
-        let interval = interval::interval(&self.repetitions_of(expression), |weights| {
-            self.weighted(expression, weights).ok()
-        });
-        Ok(Measurement { value, interval })
+        self.with_times(1).measure(expression)
     }
 
     /// The numbers of repetitions, which are seeds, of the cells that an expression names. The runs
@@ -257,23 +258,36 @@ impl<'m> Evidence<'m> {
     }
 }
 
-impl Values for Evidence<'_> {
+/// What repetitions say, or what so many times as many would probably say: the same values with
+/// narrower intervals.
+pub(super) struct Foreseen<'e, 'm> {
+    evidence: &'e Evidence<'m>,
+    times: u32,
+}
+
+impl Values for Foreseen<'_, '_> {
     type Unknown = Diagnostic;
 
     fn value(&self, expression: &Expression) -> Figure {
-        self.weighted(expression, &Weights::Every)
+        self.evidence.weighted(expression, &Weights::Every)
     }
 
     fn measure(&self, expression: &Expression) -> Result<Measurement, Diagnostic> {
-        self.measure(expression)
+        let value = self.value(expression)?;
+        let repetitions = self.evidence.repetitions_of(expression);
+        let interval = interval::interval(&repetitions, self.times, |weights| {
+            self.evidence.weighted(expression, weights).ok()
+        });
+        Ok(Measurement { value, interval })
     }
 
     fn margin(&self, difference: &Expression) -> Result<Measurement, Diagnostic> {
-        let value = Values::value(self, difference)?;
+        let value = self.value(difference)?;
+        let known = self.evidence;
         // Leaving out each run takes one evaluation per run, an interval takes 200.
         let is_clear =
-            self.standard_error(difference, value).is_some_and(|error| value.abs() > CLEAR_ERRORS * error);
-        if is_clear && !interval::has_unseen(value, |weights| self.weighted(difference, weights).ok()) {
+            known.standard_error(difference, value).is_some_and(|error| value.abs() > CLEAR_ERRORS * error);
+        if is_clear && !interval::has_unseen(value, |weights| known.weighted(difference, weights).ok()) {
             return Ok(value.into());
         }
         self.measure(difference)

@@ -9,6 +9,9 @@
 //!   expected, all runs may have none by chance. The interval of a count of zero therefore reaches
 //!   up to 3.6. (The upper end of the 95 % interval of a Poisson variable is 3.69, Garwood 1936;
 //!   the quantiles that are drawn here end a little lower.)
+//!
+//! Larger resamples of the same repetitions scatter less. They give the interval that more
+//! repetitions would probably have.
 
 use goodqueue::random::{Random, Xoshiro256PlusPlus, mix_64};
 use goodqueue_scenario::results::student_t;
@@ -31,7 +34,11 @@ pub(super) enum Weights {
     /// Each once.
     Every,
     /// Each once. A count of zero is replaced by the draw with this number.
-    Unseen(u32),
+    Unseen {
+        draw: u32,
+        /// As if it were zero in this many times as many repetitions.
+        times: u32,
+    },
     /// The run of this number alone.
     Alone(usize),
     /// Each once but that of this number.
@@ -42,11 +49,14 @@ pub(super) enum Weights {
 }
 
 impl Weights {
-    fn resampled(repetitions: &[usize], random: &mut Xoshiro256PlusPlus) -> Self {
+    /// Draws `times` as many repetitions as there are. Each draw counts less in turn, so that sums
+    /// over all repetitions stay as large as they are.
+    fn resampled(repetitions: &[usize], times: u32, random: &mut Xoshiro256PlusPlus) -> Self {
+        let share = 1.0 / f64::from(times);
         let mut draw = |number: usize| {
             let mut counts = vec![0.0; number];
-            for _ in 0..number {
-                counts[random.below(u32::try_from(number).unwrap_or(u32::MAX)) as usize] += 1.0;
+            for _ in 0..number.saturating_mul(times as usize) {
+                counts[random.below(u32::try_from(number).unwrap_or(u32::MAX)) as usize] += share;
             }
             counts
         };
@@ -58,7 +68,7 @@ impl Weights {
     /// stand next to each other, in the order of the seeds.
     pub(super) fn of_run(&self, run: usize, repetitions: usize) -> f64 {
         match self {
-            Self::Every | Self::Unseen(_) => 1.0,
+            Self::Every | Self::Unseen { .. } => 1.0,
             // This number counts the runs of all loads. The numbers of the next variants are those
             // of seeds, which every load has.
             Self::Alone(only) => f64::from(u8::from(run == *only)),
@@ -74,7 +84,7 @@ impl Weights {
     /// exponential distribution. Counts with different names have their quantiles in different
     /// orders, as if they were drawn independently.
     pub(super) fn of_unseen(&self, name: &str) -> f64 {
-        let Self::Unseen(draw) = self else { return 0.0 };
+        let Self::Unseen { draw, times } = self else { return 0.0 };
         let hash = name.bytes().fold(RESAMPLING_SEED, |sum, byte| mix_64(sum ^ u64::from(byte)));
         // Multiples of a number modulo a prime are a permutation.
         let step = 1 + hash % (u64::from(UNSEEN_DRAWS) - 1);
@@ -82,25 +92,30 @@ impl Weights {
         let rank = (first % u64::from(UNSEEN_DRAWS) + u64::from(*draw) * step) % u64::from(UNSEEN_DRAWS);
         // The middle of each share is drawn, so no quantile is infinite.
         let share = (f64::from(u32::try_from(rank).unwrap_or(0)) + 0.5) / f64::from(UNSEEN_DRAWS);
-        -libm::log(1.0 - share)
+        -libm::log(1.0 - share) / f64::from(*times)
     }
 }
 
-/// The 95 % interval of a value. `value` gives it for weights, and `None` if they leave it without
-/// a sample; `repetitions` are the numbers of them that its cells have. `None` if chance has no
-/// say: nothing was repeated, and nothing that was counted never occurred.
-pub(super) fn interval(repetitions: &[usize], value: impl Fn(&Weights) -> Option<f64>) -> Option<(f64, f64)> {
+/// The 95 % interval of a value that `times` as many repetitions would probably have; 1: that of
+/// those that there are. `value` gives it for weights, and `None` if they leave it without a
+/// sample; `repetitions` are the numbers of them that its cells have. `None` if chance has no say:
+/// nothing was repeated, and nothing that was counted never occurred.
+pub(super) fn interval(
+    repetitions: &[usize],
+    times: u32,
+    value: impl Fn(&Weights) -> Option<f64>,
+) -> Option<(f64, f64)> {
     let point = value(&Weights::Every).filter(|point| !point.is_nan())?;
     let repeated = repetitions.iter().copied().filter(|number| *number > 1).min();
     let over_repetitions = repeated.and_then(|fewest| {
         // Every interval starts from the seed, so it does not depend on the intervals computed
         // before.
         let mut random = Xoshiro256PlusPlus::new(RESAMPLING_SEED);
-        let (low, high) = ends(RESAMPLES, |_| value(&Weights::resampled(repetitions, &mut random)))?;
-        let factor = widening(fewest);
+        let (low, high) = ends(RESAMPLES, |_| value(&Weights::resampled(repetitions, times, &mut random)))?;
+        let factor = widening(fewest.saturating_mul(times as usize));
         Some((point - factor * (point - low), point + factor * (high - point)))
     });
-    let unseen = |draw| value(&Weights::Unseen(draw));
+    let unseen = |draw| value(&Weights::Unseen { draw, times });
     let over_unseen = has_unseen(point, &value).then(|| ends(UNSEEN_DRAWS, unseen)).flatten();
     match (over_repetitions, over_unseen) {
         // Draws of a count of zero are all above it, so the value itself may lie outside their
@@ -114,7 +129,7 @@ pub(super) fn interval(repetitions: &[usize], value: impl Fn(&Weights) -> Option
 /// Whether the value, which is `point`, depends on a count that is zero in all repetitions.
 pub(super) fn has_unseen(point: f64, value: impl Fn(&Weights) -> Option<f64>) -> bool {
     // No draw is zero, so the first one shows whether a count of zero has a say.
-    value(&Weights::Unseen(0)).is_some_and(|drawn| drawn.total_cmp(&point).is_ne())
+    value(&Weights::Unseen { draw: 0, times: 1 }).is_some_and(|drawn| drawn.total_cmp(&point).is_ne())
 }
 
 /// The ends between which 95 % of the values of all resamples are.
@@ -164,7 +179,7 @@ mod tests {
 
     #[test]
     fn two_repetitions_give_the_interval_of_student() {
-        let (low, high) = interval(&[2], mean_of(&[1.0, 3.0])).unwrap();
+        let (low, high) = interval(&[2], 1, mean_of(&[1.0, 3.0])).unwrap();
         let half = Estimate::from_values(&[1.0, 3.0]).unwrap().ci95.unwrap();
         assert!((low - (2.0 - half)).abs() < 1e-9 && (high - (2.0 + half)).abs() < 1e-9, "{low} {high}");
     }
@@ -180,7 +195,7 @@ mod tests {
             let trials: usize = 400;
             let hits = (0..trials).filter(|_| {
                 let values: Vec<f64> = (0..repetitions).map(|_| normal()).collect();
-                let (low, high) = interval(&[repetitions], mean_of(&values)).unwrap();
+                let (low, high) = interval(&[repetitions], 1, mean_of(&values)).unwrap();
                 low <= 10.0 && 10.0 <= high
             });
             let covered = hits.count() * 1000 / trials;
@@ -193,17 +208,41 @@ mod tests {
     #[test]
     fn what_never_occurred_may_have_been_expected_almost_four_times() {
         let losses = |weights: &Weights| Some(weights.of_unseen("lost"));
-        let (low, high) = interval(&[30], losses).unwrap();
+        let (low, high) = interval(&[30], 1, losses).unwrap();
         // With a mean of 3.69, a Poisson variable is zero in 2.5 % of the cases.
         assert!(low.abs() < f64::EPSILON && (3.5..3.69).contains(&high), "{high}");
         // Once it occurred, the repetitions tell.
-        assert_eq!(interval(&[1], |_| Some(2.0)), None);
+        assert_eq!(interval(&[1], 1, |_| Some(2.0)), None);
+    }
+
+    #[test]
+    fn four_times_as_many_repetitions_would_halve_the_interval() {
+        let mut random = Xoshiro256PlusPlus::new(3);
+        let values: Vec<f64> = (0..200).map(|_| f64::from(random.below(1000))).collect();
+        let width = |times| {
+            let (low, high) = interval(&[values.len()], times, mean_of(&values)).unwrap();
+            high - low
+        };
+        let ratio = width(4) / width(1);
+        assert!((0.4..0.6).contains(&ratio), "{ratio}");
+        // A sum is over the repetitions that there are, and losses that none of them had become
+        // rarer.
+        let sum = |weights: &Weights| {
+            Some(
+                values.iter().enumerate().map(|(run, value)| value * weights.of_run(run, values.len())).sum(),
+            )
+        };
+        let (low, high) = interval(&[values.len()], 4, sum).unwrap();
+        let total: f64 = values.iter().sum();
+        assert!(low < total && total < high && high < 1.1 * total, "{low} {total} {high}");
+        let losses = |weights: &Weights| Some(weights.of_unseen("lost"));
+        assert!(interval(&[30], 4, losses).unwrap().1 < 1.0);
     }
 
     #[test]
     fn two_counts_of_zero_are_drawn_independently() {
         let both = |weights: &Weights| Some(weights.of_unseen("mine") - weights.of_unseen("yours"));
-        let (low, high) = interval(&[2], both).unwrap();
+        let (low, high) = interval(&[2], 1, both).unwrap();
         assert!(low < -1.0 && high > 1.0, "{low} {high}");
     }
 
@@ -212,8 +251,8 @@ mod tests {
         let few = mean_of(&[1.0]);
         let many = mean_of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]);
         let ratio = |weights: &Weights| Some(many(weights)? / few(weights)?);
-        let (low, high) = interval(&[1, 10], ratio).unwrap();
-        let alone = interval(&[10], &many).unwrap();
+        let (low, high) = interval(&[1, 10], 1, ratio).unwrap();
+        let alone = interval(&[10], 1, &many).unwrap();
         assert!((low - alone.0).abs() < 0.5 && (high - alone.1).abs() < 0.5, "{low} {high} {alone:?}");
     }
 }

@@ -3,7 +3,8 @@
     python3 benches/speed GOODQUEUE NATIVE [PART...]
 
 GOODQUEUE is the command, and NATIVE the example `native` of goodqueue-wasm. Parts that are named are
-measured, without names all: start advice repetitions sweep many_flows crowd agents playground live peers.
+measured, without names all: start advice repetitions sweep many_flows crowd agents playground live peers
+reproduce.
 Other values of the file stay, with their date. `UPDATE=1 cargo test -p goodqueue-cli --test speed` writes
 the page.
 """
@@ -39,6 +40,7 @@ def main(goodqueue: str, native: str, wanted: list[str]) -> None:
         "playground": lambda: programs.playground(native),
         "live": programs.live,
         "peers": lambda: peers.measure(goodqueue),
+        "reproduce": lambda: commands.reproduce(goodqueue),
     }
     unknown = set(wanted) - set(parts)
     if unknown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import tempfile
 
@@ -35,6 +36,20 @@ def sweep(goodqueue: str) -> dict[str, float]:
     """Many runs of the default load."""
     command = [goodqueue, "compare", "--qdisc", "codel", "--time", "60s", "--seeds", str(SWEEP)]
     return times("sweep", [once(command)])
+
+
+def reproduce(goodqueue: str) -> dict[str, float]:
+    """All claims of all papers, each with as many repetitions as it takes to decide it."""
+    papers = json.loads(run([goodqueue, "list", "papers", "--json", "-"]).output)
+    minutes = 0.0
+    for paper in (paper["name"] for paper in papers):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [goodqueue, "reproduce", paper, "--full", "--out", folder]
+            # 1: some claims do not reproduce, which is known.
+            spent = run(command, fine=(0, 1))
+        minutes += spent.wall / 60
+        print(f"  {paper}: {spent.wall / 60:.1f} min, {spent.cpu / 60:.1f} min of processors", flush=True)
+    return {"reproduce_min": minutes}
 
 
 def transients(goodqueue: str) -> Spent:

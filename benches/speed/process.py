@@ -22,14 +22,16 @@ class Failed(Exception):
     """A program that ended with an error."""
 
 
-def run(command: Sequence[str | os.PathLike[str]], *, folder: str | None = None) -> Spent:
-    """Runs a program and returns what it and its children spent."""
+def run(
+    command: Sequence[str | os.PathLike[str]], *, folder: str | None = None, fine: Sequence[int] = (0,)
+) -> Spent:
+    """Runs a program and returns what it and its children spent. Exit codes that are not `fine` are failures."""
     begun = time.perf_counter()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     wall = time.perf_counter() - begun
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode != 0:
+    if done.returncode not in fine:
         raise Failed(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stderr[-2000:]}")
     cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     return Spent(wall, cpu, done.stdout)

@@ -12,7 +12,8 @@
 //! the path there.
 //!
 //! A packet waits for its flow's access delay before the first link, and for the delay of each hop
-//! that it leaves. The rest of half the flow's round-trip time follows behind the last link.
+//! that it leaves. The rest of half the flow's round-trip time follows behind the last link, or
+//! between two hops that the configuration names ([`Config::rest_behind`](crate::Config)).
 
 mod conservation;
 mod delay_line;
@@ -55,7 +56,7 @@ pub struct Network {
     /// The links of hop `n`: down at index `2 n`, up at `2 n + 1`. The links of hosts follow.
     links: Vec<Link>,
     hosts: HostLinks,
-    /// The delay line behind each link; `None` if packets go from there to their hosts.
+    /// The delay line behind each link; `None` if that is the rest of each flow's delay.
     onward: Vec<Option<LineId>>,
     /// The first link in each direction.
     entry: [LinkId; 2],
@@ -63,7 +64,7 @@ pub struct Network {
     /// the first hop.
     joins: Vec<LinkId>,
     lines: Vec<DelayLine>,
-    /// The delay lines of each flow behind the last link, per direction; one entry if all flows
+    /// The delay lines of each flow for the rest of its delay, per direction; one entry if all flows
     /// share them.
     line_of: Vec<[LineId; 2]>,
     flows: Vec<FlowPath>,
@@ -135,17 +136,19 @@ pub(crate) struct Hosts {
 
 impl Network {
     /// Builds a path from `hops` (links down and up, and the delay to the next hop) and an optional
-    /// WiFi channel behind them, for the given flows. The delays behind the last link end at
-    /// `ticks`.
+    /// WiFi channel behind them, for the given flows. The rest of each flow's delay, behind the hop
+    /// with index `rest_behind` or behind the last link, ends at `ticks`.
     pub(crate) fn new(
         hops: Vec<([Link; 2], Duration)>,
+        rest_behind: Option<usize>,
         wifi: Option<(WifiHop, Option<u32>)>,
         flows: &[Hosts],
         ticks: Option<Ticks>,
         framing: u32,
     ) -> Self {
         let count = hops.len();
-        let (links, delays): (Vec<[Link; 2]>, Vec<Duration>) = hops.into_iter().unzip();
+        let (links, mut delays): (Vec<[Link; 2]>, Vec<Duration>) = hops.into_iter().unzip();
+        let rest_behind = rest_behind.filter(|hop| hop + 1 < count);
         let mut network = Self {
             events: EventQueue::default(),
             links: links.into_iter().flatten().collect(),
@@ -183,16 +186,30 @@ impl Network {
                 network.schedule(when, Event::RateChange(LinkId::from_index(index)));
             }
         }
-        // Behind the last hop the flows have lines of their own.
         for (hop, &delay) in delays.iter().enumerate().take(count.saturating_sub(1)) {
+            // There the flows have lines of their own.
+            if rest_behind == Some(hop) {
+                continue;
+            }
             let [down, up] = Direction::BOTH.map(|direction| LinkId::of_hop(hop, direction));
             let [next_down, next_up] = Direction::BOTH.map(|direction| LinkId::of_hop(hop + 1, direction));
             network.onward[down.index()] = Some(network.add_line(delay, End::Link(next_down)));
             network.onward[next_up.index()] = Some(network.add_line(delay, End::Link(up)));
         }
-        network.connect(flows, &delays[..count.saturating_sub(1)]);
-        // Only the lines behind the last link are the delay emulator of a testbed; those between
-        // hops are cables.
+        let mut ends = Direction::BOTH.map(|direction| network.end_of_path(direction));
+        if let Some(hop) = rest_behind {
+            // What leaves the last link is at its host.
+            let last = [LinkId::of_hop(count - 1, Direction::Down), LinkId::of_hop(0, Direction::Up)];
+            for (link, end) in last.into_iter().zip(ends) {
+                network.onward[link.index()] = Some(network.add_line(Duration::ZERO, end));
+            }
+            ends =
+                [LinkId::of_hop(hop + 1, Direction::Down), LinkId::of_hop(hop, Direction::Up)].map(End::Link);
+            // The flows' own lines have the delay of the hop, too.
+            delays[hop] = Duration::ZERO;
+        }
+        network.connect(flows, &delays[..count.saturating_sub(1)], ends);
+        // Only the lines of the rest are the delay emulator of a testbed; others are cables.
         let last = network.line_of.iter().flatten();
         for &line in last {
             network.lines[line.index()].ticks = ticks;
@@ -205,9 +222,17 @@ impl Network {
         LineId::from_index(self.lines.len() - 1)
     }
 
-    /// Gives each flow its delay lines. Flows with equal delays share a line, unless their hosts
-    /// have access links.
-    fn connect(&mut self, flows: &[Hosts], delays: &[Duration]) {
+    /// Where packets are that have left the last link of their direction.
+    const fn end_of_path(&self, direction: Direction) -> End {
+        match (direction, &self.wifi) {
+            (Direction::Down, Some(_)) => End::Wifi(direction),
+            _ => End::Host(direction),
+        }
+    }
+
+    /// Gives each flow its delay lines. Those of the rest of its delay lead to `ends`. Flows with
+    /// equal delays share a line, unless their hosts have access links.
+    fn connect(&mut self, flows: &[Hosts], delays: &[Duration], ends: [End; 2]) {
         let mut known: BTreeMap<(Duration, End), LineId> = BTreeMap::new();
         if flows.iter().any(|flow| flow.ends != Ends::default()) {
             self.ends_of = flows.iter().map(|flow| flow.ends).collect();
@@ -235,11 +260,7 @@ impl Network {
                 // Hops and access can take longer than the round-trip time that the flow asks for.
                 // The round trip is then as long as they make it.
                 let rest = delay.saturating_sub(on_the_way).saturating_sub(flow.access);
-                let end = match (direction, &self.wifi) {
-                    (Direction::Down, Some(_)) => End::Wifi(direction),
-                    _ => End::Host(direction),
-                };
-                line(self, rest, end)
+                line(self, rest, ends[direction.index()])
             });
             self.line_of.push(lines);
             if has_access {

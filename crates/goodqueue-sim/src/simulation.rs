@@ -108,7 +108,8 @@ impl<'a> Simulation<'a> {
             let draw = Xoshiro256PlusPlus::stream(config.seed, u64::MAX - 1).next_u64();
             Ticks { every, first: Duration::from_nanos(draw % every.as_nanos()) }
         });
-        let mut network = Network::new(hops(&config), wifi, &hosts, ticks, config.framing);
+        let rest_behind = config.rest_behind.map(|hop| hop as usize);
+        let mut network = Network::new(hops(&config), rest_behind, wifi, &hosts, ticks, config.framing);
         let host_qdiscs: Vec<_> = flows.iter().map(|flow| flow.host_qdisc.clone()).collect();
         network.add_hosts(&hosts, &host_qdiscs, |number, direction, link| {
             build(&config, HOST_STREAMS + 2 * number as u64, direction, link)

@@ -269,6 +269,11 @@ fn config(
         links: link(&links.bottleneck, bottleneck, compared),
         before: hops_of(Side::Server),
         after: hops_of(Side::Client),
+        rest_behind: scenario
+            .hops
+            .iter()
+            .find(|hop| hop.rest)
+            .map(|hop| u32::try_from(Hop::position(&scenario.hops, Some(&hop.name))).unwrap_or(u32::MAX)),
         wifi: scenario.wifi.as_ref().map(|wifi| channel(wifi, compared, sweep)),
         delay_tick: scenario.link.delay_tick,
         framing: scenario.link.framing,

@@ -214,11 +214,15 @@ fn rrul_traffic(
 fn check_entrance(table: &Reader<'_>, name: Option<&str>, hops: &[Hop]) -> Result<(), Diagnostic> {
     let Some(name) = name else { return Ok(()) };
     let known: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).chain([BOTTLENECK]).collect();
-    if known.contains(&name) {
-        return Ok(());
+    if !known.contains(&name) {
+        let message = Diagnostic::new(format!("there is no hop `{}`", shortened(name)));
+        return Err(table.error("enters", message.one_of(name, &known)));
     }
-    let message = Diagnostic::new(format!("there is no hop `{}`", shortened(name)));
-    Err(table.error("enters", message.one_of(name, &known)))
+    if Hop::position(hops, Some(name)) > 0 && hops.iter().any(|hop| hop.rest) {
+        let message = Diagnostic::new("a server cannot attach at a later hop if a hop has `rest = true`");
+        return Err(table.error("enters", message.help("leave out one of the two")));
+    }
+    Ok(())
 }
 
 /// Returns the JSON schema of `flows`.

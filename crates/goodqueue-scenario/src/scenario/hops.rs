@@ -8,10 +8,10 @@ use serde_json::json;
 use super::discipline::{Discipline, line_schema, read_discipline};
 use super::document::{Node, Raw};
 use super::ends::{LINK_END, LinkEnd, LinkRate};
-use super::form::{Context, Form, object};
+use super::form::{Context, Form, Unless, object};
 use super::keys::keys;
 use super::link::{BottleneckLink, LinkContext};
-use super::plain::{TEXT, TIME, Words, text};
+use super::plain::{Flag, TEXT, TIME, Words, text};
 use super::reader::Reader;
 
 keys! {
@@ -32,6 +32,10 @@ keys! {
         /// flows' `rtt`. If a hop on the server side has all of it, downloads cross the long path
         /// before the bottleneck.
         delay: Duration = "0s", TIME;
+        /// Only on the server side: what is left of each flow's round-trip time lies behind this
+        /// hop, too, and not behind the last link. Servers at different distances then share the
+        /// hops up to this one.
+        rest: bool = false, Unless(false, Flag);
         /// Disciplines: a line, { down = "...", up = "..." }, or "compared" for the discipline
         /// under comparison.
         qdisc: HopQdisc = "pfifo", QDISC => from({
@@ -117,6 +121,16 @@ pub(super) fn read_hops(
         if hops.iter().any(|earlier| earlier.name == hop.name) {
             let message = Diagnostic::new(format!("two hops are called `{}`", hop.name));
             return Err(table.error("name", message.help("give each hop a name of its own")));
+        }
+        if hop.rest && hop.side == Side::Client {
+            let message = Diagnostic::new("a hop on the client side cannot have the rest of the delays");
+            return Err(
+                table.error("rest", message.help("leave it out, so that the rest is behind the last link"))
+            );
+        }
+        if hop.rest && hops.iter().any(|earlier| earlier.rest) {
+            let message = Diagnostic::new("two hops have the rest of the delays");
+            return Err(table.error("rest", message.allowed("one hop")));
         }
         hops.push(hop);
     }

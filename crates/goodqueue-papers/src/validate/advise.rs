@@ -89,15 +89,15 @@ impl HomeLine {
         Ok(means(&each(&runs, |_, outcome| self.values_of(outcome))?))
     }
 
-    /// Returns the set-up as a scenario. The hosts have links of 1 Gbit/s with long queues, as
-    /// Linux's hosts do not lose their own packets.
+    /// Returns the set-up as a scenario. The servers share a port of 1 Gbit/s, the delays of their
+    /// paths lie behind it, and the clients share another port: this decides which packets meet, and
+    /// so which are lost.
     fn scenario(&self, seed: u32, starts_ms: &[f64]) -> String {
         let profile = self.profile.as_deref().unwrap_or("linux61");
         let fast = units::rate(&self.rate_down).is_ok_and(|down| down > FASTEST_LINE);
         let port = PORTS[usize::from(fast)];
         let mut starts = starts_ms.iter().map(|start| format!("start = '{:.0}ns'", start * 1e6));
         let mut start = || starts.next().unwrap_or_default();
-        let least = self.rtts().min().unwrap_or(self.rtt_ms);
         let end = self.warmup_s + self.measured_s;
         let rates = if self.schedule.is_empty() {
             String::new()
@@ -110,29 +110,28 @@ impl HomeLine {
             let up = steps(|step| step.2);
             format!("down = {{ schedule = [{down}] }}\nup = {{ schedule = [{up}] }}\n")
         };
-        // 500 µs are half a millisecond: the delay of the hop is one way.
         let mut text = format!(
             "duration = '{end}s'\nseed = {seed}\n\
              qdiscs = [{{ label = 'set-up', down = '{}', up = '{}' }}]\n\
              [link]\ndown = '{port}'\nup = '{port}'\nrtt = '{}ms'\nmtu = {}\n\
-             [[hops]]\nname = 'servers'\nside = 'server'\ndown = '1gbit'\nup = 'unlimited'\n\
-             qdisc = 'pfifo limit 100000'\ndelay = '{}us'\n\
+             [[hops]]\nname = 'servers'\nside = 'server'\nrest = true\n\
+             down = '1gbit'\nup = 'unlimited'\nqdisc = 'pfifo limit 100000'\n\
              [[hops]]\nname = 'modem'\nside = 'server'\n{rates}qdisc = {{ down = '{}', up = '{}' }}\n\
-             [[hops]]\nname = 'clients'\nside = 'client'\ndown = 'unlimited'\nup = '1gbit'\n\
-             qdisc = 'pfifo limit 100000'\n\
+             [[hops]]\nname = 'clients'\nside = 'client'\n\
+             down = 'unlimited'\nup = '1gbit'\nqdisc = 'pfifo limit 100000'\n\
              [tcp]\nprofile = '{profile}'\ncc = '{}'\necn = {}\n",
             of_kernel(&self.router_down, profile),
             of_kernel(&self.router_up, profile),
             self.rtt_ms,
             self.mtu,
-            least * 500,
             self.line_down,
             self.line_up,
             self.cc,
             self.ecn
         );
         let client = if self.call { 2 } else { 1 };
-        // The kernel's set-up has a server for each round-trip time, the nearest one for pings.
+        // The kernel's set-up has a server for each round-trip time, and that of the pings is the
+        // first.
         let mut servers = vec![self.rtt_ms];
         for (direction, rtts) in [("down", &self.down_rtts_ms), ("up", &self.up_rtts_ms)] {
             for rtt in rtts {
@@ -144,8 +143,7 @@ impl HomeLine {
                 // Writing to a string cannot fail.
                 let _ = writeln!(
                     text,
-                    "[[flows]]\ndirection = '{direction}'\nrtt = '{rtt}ms'\nclient = {client}\n\
-                     server = {}\n{}",
+                    "[[flows]]\ndirection = '{direction}'\nrtt = '{rtt}ms'\nclient = {client}\nserver = {}\n{}",
                     server + 1,
                     start()
                 );
@@ -158,13 +156,6 @@ impl HomeLine {
             }
         }
         text
-    }
-
-    fn rtts(&self) -> impl Iterator<Item = u64> {
-        [self.rtt_ms]
-            .into_iter()
-            .chain(self.down_rtts_ms.iter().copied())
-            .chain(self.up_rtts_ms.iter().copied())
     }
 
     fn values_of(&self, outcome: &Outcome) -> BTreeMap<String, f64> {

@@ -106,6 +106,30 @@ fn servers_join_in_front_of_the_hop_that_is_named() {
     assert!(error.contains("there is no hop `frist`") && error.contains("did you mean `first`"), "{error}");
 }
 
+#[test]
+fn one_hop_on_the_server_side_may_have_the_rest_of_the_delays() {
+    let hops = |first: &str, last: &str, enters: &str| {
+        format!(
+            "qdiscs = \"pfifo\"\n[[hops]]\nname = \"far\"\nside = \"server\"\n\
+             [[hops]]\nname = \"near\"\nside = \"server\"\n{first}\n[[hops]]\nname = \"last\"\n{last}\n[[flows]]\n{enters}"
+        )
+    };
+    let scenario = read(&hops("rest = true", "", "")).expect("valid");
+    let told = Document::from_json(&scenario.to_json()).expect("json");
+    assert_eq!(told.resolve(&Names::default()).expect("valid").hops, scenario.hops);
+    let points = [(std::collections::BTreeMap::new(), scenario)];
+    let runs = crate::run::runs_of(&points, None).expect("valid");
+    assert_eq!(runs[0].config.rest_behind, Some(1), "counted from the servers");
+    let refused = |text: &str| read(text).unwrap_err().to_string();
+    let client = refused(&hops("", "rest = true", ""));
+    assert!(client.contains("on the client side cannot have the rest of the delays"), "{client}");
+    let two = refused(&hops("rest = true", "", "").replace("name = \"far\"", "name = \"far\"\nrest = true"));
+    assert!(two.contains("two hops have the rest of the delays"), "{two}");
+    // Such a server would be behind the delay.
+    let later = refused(&hops("rest = true", "", "enters = \"bottleneck\""));
+    assert!(later.contains("cannot attach at a later hop"), "{later}");
+}
+
 /// A modem on the server side whose buffer for uploads pauses the Ethernet of `[link]`.
 fn modem(ethernet: &str, pause: &str) -> String {
     format!(

@@ -70,8 +70,8 @@ pub(crate) struct ReproduceArgs {
     quick: bool,
     /// Repeat the experiments of undecided claims more often, and for as long as the papers did.
     ///
-    /// The claims that are still undecided get twice, then four times as many repetitions, unless
-    /// even these would probably not decide them. An interrupted command resumes.
+    /// The claims that are still undecided get twice as many repetitions, unless even these would
+    /// probably not decide them. An interrupted command resumes.
     #[arg(long, help_heading = "Experiments")]
     full: bool,
     /// Folder for finished runs.
@@ -310,7 +310,7 @@ impl ReproduceArgs {
                 if plan.would_decide(claim, &evidence, left)? {
                     open.push(claim);
                 } else {
-                    say(format_args!("{}: {left} times as many runs would probably not decide it", claim.id));
+                    say(format_args!("{}: more runs would probably not decide it", claim.id));
                 }
             }
         }

@@ -21,21 +21,21 @@ pub struct Config {
     pub before: Vec<HopConfig>,
     /// Hops between the bottleneck and the clients, in this order.
     pub after: Vec<HopConfig>,
-    /// Index of the hop (0 = nearest the servers) behind which, towards the clients, lies the rest of
-    /// each flow's delay: what no hop and no access has of its round-trip time. `None`, or the last
-    /// hop: behind the last link in each direction.
+    /// Index of the hop (0 = nearest the servers) behind which, towards the clients, lies the rest
+    /// of each flow's delay: what no hop and no access has of its round-trip time. `None`, or the
+    /// last hop: behind the last link in each direction.
     ///
-    /// Servers at different distances then share the hops up to this one. All flows must join at the
-    /// first hop.
+    /// Servers at different distances then share the hops up to this one. All flows must join at
+    /// the first hop.
     pub rest_behind: Option<u32>,
     /// A WiFi channel between the last hop and the clients. [`FlowConfig::client`] selects the
     /// client; seed and framing of the channel are those of the run.
     pub wifi: Option<MediumConfig>,
     /// Tick of a delay emulator such as dummynet; `None` for exact delays.
     ///
-    /// The emulator adds the rest of a flow's delay ([`Self::rest_behind`]). It releases a packet at a
-    /// tick: the whole ticks of the delay count from the last tick before the packet arrived. The
-    /// seed determines the time of the first tick.
+    /// The emulator adds the rest of a flow's delay ([`Self::rest_behind`]). It releases a packet
+    /// at a tick: the whole ticks of the delay count from the last tick before the packet
+    /// arrived. The seed determines the time of the first tick.
     pub delay_tick: Option<Duration>,
     /// Bytes of link header that queues count per packet: 14 for Ethernet, as in Linux.
     pub framing: u32,

@@ -64,8 +64,8 @@ pub struct Network {
     /// the first hop.
     joins: Vec<LinkId>,
     lines: Vec<DelayLine>,
-    /// The delay lines of each flow for the rest of its delay, per direction; one entry if all flows
-    /// share them.
+    /// The delay lines of each flow for the rest of its delay, per direction; one entry if all
+    /// flows share them.
     line_of: Vec<[LineId; 2]>,
     flows: Vec<FlowPath>,
     /// The delay lines of each flow before the first link; empty if no flow has an access delay or

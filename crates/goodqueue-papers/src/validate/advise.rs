@@ -90,8 +90,8 @@ impl HomeLine {
     }
 
     /// Returns the set-up as a scenario. The servers share a port of 1 Gbit/s, the delays of their
-    /// paths lie behind it, and the clients share another port: this decides which packets meet, and
-    /// so which are lost.
+    /// paths lie behind it, and the clients share another port: this decides which packets meet,
+    /// and so which are lost.
     fn scenario(&self, seed: u32, starts_ms: &[f64]) -> String {
         let profile = self.profile.as_deref().unwrap_or("linux61");
         let fast = units::rate(&self.rate_down).is_ok_and(|down| down > FASTEST_LINE);

@@ -51,9 +51,9 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Multiples of the paper's repetitions for claims that are still undecided, in this order. Each
-    /// further judgement may err again, on at most 5 % of the claims: with the first one, together
-    /// on at most 15 %.
+    /// Multiples of the paper's repetitions for claims that are still undecided, in this order.
+    /// Each further judgement may err again, on at most 5 % of the claims: with the first one,
+    /// together on at most 15 %.
     pub const UNTIL_DECIDED: [u32; 2] = [1, 2];
 }
 

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use goodqueue::{Duration, Instant, Rate};
+use goodqueue::{Duration, Instant};
 use goodqueue_scenario::scenario::{Document, Names};
 use goodqueue_sim::Outcome;
 use goodqueue_tc::diagnostic::Diagnostic;
-use goodqueue_tc::units;
 use serde::Deserialize;
 
 use super::linux::of_linux;
@@ -21,7 +20,6 @@ pub(super) struct HomeLine {
     /// Whose TCP, and whose variants of disciplines, it had: Linux 6.1's if not said.
     #[serde(default)]
     profile: Option<String>,
-    rate_down: String,
     /// Base round-trip time of the pings in milliseconds.
     rtt_ms: u64,
     mtu: u32,
@@ -55,10 +53,9 @@ pub(super) struct HomeLine {
     values: BTreeMap<String, (String, Vec<f64>)>,
 }
 
-/// Rate of the router's ports, and of those of routers for lines that are faster than
-/// [`FASTEST_LINE`].
-const PORTS: [&str; 2] = ["1gbit", "10gbit"];
-const FASTEST_LINE: Rate = Rate::from_bps(900_000_000);
+/// Rate of the router's ports, which have none in the kernel: a packet takes some picoseconds. At 1
+/// Gbit/s it took a microsecond, and a timer of Linux ran out a millisecond later.
+const PORT: &str = "1000000gbit";
 /// Echo requests and voice packets of the last seconds do not count: their answers may come after
 /// the end.
 const TAIL_S: u64 = 4;
@@ -94,8 +91,6 @@ impl HomeLine {
     /// and so which are lost.
     fn scenario(&self, seed: u32, starts_ms: &[f64]) -> String {
         let profile = self.profile.as_deref().unwrap_or("linux61");
-        let fast = units::rate(&self.rate_down).is_ok_and(|down| down > FASTEST_LINE);
-        let port = PORTS[usize::from(fast)];
         let mut starts = starts_ms.iter().map(|start| format!("start = '{:.0}ns'", start * 1e6));
         let mut start = || starts.next().unwrap_or_default();
         let end = self.warmup_s + self.measured_s;
@@ -113,7 +108,7 @@ impl HomeLine {
         let mut text = format!(
             "duration = '{end}s'\nseed = {seed}\n\
              qdiscs = [{{ label = 'set-up', down = '{}', up = '{}' }}]\n\
-             [link]\ndown = '{port}'\nup = '{port}'\nrtt = '{}ms'\nmtu = {}\n\
+             [link]\ndown = '{PORT}'\nup = '{PORT}'\nrtt = '{}ms'\nmtu = {}\n\
              [[hops]]\nname = 'servers'\nside = 'server'\nrest = true\n\
              down = '1gbit'\nup = 'unlimited'\nqdisc = 'pfifo limit 100000'\n\
              [[hops]]\nname = 'modem'\nside = 'server'\n{rates}qdisc = {{ down = '{}', up = '{}' }}\n\

@@ -147,11 +147,11 @@ impl Network {
         framing: u32,
     ) -> Self {
         let count = hops.len();
-        let (links, mut delays): (Vec<[Link; 2]>, Vec<Duration>) = hops.into_iter().unzip();
+        let mut delays: Vec<Duration> = hops.iter().map(|hop| hop.1).collect();
         let rest_behind = rest_behind.filter(|hop| hop + 1 < count);
         let mut network = Self {
             events: EventQueue::default(),
-            links: links.into_iter().flatten().collect(),
+            links: hops.into_iter().flat_map(|hop| hop.0).collect(),
             hosts: HostLinks::behind(2 * count),
             onward: vec![None; 2 * count],
             // Packets go up against the order of the hops, so their first link is the last one.
@@ -222,7 +222,7 @@ impl Network {
         LineId::from_index(self.lines.len() - 1)
     }
 
-    /// Where packets are that have left the last link of their direction.
+    /// Returns where packets go that have left the last link of their direction.
     const fn end_of_path(&self, direction: Direction) -> End {
         match (direction, &self.wifi) {
             (Direction::Down, Some(_)) => End::Wifi(direction),

@@ -258,8 +258,8 @@ impl<'m> Evidence<'m> {
     }
 }
 
-/// What repetitions say, or what so many times as many would probably say: the same values with
-/// narrower intervals.
+/// The values of the repetitions, with the intervals that `times` as many repetitions would
+/// probably give.
 pub(super) struct Foreseen<'e, 'm> {
     evidence: &'e Evidence<'m>,
     times: u32,

@@ -53,8 +53,9 @@ pub(super) struct HomeLine {
     values: BTreeMap<String, (String, Vec<f64>)>,
 }
 
-/// Rate of the router's ports, which have none in the kernel: a packet takes some picoseconds. At 1
-/// Gbit/s it took a microsecond, and a timer of Linux ran out a millisecond later.
+/// Rate of the router's ports. Those of the kernel have none, so a packet may take no more than
+/// some picoseconds here. One microsecond more makes a round trip longer than 10 ms, and Linux
+/// rounds the timer that follows from it up to the next millisecond.
 const PORT: &str = "1000000gbit";
 /// Echo requests and voice packets of the last seconds do not count: their answers may come after
 /// the end.

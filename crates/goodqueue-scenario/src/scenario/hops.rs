@@ -32,9 +32,9 @@ keys! {
         /// flows' `rtt`. If a hop on the server side has all of it, downloads cross the long path
         /// before the bottleneck.
         delay: Duration = "0s", TIME;
-        /// Only on the server side: what is left of each flow's round-trip time lies behind this
-        /// hop, too, and not behind the last link. Servers at different distances then share the
-        /// hops up to this one.
+        /// The part of a flow's `rtt` that is in no `delay` and no `access` lies between this hop
+        /// and the next one towards the bottleneck, and not behind the last link. Servers at
+        /// different distances then share this hop. Allowed: for one hop, on the server side.
         rest: bool = false, Unless(false, Flag);
         /// Disciplines: a line, { down = "...", up = "..." }, or "compared" for the discipline
         /// under comparison.
@@ -130,7 +130,8 @@ pub(super) fn read_hops(
         }
         if hop.rest && hops.iter().any(|earlier| earlier.rest) {
             let message = Diagnostic::new("two hops have the rest of the delays");
-            return Err(table.error("rest", message.allowed("one hop")));
+            let help = "keep `rest = true` at the hop that the servers share";
+            return Err(table.error("rest", message.allowed("one hop").help(help)));
         }
         hops.push(hop);
     }

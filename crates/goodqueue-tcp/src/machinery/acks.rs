@@ -208,7 +208,8 @@ impl Core {
         self.pacer.rate = self.controller.pacing().rate;
     }
 
-    /// Returns the sample of the delivery rate that an ACK gives, which delivered so many bytes.
+    /// Returns the sample of the delivery rate that an ACK gives. `delivered` is the number of
+    /// bytes that it reports for the first time.
     fn sample_rate(&mut self, now: Instant, delivered: u64, min_rtt: Duration) -> Option<RateSample> {
         if let Some(rates) = &mut self.rates {
             for position in self.scoreboard.drain_delivered() {

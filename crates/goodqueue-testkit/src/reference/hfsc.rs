@@ -1,4 +1,4 @@
-//! HFSC in the words of Stoica, Zhang & Ng 1997 (§4), with the whole numbers of Linux.
+//! HFSC by the rules of Stoica, Zhang & Ng 1997 (§4), with the whole numbers of Linux.
 //!
 //! Classes are a list, the packets of a leaf are a list, and each question goes through all
 //! classes. A service curve is a function with its segments written out. Only the values that the
@@ -38,11 +38,11 @@ pub struct Class {
 /// Which packets a full queue drops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// It holds so many packets, and drops the one that arrives.
+    /// The most packets that it holds. If it is full, the packet that arrives is dropped.
     Packets(u32),
-    /// It holds so many bytes, and drops the one that arrives.
+    /// The most bytes that it holds. A packet that does not fit is dropped.
     Bytes(u32),
-    /// It holds so many packets, and drops the oldest one.
+    /// The most packets that it holds. If it is full, the oldest packet is dropped.
     OldestOf(u32),
 }
 

@@ -31,9 +31,18 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         ];
         proptest::collection::vec(event, count)
     });
+    with_pauses(phase, Event::Passes)
+}
+
+/// Up to seven phases. Now and then a pause of up to three seconds follows one; `passes` makes it.
+pub(crate) fn with_pauses<E: Clone + std::fmt::Debug>(
+    phase: impl Strategy<Value = Vec<E>>,
+    passes: fn(u64) -> E,
+) -> impl Strategy<Value = Vec<E>> {
     let pause = prop_oneof![8 => Just(0_u64), 1 => 1_u64..3_000_000_000];
-    let step = (phase, pause).prop_map(|(mut events, pause)| {
-        events.push(Event::Passes(pause));
+    let step = (phase, pause).prop_map(move |step| {
+        let mut events = step.0;
+        events.push(passes(step.1));
         events
     });
     proptest::collection::vec(step, 1..8).prop_map(|phases| phases.concat())

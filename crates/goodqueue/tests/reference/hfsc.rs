@@ -13,7 +13,7 @@ use goodqueue_testkit::reference::hfsc::{Class, Curve, Limit, Model, Plan, Shown
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::harness::{configured, runner};
+use crate::harness::{configured, runner, with_pauses};
 
 type Queue = Hfsc<TestPacket, AnyQdisc<TestPacket>>;
 
@@ -73,12 +73,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         ];
         proptest::collection::vec(event, count)
     });
-    let pause = prop_oneof![8 => Just(0_u64), 1 => 1_u64..3_000_000_000];
-    let step = (phase, pause).prop_map(|(mut events, pause)| {
-        events.push(Event::Passes(pause));
-        events
-    });
-    proptest::collection::vec(step, 1..8).prop_map(|phases| phases.concat())
+    with_pauses(phase, Event::Passes)
 }
 
 /// How often each kind of decision was compared.

@@ -1,6 +1,10 @@
 //! Data that arrived beyond a gap, and the SACK blocks that report it (RFC 2018 §4).
 
+mod four_blocks;
+
 use alloc::vec::Vec;
+
+use four_blocks::FourBlocks;
 
 use crate::segment::{MAX_SACK_BLOCKS, SackBlocks};
 
@@ -21,6 +25,8 @@ pub struct Reassembly {
     /// A sequence number in each range, in the order in which the ranges began; `None` if the
     /// reports do not follow this order.
     created: Option<Vec<u64>>,
+    /// The blocks of Linux's list, which are reported instead of ranges.
+    four: Option<FourBlocks>,
 }
 
 /// The fate of a segment that did not come in order.
@@ -45,6 +51,11 @@ impl Reassembly {
     /// FullTcp does (rq.cc). Where two ranges merge, the beginning of the lower one counts.
     pub fn in_order_of_creation() -> Self {
         Self { created: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Returns a store that reports the blocks that Linux keeps.
+    pub fn of_linux() -> Self {
+        Self { four: Some(FourBlocks::default()), ..Self::default() }
     }
 
     /// Returns true if no data is held beyond a gap.
@@ -86,6 +97,10 @@ impl Reassembly {
                 Stored::New
             }
         };
+        if let Some(four) = &mut self.four {
+            four.insert(start, end);
+            return stored;
+        }
         self.remember(low, start);
         self.note_creation(low, start, touching);
         stored
@@ -94,6 +109,9 @@ impl Reassembly {
     /// Returns true if `start..end` overlaps or touches one of the two ranges reported last, or if
     /// there is at most one range.
     pub fn is_usual(&self, start: u64, end: u64) -> bool {
+        if let Some(four) = &self.four {
+            return four.is_usual(start, end);
+        }
         let mut reported = self.recent.iter().flatten().filter_map(|&seq| self.range_of(seq)).take(2);
         self.ranges.len() < 2 || reported.any(|range| start <= range.1 && range.0 <= end)
     }
@@ -105,6 +123,9 @@ impl Reassembly {
         let mut end = next;
         for range in self.ranges.drain(..reached) {
             end = end.max(range.1);
+        }
+        if let Some(four) = &mut self.four {
+            four.advance(end, self.ranges.is_empty());
         }
         if let Some(created) = &mut self.created {
             created.retain(|&seq| seq >= end);
@@ -128,6 +149,10 @@ impl Reassembly {
         let mut blocks = SackBlocks::NONE;
         if let Some((start, end)) = first {
             blocks.push(ack, start, end);
+        }
+        if let Some(four) = &self.four {
+            four.report(ack, &mut blocks);
+            return blocks;
         }
         let mut reported = [(0, 0); MAX_SACK_BLOCKS];
         let mut count = 0;

@@ -4,12 +4,14 @@
 //! The settings say which of this a kernel had.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use goodqueue::{Duration, Ecn, Instant};
 
 use crate::clock::{TICK, tick_of, ticks_between, ticks_since};
 use crate::config::Config;
 use crate::intake::{InOrder, Intake, State};
+use crate::reassembly::Reassembly;
 use crate::receive_buffer::ReceiveBuffer;
 use crate::receiver_stack::ReceiverStack;
 use crate::segment::{Flags, Segment};
@@ -74,6 +76,10 @@ impl ReceiverStack for LinuxReceiver {
             had_ecn: false,
             ack_now: false,
         }
+    }
+
+    fn intake(config: Arc<Config>) -> Intake {
+        Intake::new(config, Reassembly::of_linux())
     }
 
     fn on_syn(&mut self, intake: &mut Intake, segment: &Segment) {

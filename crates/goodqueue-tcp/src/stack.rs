@@ -418,6 +418,7 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
         core.tail.due = None;
         let segment = if new {
             let payload = core.next_payload();
+            core.begin_single();
             self.send_new(core, now, payload)
         } else {
             let (position, record) = core.scoreboard.rescue()?;

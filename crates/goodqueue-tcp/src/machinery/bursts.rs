@@ -4,6 +4,7 @@
 
 use goodqueue::{Duration, Instant};
 
+use super::parts::BurstState;
 use super::send_buffer::{Burst, Flight, Front, Permission};
 use super::{Core, FIRST_BYTE, Phase, narrow};
 use crate::congestion::CongestionControl;
@@ -64,6 +65,12 @@ impl Core {
         self.burst.of_several = self.burst.left > 1;
         self.burst.begins = true;
         Burst::Begins
+    }
+
+    /// The next segment is a burst of its own, whatever the last burst had left: a probe.
+    pub(crate) fn begin_single(&mut self) {
+        self.burst =
+            BurstState { awaits_ack: self.burst.awaits_ack, begins: true, of_several: false, left: 1 };
     }
 
     /// The number of segments in a burst, if `open` bytes of the windows are open.

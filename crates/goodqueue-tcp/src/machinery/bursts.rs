@@ -170,8 +170,10 @@ impl Core {
     fn awaits_more(&self, now: Instant, open: u64) -> bool {
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO);
         let soon = now + RECENT.min(Duration::from_nanos(srtt.as_nanos() / 2));
+        // `tcp_wstamp_ns`: a paced segment counts as written when its time of pacing is over.
+        let written = self.last_sent.max(self.pacer.next_departure);
         !matches!(self.phase, Phase::Recovery | Phase::Loss)
-            && now.since(self.last_sent) <= RECENT
+            && now.since(written) <= RECENT
             && open < self.cwnd / WINDOW_DIVISOR
             && self.scoreboard.front_sent().is_some_and(|sent| sent + srtt <= soon)
     }

@@ -58,6 +58,9 @@ pub struct About {
     /// Its slow start is the standard one, which ends at the threshold and grows by [`Ack::acked`].
     /// HyStart++ may shape it.
     pub standard_slow_start: bool,
+    /// Windows that a send buffer of Linux has memory for (`sndbuf_expand`): the one that is out,
+    /// and what is written meanwhile.
+    pub buffered_windows: u8,
 }
 
 impl About {
@@ -74,6 +77,7 @@ impl About {
         feedback: FeedbackTiming::Nothing,
         controls_all: false,
         standard_slow_start: false,
+        buffered_windows: 2,
     };
 }
 
@@ -362,6 +366,13 @@ pub struct Start {
     /// The application had too little to send: a pause of its own, not a timeout that emptied the
     /// path. False if the sender takes no delivery rate samples.
     pub app_limited: bool,
+    /// Smoothed round-trip time: before the first data that of the handshake. Zero if none is
+    /// known.
+    pub srtt: Duration,
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Payload of a full segment in bytes.
+    pub mss: u32,
 }
 
 /// The part of TCP that decides the size of the window. It has no clock and no window: both are

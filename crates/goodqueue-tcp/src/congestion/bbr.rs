@@ -2,6 +2,7 @@
 //! the bottleneck's rate as estimated, with about two bandwidth-delay products in flight at most.
 
 mod aggregation;
+mod bandwidth;
 mod params;
 mod policer;
 
@@ -12,13 +13,13 @@ use crate::clock::ticks_between;
 use crate::congestion::max_filter::MaxFilter;
 use crate::congestion::own_limit::OwnLimit;
 use crate::congestion::parameter::Value;
-use crate::congestion::whole::whole;
 use crate::congestion::{
     About, Ack, Congestion, CongestionControl, Constant, Controller, Feedback, FeedbackTiming, Pacing,
     RateSample, Signal, Start, Window,
 };
 
 use aggregation::Aggregation;
+use bandwidth::{Bandwidth, Gain};
 use params::{PHASES, Params};
 use policer::{Policer, PolicerSample};
 
@@ -26,21 +27,19 @@ use policer::{Policer, PolicerSample};
 /// cycle, one of which probes, and two more (Linux `bbr_bw_rtts`).
 const BANDWIDTH_ROUNDS: u64 = 10;
 /// Startup ends when the bandwidth grew by less than a quarter in each of three rounds.
-const FULL_GROWTH: f64 = 1.25;
+const FULL_GROWTH: Gain = Gain::of_256ths(320);
 const FULL_ROUNDS: u32 = 3;
-/// The pacing rate is this share of the estimate, so that the queue becomes shorter (Linux).
-const PACING_MARGIN: f64 = 0.99;
 /// Least window in segments, and that of PROBE_RTT: two ACKs of two segments each are under way.
 const MIN_WINDOW: u64 = 4;
 /// So many bursts are allowed above the bandwidth-delay product (draft-00 §4.2.3.2), and what a
 /// burst holds: what the pacing rate brings in 1/1024 s, two segments at least, one below 1.2
 /// Mbit/s, and at most what a super-packet holds (Linux).
 const BURSTS: u64 = 3;
-const BURSTS_PER_SECOND: f64 = 1024.0;
-const SINGLE_BELOW: f64 = 150_000.0;
-const LONGEST_BURST: f64 = 65_215.0;
+const BURSTS_PER_SECOND: u64 = 1024;
+const SINGLE_BELOW: u64 = 150_000;
+const LONGEST_BURST: u64 = 65_215;
 /// Assumed before the first RTT sample (Linux).
-const INITIAL_RTT: Duration = Duration::from_millis(1);
+const INITIAL_RTT_MICROS: u64 = 1000;
 const INITIAL_WINDOW: u64 = 10;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,23 +60,24 @@ enum Recovery {
     Timeout,
 }
 
-/// BBR. Rates are in bytes per second, windows in bytes.
+/// BBR. Windows are in segments, as in Linux. The deviation: Linux counts packets, and here bytes
+/// are divided by the size of a full segment, so short segments count less.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     params: Params,
     mode: Mode,
-    bandwidth: MaxFilter,
+    bandwidth: MaxFilter<Bandwidth>,
     round: u64,
     round_end: u64,
     min_rtt: Option<Duration>,
     min_rtt_at: Instant,
-    full: f64,
+    full: Bandwidth,
     full_rounds: u32,
     is_full: bool,
     phase: usize,
     phase_at: Instant,
     /// Gain of the pacing rate, as of the last ACK.
-    gain: f64,
+    gain: Gain,
     /// No ACK has come since the first segment after a pause.
     restarts: bool,
     /// Since when `PROBE_RTT` has had its small window, and whether a round has begun since then.
@@ -91,7 +91,8 @@ pub struct Bbr {
     recovered_from: Recovery,
     recovers_from: Recovery,
     conserves: bool,
-    pace: f64,
+    /// Pacing rate in bytes per second.
+    pace: u64,
     aggregation: Aggregation,
     policer: Policer,
     /// Time of the last delivery, and bytes delivered in all by then.
@@ -112,12 +113,12 @@ impl Default for Bbr {
             round_end: 0,
             min_rtt: None,
             min_rtt_at: Instant::ZERO,
-            full: 0.0,
+            full: Bandwidth::default(),
             full_rounds: 0,
             is_full: false,
             phase: 2,
             phase_at: Instant::ZERO,
-            gain: params.startup_gain,
+            gain: Gain::of(params.startup_gain),
             restarts: false,
             probe_since: None,
             probe_round_over: false,
@@ -139,35 +140,35 @@ impl Default for Bbr {
 }
 
 impl Bbr {
-    fn most_bandwidth(&self) -> f64 {
+    /// `bytes` in segments.
+    fn segments(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(u64::from(self.mss.max(1)))
+    }
+
+    fn most_bandwidth(&self) -> Bandwidth {
         self.bandwidth.value()
     }
 
     /// The bandwidth to send at: a policer's rate, or the most of the last rounds.
-    fn used_bandwidth(&self) -> f64 {
+    fn used_bandwidth(&self) -> Bandwidth {
         self.policer.rate().unwrap_or_else(|| self.most_bandwidth())
     }
 
-    /// `gain` bandwidth-delay products in bytes; before the first sample the initial window.
-    fn product(&self, bandwidth: f64, gain: f64) -> u64 {
-        let mss = u64::from(self.mss);
-        let Some(rtt) = self.min_rtt else { return INITIAL_WINDOW * mss };
-        // Linux rounds up: a product that is too small would lower the rate, and thereby the next
-        // product.
-        whole(gain * bandwidth * micros(rtt) as f64 * 1e-6).next_multiple_of(mss.max(1))
+    /// `gain` bandwidth-delay products; before the first sample the initial window.
+    fn product(&self, bandwidth: Bandwidth, gain: Gain) -> u64 {
+        self.min_rtt.map_or(INITIAL_WINDOW, |rtt| bandwidth.product(micros(rtt), gain))
     }
 
-    /// What `product` bytes need so that bursts and delayed ACKs do not keep the path waiting.
+    /// What a `product` needs so that bursts and delayed ACKs do not keep the path waiting.
     fn with_bursts(&self, product: u64) -> u64 {
         let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
-        let mss = u64::from(self.mss);
-        let segments = product.div_ceil(mss) + BURSTS * self.burst();
+        let segments = product + BURSTS * self.burst();
         // Linux `bbr_quantization_budget()`: delayed ACKs come for two segments, and a probe must
         // exceed even a small product.
-        (segments.next_multiple_of(2) + if probes { 2 } else { 0 }) * mss
+        segments.next_multiple_of(2) + if probes { 2 } else { 0 }
     }
 
-    fn inflight(&self, gain: f64) -> u64 {
+    fn inflight(&self, gain: Gain) -> u64 {
         self.with_bursts(self.product(self.most_bandwidth(), gain))
     }
 
@@ -179,7 +180,7 @@ impl Bbr {
     /// Segments of a burst.
     fn burst(&self) -> u64 {
         let least = u64::from(self.least_burst());
-        let bytes = whole((self.pace / BURSTS_PER_SECOND).min(LONGEST_BURST));
+        let bytes = (self.pace / BURSTS_PER_SECOND).min(LONGEST_BURST);
         // Linux keeps the number in seven bits (`bbr_tso_segs_goal()`).
         (bytes / u64::from(self.mss.max(1))).clamp(least, 127)
     }
@@ -200,23 +201,25 @@ impl Bbr {
         let app_limited = sample.app_limited || self.limited.covers(sample.prior_delivered);
         self.look_for_policer(&PolicerSample {
             delivered_at: self.delivered_at,
-            delivered: sample.total,
-            lost: sample.lost,
+            delivered: self.segments(sample.total),
+            lost: self.segments(sample.lost),
             has_losses: feedback.lost > 0,
             begins_round: begins,
             app_limited,
+            mss: self.mss,
         });
-        let rate = sample.delivered as f64 / (micros(sample.interval) as f64 * 1e-6);
+        let rate = Bandwidth::of(self.segments(sample.delivered), micros(sample.interval));
         // A sample that the application limited can be too small, but not too large.
         if !app_limited || rate >= self.most_bandwidth() {
             self.bandwidth.take(self.round, rate, BANDWIDTH_ROUNDS);
         }
         if feedback.delivered > 0 {
             let bandwidth = self.used_bandwidth();
-            self.aggregation.take(feedback.now, feedback.delivered, bandwidth, begins, self.cwnd, self.mss);
+            let acked = self.segments(feedback.delivered);
+            self.aggregation.take(feedback.now, acked, bandwidth, begins, self.cwnd);
         }
         if begins && !self.is_full && !app_limited {
-            if self.most_bandwidth() >= self.full * FULL_GROWTH {
+            if self.most_bandwidth() >= self.full.times(FULL_GROWTH) {
                 self.full = self.most_bandwidth();
                 self.full_rounds = 0;
             } else {
@@ -232,43 +235,44 @@ impl Bbr {
             self.probe_bandwidth(account.delivered_at);
         }
         if self.policer.rate().is_some() && self.mode == Mode::ProbeBandwidth {
-            self.gain = 1.0;
+            self.gain = Gain::ONE;
         }
     }
 
-    /// What of `pipe` bytes will be in flight when the next segment leaves, that burst included if
-    /// more is to be.
+    /// How many segments of `pipe` bytes will be in flight when the next segment leaves, that burst
+    /// included if more is to be (Linux `bbr_packets_in_net_at_edt()`).
     fn at_departure(&self, pipe: u64, feedback: &Feedback) -> u64 {
-        let delivered = whole(self.used_bandwidth() * feedback.until_departure.as_nanos() as f64 * 1e-9);
-        let burst = if self.gain > 1.0 { self.burst() * u64::from(self.mss) } else { 0 };
-        (pipe + burst).saturating_sub(delivered)
+        let delivered = self.used_bandwidth().segments_in(micros(feedback.until_departure));
+        let burst = if self.gain > Gain::ONE { self.burst() } else { 0 };
+        (self.segments(pipe) + burst).saturating_sub(delivered)
     }
 
     fn advance(&mut self, feedback: &Feedback) {
         let now = feedback.now;
         if self.mode == Mode::ProbeBandwidth {
             let before = self.at_departure(feedback.pipe_before, feedback);
-            let elapsed = now.since(self.phase_at) > self.min_rtt.unwrap_or(Duration::ZERO);
+            let elapsed = micros_between(self.phase_at, self.delivered_at) > self.min_rtt.map_or(0, micros);
             let gain = self.gain;
             // A path with a small buffer may not hold the probe, so a loss ends it too. A longer
             // drain than the queue needs would leave the path idle (Linux
             // `bbr_is_next_cycle_phase()`).
-            let over = if gain > 1.0 {
+            let over = if gain > Gain::ONE {
                 elapsed && (feedback.lost > 0 || before >= self.inflight(gain))
-            } else if gain < 1.0 {
-                elapsed || before <= self.inflight(1.0)
+            } else if gain < Gain::ONE {
+                elapsed || before <= self.inflight(Gain::ONE)
             } else {
                 elapsed
             };
             if over {
                 self.phase = (self.phase + 1) % PHASES;
-                self.phase_at = now;
+                self.phase_at = self.delivered_at;
             }
         }
         if self.mode == Mode::Startup && self.is_full {
             self.mode = Mode::Drain;
         }
-        if self.mode == Mode::Drain && self.at_departure(feedback.pipe, feedback) <= self.inflight(1.0) {
+        if self.mode == Mode::Drain && self.at_departure(feedback.pipe, feedback) <= self.inflight(Gain::ONE)
+        {
             self.probe_bandwidth(now);
         }
     }
@@ -280,7 +284,7 @@ impl Bbr {
         // A controller has no random source, and flows reach this point at different times.
         let drawn = Xoshiro256PlusPlus::new(now.as_nanos()).next_u64() % (PHASES as u64 - 1);
         self.phase = (PHASES - usize::try_from(drawn).unwrap_or(0)) % PHASES;
-        self.phase_at = now;
+        self.phase_at = self.delivered_at;
     }
 
     fn watch_rtt(&mut self, feedback: &Feedback, begins_round: bool) {
@@ -322,7 +326,7 @@ impl Bbr {
         self.aggregation.restart(now);
         match self.mode {
             // A queue need not be probed for or drained at once: the pause has drained it.
-            Mode::ProbeBandwidth => self.set_pace(1.0),
+            Mode::ProbeBandwidth => self.set_pace(Gain::ONE),
             Mode::ProbeRtt => self.end_probe_rtt(now),
             Mode::Startup | Mode::Drain => {}
         }
@@ -333,7 +337,7 @@ impl Bbr {
         let now = feedback.now;
         self.limited.extend(self.delivered, feedback.pipe);
         if self.probe_since.is_none() {
-            if feedback.pipe <= MIN_WINDOW * u64::from(self.mss) {
+            if self.segments(feedback.pipe) <= MIN_WINDOW {
                 self.probe_since = Some(now);
                 self.probe_round_over = false;
                 self.round_end = self.delivered;
@@ -362,27 +366,32 @@ impl Bbr {
 
     fn set_rate(&mut self, feedback: &Feedback) {
         self.gain = match self.mode {
-            Mode::Startup => self.params.startup_gain,
-            Mode::Drain => self.params.drain_gain,
-            Mode::ProbeBandwidth if self.policer.rate().is_some() => 1.0,
-            Mode::ProbeBandwidth => self.params.gain_of(self.phase),
-            Mode::ProbeRtt => 1.0,
+            Mode::Startup => Gain::of(self.params.startup_gain),
+            Mode::Drain => Gain::of(self.params.drain_gain),
+            Mode::ProbeBandwidth if self.policer.rate().is_some() => Gain::ONE,
+            Mode::ProbeBandwidth => Gain::of(self.params.gain_of(self.phase)),
+            Mode::ProbeRtt => Gain::ONE,
         };
-        if !self.seen_rtt && !feedback.srtt.is_zero() {
-            self.seen_rtt = true;
-            // That of the handshake.
-            let rtt = if feedback.min_rtt.is_zero() { feedback.srtt } else { feedback.min_rtt };
-            self.pace =
-                PACING_MARGIN * self.params.startup_gain * self.cwnd as f64 / (rtt.as_nanos() as f64 * 1e-9);
-        }
+        // Only for senders that tell of no start.
+        self.set_initial_pace(self.cwnd, feedback.srtt);
         self.set_pace(self.gain);
     }
 
+    /// Paces a window of `cwnd` segments over the first RTT that is known
+    /// (`bbr_init_pacing_rate_from_rtt`).
+    fn set_initial_pace(&mut self, cwnd: u64, rtt: Duration) {
+        if self.seen_rtt || rtt.is_zero() {
+            return;
+        }
+        self.seen_rtt = true;
+        self.pace = Bandwidth::of(cwnd, micros(rtt)).pace(Gain::of(self.params.startup_gain), self.mss);
+    }
+
     /// Paces at `gain` times the bandwidth, if one has been measured.
-    fn set_pace(&mut self, gain: f64) {
+    fn set_pace(&mut self, gain: Gain) {
         let bandwidth = self.used_bandwidth();
-        if bandwidth > 0.0 {
-            let rate = gain * bandwidth * PACING_MARGIN;
+        if !bandwidth.is_zero() {
+            let rate = bandwidth.pace(gain, self.mss);
             // Linux `bbr_set_pacing_rate()`: until the pipe is full the rate only rises.
             if self.is_full || rate > self.pace {
                 self.pace = rate;
@@ -394,13 +403,13 @@ impl Bbr {
     fn lose_all(&mut self) {
         self.recovered_from = Recovery::Timeout;
         self.recovers_from = Recovery::Timeout;
-        self.full = 0.0;
-        self.cwnd = u64::from(self.mss);
+        self.full = Bandwidth::default();
+        self.cwnd = 1;
     }
 
     fn set_window(&mut self, feedback: &Feedback) {
-        let mss = u64::from(self.mss);
-        let acked = feedback.delivered;
+        let acked = self.segments(feedback.delivered);
+        let pipe = self.segments(feedback.pipe);
         if acked == 0 {
             return;
         }
@@ -408,13 +417,13 @@ impl Bbr {
         // the window then grows by what was delivered (Linux
         // `bbr_set_cwnd_to_recover_or_restore()`).
         if feedback.lost > 0 {
-            self.cwnd = self.cwnd.saturating_sub(feedback.lost).max(mss);
+            self.cwnd = self.cwnd.saturating_sub(self.segments(feedback.lost)).max(1);
         }
         if self.recovers_from == Recovery::Fast && self.recovered_from != Recovery::Fast {
             self.conserves = true;
             self.round_end = self.delivered;
             // The part of the window that was not in use is cut off.
-            self.cwnd = feedback.pipe + acked;
+            self.cwnd = pipe + acked;
         } else if self.recovers_from == Recovery::None && self.recovered_from != Recovery::None {
             self.conserves = false;
             self.cwnd = self.cwnd.max(self.before);
@@ -422,12 +431,12 @@ impl Bbr {
         self.recovered_from = self.recovers_from;
         if self.conserves {
             // Packet conservation: a segment leaves for each one that arrived.
-            self.cwnd = self.cwnd.max(feedback.pipe + acked);
+            self.cwnd = self.cwnd.max(pipe + acked);
         } else {
             let gain = match self.mode {
-                Mode::Startup | Mode::Drain => self.params.startup_gain,
-                Mode::ProbeBandwidth => self.params.cwnd_gain,
-                Mode::ProbeRtt => 1.0,
+                Mode::Startup | Mode::Drain => Gain::of(self.params.startup_gain),
+                Mode::ProbeBandwidth => Gain::of(self.params.cwnd_gain),
+                Mode::ProbeRtt => Gain::ONE,
             };
             let bandwidth = self.used_bandwidth();
             let aggregated = if self.is_full { self.aggregation.allowance(bandwidth) } else { 0 };
@@ -435,22 +444,24 @@ impl Bbr {
             // Before the pipe is full the target is too small to cut the window to it.
             if self.is_full {
                 self.cwnd = (self.cwnd + acked).min(target);
-            } else if self.cwnd < target || self.delivered < INITIAL_WINDOW * mss {
+            // Linux counts the SYN, or the SYN/ACK, as a delivered segment.
+            } else if self.cwnd < target || self.segments(self.delivered) + 1 < INITIAL_WINDOW {
                 self.cwnd += acked;
             }
-            self.cwnd = self.cwnd.max(MIN_WINDOW * mss);
+            self.cwnd = self.cwnd.max(MIN_WINDOW);
         }
     }
 }
 
 impl CongestionControl for Bbr {
     fn on_ack(&mut self, _ack: &mut Ack, _cwnd: u64) -> u64 {
-        self.cwnd
+        self.cwnd * u64::from(self.mss)
     }
 
     fn on_congestion(&mut self, event: &Congestion) -> u64 {
+        self.mss = event.mss;
         if self.cwnd == 0 {
-            self.cwnd = event.cwnd;
+            self.cwnd = self.segments(event.cwnd);
         }
         // In recovery and in PROBE_RTT the window is small for a time, so the one saved before
         // counts.
@@ -458,10 +469,7 @@ impl CongestionControl for Bbr {
         self.before = if keeps_last { self.before.max(self.cwnd) } else { self.cwnd };
         match event.signal {
             Signal::Loss => self.recovers_from = Recovery::Fast,
-            Signal::Timeout => {
-                self.mss = event.mss;
-                self.lose_all();
-            }
+            Signal::Timeout => self.lose_all(),
             Signal::Ecn => {}
         }
         // There is no threshold: the window alone decides.
@@ -472,17 +480,18 @@ impl CongestionControl for Bbr {
         self.lose_all();
         self.look_for_policer(&PolicerSample {
             delivered_at: self.delivered_at,
-            delivered: self.delivered,
-            lost,
+            delivered: self.segments(self.delivered),
+            lost: self.segments(lost),
             has_losses: true,
             // Linux takes a timeout for the end of a round (`bbr_set_state()`).
             begins_round: true,
             app_limited: false,
+            mss: self.mss,
         });
     }
 
     fn on_undo(&mut self) {
-        self.full = 0.0;
+        self.full = Bandwidth::default();
         self.full_rounds = 0;
         self.policer = Policer::default();
     }
@@ -492,6 +501,9 @@ impl CongestionControl for Bbr {
     }
 
     fn on_start(&mut self, start: &Start) {
+        // Before the first data, because its ACK already changes the RTT.
+        self.mss = start.mss;
+        self.set_initial_pace(self.segments(start.cwnd), start.srtt);
         if start.app_limited {
             self.restart_from_idle(start.now);
         }
@@ -500,7 +512,7 @@ impl CongestionControl for Bbr {
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
         self.mss = feedback.mss;
         if self.cwnd == 0 {
-            self.cwnd = window.cwnd;
+            self.cwnd = self.segments(window.cwnd);
         }
         if !feedback.in_recovery {
             self.recovers_from = Recovery::None;
@@ -517,15 +529,15 @@ impl CongestionControl for Bbr {
         self.set_rate(feedback);
         self.set_window(feedback);
         if self.mode == Mode::ProbeRtt {
-            self.cwnd = self.cwnd.min(MIN_WINDOW * u64::from(self.mss));
+            self.cwnd = self.cwnd.min(MIN_WINDOW);
         }
-        window.cwnd = self.cwnd;
+        window.cwnd = self.cwnd * u64::from(self.mss);
         window.ssthresh = u64::MAX / 2;
     }
 
     fn pacing(&self) -> Pacing {
         // A rate of 0 would let nothing leave.
-        Pacing { rate: Some(whole(self.pace).max(1)), least_burst: self.least_burst(), ..Pacing::UNPACED }
+        Pacing { rate: Some(self.pace.max(1)), least_burst: self.least_burst(), ..Pacing::UNPACED }
     }
 }
 
@@ -548,25 +560,31 @@ impl Controller for Bbr {
         ],
         feedback: FeedbackTiming::EveryAck,
         controls_all: true,
+        // While it recovers from losses, a window more is kept (Linux `bbr_sndbuf_expand`).
+        buffered_windows: 3,
         ..About::PLAIN
     };
 
     fn set(&mut self, parameter: &str, value: Value) {
         self.params.set(parameter, value);
-        self.gain = self.params.startup_gain;
+        self.gain = Gain::of(self.params.startup_gain);
         self.pace = initial_pace(&self.params);
     }
 }
 
 /// Bytes per second before the first RTT sample.
-fn initial_pace(params: &Params) -> f64 {
-    PACING_MARGIN * params.startup_gain * (INITIAL_WINDOW * 1460) as f64
-        / (INITIAL_RTT.as_nanos() as f64 * 1e-9)
+fn initial_pace(params: &Params) -> u64 {
+    Bandwidth::of(INITIAL_WINDOW, INITIAL_RTT_MICROS).pace(Gain::of(params.startup_gain), 1460)
 }
 
 /// In microseconds, as Linux has times.
 fn micros(span: Duration) -> u64 {
     span.as_nanos() / 1000
+}
+
+/// The difference of two times that Linux keeps in microseconds.
+fn micros_between(earlier: Instant, later: Instant) -> u64 {
+    (later.as_nanos() / 1000).saturating_sub(earlier.as_nanos() / 1000)
 }
 
 #[cfg(test)]

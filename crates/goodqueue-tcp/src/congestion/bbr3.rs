@@ -76,6 +76,8 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_start(&mut self, start: &Start) {
+        // Before the first data, because its ACK already changes the RTT.
+        self.set_initial_pace(start.cwnd, start.srtt);
         // A timeout empties the path as well, but then there is no pause to forget.
         if start.app_limited {
             self.restart_from_idle(start.now);
@@ -94,7 +96,8 @@ impl CongestionControl for Bbr3 {
             self.in_recovery = false;
             self.end_loss_episode();
         }
-        self.set_initial_pace(feedback);
+        // Only for senders that tell of no start.
+        self.set_initial_pace(self.initial_cwnd, feedback.srtt);
         self.model.note_window(feedback.pipe_before + self.mss > self.cwnd);
         if let Some(sample) = Sample::from_feedback(feedback, &self.rtt) {
             self.update_model_and_state(feedback, &sample);
@@ -139,6 +142,8 @@ impl Controller for Bbr3 {
         ],
         feedback: FeedbackTiming::EveryAck,
         controls_all: true,
+        // While it recovers from losses, a window more is kept (Linux `bbr_sndbuf_expand`).
+        buffered_windows: 3,
         ..About::PLAIN
     };
 

@@ -417,7 +417,14 @@ mod tests {
         let mut cubic = CubicLinux { epoch: Some(1000), ..CubicLinux::default() };
         let mut start = |pause| {
             let now = Instant::from_nanos(1_500_000_000);
-            cubic.on_start(&Start { now, pause, app_limited: false });
+            cubic.on_start(&Start {
+                now,
+                pause,
+                app_limited: false,
+                srtt: Duration::ZERO,
+                cwnd: 0,
+                mss: 1460,
+            });
             cubic.epoch
         };
         assert_eq!(start(Duration::from_millis(200)), Some(1200));

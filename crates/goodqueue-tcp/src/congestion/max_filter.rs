@@ -4,18 +4,18 @@
 /// filter): the best, the best of those that came a quarter of the window later, and of those half
 /// a window later.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct MaxFilter {
+pub(super) struct MaxFilter<T> {
     /// Round and value; the best first.
-    best: [(u64, f64); 3],
+    best: [(u64, T); 3],
 }
 
-impl MaxFilter {
-    pub(super) fn value(&self) -> f64 {
+impl<T: Copy + PartialOrd> MaxFilter<T> {
+    pub(super) fn value(&self) -> T {
         self.best[0].1
     }
 
     /// Takes the `value` of a `round`. Counts what came in the last `window` rounds.
-    pub(super) fn take(&mut self, round: u64, value: f64, window: u64) {
+    pub(super) fn take(&mut self, round: u64, value: T, window: u64) {
         let new = (round, value);
         if value >= self.best[0].1 || round - self.best[2].0 > window {
             self.best = [new; 3];
@@ -47,15 +47,15 @@ mod tests {
     #[test]
     fn the_best_of_the_last_rounds_is_followed_by_the_best_of_their_later_quarters() {
         let mut most = MaxFilter::default();
-        for (round, value) in [(1, 10.0), (2, 5.0), (5, 7.0), (8, 6.0), (9, 4.0)] {
+        for (round, value) in [(1, 10), (2, 5), (5, 7), (8, 6), (9, 4)] {
             most.take(round, value, 10);
-            assert!((most.value() - 10.0).abs() < 1e-9);
+            assert_eq!(most.value(), 10);
         }
-        most.take(12, 3.0, 10);
-        assert!((most.value() - 7.0).abs() < 1e-9, "the ten of eleven rounds ago are gone");
-        most.take(17, 3.0, 10);
-        assert!(most.value() < 7.0);
-        most.take(18, 20.0, 10);
-        assert!((most.value() - 20.0).abs() < 1e-9);
+        most.take(12, 3, 10);
+        assert_eq!(most.value(), 7, "the ten of eleven rounds ago are gone");
+        most.take(17, 3, 10);
+        assert!(most.value() < 7);
+        most.take(18, 20, 10);
+        assert_eq!(most.value(), 20);
     }
 }

@@ -1,8 +1,8 @@
 //! What a sender of Linux does after a pause of its application.
 
-use goodqueue::Instant;
+use goodqueue::{Duration, Instant};
 
-use super::{Core, Phase};
+use super::{Core, Phase, narrow};
 use crate::clock::{TICK, ticks, ticks_between};
 use crate::congestion::{CongestionControl, Start};
 
@@ -18,6 +18,9 @@ impl Core {
             now,
             pause: ticks_between(self.last_sent, now),
             app_limited: self.controls_all && self.rates.as_ref().is_some_and(|rates| rates.app_limited()),
+            srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
+            cwnd: self.cwnd,
+            mss: narrow(self.mss),
         });
         self.pacer.rate = self.controller.pacing().rate;
     }

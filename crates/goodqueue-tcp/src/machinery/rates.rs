@@ -154,7 +154,7 @@ impl Rates {
         let newest = self.newest.take()?;
         // The sending interval of later segments begins where that of this sample ends.
         self.first_sent = newest.sent;
-        let interval = newest.sent.since(newest.first_sent).max(now.since(newest.delivered_at));
+        let interval = interval(newest.first_sent, newest.sent).max(interval(newest.delivered_at, now));
         let sample = RateSample {
             delivered: self.delivered - newest.delivered,
             interval,
@@ -181,5 +181,22 @@ impl Rates {
         if limited {
             self.app_limited_until = self.delivered + pipe;
         }
+    }
+}
+
+/// The difference of two times that Linux keeps in microseconds (`tcp_stamp_us_delta`).
+fn interval(earlier: Instant, later: Instant) -> Duration {
+    Duration::from_micros((later.as_nanos() / 1000).saturating_sub(earlier.as_nanos() / 1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_between_whole_microseconds() {
+        let time = Instant::from_nanos;
+        assert_eq!(interval(time(10_900), time(12_100)), Duration::from_micros(2));
+        assert_eq!(interval(time(12_000), time(12_900)), Duration::ZERO);
     }
 }

@@ -2,17 +2,18 @@
 
 use goodqueue::Instant;
 
-use crate::congestion::whole::whole;
+use super::bandwidth::Bandwidth;
+use super::micros_between;
 
 /// What came beyond the bandwidth is the most of five to ten rounds, and at most what 100 ms bring
 /// (Linux from 5.1 on).
 const AGGREGATION_ROUNDS: u32 = 5;
-const AGGREGATION_TIME: f64 = 0.1;
+const AGGREGATION_MICROS: u64 = 100_000;
 /// Segments after which the counting begins anew: Linux counts them in 20 bits.
-const LONGEST_EPOCH: u64 = 1 << 20;
+const LONGEST_EPOCH: u64 = (1 << 20) - 1;
 
 /// How much more is acknowledged at times than the bandwidth brings: paths that hold ACKs back and
-/// let many go at once (draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.4.2.3).
+/// let many go at once (draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.4.2.3). In segments.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Aggregation {
     /// Counted since.
@@ -29,15 +30,14 @@ impl Aggregation {
         self.acked = 0;
     }
 
-    /// `acked` bytes more were delivered.
+    /// `acked` segments more were delivered.
     pub(super) fn take(
         &mut self,
         now: Instant,
         acked: u64,
-        bandwidth: f64,
+        bandwidth: Bandwidth,
         begins_round: bool,
         cwnd: u64,
-        mss: u32,
     ) {
         if begins_round {
             self.rounds += 1;
@@ -46,13 +46,9 @@ impl Aggregation {
                 self.extra = [0, self.extra[0]];
             }
         }
-        // Linux counts whole segments: what has come of the next one does not count yet.
-        let segment = u64::from(mss.max(1));
-        let brings = |since: Instant| {
-            whole(bandwidth * now.since(since).as_nanos() as f64 * 1e-9 / segment as f64) * segment
-        };
+        let brings = |since: Instant| bandwidth.segments_in(micros_between(since, now));
         // As long as no more comes than the bandwidth brings, nothing was held back.
-        if self.acked <= brings(self.epoch) || self.acked + acked >= LONGEST_EPOCH * u64::from(mss) {
+        if self.acked <= brings(self.epoch) || self.acked + acked >= LONGEST_EPOCH {
             self.restart(now);
         }
         self.acked += acked;
@@ -61,9 +57,9 @@ impl Aggregation {
         self.extra[0] = self.extra[0].max(extra);
     }
 
-    /// Bytes that the window needs for it.
-    pub(super) fn allowance(&self, bandwidth: f64) -> u64 {
-        self.extra[0].max(self.extra[1]).min(whole(bandwidth * AGGREGATION_TIME))
+    /// Segments that the window needs for it.
+    pub(super) fn allowance(&self, bandwidth: Bandwidth) -> u64 {
+        self.extra[0].max(self.extra[1]).min(bandwidth.segments_in(AGGREGATION_MICROS))
     }
 }
 
@@ -73,19 +69,21 @@ mod tests {
 
     use super::*;
 
-    /// 1.25 MB/s (10 Mbit/s).
-    const BANDWIDTH: f64 = 1.25e6;
+    /// A segment in 1.168 ms (10 Mbit/s).
+    fn bandwidth() -> Bandwidth {
+        Bandwidth::of(1000, 1_168_000)
+    }
 
     #[test]
     fn what_the_bandwidth_brings_counts_in_whole_segments() {
         let mut aggregation = Aggregation::default();
         let now = Instant::ZERO + Duration::from_millis(100);
-        aggregation.take(now, 10 * 1460, BANDWIDTH, true, u64::MAX, 1460);
+        aggregation.take(now, 10, bandwidth(), true, u64::MAX);
         // 1.8 segments later five come.
         let now = now + Duration::from_nanos(18 * 116_800);
-        aggregation.take(now, 5 * 1460, BANDWIDTH, false, u64::MAX, 1460);
+        aggregation.take(now, 5, bandwidth(), false, u64::MAX);
         // 10 and 5, less the whole one of the 1.8.
-        assert_eq!(aggregation.allowance(BANDWIDTH), 14 * 1460);
+        assert_eq!(aggregation.allowance(bandwidth()), 14);
     }
 
     #[test]
@@ -95,15 +93,15 @@ mod tests {
         let mut round = |aggregation: &mut Aggregation, bunch: u64| {
             for ack in 0..4 {
                 now += Duration::from_millis(12);
-                aggregation.take(now, bunch, BANDWIDTH, ack == 0, u64::MAX, 1460);
+                aggregation.take(now, bunch, bandwidth(), ack == 0, u64::MAX);
             }
-            aggregation.allowance(BANDWIDTH)
+            aggregation.allowance(bandwidth())
         };
-        assert_eq!(round(&mut aggregation, 14_600), 14_600);
+        assert_eq!(round(&mut aggregation, 10), 10);
         for later in 1..=10 {
-            let allowed = round(&mut aggregation, 1460);
-            assert!(later > 4 || allowed == 14_600, "{allowed} in round {later}");
-            assert!(later < 10 || allowed == 1460, "{allowed} in round {later}");
+            let allowed = round(&mut aggregation, 1);
+            assert!(later > 4 || allowed == 10, "{allowed} in round {later}");
+            assert!(later < 10 || allowed == 1, "{allowed} in round {later}");
         }
     }
 }

@@ -7,23 +7,24 @@
 
 use goodqueue::Instant;
 
+use super::bandwidth::{Bandwidth, Gain};
 use crate::clock::TICK;
 
 /// Rounds that an interval lasts at least, and at most.
 const INTERVAL_ROUNDS: core::ops::RangeInclusive<u32> = 4..=16;
-/// Least share of losses among delivered bytes, in 256ths: a fifth.
+/// Least share of losses among delivered segments, in 256ths: a fifth.
 const LOSSES: u64 = 50;
-/// Greatest difference between two intervals: as a share of the rate, and in bytes per second (4
-/// kbit/s).
-const SAME_SHARE: f64 = 1.0 / 8.0;
-const SAME_RATE: f64 = 500.0;
+/// Greatest difference between two intervals: as a share of the rate, an eighth, and in bytes per
+/// second (4 kbit/s).
+const SAME_SHARE: Gain = Gain::of_256ths(256 / 8);
+const SAME_RATE: u64 = 500;
 /// Rounds for which the rate is kept before BBR probes again.
 const KEPT_ROUNDS: u32 = 48;
 /// An interval of this number of ticks is too long to be evidence: in Linux its microseconds would
 /// not fit in 32 bits.
 const TOO_LONG: u64 = (1 << 32) / 1000;
 
-/// What is known after an ACK or a timeout. Counts are in bytes.
+/// What is known after an ACK or a timeout. Counts are in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PolicerSample {
     /// Time of the last delivery.
@@ -38,14 +39,16 @@ pub(super) struct PolicerSample {
     pub(super) begins_round: bool,
     /// The sample was limited by the application.
     pub(super) app_limited: bool,
+    /// Payload of a segment in bytes.
+    pub(super) mss: u32,
 }
 
-/// The detector. Rates are in bytes per second.
+/// The detector.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Policer {
     interval: Option<Interval>,
     /// Rate of the last interval with many losses.
-    rate: Option<f64>,
+    rate: Option<Bandwidth>,
     /// Two intervals agreed: `rate` is the policer's.
     found: bool,
     /// Rounds of the interval; once the policer is found, rounds since then.
@@ -72,7 +75,7 @@ impl Interval {
 
 impl Policer {
     /// The rate of the policer, if there seems to be one.
-    pub(super) fn rate(&self) -> Option<f64> {
+    pub(super) fn rate(&self) -> Option<Bandwidth> {
         self.rate.filter(|_| self.found)
     }
 
@@ -131,12 +134,13 @@ impl Policer {
             *self = Self::default();
             return;
         }
-        let rate = delivered as f64 / (ticks * TICK) as f64 * 1e9;
-        if let Some(last) = self.rate
-            && ((rate - last).abs() <= last * SAME_SHARE || (rate - last).abs() <= SAME_RATE)
-        {
-            *self = Self { interval: None, rate: Some(f64::midpoint(rate, last)), found: true, rounds: 0 };
-            return;
+        let rate = Bandwidth::of(delivered, ticks * TICK / 1000);
+        if let Some(last) = self.rate {
+            let difference = rate.difference(last);
+            if difference <= last.times(SAME_SHARE) || difference.pace(Gain::ONE, account.mss) <= SAME_RATE {
+                *self = Self { interval: None, rate: Some(rate.mean(last)), found: true, rounds: 0 };
+                return;
+            }
         }
         self.rate = Some(rate);
         self.begin(account);
@@ -147,8 +151,8 @@ impl Policer {
 mod tests {
     use super::*;
 
-    /// A path that delivers `rate` bytes per second and drops `dropped` bytes for each that it
-    /// delivers, in rounds of 40 ms.
+    /// A path that delivers `rate` segments per second and drops `dropped` segments for each that
+    /// it delivers, in rounds of 40 ms.
     struct Path {
         now: u64,
         delivered: u64,
@@ -180,6 +184,7 @@ mod tests {
                     has_losses: dropped > 0.0,
                     begins_round: ack == 0,
                     app_limited: false,
+                    mss: 1000,
                 };
                 probe | policer.take(&account, true)
             })
@@ -195,7 +200,8 @@ mod tests {
             path.round(&mut policer, 500_000, 0.25);
         }
         let rate = policer.rate().expect("two intervals had the same rate");
-        assert!((rate - 500_000.0).abs() < 10_000.0, "{rate}");
+        let difference = rate.difference(Bandwidth::of(500, 1000));
+        assert!(difference <= Bandwidth::of(10, 1000), "{rate:?}");
         let probed = (1..=48).find(|_| path.round(&mut policer, 500_000, 0.0));
         assert_eq!(probed, Some(48));
         assert_eq!(policer.rate(), None);

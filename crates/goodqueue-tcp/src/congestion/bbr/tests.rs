@@ -1,19 +1,21 @@
 use super::*;
 
-/// 1.25 MB/s (10 Mbit/s).
-const BANDWIDTH: f64 = 1.25e6;
+/// A segment of 1460 bytes each millisecond.
+fn bandwidth() -> Bandwidth {
+    Bandwidth::of(1, 1000)
+}
 
 #[test]
 fn what_is_in_flight_counts_as_it_will_be_when_the_next_burst_leaves() {
-    let mut bbr = Bbr { mode: Mode::ProbeBandwidth, gain: 1.0, ..Bbr::default() };
-    bbr.bandwidth.take(1, BANDWIDTH, BANDWIDTH_ROUNDS);
-    bbr.pace = BANDWIDTH;
-    let feedback = feedback(Duration::from_millis(4));
-    // In 4 ms 5000 bytes arrive.
-    assert_eq!(bbr.at_departure(20_000, &feedback), 15_000);
-    bbr.gain = bbr.params.gain_of(0);
-    assert_eq!(bbr.at_departure(20_000, &feedback), 15_000 + 2 * 1460, "probing, with the burst itself");
-    assert_eq!(bbr.at_departure(1000, &feedback), 0);
+    let mut bbr = Bbr { mode: Mode::ProbeBandwidth, gain: Gain::ONE, ..Bbr::default() };
+    bbr.bandwidth.take(1, bandwidth(), BANDWIDTH_ROUNDS);
+    bbr.pace = 1_460_000;
+    // In 4.1 ms four segments arrive.
+    let feedback = feedback(Duration::from_micros(4100));
+    assert_eq!(bbr.at_departure(14 * 1460, &feedback), 10);
+    bbr.gain = Gain::of(bbr.params.gain_of(0));
+    assert_eq!(bbr.at_departure(14 * 1460, &feedback), 12, "probing, with the burst itself");
+    assert_eq!(bbr.at_departure(1460, &feedback), 0);
 }
 
 #[test]
@@ -85,7 +87,7 @@ fn ack(millis: u64, pipe: u64, delivered: u64, sent_after: u64) -> Feedback {
 
 #[test]
 fn a_timeout_leaves_a_window_of_one_segment_also_within_recovery() {
-    let mut bbr = Bbr { cwnd: 40 * 1460, recovered_from: Recovery::Fast, ..Bbr::default() };
+    let mut bbr = Bbr { cwnd: 40, recovered_from: Recovery::Fast, ..Bbr::default() };
     bbr.on_timeout(40 * 1460);
     let mut window = Window { cwnd: 1460, ssthresh: u64::MAX / 2 };
     bbr.on_feedback(&Feedback { in_recovery: true, ..ack(1000, 0, 1, 0) }, &mut window);
@@ -94,9 +96,9 @@ fn a_timeout_leaves_a_window_of_one_segment_also_within_recovery() {
 
 #[test]
 fn the_small_window_lasts_for_a_round_that_begins_with_it() {
-    let mut bbr = Bbr { cwnd: 40 * 1460, min_rtt: Some(Duration::from_millis(50)), ..Bbr::default() };
+    let mut bbr = Bbr { cwnd: 40, min_rtt: Some(Duration::from_millis(50)), ..Bbr::default() };
     (bbr.mode, bbr.round_end, bbr.delivered) = (Mode::ProbeBandwidth, 110 * 1460, 100 * 1460);
-    let mut window = Window { cwnd: bbr.cwnd, ssthresh: u64::MAX / 2 };
+    let mut window = Window { cwnd: bbr.cwnd * 1460, ssthresh: u64::MAX / 2 };
     let mut tell = |bbr: &mut Bbr, millis, pipe, delivered, sent_after| {
         bbr.on_feedback(&ack(millis, pipe, delivered, sent_after), &mut window);
         bbr.mode == Mode::ProbeRtt
@@ -111,25 +113,59 @@ fn the_small_window_lasts_for_a_round_that_begins_with_it() {
 
 #[test]
 fn a_reduction_that_is_taken_back_forgets_the_policer() {
-    let mut bbr = Bbr { full: 1e6, full_rounds: 2, ..Bbr::default() };
+    let mut bbr = Bbr { full: bandwidth(), full_rounds: 2, ..Bbr::default() };
     bbr.on_undo();
-    assert_eq!((whole(bbr.full), bbr.full_rounds), (0, 0));
+    assert_eq!((bbr.full.is_zero(), bbr.full_rounds), (true, 0));
     assert_eq!(bbr.policer.rate(), None);
 }
 
 #[test]
 fn a_pause_of_the_application_puts_off_the_probe_for_the_least_rtt() {
     let after = |app_limited| {
-        let mut bbr = Bbr { cwnd: 40 * 1460, min_rtt: Some(Duration::from_millis(50)), ..Bbr::default() };
-        (bbr.mode, bbr.is_full, bbr.gain) = (Mode::ProbeBandwidth, true, 1.25);
-        bbr.bandwidth.take(1, BANDWIDTH, BANDWIDTH_ROUNDS);
+        let mut bbr = Bbr { cwnd: 40, min_rtt: Some(Duration::from_millis(50)), ..Bbr::default() };
+        (bbr.mode, bbr.is_full, bbr.gain) = (Mode::ProbeBandwidth, true, Gain::of(1.25));
+        bbr.bandwidth.take(1, bandwidth(), BANDWIDTH_ROUNDS);
         let now = Instant::from_nanos(11_000_000_000);
-        bbr.on_start(&Start { now, pause: Duration::from_secs(11), app_limited });
+        let srtt = Duration::ZERO;
+        bbr.on_start(&Start { now, pause: Duration::from_secs(11), app_limited, srtt, cwnd: 0, mss: 1460 });
         let pace = bbr.pace;
-        let mut window = Window { cwnd: bbr.cwnd, ssthresh: u64::MAX / 2 };
+        let mut window = Window { cwnd: bbr.cwnd * 1460, ssthresh: u64::MAX / 2 };
         bbr.on_feedback(&ack(11_100, 10, 101, 90), &mut window);
         (bbr.mode == Mode::ProbeRtt, pace)
     };
-    assert_eq!(after(true), (false, BANDWIDTH * PACING_MARGIN), "paced at the bandwidth, not above");
+    let pace = bandwidth().pace(Gain::ONE, 1460);
+    assert_eq!(after(true), (false, pace), "paced at the bandwidth, not above");
     assert!(after(false).0, "after a timeout it probes");
+}
+
+#[test]
+fn the_first_pace_follows_the_round_trip_time_of_the_handshake() {
+    // The SYN/ACK waited in a queue, and the first data did not.
+    let mut bbr = Bbr::default();
+    let srtt = Duration::from_millis(80);
+    bbr.on_start(&Start {
+        now: Instant::ZERO,
+        pause: Duration::ZERO,
+        app_limited: false,
+        srtt,
+        cwnd: 14_600,
+        mss: 1460,
+    });
+    let pace = Bandwidth::of(10, 80_000).pace(Gain::of(bbr.params.startup_gain), 1460);
+    assert_eq!(bbr.pace, pace);
+    let mut window = Window { cwnd: 14_600, ssthresh: u64::MAX / 2 };
+    let first = Feedback { rate: None, ..ack(50, 9, 1, 0) };
+    bbr.on_feedback(&Feedback { srtt: Duration::from_millis(76), ..first }, &mut window);
+    assert_eq!(bbr.pace, pace);
+}
+
+#[test]
+fn the_syn_counts_among_the_ten_segments_until_which_the_window_grows() {
+    // No bandwidth is known, so the target is smaller than the window.
+    let mut bbr = Bbr::default();
+    let mut window = Window { cwnd: 14_600, ssthresh: u64::MAX / 2 };
+    for number in 1..=12 {
+        bbr.on_feedback(&Feedback { rate: None, ..ack(100 + number, 9, number, 0) }, &mut window);
+    }
+    assert_eq!(window.cwnd, 18 * 1460, "eight of twelve ACKs");
 }

@@ -160,12 +160,11 @@ impl Bbr3 {
         }
     }
 
-    /// The rate of the initial window, once the RTT of the handshake is known (`InitPacingRate`).
-    pub(super) fn set_initial_pace(&mut self, feedback: &Feedback) {
-        let rtt = if feedback.min_rtt.is_zero() { feedback.srtt } else { feedback.min_rtt };
+    /// The rate of the initial window over the first RTT that is known (`InitPacingRate`).
+    pub(super) fn set_initial_pace(&mut self, initial_cwnd: u64, rtt: Duration) {
         if !self.seen_rtt && !rtt.is_zero() {
             self.seen_rtt = true;
-            self.pace = self.params.startup_pacing_gain * self.initial_cwnd as f64 / seconds(rtt);
+            self.pace = self.params.startup_pacing_gain * initial_cwnd as f64 / seconds(rtt);
         }
     }
 

@@ -67,7 +67,7 @@ pub(super) struct Model {
     loss_round_start: bool,
     extra_acked_since: Instant,
     extra_acked_delivered: u64,
-    extra_acked: MaxFilter,
+    extra_acked: MaxFilter<f64>,
     /// The window was full in this round, and in the last one.
     full_window: [bool; 2],
 }

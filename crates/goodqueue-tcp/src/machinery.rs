@@ -238,9 +238,9 @@ impl Core {
             timed_out_at: None,
             buffer: Buffers {
                 is_limited: config.bursts || config.send_tuning != SendTuning::Unlimited,
-                of_bursts: config
-                    .bursts
-                    .then(|| Box::new(SendBuffer::new(FIRST_BYTE, config.piece_overhead))),
+                of_bursts: config.bursts.then(|| {
+                    Box::new(SendBuffer::new(FIRST_BYTE, config.piece_overhead, about.buffered_windows))
+                }),
                 plain: match config.send_tuning {
                     SendTuning::TwoWindows(memory) if !config.bursts => {
                         Some(Box::new(PlainBuffer::new(memory, FIRST_BYTE)))
@@ -328,6 +328,7 @@ impl Core {
             let was_paced_out =
                 core::mem::replace(&mut self.pacer.paced_out, now < self.pacer.next_departure);
             if self.pacer.paced_out {
+                self.write_while_held();
                 return true;
             }
             // Linux decides again whether a burst waits when its pacing timer runs out.

@@ -155,6 +155,25 @@ impl Core {
         false
     }
 
+    /// The application also writes while pacing holds segments back: until the buffer is full, and
+    /// again when an ACK wakes it. Nothing leaves by that, so that the next burst may wait for an
+    /// ACK.
+    #[inline]
+    pub(super) fn write_while_held(&mut self) {
+        if self.buffer.of_bursts.as_ref().is_some_and(|buffer| buffer.is_writable(self.data_end)) {
+            self.write_without_sending();
+        }
+    }
+
+    #[inline(never)]
+    fn write_without_sending(&mut self) {
+        let flight = self.flight();
+        self.make_room(flight, self.scoreboard.pipe());
+        if let Some(buffer) = &mut self.buffer.of_bursts {
+            while buffer.write(flight, self.data_end, self.mss, self.offered.most) {}
+        }
+    }
+
     /// Up to here there is something to send.
     #[inline]
     pub fn sendable(&self) -> u64 {

@@ -11,10 +11,8 @@ use alloc::collections::VecDeque;
 /// `MAX_TCP_HEADER`).
 const PIECE: u64 = 65_536 - 257;
 /// Memory that the buffer reserves for each segment: a power of two that holds a segment with its
-/// headers, and its description. The buffer has this for two windows, as the window is refilled
-/// while it is out.
+/// headers, and its description.
 const RESERVED: u64 = 2048 + 256;
-const WINDOWS: u64 = 2;
 /// Least number of segments that the buffer assumes of a window (`TCP_INIT_CWND`).
 const LEAST_SEGMENTS: u64 = 10;
 /// Most bytes of the buffer (`tcp_wmem`).
@@ -80,6 +78,8 @@ pub(crate) enum Burst {
 pub(crate) struct SendBuffer {
     /// Memory that a piece, or a burst that was cut from one, takes beside its payload.
     overhead: u64,
+    /// Memory for each segment of the window.
+    per_segment: u64,
     limit: u64,
     written: u64,
     /// The receiver was asked to hand over all data up to this sequence number.
@@ -95,11 +95,13 @@ pub(crate) struct SendBuffer {
 
 impl SendBuffer {
     /// Of a connection whose first byte of data is `first`. A piece takes `overhead` bytes of
-    /// memory beside its payload.
-    pub(crate) fn new(first: u64, overhead: u32) -> Self {
+    /// memory beside its payload, and the buffer has room for so many `windows`.
+    pub(crate) fn new(first: u64, overhead: u32, windows: u8) -> Self {
+        let per_segment = u64::from(windows) * RESERVED;
         Self {
             overhead: u64::from(overhead),
-            limit: WINDOWS * LEAST_SEGMENTS * RESERVED,
+            per_segment,
+            limit: LEAST_SEGMENTS * per_segment,
             written: first,
             pushed: first,
             sleeps: false,
@@ -158,6 +160,13 @@ impl SendBuffer {
         self.acked = true;
     }
 
+    /// The application may have something to write up to `data_end`: it does not sleep, or an ACK
+    /// may wake it.
+    #[inline]
+    pub(crate) fn is_writable(&self, data_end: u64) -> bool {
+        (!self.sleeps || self.acked) && self.written < data_end
+    }
+
     /// The application sleeps no more if a third is free. `window`: segments of the congestion
     /// window, if that has room; the buffer is made to fit it.
     #[inline]
@@ -166,7 +175,7 @@ impl SendBuffer {
             return;
         }
         if let Some(segments) = window() {
-            let wanted = (WINDOWS * RESERVED).saturating_mul(segments.max(LEAST_SEGMENTS));
+            let wanted = self.per_segment.saturating_mul(segments.max(LEAST_SEGMENTS));
             self.limit = self.limit.max(wanted.min(MOST));
         }
         let taken = self.taken(flight);
@@ -279,7 +288,7 @@ mod tests {
     fn the_first_32_segments_take_as_much_memory_as_recorded() {
         // Linux 6.1.192: ten segments out and 22 to be sent took 54,016 bytes of a buffer of
         // 46,080.
-        let mut buffer = SendBuffer::new(1, 1280);
+        let mut buffer = SendBuffer::new(1, 1280, 2);
         let window = 64_128;
         assert!(buffer.write(flight(0, 0), u64::MAX, MSS, window));
         assert_eq!(buffer.permission(), Permission::Now, "a burst of the first piece at once");
@@ -301,7 +310,7 @@ mod tests {
 
     #[test]
     fn the_application_wakes_when_a_third_is_free_and_the_buffer_grows_only_where_the_window_has_room() {
-        let mut buffer = SendBuffer { written: 1 + 32 * MSS, sleeps: true, ..SendBuffer::new(1, 1280) };
+        let mut buffer = SendBuffer { written: 1 + 32 * MSS, sleeps: true, ..SendBuffer::new(1, 1280, 2) };
         send(&mut buffer, 0..32);
         buffer.on_ack();
         buffer.make_room(flight(11, 32), || None);
@@ -313,15 +322,20 @@ mod tests {
     }
 
     #[test]
+    fn a_controller_can_ask_for_room_for_three_windows() {
+        assert_eq!(SendBuffer::new(1, 1280, 3).limit, 69_120);
+    }
+
+    #[test]
     fn what_was_joined_takes_the_overhead_once() {
         // Recorded: 98 segments out, of which 55 were SACKed, took 196,944 bytes.
-        let buffer = SendBuffer { written: 1 + 98 * MSS, ..SendBuffer::new(1, 1280) };
+        let buffer = SendBuffer { written: 1 + 98 * MSS, ..SendBuffer::new(1, 1280, 2) };
         assert_eq!(buffer.taken(Flight { pieces: 43, ..flight(0, 98) }), 196_944);
     }
 
     fn buffer_with(pieces: [(u64, bool); 3]) -> SendBuffer {
         let pieces = pieces.map(|(segments, push)| Piece { end: 1 + segments * MSS, push });
-        SendBuffer { written: pieces[2].end, pieces: pieces.into(), ..SendBuffer::new(1, 896) }
+        SendBuffer { written: pieces[2].end, pieces: pieces.into(), ..SendBuffer::new(1, 896, 2) }
     }
 
     fn end_of_front(buffer: &SendBuffer) -> Option<u64> {

@@ -423,7 +423,7 @@ impl Intake {
                 segment.ecn = Ecn::NotEct;
             }
         }
-        self.timer = self.repeats_syn_ack.then(|| now + self.syn_rto);
+        self.timer = self.repeats_syn_ack.then(|| self.config.timers.expiry(now, self.syn_rto));
         self.answered = now;
         segment
     }

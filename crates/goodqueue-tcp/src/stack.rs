@@ -81,6 +81,7 @@ use core::fmt::Debug;
 
 use goodqueue::Instant;
 
+use crate::clock::ticks_since;
 use crate::config::Config;
 use crate::congestion::{CongestionControl, Signal};
 use crate::machinery::send_buffer::Burst;
@@ -149,10 +150,12 @@ pub trait Stack: Clone + Debug + Send + Sync + 'static {
     /// The SYN/ACK arrived, and the connection is established.
     #[cold]
     fn on_syn_ack(&mut self, core: &mut Core, now: Instant, segment: &Segment) {
-        let _ = segment;
         if core.stats.syn_retransmits == 0 {
             core.rtt.sample(now.since(core.last_sent));
             core.rtt.remember();
+        } else if core.config.timestamps && segment.ts_ecr != 0 {
+            // The timestamp tells which SYN was answered (RFC 7323 §4.3).
+            core.rtt.sample(ticks_since(now, segment.ts_ecr));
         } else {
             core.rtt.restart_after_syn_timeout();
         }

@@ -55,6 +55,13 @@ fn one_lost_syn_leaves_the_initial_window_two_make_it_one_segment() {
 }
 
 #[test]
+fn a_timestamp_gives_the_round_trip_time_of_a_syn_that_was_sent_again() {
+    let mut pair = Pair::bulk(Config { timestamps: true, ..quick() }).lose_times(0, 1);
+    pair.run_while(|pair| !pair.sender.is_established());
+    assert_eq!((pair.sender.srtt(), pair.sender.rto()), (Some(ms(100)), ms(1000)));
+}
+
+#[test]
 fn a_lost_syn_ack_is_sent_again() {
     let mut pair = Pair::transfer(quick(), 1);
     pair.ack_fates = vec![Fate::Lose];

@@ -2,6 +2,7 @@
 //! that grow, coarse timers.
 
 use goodqueue::{Duration, Instant};
+use goodqueue_tcp::congestion::parameter::Value;
 use goodqueue_tcp::{Config, Flags, Segment, Timers};
 
 use crate::pair::{Pair, at, ms};
@@ -155,6 +156,74 @@ fn the_probe_restarts_the_timeout() {
     pair.run_while(|pair| pair.sender.stats().timeouts == 0);
     assert_eq!(pair.sender.stats().tail_loss_probes, 1);
     assert_eq!(pair.now, at(302 + 300));
+}
+
+#[test]
+fn a_probe_of_new_data_is_a_burst_of_its_own() {
+    // The first window is lost, so the probe is the eleventh segment. The end of the burst before
+    // it has left already, and a single segment carries no PSH.
+    let mut pair = Pair::bulk(linux()).lose(1..=11);
+    pair.run_while(|pair| pair.sender.stats().tail_loss_probes == 0);
+    assert_eq!(pushed(&pair), [[false, true].repeat(5), vec![false]].concat());
+}
+
+#[test]
+fn what_is_left_of_the_window_also_waits_while_the_pace_of_the_last_burst_lasts() {
+    // Each 22 ms a burst of two. At 299.5 ms one segment of eleven is left, and its ACK comes half a
+    // millisecond later.
+    let config = Config { delayed_ack: Config::default().delayed_ack, quick_acks: 0, ..linux() };
+    let mut pair = Pair::bulk_with(config, "fixed");
+    pair.sender.set_parameter("window", Value::Count(11)).expect("valid");
+    pair.sender.set_parameter("rate", Value::Count(8 * 2 * MSS * 1_000_000 / 22_110)).expect("valid");
+    pair.run_until(at(340));
+    let sent =
+        |from: u64, to: u64| pair.data.iter().filter(|(time, _)| at(from) < *time && *time < at(to)).count();
+    assert_eq!([sent(290, 300), sent(299, 301)], [0, 2]);
+}
+
+#[test]
+fn a_paced_sender_has_no_more_out_than_its_send_buffer_holds() {
+    // The path has no bottleneck, so only the buffer of 4 MB bounds the startup of BBR.
+    let mut pair = Pair::bulk_with(linux(), "bbr");
+    let mut most = 0;
+    while pair.now < at(1800) && pair.step() {
+        most = most.max(pair.sender.in_flight());
+    }
+    assert!((3_000_000..4 << 20).contains(&most), "{most}");
+}
+
+#[test]
+fn a_repeated_syn_ack_waits_for_the_timer_wheel() {
+    let mut receiver = goodqueue_tcp::Receiver::new(settings("linux")).expect("valid");
+    receiver.on_segment(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
+    assert!(receiver.poll_transmit(at(0)).is_some());
+    assert_eq!(receiver.next_event(), Some(Timers::Wheel.expiry(at(0), ms(1000))));
+    assert!(receiver.next_event() > Some(at(1000)));
+}
+
+#[test]
+fn the_timestamp_tells_which_syn_ack_was_answered() {
+    let config = Config { quick_acks: 0, timers: Timers::Exact, mss: 100, ..settings("linux") };
+    let stamp = |time: Instant| u32::try_from(time.as_nanos() / 1000).expect("early");
+    let mut receiver = goodqueue_tcp::Receiver::new(config).expect("valid");
+    let syn = Segment { flags: Flags::SYN, ts_val: 1, ..Segment::default() };
+    for time in [at(1000), at(1950)] {
+        receiver.on_segment(time, &syn);
+        assert!(receiver.poll_transmit(time).is_some());
+    }
+    // The first of them took a second to come back.
+    let answer = Segment { seq: 1, ack: 1, flags: Flags::ACK, ts_val: 2, ts_ecr: stamp(at(1000)), ..syn };
+    receiver.on_segment(at(2000), &answer);
+    let mut waited = Vec::new();
+    for number in 0..4 {
+        let now = at(3000 + number * 300);
+        receiver.on_segment(now, &Segment { ts_val: stamp(now), ts_ecr: stamp(at(2000)), ..data(number) });
+        let due = receiver.next_event().expect("delayed");
+        waited.push(due.since(now));
+        assert!(receiver.poll_transmit(due).is_some());
+    }
+    // It waits for a second segment up to 200 ms. A round trip of 50 ms would allow 50 ms.
+    assert_eq!(waited, [ms(40), ms(80), ms(160), ms(200)]);
 }
 
 #[test]

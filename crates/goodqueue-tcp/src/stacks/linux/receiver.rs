@@ -98,7 +98,7 @@ impl ReceiverStack for LinuxReceiver {
         }
         let is_established = intake.is_established_by(segment);
         if is_established {
-            self.on_established(intake, now);
+            self.on_established(intake, now, segment);
         }
         is_established
     }
@@ -212,9 +212,15 @@ impl ReceiverStack for LinuxReceiver {
 impl LinuxReceiver {
     /// The handshake is complete.
     #[cold]
-    fn on_established(&mut self, intake: &Intake, now: Instant) {
+    fn on_established(&mut self, intake: &Intake, now: Instant, segment: &Segment) {
         let config = &intake.config;
-        let rtt = now.since(intake.answered);
+        let is_repeated = intake.stats.sent > 1;
+        // The timestamp tells which of several SYN/ACKs was answered (`tcp_ack_update_rtt()`).
+        let rtt = if is_repeated && config.timestamps && segment.ts_ecr != 0 {
+            ticks_since(now, segment.ts_ecr)
+        } else {
+            now.since(intake.answered)
+        };
         let rto = rtt + config.min_rto.max(rtt.saturating_mul(2));
         self.quick_after = Duration::from_nanos(rto.as_nanos().next_multiple_of(TICK));
         self.sack_patience = config.sack_delay.of_rtt(rtt);

@@ -57,6 +57,11 @@ pub(super) struct HomeLine {
 /// some picoseconds here. One microsecond more makes a round trip longer than 10 ms, and Linux
 /// rounds the timer that follows from it up to the next millisecond.
 const PORT: &str = "1000000gbit";
+/// MTU of the router's devices, which `fq_codel` and `cake` take for the size of a packet. Only the
+/// hosts had a smaller one, on lines with PPPoE.
+const ROUTERS_MTU: u32 = 1500;
+/// IPv4 and TCP headers without options.
+const HEADERS: u32 = 40;
 /// Echo requests and voice packets of the last seconds do not count: their answers may come after
 /// the end.
 const TAIL_S: u64 = 4;
@@ -109,19 +114,19 @@ impl HomeLine {
         let mut text = format!(
             "duration = '{end}s'\nseed = {seed}\n\
              qdiscs = [{{ label = 'set-up', down = '{}', up = '{}' }}]\n\
-             [link]\ndown = '{PORT}'\nup = '{PORT}'\nrtt = '{}ms'\nmtu = {}\n\
+             [link]\ndown = '{PORT}'\nup = '{PORT}'\nrtt = '{}ms'\nmtu = {ROUTERS_MTU}\n\
              [[hops]]\nname = 'servers'\nside = 'server'\nrest = true\n\
              down = '1gbit'\nup = 'unlimited'\nqdisc = 'pfifo limit 100000'\n\
              [[hops]]\nname = 'modem'\nside = 'server'\n{rates}qdisc = {{ down = '{}', up = '{}' }}\n\
              [[hops]]\nname = 'clients'\nside = 'client'\n\
              down = 'unlimited'\nup = '1gbit'\nqdisc = 'pfifo limit 100000'\n\
-             [tcp]\nprofile = '{profile}'\ncc = '{}'\necn = {}\n",
+             [tcp]\nprofile = '{profile}'\nmss = {}\ncc = '{}'\necn = {}\n",
             of_kernel(&self.router_down, profile),
             of_kernel(&self.router_up, profile),
             self.rtt_ms,
-            self.mtu,
             self.line_down,
             self.line_up,
+            self.mtu - HEADERS,
             self.cc,
             self.ecn
         );

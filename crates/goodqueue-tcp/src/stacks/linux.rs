@@ -93,7 +93,7 @@ impl Listed for Linux {
                 "tcp_recovery=1 (RACK) and tcp_early_retrans=3 (TLP): Linux 6.1 Documentation/networking/ip-sysctl",
                 "TCP_RTO_MIN 200 ms, TCP_RTO_MAX 120 s, TCP_TIMEOUT_INIT 1 s, TCP_DELACK_MIN 40 ms, TCP_MAX_QUICKACKS 16",
                 "tcp_comp_sack_delay_ns 1 ms: ip-sysctl; PRR in segments from the window: RFC 6937 as in Linux 6.1",
-                "send buffer from 46,080 bytes (2304 for each of 20 segments) to 4 MB, tcp_wmem: as that kernel has it, without IPv6",
+                "send buffer from 46,080 bytes (2304 for each of 20 segments, or of 30 with BBR) to 4 MB, tcp_wmem: as that kernel has it, without IPv6",
                 "checked against recordings of single flows and loads of Linux 6.1.192",
             ],
         },

@@ -169,8 +169,8 @@ fn a_probe_of_new_data_is_a_burst_of_its_own() {
 
 #[test]
 fn what_is_left_of_the_window_also_waits_while_the_pace_of_the_last_burst_lasts() {
-    // Each 22 ms a burst of two. At 299.5 ms one segment of eleven is left, and its ACK comes half a
-    // millisecond later.
+    // Each 22 ms a burst of two. At 299.5 ms one segment of eleven is left, and the next ACK comes
+    // half a millisecond later.
     let config = Config { delayed_ack: Config::default().delayed_ack, quick_acks: 0, ..linux() };
     let mut pair = Pair::bulk_with(config, "fixed");
     pair.sender.set_parameter("window", Value::Count(11)).expect("valid");

@@ -16,6 +16,12 @@ pub fn ticks_between(earlier: Instant, later: Instant) -> Duration {
     Duration::from_nanos((ticks(later) - ticks(earlier)) * TICK)
 }
 
+/// The microseconds between two times that Linux keeps in whole microseconds
+/// (`tcp_stamp_us_delta()`).
+pub fn micros_between(earlier: Instant, later: Instant) -> u64 {
+    (later.as_nanos() / 1000).saturating_sub(earlier.as_nanos() / 1000)
+}
+
 /// The tick in which, in the last 2^32 microseconds, the timestamps clock showed `stamp`.
 pub fn tick_of(now: Instant, stamp: u32) -> u64 {
     ticks(sent_at(now, stamp))

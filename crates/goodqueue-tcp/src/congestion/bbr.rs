@@ -9,7 +9,7 @@ mod policer;
 use goodqueue::random::{Random, Xoshiro256PlusPlus};
 use goodqueue::{Duration, Instant};
 
-use crate::clock::ticks_between;
+use crate::clock::{micros_between, ticks_between};
 use crate::congestion::max_filter::MaxFilter;
 use crate::congestion::own_limit::OwnLimit;
 use crate::congestion::parameter::Value;
@@ -580,11 +580,6 @@ fn initial_pace(params: &Params) -> u64 {
 /// In microseconds, as Linux has times.
 fn micros(span: Duration) -> u64 {
     span.as_nanos() / 1000
-}
-
-/// The difference of two times that Linux keeps in microseconds.
-fn micros_between(earlier: Instant, later: Instant) -> u64 {
-    (later.as_nanos() / 1000).saturating_sub(earlier.as_nanos() / 1000)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use alloc::collections::VecDeque;
 use goodqueue::{Duration, Instant};
 
 use super::reported_rate::ReportedRate;
+use crate::clock::micros_between;
 use crate::congestion::{LostSegment, RateSample};
 use crate::scoreboard::LostRecord;
 
@@ -184,9 +185,9 @@ impl Rates {
     }
 }
 
-/// The difference of two times that Linux keeps in microseconds (`tcp_stamp_us_delta`).
+/// The time between two times, in whole microseconds as Linux has them.
 fn interval(earlier: Instant, later: Instant) -> Duration {
-    Duration::from_micros((later.as_nanos() / 1000).saturating_sub(earlier.as_nanos() / 1000))
+    Duration::from_micros(micros_between(earlier, later))
 }
 
 #[cfg(test)]

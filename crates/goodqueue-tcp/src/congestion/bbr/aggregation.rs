@@ -3,7 +3,7 @@
 use goodqueue::Instant;
 
 use super::bandwidth::Bandwidth;
-use super::micros_between;
+use crate::clock::micros_between;
 
 /// What came beyond the bandwidth is the most of five to ten rounds, and at most what 100 ms bring
 /// (Linux from 5.1 on).

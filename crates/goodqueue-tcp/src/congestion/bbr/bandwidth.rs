@@ -6,7 +6,7 @@
 pub(super) struct Bandwidth(u64);
 
 const SCALE: u32 = 24;
-/// Each second a microsecond of 100 is not used, so that the queue becomes shorter
+/// Microseconds of a second that the pace uses: all but 1 %, so that the queue becomes shorter
 /// (`bbr_pacing_margin_percent`).
 const USED_MICROS: u128 = 990_000;
 

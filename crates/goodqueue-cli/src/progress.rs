@@ -126,11 +126,12 @@ pub(crate) fn interrupted_code() -> u8 {
 fn watch_signals() {
     let again = Arc::new(AtomicBool::new(false));
     // The actions of a signal run in the order of registration, so the first signal still finds
-    // `again` unset.
+    // `again` unset. The request to end comes first: with another action alone, a signal that
+    // comes between two registrations would be lost.
     for signal in ENDING.into_iter().filter(|&signal| !is_ignored(signal)) {
+        let _ = flag::register_usize(signal, Arc::clone(&SIGNAL), usize::try_from(signal).unwrap_or(0));
         let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
         let _ = flag::register(signal, Arc::clone(&again));
-        let _ = flag::register_usize(signal, Arc::clone(&SIGNAL), usize::try_from(signal).unwrap_or(0));
     }
 }
 

@@ -49,8 +49,8 @@ pub(super) enum Weights {
 }
 
 impl Weights {
-    /// Draws `times` as many repetitions as there are. Each draw counts as one part in `times`, so
-    /// that sums over all repetitions stay as large as they are.
+    /// Draws repetitions at random: `times` draws for each repetition. A draw has the weight
+    /// 1 / `times`, so sums over the draws are as large as sums over the repetitions.
     fn resampled(repetitions: &[usize], times: u32, random: &mut Xoshiro256PlusPlus) -> Self {
         let share = 1.0 / f64::from(times);
         let mut draw = |number: usize| {

@@ -60,7 +60,7 @@ enum Recovery {
     Timeout,
 }
 
-/// BBR. Windows are in segments, as in Linux. The deviation: Linux counts packets, and here bytes
+/// BBR. Windows are in segments, as in Linux. One deviation: Linux counts packets. Here their bytes
 /// are divided by the size of a full segment, so short segments count less.
 #[derive(Clone, Debug)]
 pub struct Bbr {

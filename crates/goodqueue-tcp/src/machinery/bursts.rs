@@ -156,8 +156,7 @@ impl Core {
     }
 
     /// The application also writes while pacing holds segments back: until the buffer is full, and
-    /// again when an ACK wakes it. Nothing leaves by that, so that the next burst may wait for an
-    /// ACK.
+    /// again when an ACK wakes it. This sends nothing, so the next burst may still wait for an ACK.
     #[inline]
     pub(super) fn write_while_held(&mut self) {
         if self.buffer.of_bursts.as_ref().is_some_and(|buffer| buffer.is_writable(self.data_end)) {

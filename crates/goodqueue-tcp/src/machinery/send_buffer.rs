@@ -95,7 +95,7 @@ pub(crate) struct SendBuffer {
 
 impl SendBuffer {
     /// Of a connection whose first byte of data is `first`. A piece takes `overhead` bytes of
-    /// memory beside its payload, and the buffer has room for so many `windows`.
+    /// memory beside its payload. The buffer has room for `windows` congestion windows.
     pub(crate) fn new(first: u64, overhead: u32, windows: u8) -> Self {
         let per_segment = u64::from(windows) * RESERVED;
         Self {

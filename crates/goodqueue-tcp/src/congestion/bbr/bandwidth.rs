@@ -1,7 +1,7 @@
-//! Bandwidth and gains in the units of Linux, which computes with whole numbers. What it cuts off
+//! Bandwidth and gains in the units of Linux, which computes with whole numbers. Its rounding
 //! decides when the next segment leaves, and sometimes whether the window has room for it.
 
-/// A bandwidth in segments per microsecond, as a number of 2^-24 (`BW_SCALE`).
+/// A bandwidth in units of 2^-24 segments per microsecond (`BW_SCALE`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(super) struct Bandwidth(u64);
 
@@ -64,7 +64,7 @@ impl Gain {
         Self(parts)
     }
 
-    /// `factor`, without what is less than a 256th.
+    /// `factor`, rounded down to 256ths.
     pub(super) fn of(factor: f64) -> Self {
         Self(crate::congestion::whole::whole(factor * 256.0))
     }
@@ -80,8 +80,9 @@ mod tests {
 
     #[test]
     fn the_initial_window_over_50_milliseconds_has_the_pace_of_linux() {
-        // Two segments of 1448 bytes left each 3.499596 ms on Linux 7.3.4. Without rounding it
-        // would be 3.499134 ms.
+        // On Linux 7.3.4, in the set-up `advise-7.3/lte-40-10/today/bbr` without ports of 1 Gbit/s
+        // and with seed 1, the upload of 50 ms sent two segments of 1448 bytes each 3.499596 ms.
+        // Without rounding it would be 3.499134 ms.
         let pace = Bandwidth::of(10, 50_000).pace(Gain::of(739.0 / 256.0), 1448);
         assert_eq!(2 * 1448 * 1_000_000_000 / pace, 3_499_596);
     }

@@ -10,6 +10,7 @@ pub mod codel;
 pub mod docsis;
 pub mod drr;
 pub mod dualpi2;
+pub mod ets;
 pub mod fq;
 pub mod fq_codel;
 pub mod hfsc;

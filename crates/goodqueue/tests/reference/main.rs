@@ -11,6 +11,7 @@ mod codel;
 mod docsis;
 mod drr;
 mod dualpi2;
+mod ets;
 mod fq;
 mod fq_codel;
 mod hfsc;

@@ -57,7 +57,7 @@ fn the_page_of_speed_shows_what_make_speed_measured() {
 fn page(targets: &Targets, measured: &Value) -> String {
     let mut text = String::from("# Speed\n\n");
     let rows: Vec<Judged<'_>> = targets.rows.iter().map(|row| Judged::from_row(row, measured)).collect();
-    let met = rows.iter().filter(|row| row.missed_by.is_some_and(|missed| missed <= 1.0)).count();
+    let met = rows.iter().filter(|row| row.met()).count();
     let valued = rows.iter().filter(|row| row.missed_by.is_some()).count();
     let _ = write!(
         text,
@@ -102,6 +102,10 @@ impl<'r> Judged<'r> {
         Self { row, now, missed_by }
     }
 
+    fn met(&self) -> bool {
+        self.missed_by.is_some_and(|missed| missed <= 1.0)
+    }
+
     fn write(&self, text: &mut String) {
         let Row { work, digits, earlier, most, least, .. } = self.row;
         let now = self.now.map_or_else(|| "not measured".to_owned(), |now| grouped(now, *digits));
@@ -109,9 +113,7 @@ impl<'r> Judged<'r> {
         let bound = if least.is_some() { "at least " } else { "" };
         let missed = match self.missed_by {
             None => String::new(),
-            // As the value is shown, so that a row does not contradict itself.
-            Some(_) if now == target => "met".to_owned(),
-            Some(missed) if missed <= 1.0 => "met".to_owned(),
+            Some(_) if self.met() => "met".to_owned(),
             Some(missed) => format!("{missed:.1} times"),
         };
         let unit = if self.row.unit.is_empty() { String::new() } else { format!(", {}", self.row.unit) };

@@ -11,7 +11,7 @@ use goodqueue::{ConfigError, Duration, Ecn};
 use crate::accecn::{ALL_FIELDS, wire_len};
 use crate::hystart::HyStart;
 use crate::mechanism::Mechanism;
-use crate::segment::TIMESTAMPS;
+use crate::segment::{HEADER, TIMESTAMPS};
 use crate::stack_info::{AckCarrier, EcnFeedback, StackInfo};
 use crate::timers::Timers;
 
@@ -415,6 +415,11 @@ impl Config {
         let payload = self.mss.saturating_sub(self.options());
         // `check` refuses such an MSS, but no division by the payload may fail before it.
         if payload == 0 { 1 } else { payload }
+    }
+
+    /// Bytes of the headers of a segment: IP, TCP and the options that every segment carries.
+    pub(crate) const fn headers(&self) -> u32 {
+        HEADER + self.options()
     }
 
     /// Bytes of the options that every segment carries.

@@ -306,6 +306,8 @@ pub struct Feedback {
     pub rate: Option<RateSample>,
     /// Payload of a full segment in bytes.
     pub mss: u32,
+    /// Bytes of its headers, of IP and TCP with the options that every segment carries.
+    pub headers: u32,
 }
 
 /// A delivery rate sample.

@@ -503,6 +503,7 @@ mod tests {
                 own_slow_start: true,
                 rate: None,
                 mss: 1448,
+                headers: 52,
             };
             cubic.on_feedback(&feedback, &mut window);
             if window.ssthresh < u64::MAX {

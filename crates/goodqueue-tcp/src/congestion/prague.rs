@@ -7,7 +7,10 @@
 //! never hands over to a rate. No classic AQM is looked for: that implementation has no such
 //! fallback either.
 
+mod steps;
+
 use goodqueue::{Duration, Instant};
+use steps::{MIN_WINDOW, Steps};
 
 use crate::congestion::parameter::{Parameter, Value};
 use crate::congestion::whole::whole;
@@ -16,8 +19,6 @@ use crate::congestion::{
     Signal, Window,
 };
 
-/// Least window in segments (`MIN_CWND_RTT`).
-const MIN_WINDOW: u64 = 2;
 /// Least pacing rate in bytes per second: 100 kbit/s (`MINIMUM_RATE`).
 const MIN_RATE: f64 = 12_500.0;
 /// A burst has the segments that leave at the pacing rate in 1/4096 s, about 250 µs
@@ -63,11 +64,14 @@ pub struct Prague {
     /// Bytes per second; `None` without AccECN.
     pace: Option<f64>,
     mss: u32,
+    /// Bytes of a full segment's headers.
+    headers: u32,
     shift_g: u32,
     target: Duration,
     transition: u64,
     /// How the first mark is answered: [`HALVES`] or [`BEGINS_AT_ONE`].
     alpha_mode: u64,
+    steps: Steps,
 }
 
 impl Default for Prague {
@@ -87,10 +91,12 @@ impl Default for Prague {
             adopts: false,
             pace: None,
             mss: 1460,
+            headers: 40,
             shift_g: 4,
             target: Duration::from_millis(25),
             transition: 4,
             alpha_mode: HALVES,
+            steps: Steps::default(),
         }
     }
 }
@@ -127,7 +133,7 @@ impl Prague {
         if !is_same_event {
             self.reduction_end = feedback.next;
             self.reduced = Some(feedback.now);
-            self.window -= self.window * self.alpha / 2.0;
+            self.window -= self.steps.to_cut(self.window, window) * self.alpha / 2.0;
         }
     }
 
@@ -174,16 +180,18 @@ impl Prague {
         self.rounds += u64::from(!slow_start);
     }
 
-    /// Sets the rate at which the window or what is in flight goes over a round trip, twice as much
-    /// in slow start (draft §2.5.1).
+    /// Sets the rate at which the sender's window or what is in flight goes over a round trip, twice
+    /// as much in slow start (draft §2.5.1). Headers count as well (`prague_update_pacing_rate`).
     fn set_pace(&mut self, feedback: &Feedback, window: &Window) {
         if !feedback.accurate || feedback.srtt.is_zero() {
             self.pace = None;
             return;
         }
         let srtt = feedback.srtt.as_nanos() as f64 * 1e-9;
-        let rate = self.window.max(feedback.pipe as f64) / srtt;
-        let is_small = self.window <= SMALL_WINDOW * f64::from(self.mss);
+        let mss = f64::from(self.mss.max(1));
+        let segments = window.cwnd.max(feedback.pipe) as f64 / mss;
+        let rate = segments * (mss + f64::from(self.headers)) / srtt;
+        let is_small = window.cwnd as f64 <= SMALL_WINDOW * mss;
         let swing = if self.has_marks && self.is_independent() && is_small {
             let half = self.target.max(feedback.srtt).as_nanos() / 2;
             if feedback.now.since(self.updated).as_nanos() < half { SWING } else { -SWING }
@@ -194,20 +202,6 @@ impl Prague {
         // `tcp_update_pacing_rate()`).
         let start = if window.cwnd < window.ssthresh / 2 { 2.0 } else { 1.0 };
         self.pace = Some((rate * start * (1.0 + swing)).max(MIN_RATE));
-    }
-
-    /// Moves the sender's window by at most a segment towards the window here, so that a reduction
-    /// stops no transmission for long (`prague_update_cwnd`).
-    fn step(&self, window: &mut Window) {
-        // `Config::check` refuses an MSS of 0, but no division may depend on it.
-        let mss = u64::from(self.mss).max(1);
-        let target = whole(self.window).next_multiple_of(mss).max(MIN_WINDOW * mss);
-        if window.cwnd > target {
-            window.cwnd = target.max(window.cwnd - mss);
-            window.ssthresh = window.ssthresh.min(window.cwnd);
-        } else {
-            window.cwnd = target.min(window.cwnd + mss);
-        }
     }
 }
 
@@ -240,7 +234,7 @@ impl CongestionControl for Prague {
     }
 
     fn on_feedback(&mut self, feedback: &Feedback, window: &mut Window) {
-        self.mss = feedback.mss;
+        (self.mss, self.headers) = (feedback.mss, feedback.headers);
         let least = (MIN_WINDOW * u64::from(self.mss)) as f64;
         if self.window == 0.0 || core::mem::take(&mut self.adopts) {
             let known = if self.window == 0.0 { f64::INFINITY } else { self.window };
@@ -266,12 +260,12 @@ impl CongestionControl for Prague {
             if grows {
                 window.cwnd += unmarked;
             } else {
-                self.step(window);
+                self.window = self.steps.step(self.window, window, u64::from(self.mss));
             }
         } else if slow_start && !feedback.in_recovery {
             window.cwnd = whole(self.window.max(least));
         } else if feedback.delivered > 0 {
-            self.step(window);
+            self.window = self.steps.step(self.window, window, u64::from(self.mss));
         }
         self.end_round(feedback, slow_start);
         self.set_pace(feedback, window);
@@ -279,7 +273,8 @@ impl CongestionControl for Prague {
 
     fn pacing(&self) -> Pacing {
         let Some(rate) = self.pace else { return Pacing::UNPACED };
-        let burst = whole(rate / BURSTS_PER_SECOND) / u64::from(self.mss.max(1));
+        let packet = u64::from(self.mss).saturating_add(u64::from(self.headers)).max(1);
+        let burst = whole(rate / BURSTS_PER_SECOND) / packet;
         let burst = u32::try_from(burst).unwrap_or(u32::MAX).max(1);
         // A rate of 0 would let nothing leave.
         Pacing { rate: Some(whole(rate).max(1)), burst: Some(burst), ..Pacing::UNPACED }
@@ -324,6 +319,14 @@ impl Controller for Prague {
                 "Linux prague_alpha_mode",
                 "0: the first mark halves the window; 1: alpha begins at 1, as in TCP Prague 0.5",
             ),
+            Parameter::count(
+                "carry",
+                0,
+                [0, 1],
+                "0 or 1",
+                "TCP Prague 0.7 for Linux",
+                "0: the window is rounded up to segments; 1: it moves when a segment has gathered, as in 0.5 and 0.6",
+            ),
         ],
         constants: &[
             Constant { name: "first mark", value: "half of the window", source: "Linux prague_alpha_mode 0" },
@@ -343,6 +346,7 @@ impl Controller for Prague {
             "shift_g" => self.shift_g = u32::try_from(value.as_count()).unwrap_or(0).min(10),
             "target" => self.target = value.as_time(),
             "transition" => self.transition = value.as_count(),
+            "carry" => self.steps = if value.as_count() == 0 { Steps::Rounded } else { Steps::Gathered },
             _ => {
                 self.alpha_mode = value.as_count();
                 // A value of `BEGINS_AT_ONE` is the alpha of the start as well.

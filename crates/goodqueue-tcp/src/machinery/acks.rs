@@ -200,6 +200,7 @@ impl Core {
             own_slow_start: self.config.hystart == HyStart::Own,
             rate,
             mss: narrow(self.mss),
+            headers: self.config.headers(),
         };
         let mut window = Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
         self.controller.take_feedback(feedback, &mut window);

@@ -55,6 +55,7 @@ fn feedback(until_departure: Duration) -> Feedback {
         own_slow_start: true,
         rate: None,
         mss: 1460,
+        headers: 52,
     }
 }
 

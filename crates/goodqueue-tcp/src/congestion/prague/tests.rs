@@ -29,6 +29,7 @@ fn feedback(millis: u64, delivered: u64, marked: u64) -> Feedback {
         own_slow_start: true,
         rate: None,
         mss: 1000,
+        headers: 52,
     }
 }
 
@@ -115,10 +116,11 @@ fn it_is_paced_at_the_rate_of_its_window_and_sends_250_us_at_a_time() {
     let (mut prague, mut window) = avoiding();
     prague.on_feedback(&feedback(1, 1, 0), &mut window);
     let rate = prague.pacing().rate.expect("paced");
-    assert!((2_000_000..2_010_000).contains(&rate), "100 segments per 50 ms: {rate}");
+    // 100 segments of 1000 bytes and their headers per 50 ms. The window is a segment larger.
+    assert!((2_104_000..2_130_000).contains(&rate), "{rate}");
     assert_eq!(prague.pacing().burst, Some(1));
     prague.pace = Some(125e6);
-    assert_eq!(prague.pacing().burst, Some(30), "1 Gbit/s brings 30.5 segments in 1/4096 s");
+    assert_eq!(prague.pacing().burst, Some(29), "1 Gbit/s brings 29 packets of 1052 bytes in 1/4096 s");
     // Without AccECN it is Reno.
     prague.on_feedback(&Feedback { accurate: false, ..feedback(2, 1, 0) }, &mut window);
     assert_eq!(prague.pacing().rate, None);
@@ -141,4 +143,32 @@ fn a_loss_halves_the_window_and_an_undo_brings_it_back() {
     assert_eq!(prague.window, 100_000.0);
     prague.window = 1.0;
     assert_eq!(prague.on_congestion(&event(Signal::Timeout)), 2 * MSS);
+}
+
+#[test]
+fn with_a_carry_the_window_moves_once_a_whole_segment_has_gathered() {
+    let moved = |carry: u64, exact: f64| {
+        let (mut prague, mut window) = avoiding();
+        prague.set("carry", Value::Count(carry));
+        prague.window = exact;
+        // The ACK adds a hundredth of its segment.
+        prague.on_feedback(&feedback(1, 1, 0), &mut window);
+        window.cwnd / MSS
+    };
+    assert_eq!([99_400.0, 100_400.0].map(|exact| moved(0, exact)), [100, 101], "rounded up");
+    assert_eq!([99_400.0, 100_400.0].map(|exact| moved(1, exact)), [100, 100]);
+    assert_eq!([98_900.0, 101_000.0].map(|exact| moved(1, exact)), [99, 101]);
+}
+
+#[test]
+fn with_a_carry_a_mark_cuts_the_senders_window_which_stops_at_two_segments() {
+    let (mut prague, mut window) = avoiding();
+    prague.set("carry", Value::Count(1));
+    (prague.window, prague.alpha) = (100_900.0, 0.01);
+    prague.on_feedback(&feedback(1, 1, 1), &mut window);
+    assert_eq!((prague.window, window.cwnd), (100_900.0 - 500.0, 100 * MSS), "half a segment of 100");
+    window = Window { cwnd: 2 * MSS, ssthresh: 2 * MSS };
+    prague.window = 500.0;
+    prague.on_feedback(&feedback(2, 1, 1), &mut window);
+    assert_eq!((prague.window, window.cwnd), (2000.0, 2 * MSS), "no debt is kept below them");
 }

@@ -36,6 +36,9 @@ keys! {
         delayed_ack: Option<DelayedAck> = "40ms", DELAYED_ACK => or(usual.delayed_ack);
         /// Negotiate ECN: true is that of RFC 3168, "accecn" is Accurate ECN (RFC 9768).
         ecn: EcnMode = false, ECN => from(read_ecn(table, usual.ecn, profile, found)?);
+        /// Which packets carry the option of AccECN, 12 bytes: "all" as in Linux 7.3, or "acks" of no
+        /// data. Default: that of the profile.
+        ecn_option: Option<bool> = "acks", Maybe(ECN_OPTION) => or(usual.ecn_option);
         /// Selective acknowledgements (RFC 2018, RFC 6675).
         sack: bool = true, Flag => or(usual.sack);
         /// Smallest retransmission timeout; RFC 6298 has 1s, systems in use have 200ms.
@@ -104,6 +107,9 @@ const HYSTART: Words<HyStart> = Words(&[
     (HyStart::Off.name(), HyStart::Off),
     (HyStart::Rfc9406.name(), HyStart::Rfc9406),
 ]);
+
+/// Whether data carries it, too.
+const ECN_OPTION: Words<bool> = Words(&[("all", true), ("acks", false)]);
 
 /// A line in tc's grammar.
 const HOST_QDISC: Context<Discipline> =
@@ -252,6 +258,7 @@ impl Tcp {
             delayed_ack: self.delayed_ack.unwrap_or(DelayedAck::OFF),
             ecn: self.ecn != EcnMode::Off,
             accecn: self.ecn == EcnMode::Accurate,
+            counters_on_data: self.ecn_option.unwrap_or(base.counters_on_data),
             l4s: self.l4s,
             sack: self.sack,
             min_rto: self.min_rto,
@@ -291,6 +298,7 @@ pub(super) fn default_tcp(document: &Document, link: &BottleneckLink, names: &Ch
         mss: link.mtu.saturating_sub(TCP_IP_HEADERS).max(1),
         delayed_ack: Some(DelayedAck { every: 2, timeout: Duration::from_millis(40) }),
         ecn: EcnMode::Off,
+        ecn_option: None,
         l4s: false,
         sack: true,
         min_rto: Duration::from_millis(200),
@@ -318,8 +326,8 @@ fn of_profile(document: &Document, default: &Tcp, profile: &str) -> Tcp {
     if let Some(known) = document.extensions().tcp().profile(profile)
         && profile != default.profile
     {
-        // `mss` follows from the MTU. `rwnd` and `hystart` stay absent, which means those of the
-        // profile.
+        // `mss` follows from the MTU. `ecn_option`, `rwnd` and `hystart` stay absent, which means those
+        // of the profile.
         let goodqueue_tcp::Config { iw, delayed_ack, sack, min_rto, .. } = known.settings;
         tcp.iw = iw;
         // ns-2's FullTcp delays the ACK of what is less than a segment.

@@ -24,6 +24,24 @@ fn flows_take_hystart_from_their_defaults_where_it_fits_their_congestion_control
 }
 
 #[test]
+fn the_option_of_accecn_takes_room_in_data_unless_only_acks_carry_it() {
+    let payload = |keys: &str| {
+        let names = Names::default();
+        let text = format!("tcp.ecn = \"accecn\"\n{keys}\n[[flows]]");
+        let scenario = Document::parse("load.toml", &text, Path::new("")).unwrap().resolve(&names).unwrap();
+        let json = scenario.to_json();
+        assert_eq!(Document::from_json(&json).unwrap().resolve(&names).unwrap().to_json(), json);
+        scenario.flows[0].traffic.tcp().expect("a flow of TCP").to_sim().expect("valid").0.payload()
+    };
+    // The options of timestamps and of AccECN are 12 bytes each.
+    assert_eq!(payload(""), 1436, "as Linux 7.3");
+    assert_eq!(payload("tcp.ecn_option = \"all\""), 1436);
+    assert_eq!(payload("tcp.ecn_option = \"acks\""), 1448);
+    assert_eq!(payload("tcp.profile = \"rfc\""), 1460);
+    assert_eq!(payload("tcp.profile = \"rfc\"\ntcp.ecn_option = \"all\""), 1448);
+}
+
+#[test]
 fn only_flows_with_a_scalable_congestion_control_are_l4s() {
     let names = Names { cc: Some(&["cubic", "dctcp"]), ..Names::default() };
     let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);

@@ -36,8 +36,8 @@ keys! {
         delayed_ack: Option<DelayedAck> = "40ms", DELAYED_ACK => or(usual.delayed_ack);
         /// Negotiate ECN: true is that of RFC 3168, "accecn" is Accurate ECN (RFC 9768).
         ecn: EcnMode = false, ECN => from(read_ecn(table, usual.ecn, profile, found)?);
-        /// Which packets carry the option of AccECN, 12 bytes: "all" as in Linux 7.3, or "acks" of no
-        /// data. Default: that of the profile.
+        /// Which packets carry the option of AccECN, 12 bytes: "all" as in Linux 7.3, or "acks".
+        /// Default: that of the profile.
         ecn_option: Option<bool> = "acks", Maybe(ECN_OPTION) => or(usual.ecn_option);
         /// Selective acknowledgements (RFC 2018, RFC 6675).
         sack: bool = true, Flag => or(usual.sack);
@@ -326,8 +326,8 @@ fn of_profile(document: &Document, default: &Tcp, profile: &str) -> Tcp {
     if let Some(known) = document.extensions().tcp().profile(profile)
         && profile != default.profile
     {
-        // `mss` follows from the MTU. `ecn_option`, `rwnd` and `hystart` stay absent, which means those
-        // of the profile.
+        // `mss` follows from the MTU. `ecn_option`, `rwnd` and `hystart` stay absent, which means
+        // those of the profile.
         let goodqueue_tcp::Config { iw, delayed_ack, sack, min_rto, .. } = known.settings;
         tcp.iw = iw;
         // ns-2's FullTcp delays the ACK of what is less than a segment.

@@ -180,8 +180,9 @@ impl Prague {
         self.rounds += u64::from(!slow_start);
     }
 
-    /// Sets the rate at which the sender's window or what is in flight goes over a round trip, twice
-    /// as much in slow start (draft §2.5.1). Headers count as well (`prague_update_pacing_rate`).
+    /// Sets the rate at which the sender's window or what is in flight goes over a round trip,
+    /// twice as much in slow start (draft §2.5.1). Headers count as well
+    /// (`prague_update_pacing_rate`).
     fn set_pace(&mut self, feedback: &Feedback, window: &Window) {
         if !feedback.accurate || feedback.srtt.is_zero() {
             self.pace = None;

@@ -210,7 +210,7 @@ fn text(runs: &[Measured], mac: &[Measured], lte: &[Measured]) -> String {
          marked although no queue stands. CUBIC, whose queue may hold 15 ms, takes the channel.\n\
          * **A threshold above the time of an aggregate turns that around.** With `step_thresh 10ms` Prague gets the \
          larger part, and its pings take a few milliseconds longer.\n\
-         * **Over LTE Prague starves too, and a threshold of 10 ms gives both about the same.** A likely reason: at 5 Mbit/s a \
+         * **Over LTE Prague gets a small part, too, and a threshold of 10 ms gives both about the same.** A likely reason: at 5 Mbit/s a \
          packet takes 2.4 ms, so a packet behind another waits longer than the threshold of 1 ms.\n\
          * **`fq_codel`, a queue per flow, shares in every case**, because its scheduler decides the shares and not the \
          marks.\n\

@@ -20,7 +20,7 @@ impl Model for reference::ets::Ets {
 }
 
 /// Packets in a band.
-const LIMIT: u64 = 20;
+const LIMIT: u16 = 20;
 
 /// The names of the first quanta, one for each band that may share.
 const QUANTA: [&str; 6] =
@@ -38,7 +38,7 @@ fn ets_serves_strict_bands_first_and_the_others_by_their_quanta() {
             .with("bands", Value::Integer(bands as u64))
             .with("strict", Value::Integer(strict as u64))
             .with("priomap", Value::Priomap([u8::try_from(stray).expect("below six"); 16]));
-        let limit = || Settings::new().with("limit", Value::Packets(LIMIT));
+        let limit = || Settings::new().with("limit", Value::Packets(LIMIT.into()));
         let bands_of = (1..=u32::try_from(bands).expect("six at most")).map(|class| Child {
             class,
             parent: 0,
@@ -63,9 +63,9 @@ fn ets_serves_strict_bands_first_and_the_others_by_their_quanta() {
             ..Default::default()
         };
         let flows = quanta.iter().map(share).collect();
-        let sharing = reference::drr::Drr { limit: LIMIT as usize, flows, active: Vec::new() };
+        let sharing = reference::drr::Drr { limit: LIMIT.into(), flows, active: Vec::new() };
         let model =
-            reference::ets::Ets { limit: LIMIT as usize, strict: vec![Vec::new(); strict], sharing, stray };
+            reference::ets::Ets { limit: LIMIT.into(), strict: vec![Vec::new(); strict], sharing, stray };
         agree(queue, model, events)
     });
 }

@@ -230,9 +230,18 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     }
 
     /// Does the updates that are due at `now`. Every call of the queue does so by itself.
+    #[inline]
     pub fn update(&mut self, now: Instant) {
         // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
+        if self.update_at.is_none_or(|at| at <= self.now) {
+            self.catch_up();
+        }
+    }
+
+    /// Does the updates that are due, which few packets find.
+    #[cold]
+    fn catch_up(&mut self) {
         let period = self.config.tupdate;
         let mut at = *self.update_at.get_or_insert_with(|| {
             // Multiples of `tupdate` do not depend on when the first packet comes, so a replay and

@@ -52,7 +52,7 @@ help:
 	@echo "make test     everything that CI runs: format, lints, docs, tests, the playground, no_std build, the demo"
 	@echo "make quick    format, lints and unit tests of the crates that differ from the last commit, or of CRATES=..."
 	@echo "make bench    speed of the simulator and of each discipline, memory of a run"
-	@echo "make speed    the values of docs/speed.md, beside ns-2, ns-3 and daytone, and the page; PARTS=... of them; hours with reproduce, else half an hour"
+	@echo "make speed    the values of docs/speed.md, beside ns-2, ns-3 and daytone, and the page; PARTS=... of them; half an hour, and more than that again for reproduce"
 	@echo "make bench-python  import of the Python package, and a sweep on a Dask cluster; a part of make bench"
 	@echo "make bench-playground  speed, size and frame rate of the playground; a part of make bench"
 	@echo "make bench-live  the live path beside the kernel's own; live and simulated latency side by side"

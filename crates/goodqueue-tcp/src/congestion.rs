@@ -306,7 +306,7 @@ pub struct Feedback {
     pub rate: Option<RateSample>,
     /// Payload of a full segment in bytes.
     pub mss: u32,
-    /// Bytes of its headers, of IP and TCP with the options that every segment carries.
+    /// Bytes of the headers before that payload: IP, TCP, and the options of every segment.
     pub headers: u32,
 }
 

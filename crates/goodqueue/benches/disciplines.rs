@@ -226,7 +226,7 @@ fn link() -> Link {
 }
 
 /// Returns the discipline with room for all frames and targets above the standing queue, so that no
-/// frame is dropped. A discipline without `limit` has its defaults.
+/// frame is dropped. `limit` counts packets or bytes; a discipline without it has its defaults.
 fn any(name: &str) -> AnyQdisc<Frame> {
     let limit = |value| Settings::new().with("limit", value);
     let roomy = match name {
@@ -248,7 +248,7 @@ fn time_own_type(name: &str, frames: &[Frame]) -> Option<f64> {
         ($($arm:ident)+) => {
             match any(name).chosen() {
                 $(Chosen::$arm(qdisc) => Some(time(Discipline(qdisc.clone()), 100, frames)),)+
-                // A discipline that the list below has not. Its other columns stay.
+                // The list below lacks this discipline, so only this column has no value.
                 _ => None,
             }
         };

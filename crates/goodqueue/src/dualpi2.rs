@@ -239,7 +239,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
     }
 
-    /// Does the updates that are due, which few packets find.
+    /// Does the updates that are due. Few packets find one.
     #[cold]
     fn catch_up(&mut self) {
         let period = self.config.tupdate;

@@ -134,17 +134,17 @@ fn check_pauses(root: &Reader<'_>, link: &BottleneckLink, hops: &[Hop]) -> Resul
     let on = |side| hops.iter().filter(move |hop| hop.side == side).map(|hop| [&hop.down, &hop.up]);
     let path: Vec<[&LinkEnd; 2]> =
         on(Side::Server).chain([[&link.down, &link.up]]).chain(on(Side::Client)).collect();
-    // The way behind this link, towards the clients, differs by flow.
+    // From this position of the path to the next one the delay differs by flow.
     let rest = hops.iter().filter(|hop| hop.side == Side::Server).position(|hop| hop.rest);
     for (position, ends) in path.iter().enumerate() {
         // Packets to the clients come from the previous link of the path, packets to the servers
         // from the next one.
         let before = [position.checked_sub(1), Some(position + 1)];
         for (end, before) in ends.iter().zip(before).filter(|(end, _)| end.pause.is_some()) {
-            // A frame of Ethernet belongs to no flow.
+            // A PAUSE frame belongs to no flow, so it has no delay there.
             if rest.is_some() && before.map(|before| before.min(position)) == rest {
                 let message = Diagnostic::new("`pause` cannot stop a link across `rest = true`");
-                let help = "give this hop a `delay` in place of `rest`, or remove `pause`";
+                let help = "give the hop with `rest` a `delay` instead, or remove `pause`";
                 return Err(root.error("hops", message.help(help)));
             }
             let Some(paused) = before.and_then(|before| path.get(before)) else {

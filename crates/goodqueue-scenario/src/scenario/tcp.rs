@@ -36,8 +36,8 @@ keys! {
         delayed_ack: Option<DelayedAck> = "40ms", DELAYED_ACK => or(usual.delayed_ack);
         /// Negotiate ECN: true is that of RFC 3168, "accecn" is Accurate ECN (RFC 9768).
         ecn: EcnMode = false, ECN => from(read_ecn(table, usual.ecn, profile, found)?);
-        /// Which packets carry the option of AccECN, 12 bytes: "all" as in Linux 7.3, or "acks".
-        /// Default: that of the profile.
+        /// Packets with the option of AccECN, which takes 12 bytes of a segment: "all" as in Linux
+        /// 7.3, or "acks", those without data. Default: that of the profile.
         ecn_option: Option<bool> = "acks", Maybe(ECN_OPTION) => or(usual.ecn_option);
         /// Selective acknowledgements (RFC 2018, RFC 6675).
         sack: bool = true, Flag => or(usual.sack);
@@ -108,7 +108,7 @@ const HYSTART: Words<HyStart> = Words(&[
     (HyStart::Rfc9406.name(), HyStart::Rfc9406),
 ]);
 
-/// Whether data carries it, too.
+/// Whether data carries the option, too.
 const ECN_OPTION: Words<bool> = Words(&[("all", true), ("acks", false)]);
 
 /// A line in tc's grammar.

@@ -5,7 +5,8 @@
 //! The controller follows TCP Prague 0.7 for Linux where the draft leaves a choice. Three parts of
 //! it are missing. Segments keep their size below 1 Mbit/s, where Linux shortens them. The window
 //! never hands over to a rate. No classic AQM is looked for: that implementation has no such
-//! fallback either.
+//! fallback either. One deviation: the growth per ACK is divided by the exact window, and in Linux
+//! by that of the sender, which differs by up to a segment.
 
 mod steps;
 
@@ -182,7 +183,8 @@ impl Prague {
 
     /// Sets the rate at which the sender's window or what is in flight goes over a round trip,
     /// twice as much in slow start (draft §2.5.1). Headers count as well
-    /// (`prague_update_pacing_rate`).
+    /// (`prague_update_pacing_rate`), while Linux spaces segments by their payload: so the pace is
+    /// a few percent faster than the window.
     fn set_pace(&mut self, feedback: &Feedback, window: &Window) {
         if !feedback.accurate || feedback.srtt.is_zero() {
             self.pace = None;

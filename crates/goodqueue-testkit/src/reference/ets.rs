@@ -13,7 +13,7 @@ pub struct Ets {
     pub strict: Vec<Vec<Item>>,
     /// The bands behind them.
     pub sharing: Drr,
-    /// Of priority 0: packets that name no band go there. The first band of all is 0.
+    /// The band of packets that name none, which is that of priority 0. The first band is 0.
     pub stray: usize,
 }
 

@@ -26,8 +26,8 @@ impl Steps {
         }
     }
 
-    /// Moves the sender's window. Returns the exact one, which stays at least as large as the least
-    /// window.
+    /// Moves the sender's window. Returns the exact one, which changes only where a debt is
+    /// forgotten.
     pub(super) fn step(self, window: f64, sender: &mut Window, mss: u64) -> f64 {
         // `Config::check` refuses an MSS of 0, but no division may depend on it.
         let mss = mss.max(1);
@@ -48,7 +48,7 @@ impl Steps {
                     let lower = sender.cwnd.saturating_sub(mss);
                     sender.cwnd = lower.max(least);
                     sender.ssthresh = sender.cwnd;
-                    // What would go below the least window is forgotten.
+                    // As in `prague_update_cwnd`, a debt below the least window is forgotten.
                     return if lower < least { least as f64 } else { window };
                 }
                 if window >= (sender.cwnd + mss) as f64 {

@@ -80,6 +80,7 @@
 mod config;
 mod evidence;
 mod linux;
+mod queues;
 mod rfc9332;
 mod rules;
 #[cfg(test)]
@@ -94,23 +95,20 @@ use crate::memory::Memory;
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
-use crate::queue::{Fifo, Queued};
 use crate::random::Random;
 use crate::time::{Duration, Instant};
+use queues::{Head, Held, Queues, Service};
 
 /// The discipline `dualpi2`.
 #[derive(Clone, Debug)]
 pub struct DualPi2<P, R> {
     config: DualPi2Config,
     random: R,
-    low_latency: Fifo<QueuedInL<P>>,
-    classic: Fifo<P>,
+    queues: Queues<P>,
     memory: Memory,
     pi: Pi,
-    /// Above 0 it is the turn of C.
-    credit: i64,
-    /// When the probability is updated next; set by the first call.
-    update_at: Option<Instant>,
+    /// When the probability is updated next. [`UNSET`] until the first call.
+    update_at: Instant,
     stats: Stats,
     tally: Tally,
     now: Instant,
@@ -128,8 +126,6 @@ struct Pi {
 /// What Linux counts for `tc -s` beside the packets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Tally {
-    classic: u64,
-    low_latency: u64,
     /// Most packets queued at once, and most bytes.
     longest: usize,
     most_memory: u64,
@@ -149,48 +145,6 @@ enum Signal {
     StepDrop,
 }
 
-/// The treatment of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Service {
-    /// Queue C.
-    Classic,
-    /// Queue L.
-    LowLatency,
-    /// Queue L, and neither marked nor dropped.
-    Untouched,
-}
-
-/// A packet in L.
-#[derive(Clone, Debug)]
-struct QueuedInL<P> {
-    packet: P,
-    service: Service,
-    /// The step applies to it: L was long enough when it came.
-    steps: bool,
-}
-
-/// A packet whose turn it is.
-struct Next<P> {
-    queued: Queued<P>,
-    service: Service,
-    steps: bool,
-    change: i64,
-}
-
-impl<P: Packet> Packet for QueuedInL<P> {
-    fn len(&self) -> u32 {
-        self.packet.len()
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.packet.ecn()
-    }
-
-    fn set_ce(&mut self) -> bool {
-        self.packet.set_ce()
-    }
-}
-
 impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     /// An empty pair of queues that draws from `random`.
     #[must_use]
@@ -198,12 +152,10 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         Self {
             config,
             random,
-            low_latency: Fifo::default(),
-            classic: Fifo::default(),
+            queues: Queues::new(config.first_credit()),
             memory: Memory::new(config.buffers),
             pi: Pi::default(),
-            credit: config.first_credit(),
-            update_at: None,
+            update_at: UNSET,
             stats: Stats::default(),
             tally: Tally::default(),
             now: Instant::ZERO,
@@ -226,29 +178,32 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     /// Sets the time of the next update, as if the discipline had been created one `tupdate`
     /// before. Without a call the updates are at multiples of `tupdate`.
     pub const fn update_next_at(&mut self, at: Instant) {
-        self.update_at = Some(at);
+        self.update_at = at;
     }
 
     /// Does the updates that are due at `now`. Every call of the queue does so by itself.
     #[inline]
     pub fn update(&mut self, now: Instant) {
-        // Rule 1 of the contract: a time before the latest one counts as the latest.
-        self.now = self.now.max(now);
-        if self.update_at.is_none_or(|at| at <= self.now) {
-            self.catch_up();
+        if self.now <= now && now < self.update_at {
+            self.now = now;
+        } else {
+            self.catch_up(now);
         }
     }
 
     /// Does the updates that are due. Few packets find one.
     #[cold]
-    fn catch_up(&mut self) {
+    fn catch_up(&mut self, now: Instant) {
+        // Rule 1 of the contract: a time before the latest one counts as the latest.
+        self.now = self.now.max(now);
         let period = self.config.tupdate;
-        let mut at = *self.update_at.get_or_insert_with(|| {
+        let mut at = self.update_at;
+        if at == UNSET {
             // Multiples of `tupdate` do not depend on when the first packet comes, so a replay and
             // a simulation update at the same times.
             let phase = self.now.as_nanos() % period.as_nanos();
-            self.now - Duration::from_nanos(phase) + period
-        });
+            at = self.now - Duration::from_nanos(phase) + period;
+        }
         let mut done = 0;
         while at <= self.now {
             let before = self.pi;
@@ -263,14 +218,14 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
             }
             at += period;
         }
-        self.update_at = Some(at);
+        self.update_at = at;
     }
 
     /// Returns the state after an update at `at`, given the one before.
     fn updated(&self, at: Instant, before: Pi) -> Pi {
         let since = |front: Option<Instant>| front.map_or(Duration::ZERO, |came| at.since(came));
-        let classic = since(self.classic.front().map(|queued| queued.at));
-        let low_latency = since(self.low_latency.front().map(|queued| queued.at));
+        let classic = since(self.queues.classic.front().map(|queued| queued.at));
+        let low_latency = since(self.queues.low_latency.front().map(|queued| queued.at));
         match self.config.variant {
             DualPi2Variant::Rfc9332 => Pi {
                 probability: self.config.rfc_updated(classic, before.probability, before.last_delay),
@@ -288,7 +243,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     /// Returns the state as the next call at `now` will see it.
     fn due(&self, now: Instant) -> Pi {
         let mut state = self.pi;
-        let mut at = self.update_at.unwrap_or(Instant::MAX);
+        let mut at = if self.update_at == UNSET { Instant::MAX } else { self.update_at };
         let mut done = 0;
         while at <= now && done < MAX_UPDATES {
             state = self.updated(at, state);
@@ -298,30 +253,29 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         state
     }
 
-    fn is_small(&self) -> bool {
+    /// True if `backlog` bytes are too few for a signal.
+    const fn is_small(&self, backlog: u64) -> bool {
         // Linux `must_drop()`: two packets are no standing queue.
-        Qdisc::<P>::backlog(self) < 2 * u64::from(self.config.mtu)
+        backlog < 2 * self.config.mtu as u64
     }
 
-    /// Returns the next packet by weight, its service, and the change of credit that it causes.
-    fn next(&mut self) -> Option<Next<P>> {
-        let low_latency = !self.low_latency.is_empty();
-        let classic = !self.classic.is_empty();
-        if classic && (!low_latency || self.credit > 0) {
-            let queued = self.classic.pop_front()?;
-            self.forget(&queued.packet);
-            let change = if low_latency { self.config.weights().by_classic(queued.packet.len()) } else { 0 };
-            return Some(Next { queued, service: Service::Classic, steps: false, change });
-        }
-        let Some(Queued { at, packet: QueuedInL { packet, service, steps } }) = self.low_latency.pop_front()
-        else {
+    /// Returns the packet whose turn it is.
+    #[inline]
+    fn head(&mut self) -> Option<Head> {
+        let head = self.queues.head(self.config.weights());
+        if head.is_none() {
             // As in Linux, two empty queues start anew.
-            self.credit = self.config.first_credit();
-            return None;
-        };
-        self.forget(&packet);
-        let change = if classic { self.config.weights().by_low_latency(packet.len()) } else { 0 };
-        Some(Next { queued: Queued { at, packet }, service, steps, change })
+            self.queues.credit = self.config.first_credit();
+        }
+        head
+    }
+
+    /// Removes that packet.
+    #[inline]
+    fn take(&mut self, head: Head) -> Option<P> {
+        let held = self.queues.queue(head.service).pop_front()?.packet;
+        self.memory.leaves(held.memory);
+        Some(held.packet)
     }
 
     /// Returns the queue for an arriving packet.
@@ -333,85 +287,86 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
     }
 
-    /// Carries out a signal.
-    fn signal(&mut self, packet: &mut P, signal: Signal) {
-        let (marks, steps) = match signal {
-            Signal::Mark => (1, 0),
-            // Linux counts this mark twice.
-            Signal::StepMark => (u64::from(self.config.variant == DualPi2Variant::Linux), 1),
-            Signal::None | Signal::Drop | Signal::StepDrop => return,
-        };
-        if packet.ecn().is_capable() {
-            self.mark(packet);
-            self.tally.ecn_mark = self.tally.ecn_mark.wrapping_add(marks);
-            self.tally.step_mark = self.tally.step_mark.wrapping_add(steps);
-        }
-    }
-
     /// Returns the next packet that is not dropped, by the rules of RFC 9332.
     fn next_by_rfc(&mut self, drops: &mut impl Drops<P>) -> Option<P> {
-        while let Some(Next { mut queued, service, change, .. }) = self.next() {
-            self.credit = self.credit.saturating_add(change);
-            let signal = self.rfc_signal(&queued, service != Service::Classic);
+        loop {
+            let head = self.head()?;
+            self.charge(head);
+            let signal = self.rfc_signal(head);
             if let Some(why) = signal.reason() {
-                self.lose(queued.packet, why, drops);
+                self.lose(head, why, drops);
                 continue;
             }
-            self.signal(&mut queued.packet, signal);
-            return Some(queued.packet);
+            self.mark_head(head, signal);
+            return self.take(head);
         }
-        None
     }
 
     /// Returns the next packet that is not dropped, by the rules of Linux.
+    #[inline]
     fn next_by_linux(&mut self, drops: &mut impl Drops<P>) -> Option<P> {
-        while let Some(Next { mut queued, service, steps, change }) = self.next() {
+        loop {
+            let head = self.head()?;
             let coupled = if self.config.drop_enqueue {
                 Signal::None
             } else {
-                self.linux_signal(&queued.packet, service)
+                // The backlog is that behind the packet, which has left its queue in the kernel.
+                let behind = self.queues.bytes().saturating_sub(u64::from(head.bytes));
+                self.linux_signal(head.service, head.ecn, behind)
             };
-            self.signal(&mut queued.packet, coupled);
-            let native = if steps && coupled != Signal::Drop {
-                self.linux_step(&queued.packet, self.now.since(queued.at))
+            let native = if head.steps && coupled != Signal::Drop {
+                // It applies to L, where the head is one of the packets.
+                let behind = self.queues.low_latency.len().saturating_sub(1);
+                self.linux_step(head.ecn, self.now.since(head.at), behind)
             } else {
                 Signal::None
             };
-            if let Some(why) = coupled.reason().or(native.reason()) {
-                self.lose(queued.packet, why, drops);
+            let is_signal = coupled != Signal::None || native != Signal::None;
+            if is_signal && !self.signals(head, [coupled, native], drops) {
+                // Dropped packets cost no credit.
                 continue;
             }
-            self.signal(&mut queued.packet, native);
-            // Dropped packets cost no credit.
-            self.credit = self.credit.saturating_add(change);
-            return Some(queued.packet);
-        }
-        None
-    }
-
-    fn lose(&mut self, packet: P, why: DropReason, drops: &mut impl Drops<P>) {
-        self.stats.dropped_after.add(packet.len());
-        drops.dropped(packet, why);
-    }
-
-    fn mark(&mut self, packet: &mut P) {
-        if packet.ecn() != Ecn::Ce && packet.set_ce() {
-            self.stats.marked.add(packet.len());
+            self.charge(head);
+            return self.take(head);
         }
     }
 
-    /// Counts a packet that left.
+    /// Drops the packet whose turn it is, or marks it and returns true.
+    #[cold]
+    fn signals(&mut self, head: Head, signals: [Signal; 2], drops: &mut impl Drops<P>) -> bool {
+        let [coupled, native] = signals;
+        if let Some(why) = coupled.reason().or(native.reason()) {
+            self.lose(head, why, drops);
+            return false;
+        }
+        self.mark_head(head, coupled);
+        self.mark_head(head, native);
+        true
+    }
+
     #[inline]
-    fn forget(&mut self, packet: &P) {
-        self.memory.leaves(self.config.buffers.memory_of(packet, packet.len()));
+    fn charge(&mut self, head: Head) {
+        // Most packets find the other queue empty.
+        if head.change != 0 {
+            self.queues.credit = self.queues.credit.saturating_add(head.change);
+        }
     }
 
-    /// Counts the memory again, after a change of the memory per packet.
-    fn count_memory(&mut self) {
-        self.memory = Memory::new(self.config.buffers);
-        let in_l = self.low_latency.iter().map(|queued| &queued.packet.packet);
-        for packet in in_l.chain(self.classic.iter().map(|queued| &queued.packet)) {
-            self.memory.enters(self.config.buffers.memory_of(packet, packet.len()));
+    /// Carries out a signal that is no drop, at the packet whose turn it is.
+    fn mark_head(&mut self, head: Head, signal: Signal) {
+        if signal == Signal::None {
+            return;
+        }
+        if let Some(held) = self.queues.queue(head.service).front_mut() {
+            mark(&mut held.packet, signal, self.config.variant, &mut self.stats, &mut self.tally);
+        }
+    }
+
+    /// Drops the packet whose turn it is.
+    fn lose(&mut self, head: Head, why: DropReason, drops: &mut impl Drops<P>) {
+        if let Some(packet) = self.take(head) {
+            self.stats.dropped_after.add(head.bytes);
+            drops.dropped(packet, why);
         }
     }
 
@@ -426,11 +381,36 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     }
 
     fn drop_oldest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
-        let Some(Next { queued, change, .. }) = self.next() else { return false };
-        self.credit = self.credit.saturating_add(change);
-        self.lose(queued.packet, why, drops);
+        let Some(head) = self.head() else { return false };
+        self.charge(head);
+        self.lose(head, why, drops);
         true
     }
+}
+
+/// Marks a packet if the signal is a mark and the packet can carry it.
+fn mark<P: Packet>(
+    packet: &mut P,
+    signal: Signal,
+    variant: DualPi2Variant,
+    stats: &mut Stats,
+    tally: &mut Tally,
+) {
+    let (marks, steps) = match signal {
+        Signal::Mark => (1, 0),
+        // Linux counts this mark twice.
+        Signal::StepMark => (u64::from(variant == DualPi2Variant::Linux), 1),
+        Signal::None | Signal::Drop | Signal::StepDrop => return,
+    };
+    let before = packet.ecn();
+    if !before.is_capable() {
+        return;
+    }
+    if before != Ecn::Ce && packet.set_ce() {
+        stats.marked.add(packet.len());
+    }
+    tally.ecn_mark = tally.ecn_mark.wrapping_add(marks);
+    tally.step_mark = tally.step_mark.wrapping_add(steps);
 }
 
 impl<P: Packet + Flow, R: Random> Build<P, R> for DualPi2<P, R> {
@@ -442,12 +422,13 @@ impl<P: Packet + Flow, R: Random> Build<P, R> for DualPi2<P, R> {
 impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
     type Config = DualPi2Config;
 
+    #[inline]
     fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut impl Drops<P>) {
         self.update(now);
         let bytes = packet.len();
-        self.stats.offered.add(bytes);
-        let own = self.config.buffers.memory_of(&packet, bytes);
-        let then = (self.len().saturating_add(1), self.memory.used().saturating_add(own));
+        let memory = self.config.buffers.memory_of(&packet, bytes);
+        // Neither sum can overflow: all these packets are in memory.
+        let then = (self.len().wrapping_add(1), self.memory.used().wrapping_add(memory));
         if let Some(why) = self.excess(then.0, then.1) {
             self.stats.dropped_before.add(bytes);
             drops.dropped(packet, why);
@@ -455,49 +436,45 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
         }
         let service = self.service(&packet);
         if self.config.drop_enqueue {
-            let signal = self.linux_signal(&packet, service);
+            let signal = self.linux_signal(service, packet.ecn(), self.queues.bytes());
             if let Some(why) = signal.reason() {
                 self.stats.dropped_before.add(bytes);
                 drops.dropped(packet, why);
                 return;
             }
-            self.signal(&mut packet, signal);
+            mark(&mut packet, signal, self.config.variant, &mut self.stats, &mut self.tally);
         }
-        self.stats.enqueued.add(bytes);
-        self.tally.longest = self.tally.longest.max(then.0);
-        self.tally.most_memory = self.tally.most_memory.max(then.1);
-        self.memory.enters(own);
-        if service == Service::Classic {
-            self.tally.classic = self.tally.classic.wrapping_add(1);
-            self.classic.push_back(self.now, packet);
-            return;
+        if then.0 > self.tally.longest {
+            self.tally.longest = then.0;
         }
-        self.tally.low_latency = self.tally.low_latency.wrapping_add(1);
-        let steps =
-            service == Service::LowLatency && self.low_latency.len() >= self.config.min_qlen_step as usize;
-        self.low_latency.push_back(self.now, QueuedInL { packet, service, steps });
+        if then.1 > self.tally.most_memory {
+            self.tally.most_memory = then.1;
+        }
+        self.memory.enters(memory);
+        let steps = service == Service::LowLatency
+            && self.queues.low_latency.len() >= self.config.min_qlen_step as usize;
+        self.queues.queue(service).push_back(self.now, Held { packet, memory, service, steps });
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut impl Drops<P>) -> Option<P> {
         self.update(now);
-        let packet = match self.config.variant {
+        match self.config.variant {
             DualPi2Variant::Rfc9332 => self.next_by_rfc(drops),
             DualPi2Variant::Linux => self.next_by_linux(drops),
-        }?;
-        self.stats.dequeued.add(packet.len());
-        Some(packet)
+        }
     }
 
     fn len(&self) -> usize {
-        self.low_latency.len().saturating_add(self.classic.len())
+        self.queues.len()
     }
 
     fn backlog(&self) -> u64 {
-        self.low_latency.bytes().saturating_add(self.classic.bytes())
+        self.queues.bytes()
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        self.queues.complete(self.stats)
     }
 
     fn reconfigure(&mut self, now: Instant, config: DualPi2Config, drops: &mut impl Drops<P>) {
@@ -510,13 +487,15 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
         if old.tupdate != config.tupdate {
             let soon = self.now + config.tupdate;
             // An update that was planned at a slower pace may be far away.
-            self.update_at = self.update_at.map(|at| at.min(soon));
+            self.update_at = self.update_at.min(soon);
         }
         if old.classic_share != config.classic_share {
-            self.credit = config.first_credit();
+            self.queues.credit = config.first_credit();
         }
         if old.buffers != config.buffers {
-            self.count_memory();
+            self.memory = Memory::new(config.buffers);
+            let charge = |packet: &P| config.buffers.memory_of(packet, packet.len());
+            self.memory.enters(self.queues.charge_again(charge));
         }
         while let Some(why) = self.excess(self.len(), self.memory.used()) {
             if !self.drop_oldest(why, drops) {
@@ -554,14 +533,14 @@ impl<P: Packet + Flow, R: Random> Observe for DualPi2<P, R> {
         let now = self.now.max(now);
         let waited = |front: Option<Instant>| front.map_or(Duration::ZERO, |came| now.since(came));
         seen.fraction("prob", self.probability());
-        seen.time("delay-c", waited(self.classic.front().map(|queued| queued.at)));
-        seen.time("delay-l", waited(self.low_latency.front().map(|queued| queued.at)));
-        seen.number("pkts-in-c", self.tally.classic);
-        seen.number("pkts-in-l", self.tally.low_latency);
+        seen.time("delay-c", waited(self.queues.classic.front().map(|queued| queued.at)));
+        seen.time("delay-l", waited(self.queues.low_latency.front().map(|queued| queued.at)));
+        seen.number("pkts-in-c", self.queues.classic.entered().packets);
+        seen.number("pkts-in-l", self.queues.low_latency.entered().packets);
         seen.number("maxq", self.tally.longest as u64);
         seen.number("ecn-mark", self.tally.ecn_mark);
         seen.number("step-mark", self.tally.step_mark);
-        seen.gauges.push(("credit", Gauge::Signed(self.credit)));
+        seen.gauges.push(("credit", Gauge::Signed(self.queues.credit)));
         seen.number("memory-used", self.memory.used());
         seen.number("max-memory-used", self.tally.most_memory);
         seen.number("memory-limit", self.config.memory_limit);
@@ -573,3 +552,6 @@ impl<P: Packet + Flow> Inner<P> for DualPi2<P, crate::random::Source> {}
 // At the default gains the probability of a queue without delay falls from 1 to 0 in about 420
 // updates, by alpha times the target each.
 const MAX_UPDATES: u32 = 2_048;
+
+/// No time of an update yet: the zero, at which nothing is left to update.
+const UNSET: Instant = Instant::ZERO;

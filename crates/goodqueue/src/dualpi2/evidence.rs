@@ -1,7 +1,8 @@
 //! Evidence of the decisions of `dualpi2`.
 
+use super::queues::Service;
 use super::rules::{HIT_C, HIT_L, MISSED_C, MISSED_L, OVERLOAD, SHORT_C, SHORT_L, STEP};
-use super::{DualPi2, DualPi2Variant, Service, Signal};
+use super::{DualPi2, DualPi2Variant, Signal};
 use crate::config::Configure;
 use crate::decision::{Decision, Evidence, FULL, FULL_MEMORY, Fate, Limit, Moment, Quantity, Rule};
 use crate::packet::{Flow, Packet};
@@ -30,9 +31,9 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         evidence.given("k", Quantity::Number(u64::from(config.coupling)), "coupling factor");
         evidence.fact("p'_L", Quantity::Fraction(native), "probability in L by its own delay");
         evidence.given("step", config.step.quantity(), "threshold of L");
-        evidence.fact("packets_l", Quantity::Packets(self.low_latency.len() as u64), "packets in L");
-        evidence.fact("packets_c", Quantity::Packets(self.classic.len() as u64), "packets in C");
-        evidence.fact("credit", Quantity::Credit(self.credit), "above 0 it is the turn of C");
+        evidence.fact("packets_l", Quantity::Packets(self.queues.low_latency.len() as u64), "packets in L");
+        evidence.fact("packets_c", Quantity::Packets(self.queues.classic.len() as u64), "packets in C");
+        evidence.fact("credit", Quantity::Credit(self.queues.credit), "above 0 it is the turn of C");
         if about.moment == Moment::Departure {
             if let Some(rule) = self.rule(low_latency, probability, native, about) {
                 let step = ("step", config.step.quantity());
@@ -59,9 +60,13 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
 
     /// Returns the mark probability of L's own AQM.
     fn native(&self, packet: &P, sojourn: Duration) -> f64 {
+        // The packet has left its queue already.
+        let behind = self.queues.low_latency.len();
         match self.config.variant {
-            DualPi2Variant::Rfc9332 => self.ramp(sojourn) as f64 / self.config.one() as f64,
-            DualPi2Variant::Linux => f64::from(u8::from(self.linux_step(packet, sojourn) != Signal::None)),
+            DualPi2Variant::Rfc9332 => self.config.ramp(sojourn, behind) as f64 / self.config.one() as f64,
+            DualPi2Variant::Linux => {
+                f64::from(u8::from(self.linux_step(packet.ecn(), sojourn, behind) != Signal::None))
+            }
         }
     }
 
@@ -71,9 +76,9 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
             (true, Fate::Marked) if native >= 1.0 => STEP,
             (true, Fate::Marked) => HIT_L,
             (false, _) if about.is_signal() => HIT_C,
-            (true, Fate::Sent) if self.is_small() => SHORT_L,
+            (true, Fate::Sent) if self.is_small(self.queues.bytes()) => SHORT_L,
             (true, Fate::Sent) => MISSED_L,
-            (false, Fate::Sent) if self.is_small() => SHORT_C,
+            (false, Fate::Sent) if self.is_small(self.queues.bytes()) => SHORT_C,
             (false, Fate::Sent) => MISSED_C,
             _ => return None,
         })

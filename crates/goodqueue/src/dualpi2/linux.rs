@@ -1,7 +1,8 @@
 //! The decisions of Linux 7.3: probabilities of 32 bits, and a step for the low-latency queue.
 
 use super::config::{DualPi2Config, ONE_OF_LINUX as ONE, Step};
-use super::{DualPi2, Service, Signal};
+use super::queues::Service;
+use super::{DualPi2, Signal};
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::DropReason;
 use crate::random::Random;
@@ -52,16 +53,16 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
     }
 
-    /// Returns the signal of the coupled AQM for `packet`.
-    pub(super) fn linux_signal(&mut self, packet: &P, service: Service) -> Signal {
-        // The backlog is that behind the packet, which has left its queue. Linux spares such a
-        // queue here but not in its step AQM.
-        if self.is_small() || service == Service::Untouched {
+    /// Returns the signal of the coupled AQM for a packet, beside a backlog of this many bytes.
+    #[inline]
+    pub(super) fn linux_signal(&mut self, service: Service, ecn: Ecn, backlog: u64) -> Signal {
+        // Linux spares a small queue here but not in its step AQM.
+        if self.is_small(backlog) || service == Service::Untouched {
             return Signal::None;
         }
         let coupled = self.pi.probability * u64::from(self.config.coupling);
         let overloaded = coupled > ONE;
-        let capable = packet.ecn().is_capable();
+        let capable = ecn.is_capable();
         match service {
             Service::Classic if !self.linux_rolls_twice() => Signal::None,
             // RFC 9332 §4.2: an overloaded queue drops packets that could be marked, too.
@@ -76,13 +77,14 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
     }
 
-    /// Returns the signal of L's own AQM for a packet that waited for `sojourn` and left L.
-    pub(super) fn linux_step(&self, packet: &P, sojourn: Duration) -> Signal {
+    /// Returns the signal of L's own AQM for a packet that waited for `sojourn`, with `behind`
+    /// packets in L behind it.
+    pub(super) fn linux_step(&self, ecn: Ecn, sojourn: Duration, behind: usize) -> Signal {
         let is_above = match self.config.step {
             Step::Delay(most) => sojourn > most,
-            Step::Packets(most) => self.low_latency.len() as u64 > u64::from(most),
+            Step::Packets(most) => behind as u64 > u64::from(most),
         };
-        match (is_above, packet.ecn().is_capable()) {
+        match (is_above, ecn.is_capable()) {
             (false, _) => Signal::None,
             (true, true) => Signal::StepMark,
             (true, false) => Signal::StepDrop,

@@ -132,7 +132,7 @@ fn in_linux_a_packet_that_cannot_be_marked_is_dropped_from_l() {
     for ecn in [Ecn::NotEct, Ecn::Ect1] {
         queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn).of_class(1), &mut |_, _| ());
     }
-    assert_eq!(queue.low_latency.len(), 2, "the class decides");
+    assert_eq!(queue.queues.low_latency.len(), 2, "the class decides");
     let mut reasons = Vec::new();
     let sent = queue.dequeue(ms(2), &mut |_, why| reasons.push(why)).expect("the other packet");
     assert_eq!((reasons, sent.ecn), ([DropReason::NotEct].into(), Ecn::Ce));
@@ -214,7 +214,7 @@ fn d5_ect1_and_ce_go_to_l_and_the_rest_to_c() {
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::Ce] {
         queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
     }
-    assert_eq!((queue.classic.len(), queue.low_latency.len()), (2, 3));
+    assert_eq!((queue.queues.classic.len(), queue.queues.low_latency.len()), (2, 3));
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn d6_a_probability_of_zero_signals_nothing() {
 fn at_twice_the_target_the_base_probability_climbs_by_alpha_times_15_ms() {
     let mut queue = dualpi2(&rfc9332());
     queue.pi.last_delay = Duration::from_millis(30);
-    queue.classic.push_back(ms(70), Datagram::new(1514, Ecn::NotEct));
+    queue.enqueue(ms(70), Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
     queue.pi = queue.updated(ms(100), queue.pi);
     // 0.16 per s x 15 ms = 0.0024 (41/256 is 0.16016).
     assert!((queue.probability() - 0.0024).abs() < 5e-6, "{}", queue.probability());
@@ -248,7 +248,7 @@ fn the_classic_queue_of_a_deaf_flow_is_held_at_its_target() {
             arrived += 1_100_000;
         }
         if step % 12 == 0
-            && let Some(front) = queue.classic.front().map(|queued| queued.at)
+            && let Some(front) = queue.queues.classic.front().map(|queued| queued.at)
         {
             queue.dequeue(now, &mut |_, _| ());
             if step > 100_000 {
@@ -267,10 +267,14 @@ fn a_purge_forgets_the_probability_and_the_credit_and_in_linux_not_the_last_dela
     let kept = |variant| {
         let mut queue = dualpi2(&rfc9332().with("variant", Value::Choice(variant)));
         queue.pi = Pi { probability: 9, last_delay: Duration::from_millis(3) };
-        queue.credit = 12_345;
+        queue.queues.credit = 12_345;
         queue.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
         queue.purge(Instant::ZERO, &mut |_, _| ());
-        assert_eq!((queue.pi.probability, queue.credit), (0, queue.config.first_credit()), "{variant}");
+        assert_eq!(
+            (queue.pi.probability, queue.queues.credit),
+            (0, queue.config.first_credit()),
+            "{variant}"
+        );
         queue.pi.last_delay
     };
     assert_eq!(kept("linux"), Duration::from_millis(3));

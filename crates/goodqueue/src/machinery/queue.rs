@@ -132,9 +132,14 @@ impl<P: Packet> Fifo<P> {
         self.ring.front()
     }
 
-    /// Iterates over the queued packets, oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Queued<P>> {
-        self.ring.iter()
+    /// Iterates over the queued packets, oldest first. Their lengths must not change.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut P> {
+        self.ring.iter_mut().map(|queued| &mut queued.packet)
+    }
+
+    /// Returns everything that ever entered.
+    pub(crate) const fn entered(&self) -> Count {
+        self.passage.entered()
     }
 
     /// Returns the oldest packet for marking. Its length must not change.

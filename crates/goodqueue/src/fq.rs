@@ -80,7 +80,7 @@ mod tests;
 
 use config::BANDS;
 pub use config::FqConfig;
-use flows::{Flows, List, NIL, Plan, Planned, State};
+use flows::{Flows, List, NIL, Next, Plan, State};
 
 use crate::config::Build;
 use crate::decision::{Evidence, Question, Rule};
@@ -88,7 +88,7 @@ use crate::gauge::{Observation, Observe};
 use crate::nesting::Inner;
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
-use crate::queue::Fifo;
+use crate::queue::{Fifo, Passage};
 use crate::time::{Duration, Instant, Rate};
 
 /// The discipline `fq`.
@@ -102,8 +102,7 @@ pub struct Fq<P> {
     current: usize,
     /// Packets that came while no flow had anything to send.
     fast: Fifo<P>,
-    packets: usize,
-    backlog: u64,
+    passage: Passage,
     /// When the first throttled flow may send, as known at the last look.
     wakes_at: Instant,
     /// Time for which the timer is set.
@@ -135,6 +134,17 @@ struct Tally {
     ce_mark: u64,
 }
 
+/// A packet that is to be sent now.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    /// Its flow.
+    number: u32,
+    /// When it could have left.
+    at: Instant,
+    bytes: u32,
+    by_sender: bool,
+}
+
 impl<P: Packet + Flow> Fq<P> {
     /// An empty queue; `salt` seeds the hash of flows.
     #[must_use]
@@ -146,8 +156,7 @@ impl<P: Packet + Flow> Fq<P> {
             bands: [Band::default(); BANDS],
             current: 0,
             fast: Fifo::default(),
-            packets: 0,
-            backlog: 0,
+            passage: Passage::default(),
             wakes_at: Instant::MAX,
             timer: None,
             stats: Stats::default(),
@@ -193,7 +202,7 @@ impl<P: Packet + Flow> Fq<P> {
         };
         let is_due = plan.at <= self.now + self.config.offload_horizon;
         // The fast path knows no flows, so it cannot keep a rate for each.
-        is_due && self.config.max_rate.is_none() && (self.packets == 0 || is_mostly_idle())
+        is_due && self.config.max_rate.is_none() && (self.passage.packets() == 0 || is_mostly_idle())
     }
 
     /// Admits a packet, or returns the reason why it is dropped.
@@ -219,15 +228,27 @@ impl<P: Packet + Flow> Fq<P> {
         // Both quanta fit: their ranges end at `i32::MAX` or below.
         let credit = self.config.initial_quantum as i32;
         let number = self.flows.of_hash(self.hash_of(&packet), mask, credit);
-        if self.flows.flow(number).is_some_and(|flow| flow.len() >= self.config.flow_limit) {
-            self.tally.flow_limit = self.tally.flow_limit.wrapping_add(1);
-            return Err((packet, DropReason::FlowLimit));
-        }
-        self.enlist(number);
+        let quantum = self.config.quantum as i32;
         if let Some(flow) = self.flows.flow_mut(number) {
-            // After `enlist`, so the flow is on the list of the band of its previous packet, as in
-            // Linux.
-            flow.band = band;
+            if flow.len() >= self.config.flow_limit {
+                self.tally.flow_limit = self.tally.flow_limit.wrapping_add(1);
+                return Err((packet, DropReason::FlowLimit));
+            }
+            // A flow that is in no list goes to that of new flows, of the band that it had so far.
+            if let State::Detached(since) = flow.state {
+                // Rounded up, as by Linux `usecs_to_jiffies()`.
+                let delay = self.config.refill_delay.as_nanos().div_ceil(JIFFY);
+                if jiffies(self.now) > since.saturating_add(delay) {
+                    // As in Linux `fq_enqueue()`: after a rest a flow has a quantum again, and
+                    // keeps a larger credit, such as what is left of the initial one.
+                    flow.credit = flow.credit.max(quantum);
+                }
+                let listed = flow.band;
+                flow.band = band;
+                self.list_as_new(number, listed);
+            } else {
+                flow.band = band;
+            }
         }
         if let Some(band) = self.bands.get_mut(usize::from(band)) {
             band.packets += 1;
@@ -236,28 +257,19 @@ impl<P: Packet + Flow> Fq<P> {
         Ok(())
     }
 
-    /// Puts a flow that is in no list into that of new flows, of the band that it had so far.
-    fn enlist(&mut self, number: u32) {
-        let jiffy = jiffies(self.now);
-        // Rounded up, as by Linux `usecs_to_jiffies()`.
-        let delay = self.config.refill_delay.as_nanos().div_ceil(JIFFY);
-        let quantum = self.config.quantum as i32;
-        let Some(flow) = self.flows.flow_mut(number) else { return };
-        let State::Detached(since) = flow.state else { return };
-        if jiffy > since.saturating_add(delay) {
-            // As in Linux `fq_enqueue()`: after a rest a flow has a quantum again, and keeps a
-            // larger credit, such as what is left of the initial one.
-            flow.credit = flow.credit.max(quantum);
-        }
-        let band = usize::from(flow.band);
-        if let Some(band) = self.bands.get_mut(band) {
+    /// Appends a flow to the new flows of this band.
+    #[inline]
+    fn list_as_new(&mut self, number: u32, band: u8) {
+        if let Some(band) = self.bands.get_mut(usize::from(band)) {
+            self.flows.list(number);
             self.flows.append(&mut band.new_flows, number);
         }
     }
 
     /// Appends a flow to the old flows of its band.
+    #[inline]
     fn send_back(&mut self, number: u32) {
-        let band = self.flows.flow(number).map_or(0, |flow| usize::from(flow.band));
+        let band = self.flows.list(number).map_or(0, usize::from);
         if let Some(band) = self.bands.get_mut(band) {
             self.flows.append(&mut band.old_flows, number);
         }
@@ -309,8 +321,8 @@ impl<P: Packet + Flow> Fq<P> {
         }
     }
 
-    /// Returns the next packet of a flow, with the number of the flow and when it could have left.
-    fn next_of_flows(&mut self) -> Option<(Planned<P>, u32, Instant)> {
+    /// Returns the packet that the flows send next, which is still in its flow but counted as sent.
+    fn next_of_flows(&mut self) -> Option<Due> {
         let latest = self.now + self.config.offload_horizon;
         let quantum = self.config.quantum as i32;
         let mut fruitless: u32 = 0;
@@ -323,7 +335,7 @@ impl<P: Packet + Flow> Fq<P> {
             let flow = self.flows.flow_mut(number)?;
             if flow.credit <= 0 {
                 flow.credit = flow.credit.saturating_add(quantum);
-                self.flows.advance(list);
+                list.first = flow.next;
                 self.send_back(number);
                 fruitless += 1;
                 if fruitless % FRUITLESS_VISITS == 0 {
@@ -331,41 +343,38 @@ impl<P: Packet + Flow> Fq<P> {
                 }
                 continue;
             }
-            let time_next = flow.time_next;
-            let Some(plan) = self.flows.next_plan(number) else {
-                self.flows.advance(list);
+            if flow.len() == 0 {
+                list.first = flow.next;
                 if is_new {
                     // Through the old flows, so that it starves none of them.
                     self.send_back(number);
-                } else if let Some(empty) = self.flows.flow_mut(number) {
+                } else {
                     // Linux keeps the mark "detached" in the lowest bit of the time.
-                    empty.state = State::Detached(jiffies(self.now) | 1);
+                    flow.state = State::Detached(jiffies(self.now) | 1);
                 }
                 continue;
-            };
+            }
+            let (time_next, following) = (flow.time_next, flow.next);
+            let Next { plan, bytes } = self.flows.next(number)?;
             let at = plan.at.max(time_next);
             if at > latest {
-                self.flows.advance(list);
+                list.first = following;
                 self.flows.throttle(number, at);
                 self.tally.throttled = self.tally.throttled.wrapping_add(1);
                 self.wakes_at = self.wakes_at.min(at);
                 continue;
             }
-            let planned = self.flows.pop(number)?;
-            let bytes = planned.packet.len();
             // A packet counts in its own band, but the band in which its flow was listed pays for
             // it.
-            if let Some(own) = self.bands.get_mut(usize::from(planned.plan.band)) {
+            band.credit = band.credit.saturating_sub(i64::from(bytes));
+            if let Some(own) = self.bands.get_mut(usize::from(plan.band)) {
                 own.packets = own.packets.saturating_sub(1);
-            }
-            if let Some(served) = self.bands.get_mut(chosen) {
-                served.credit = served.credit.saturating_sub(i64::from(bytes));
             }
             if let Some(sender) = self.flows.flow_mut(number) {
                 let charge = i32::try_from(bytes).unwrap_or(i32::MAX);
                 sender.credit = sender.credit.saturating_sub(charge);
             }
-            return Some((planned, number, at));
+            return Some(Due { number, at, bytes, by_sender: plan.by_sender });
         }
     }
 
@@ -422,17 +431,21 @@ impl<P: Packet + Flow> Fq<P> {
         flow.time_next = now + Duration::from_nanos(gap);
     }
 
-    fn mark_if_late(&mut self, packet: &mut P, at: Instant) {
-        let Some(threshold) = self.config.ce_threshold else { return };
-        if self.now.since(at) > threshold {
-            let was_marked = packet.ecn() == Ecn::Ce;
-            let carries = packet.set_ce();
-            // Linux counts packets that cannot carry the mark, too.
-            self.tally.ce_mark = self.tally.ce_mark.wrapping_add(1);
-            if carries && !was_marked {
-                self.stats.marked.add(packet.len());
-            }
+    /// True if a packet that could have left at `at` is to be marked now.
+    fn is_late(&self, at: Instant) -> bool {
+        self.config.ce_threshold.is_some_and(|threshold| self.now.since(at) > threshold)
+    }
+
+    #[cold]
+    fn marked(&mut self, mut packet: P) -> P {
+        let was_marked = packet.ecn() == Ecn::Ce;
+        let carries = packet.set_ce();
+        // Linux counts packets that cannot carry the mark, too.
+        self.tally.ce_mark = self.tally.ce_mark.wrapping_add(1);
+        if carries && !was_marked {
+            self.stats.marked.add(packet.len());
         }
+        packet
     }
 
     /// Sets the timer for the first throttled flow. A timer that is set for a little later stays.
@@ -447,27 +460,25 @@ impl<P: Packet + Flow> Fq<P> {
         }
     }
 
-    /// Returns the next packet, whatever it is counted as.
+    /// Removes and returns the next packet.
+    #[inline]
     fn take(&mut self) -> Option<P> {
-        if self.packets == 0 {
+        if self.passage.packets() == 0 {
             return None;
         }
         if let Some(queued) = self.fast.pop_front() {
+            self.passage.leaves(queued.packet.len());
             return Some(queued.packet);
         }
         self.wake_flows();
-        let Some((mut planned, number, at)) = self.next_of_flows() else {
+        let Some(due) = self.next_of_flows() else {
             self.set_timer();
             return None;
         };
-        self.mark_if_late(&mut planned.packet, at);
-        self.pace(number, planned.packet.len(), planned.plan.by_sender);
-        Some(planned.packet)
-    }
-
-    fn forget(&mut self, packet: &P) {
-        self.packets = self.packets.saturating_sub(1);
-        self.backlog = self.backlog.saturating_sub(u64::from(packet.len()));
+        self.pace(due.number, due.bytes, due.by_sender);
+        self.passage.leaves(due.bytes);
+        let packet = self.flows.pop(due.number);
+        if self.is_late(due.at) { packet.map(|packet| self.marked(packet)) } else { packet }
     }
 
     /// Advances the clock. A timer that is due has run.
@@ -492,13 +503,8 @@ impl<P: Packet + Flow> Qdisc<P> for Fq<P> {
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut impl Drops<P>) {
         self.advance(now);
         let bytes = packet.len();
-        self.stats.offered.add(bytes);
         match self.admit(packet) {
-            Ok(()) => {
-                self.stats.enqueued.add(bytes);
-                self.packets += 1;
-                self.backlog += u64::from(bytes);
-            }
+            Ok(()) => self.passage.enters(bytes),
             Err((packet, why)) => {
                 self.stats.dropped_before.add(bytes);
                 drops.dropped(packet, why);
@@ -508,15 +514,12 @@ impl<P: Packet + Flow> Qdisc<P> for Fq<P> {
 
     fn dequeue(&mut self, now: Instant, _drops: &mut impl Drops<P>) -> Option<P> {
         self.advance(now);
-        let packet = self.take()?;
-        self.forget(&packet);
-        self.stats.dequeued.add(packet.len());
-        Some(packet)
+        self.take()
     }
 
     fn next_event(&self, now: Instant) -> Option<Instant> {
         let is_listed = |band: &Band| band.new_flows.first != NIL || band.old_flows.first != NIL;
-        if self.packets == 0 || !self.fast.is_empty() || self.bands.iter().any(is_listed) {
+        if self.passage.packets() == 0 || !self.fast.is_empty() || self.bands.iter().any(is_listed) {
             return None;
         }
         // A Linux timer with slack fires at the end of the slack if no other timer runs before.
@@ -525,15 +528,15 @@ impl<P: Packet + Flow> Qdisc<P> for Fq<P> {
     }
 
     fn len(&self) -> usize {
-        self.packets
+        usize::try_from(self.passage.packets()).unwrap_or(usize::MAX)
     }
 
     fn backlog(&self) -> u64 {
-        self.backlog
+        self.passage.bytes()
     }
 
     fn stats(&self) -> Stats {
-        self.stats
+        self.passage.complete(self.stats)
     }
 
     /// As in Linux, a lower limit drops the packets that would leave next.
@@ -542,9 +545,8 @@ impl<P: Packet + Flow> Qdisc<P> for Fq<P> {
         // Another `orphan_mask` changes the hashes of later packets. As in Linux, a flow keeps its
         // hash: a later packet with this hash finds it.
         self.config = config;
-        while self.packets > config.limit as usize {
+        while self.passage.packets() > u64::from(config.limit) {
             let Some(packet) = self.take() else { break };
-            self.forget(&packet);
             self.stats.dropped_after.add(packet.len());
             drops.dropped(packet, DropReason::Overlimit);
         }
@@ -560,8 +562,8 @@ impl<P: Packet + Flow> Qdisc<P> for Fq<P> {
             self.purge_packet(queued.packet, drops);
         }
         for number in 0..self.flows.count() {
-            while let Some(planned) = self.flows.pop(number) {
-                self.purge_packet(planned.packet, drops);
+            while let Some(packet) = self.flows.pop(number) {
+                self.purge_packet(packet, drops);
             }
         }
         self.flows.forget();
@@ -575,7 +577,7 @@ impl<P: Packet + Flow> Qdisc<P> for Fq<P> {
 
 impl<P: Packet + Flow> Fq<P> {
     fn purge_packet(&mut self, packet: P, drops: &mut impl Drops<P>) {
-        self.forget(&packet);
+        self.passage.leaves(packet.len());
         self.stats.dropped_after.add(packet.len());
         drops.dropped(packet, DropReason::Purged);
     }

@@ -22,7 +22,7 @@ pub(super) struct Flow {
     /// Time before which it sends nothing; zero: never set.
     pub(super) time_next: Instant,
     /// Next flow of the list.
-    next: u32,
+    pub(super) next: u32,
     pub(super) band: u8,
     pub(super) state: State,
 }
@@ -44,6 +44,13 @@ pub(super) struct Plan {
     pub(super) at: Instant,
     pub(super) by_sender: bool,
     pub(super) band: u8,
+}
+
+/// The packet that a flow sends next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Next {
+    pub(super) plan: Plan,
+    pub(super) bytes: u32,
 }
 
 /// A packet with its plan.
@@ -174,19 +181,23 @@ impl<P: Packet> Flows<P> {
         self.early.insert((number, plan.at, self.arrivals), planned);
     }
 
-    /// Returns the plan of the packet that the flow sends next.
+    /// Returns what the flow sends next, or `None` if it has no packet.
     #[inline]
-    pub(super) fn next_plan(&self, number: u32) -> Option<Plan> {
+    pub(super) fn next(&self, number: u32) -> Option<Next> {
         let flow = self.flows.get(number as usize)?;
-        let in_order = self.pool.front(&flow.packets).map(|queued| queued.packet.plan);
-        if flow.early == 0 {
-            return in_order;
-        }
-        let early = self.first_early(number).map(|(_, planned)| planned.plan);
+        let in_order = self.pool.front(&flow.packets).map(|queued| queued.packet);
+        let planned = if flow.early == 0 { in_order? } else { self.next_of_both(number, in_order)? };
+        Some(Next { plan: planned.plan, bytes: planned.packet.len() })
+    }
+
+    // Most senders plan their packets in order, and so have none in `early`.
+    #[cold]
+    fn next_of_both<'a>(&'a self, number: u32, in_order: Option<&'a Planned<P>>) -> Option<&'a Planned<P>> {
+        let early = self.first_early(number).map(|(_, planned)| planned);
         match (early, in_order) {
-            (Some(early), Some(in_order)) if early.at >= in_order.at => Some(in_order),
-            (Some(early), _) => Some(early),
-            (None, in_order) => in_order,
+            // Of equal plans the packet in order came first.
+            (Some(early), Some(in_order)) if early.plan.at >= in_order.plan.at => Some(in_order),
+            (early, in_order) => early.or(in_order),
         }
     }
 
@@ -196,16 +207,15 @@ impl<P: Packet> Flows<P> {
 
     /// Removes that packet.
     #[inline]
-    pub(super) fn pop(&mut self, number: u32) -> Option<Planned<P>> {
+    pub(super) fn pop(&mut self, number: u32) -> Option<P> {
         let flow = self.flows.get_mut(number as usize)?;
-        let planned =
-            if flow.early == 0 { self.pool.pop_front(&mut flow.packets)? } else { self.pop_of_both(number)? };
-        let left = self.flow(number).map_or(0, Flow::len);
-        self.active -= u32::from(left == 0);
-        Some(planned)
+        self.active -= u32::from(flow.len() == 1);
+        if flow.early != 0 {
+            return self.pop_of_both(number).map(|planned| planned.packet);
+        }
+        Some(self.pool.pop_front(&mut flow.packets)?.packet)
     }
 
-    // Most senders plan their packets in order, and so have none in `early`.
     #[cold]
     fn pop_of_both(&mut self, number: u32) -> Option<Planned<P>> {
         let key = self.first_early(number).map(|(key, _)| *key)?;
@@ -219,7 +229,16 @@ impl<P: Packet> Flows<P> {
         self.early.remove(&key)
     }
 
-    /// Appends a flow to a list.
+    /// Prepares a flow for the end of a list. Returns the band of the flow.
+    #[inline]
+    pub(super) fn list(&mut self, number: u32) -> Option<u8> {
+        let flow = self.flows.get_mut(number as usize)?;
+        flow.next = NIL;
+        flow.state = State::Listed;
+        Some(flow.band)
+    }
+
+    /// Appends such a flow to a list.
     #[inline]
     pub(super) fn append(&mut self, list: &mut List, number: u32) {
         if list.first == NIL {
@@ -228,16 +247,6 @@ impl<P: Packet> Flows<P> {
             last.next = number;
         }
         list.last = number;
-        if let Some(flow) = self.flows.get_mut(number as usize) {
-            flow.next = NIL;
-            flow.state = State::Listed;
-        }
-    }
-
-    /// Removes the first flow from a list.
-    #[inline]
-    pub(super) fn advance(&self, list: &mut List) {
-        list.first = self.flow(list.first).map_or(NIL, |flow| flow.next);
     }
 
     /// Returns the credits of the flows in a list.

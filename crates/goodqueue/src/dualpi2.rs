@@ -54,9 +54,9 @@
 //! at `step_thresh`, also below two packets. Probabilities have 32 bits, and a draw signals if it
 //! is at most the probability, so that a probability of 0 signals once in 2^32 draws. A packet that
 //! is dropped costs no credit. The change of the probability is added modulo 2^32. A class chosen
-//! by the caller picks the queue, as `skb->priority` does: 1 is L, 2 is L without marks and drops.
-//! The timer runs at multiples of `tupdate`; in the kernel, at the time of the set-up plus
-//! multiples of it ([`DualPi2::update_next_at`]).
+//! by the caller, as by `skb->priority`, picks the queue of a packet whose ECN field does not: 1 is
+//! L, 2 is L without marks and drops. The timer runs at multiples of `tupdate`; in the kernel, at
+//! the time of the set-up plus multiples of it ([`DualPi2::update_next_at`]).
 //!
 //! Both: the coupled AQM signals nothing while less than two packets of the largest size are
 //! queued. tc writes `alpha` and `beta` as decimal numbers of 1/s; a number without a decimal point
@@ -67,7 +67,8 @@
 //! so `split_gso` has no effect.
 //!
 //! # Cost
-//! Constant per packet, plus dropped packets; at most 2048 missed updates per call.
+//! Constant per packet, plus dropped packets; at most 2048 missed updates per call while packets
+//! wait.
 //!
 //! # Example
 //! ```
@@ -196,29 +197,38 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     fn catch_up(&mut self, now: Instant) {
         // Rule 1 of the contract: a time before the latest one counts as the latest.
         self.now = self.now.max(now);
-        let period = self.config.tupdate;
-        let mut at = self.update_at;
-        if at == UNSET {
+        if self.update_at == UNSET {
             // Multiples of `tupdate` do not depend on when the first packet comes, so a replay and
             // a simulation update at the same times.
-            let phase = self.now.as_nanos() % period.as_nanos();
-            at = self.now - Duration::from_nanos(phase) + period;
+            let phase = self.now.as_nanos() % self.config.tupdate.as_nanos();
+            self.update_at = self.now - Duration::from_nanos(phase) + self.config.tupdate;
         }
+        (self.pi, self.update_at) = self.after_updates(self.update_at, self.now);
+    }
+
+    /// Returns the state after the updates from `at` to `now`, and the time of the next one.
+    fn after_updates(&self, mut at: Instant, now: Instant) -> (Pi, Instant) {
+        let period = self.config.tupdate;
+        let mut state = self.pi;
         let mut done = 0;
-        while at <= self.now {
-            let before = self.pi;
-            self.pi = self.updated(at, self.pi);
+        while at <= now {
+            let before = state;
+            state = self.updated(at, before);
+            at += period;
             done += 1;
-            if done == MAX_UPDATES || self.pi == before {
-                // Further updates change nothing, or are too many for one call: only the phase of
-                // the clock advances.
-                let late = self.now.since(at).as_nanos() % period.as_nanos();
-                at = self.now - Duration::from_nanos(late) + period;
+            let is_idle = self.queues.len() == 0 && before.last_delay.is_zero();
+            if is_idle || done == MAX_UPDATES {
+                let left = if at > now { 0 } else { now.since(at).as_nanos() / period.as_nanos() + 1 };
+                at += Duration::from_nanos(period.as_nanos().saturating_mul(left));
+                if is_idle {
+                    // Each update without a delay lowers the probability by the same amount.
+                    let step = before.probability.saturating_sub(state.probability);
+                    state.probability = state.probability.saturating_sub(step.saturating_mul(left));
+                }
                 break;
             }
-            at += period;
         }
-        self.update_at = at;
+        (state, at)
     }
 
     /// Returns the state after an update at `at`, given the one before.
@@ -242,15 +252,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
 
     /// Returns the state as the next call at `now` will see it.
     fn due(&self, now: Instant) -> Pi {
-        let mut state = self.pi;
-        let mut at = if self.update_at == UNSET { Instant::MAX } else { self.update_at };
-        let mut done = 0;
-        while at <= now && done < MAX_UPDATES {
-            state = self.updated(at, state);
-            at += self.config.tupdate;
-            done += 1;
-        }
-        state
+        if self.update_at == UNSET { self.pi } else { self.after_updates(self.update_at, now).0 }
     }
 
     /// True if `backlog` bytes are too few for a signal.
@@ -549,8 +551,7 @@ impl<P: Packet + Flow, R: Random> Observe for DualPi2<P, R> {
 
 impl<P: Packet + Flow> Inner<P> for DualPi2<P, crate::random::Source> {}
 
-// At the default gains the probability of a queue without delay falls from 1 to 0 in about 420
-// updates, by alpha times the target each.
+// At the default period, 33 s in which packets wait and nobody calls.
 const MAX_UPDATES: u32 = 2_048;
 
 /// No time of an update yet: the zero, at which nothing is left to update.

@@ -38,7 +38,8 @@ fn scaled(gain: u32) -> i64 {
 }
 
 impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
-    /// Returns the queue for an arriving packet: that of its class, or else of its ECN field.
+    /// Returns the queue for an arriving packet: L if its ECN field says so, or else that of its
+    /// class.
     pub(super) fn linux_service(&self, packet: &P) -> Service {
         let is_l = match packet.ecn() {
             Ecn::NotEct => false,
@@ -46,9 +47,10 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
             Ecn::Ect1 | Ecn::Ce => true,
         };
         match packet.class() {
+            // `dualpi2_skb_classify()` does not look for a class then.
+            _ if is_l => Service::LowLatency,
             Some(1) => Service::LowLatency,
             Some(2) => Service::Untouched,
-            _ if is_l => Service::LowLatency,
             _ => Service::Classic,
         }
     }

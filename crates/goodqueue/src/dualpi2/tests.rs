@@ -139,6 +139,40 @@ fn in_linux_a_packet_that_cannot_be_marked_is_dropped_from_l() {
 }
 
 #[test]
+fn in_linux_the_ecn_field_of_l4s_goes_before_the_class() {
+    let queue = dualpi2(&rfc9332().with("variant", Value::Choice("linux")));
+    let service = |ecn, class| queue.service(&Datagram::new(1514, ecn).of_class(class));
+    for class in 0..4 {
+        let by_class = [Service::Classic, Service::LowLatency, Service::Untouched, Service::Classic];
+        assert_eq!(service(Ecn::NotEct, class), by_class[class as usize]);
+        assert_eq!(service(Ecn::Ect0, class), by_class[class as usize]);
+        assert_eq!(service(Ecn::Ect1, class), Service::LowLatency);
+        assert_eq!(service(Ecn::Ce, class), Service::LowLatency);
+    }
+}
+
+#[test]
+fn the_updates_of_a_long_silence_are_those_of_its_single_periods() {
+    for variant in ["linux", "rfc9332"] {
+        // By this target the probability falls slowly: from 0.8 to 0.4 in these 70,000 updates.
+        let slow = rfc9332()
+            .with("variant", Value::Choice(variant))
+            .with("target", Value::Time(Duration::from_micros(36)))
+            .with("tupdate", Value::Time(Duration::from_millis(1)));
+        let mut at_once = dualpi2(&slow);
+        at_once.update(Instant::ZERO);
+        at_once.pi = Pi { probability: at_once.config.one() / 5 * 4, last_delay: Duration::from_micros(9) };
+        let mut singly = at_once.clone();
+        (1..=70_000).for_each(|tick| singly.update(ms(tick)));
+        at_once.update(ms(70_000));
+        assert_eq!((at_once.pi, at_once.update_at), (singly.pi, singly.update_at), "{variant}");
+        assert!((0.3..0.5).contains(&at_once.probability()), "{variant} {}", at_once.probability());
+        at_once.update(ms(1_000_000));
+        assert_eq!(at_once.pi.probability, 0, "{variant}");
+    }
+}
+
+#[test]
 fn the_expected_round_trip_time_sets_the_controller_as_in_tc() {
     let rtts = rfc9332()
         .with("max_rtt", Value::Time(Duration::from_millis(60)))

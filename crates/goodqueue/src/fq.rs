@@ -254,7 +254,37 @@ impl<P: Packet + Flow> Fq<P> {
             band.packets += 1;
         }
         self.flows.push(number, packet, plan);
+        if plan.by_sender && self.config.max_rate.is_none() {
+            self.hasten(number, plan.at);
+        }
         Ok(())
+    }
+
+    /// Lets a throttled flow send from `at` on, if that is earlier than planned so far: its newest
+    /// packet goes before those that it waits with (Linux `fq_flow_adjust_timer()`).
+    #[inline]
+    fn hasten(&mut self, number: u32, at: Instant) {
+        let waits_longer = |flow: &flows::Flow| flow.state == State::Throttled && at < flow.time_next;
+        if self.flows.flow(number).is_some_and(waits_longer) {
+            self.hasten_throttled(number, at);
+        }
+    }
+
+    #[cold]
+    fn hasten_throttled(&mut self, number: u32, at: Instant) {
+        let Some(until) = self.flows.recall(number) else { return };
+        if at > self.now {
+            self.flows.throttle(number, at);
+            self.wakes_at = self.wakes_at.min(at);
+            return;
+        }
+        if let Some(flow) = self.flows.flow_mut(number) {
+            flow.time_next = at;
+        }
+        self.send_back(number);
+        if self.wakes_at == until {
+            self.wakes_at = self.flows.first_wake().unwrap_or(Instant::MAX);
+        }
     }
 
     /// Appends a flow to the new flows of this band.
@@ -421,9 +451,7 @@ impl<P: Packet + Flow> Fq<P> {
         }
         // The packet may have left too late.
         if flow.time_next > Instant::ZERO {
-            // As in Linux, the difference wraps around if the packet left ahead of its time, by
-            // `offload_horizon`: the gap is then halved.
-            let late = now.as_nanos().wrapping_sub(flow.time_next.as_nanos());
+            let late = now.since(flow.time_next).as_nanos();
             // Timers fire tens of microseconds late (Linux `fq_dequeue()`), so the next gap is
             // shorter by that, but never by more than half.
             gap = gap.saturating_sub((gap / 2).min(late));

@@ -1,8 +1,7 @@
 //! The flows of `fq`: their packets in the order of departure, and the lists that they stand in.
 
-use alloc::collections::{BTreeMap, BinaryHeap};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
 use crate::packet::Packet;
 use crate::queue::{Chain, Pool};
@@ -21,6 +20,8 @@ pub(super) struct Flow {
     pub(super) credit: i32,
     /// Time before which it sends nothing; zero: never set.
     pub(super) time_next: Instant,
+    /// Its number among the throttled flows.
+    wait: u64,
     /// Next flow of the list.
     pub(super) next: u32,
     pub(super) band: u8,
@@ -68,6 +69,7 @@ impl Flow {
             early: 0,
             credit,
             time_next: Instant::ZERO,
+            wait: 0,
             next: NIL,
             band: 0,
             // Linux makes a flow idle from its first packet on: it has only its initial quantum.
@@ -110,7 +112,7 @@ pub(super) struct Flows<P> {
     numbers: Vec<u32>,
     pub(super) flows: Vec<Flow>,
     /// Throttled flows by time, and in the order in which they came to wait.
-    delayed: BinaryHeap<Reverse<(Instant, u64, u32)>>,
+    delayed: BTreeSet<(Instant, u64, u32)>,
     waits: u64,
     /// Flows with packets.
     pub(super) active: u32,
@@ -124,7 +126,7 @@ impl<P: Packet> Flows<P> {
             arrivals: 0,
             numbers: Vec::new(),
             flows: Vec::new(),
-            delayed: BinaryHeap::new(),
+            delayed: BTreeSet::new(),
             waits: 0,
             active: 0,
         }
@@ -270,24 +272,34 @@ impl<P: Packet> Flows<P> {
 
     /// Lets a flow wait until `at`.
     pub(super) fn throttle(&mut self, number: u32, at: Instant) {
+        self.waits += 1;
         if let Some(flow) = self.flows.get_mut(number as usize) {
             // As in `fq_dequeue()`, the plan of its first packet becomes the time of the flow.
             flow.time_next = at;
             flow.state = State::Throttled;
+            flow.wait = self.waits;
+            self.delayed.insert((at, self.waits, number));
         }
-        self.waits += 1;
-        self.delayed.push(Reverse((at, self.waits, number)));
+    }
+
+    /// Ends the wait of a throttled flow, before it has sent. Returns until when it would have
+    /// waited.
+    pub(super) fn recall(&mut self, number: u32) -> Option<Instant> {
+        let flow = self.flow(number).filter(|flow| flow.state == State::Throttled)?;
+        let until = flow.time_next;
+        self.delayed.remove(&(until, flow.wait, number));
+        Some(until)
     }
 
     /// Returns the time at which the first throttled flow may send.
     #[inline]
     pub(super) fn first_wake(&self) -> Option<Instant> {
-        self.delayed.peek().map(|Reverse((at, ..))| *at)
+        self.delayed.first().map(|(at, ..)| *at)
     }
 
     /// Removes and returns the first throttled flow.
     pub(super) fn wake(&mut self) -> Option<u32> {
-        self.delayed.pop().map(|Reverse((.., number))| number)
+        self.delayed.pop_first().map(|(.., number)| number)
     }
 
     /// Number of throttled flows.

@@ -82,6 +82,27 @@ fn a_packet_planned_within_the_offload_horizon_takes_the_fast_path() {
 }
 
 #[test]
+fn a_packet_planned_earlier_than_the_one_that_its_flow_waits_with_hastens_the_flow() {
+    let mut queue = fq(&Settings::new());
+    put(&mut queue, [packet(0).not_before(us(900))]);
+    assert_eq!(order(&mut queue, us(1)), []);
+    assert_eq!(queue.next_event(us(1)), Some(us(900 + 10)), "with the slack of the timer");
+    put(&mut queue, [packet(0).not_before(us(300))]);
+    assert_eq!(order(&mut queue, us(299)), []);
+    assert_eq!(queue.next_event(us(299)), Some(us(300 + 10)));
+    assert_eq!(order(&mut queue, us(300)), [0]);
+    assert_eq!((order(&mut queue, us(899)), order(&mut queue, us(900))), (vec![], vec![0]));
+    // A packet that may leave at once ends the wait at once. Flow 1 keeps the fast path closed.
+    put(&mut queue, [packet(0).not_before(us(5_000))]);
+    assert_eq!(order(&mut queue, us(1_000)), []);
+    queue.enqueue(us(1_000), packet(1).not_before(us(1_500)), &mut |_, _| ());
+    queue.enqueue(us(1_000), packet(0).not_before(us(1_000)), &mut |_, _| ());
+    assert_eq!(order(&mut queue, us(1_000)), [0]);
+    assert_eq!(order(&mut queue, us(1_500)), [1]);
+    assert_eq!(order(&mut queue, us(5_000)), [0]);
+}
+
+#[test]
 fn bands_share_the_link_by_weight() {
     let settings = Settings::new().with("weights", Value::Integer(60_000));
     let settings = settings.with("weights.second", Value::Integer(30_000));

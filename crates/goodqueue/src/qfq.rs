@@ -9,7 +9,7 @@
 //! # Reference
 //! F. Checconi, L. Rizzo & P. Valente, "QFQ: Efficient packet scheduling with tight guarantees",
 //! IEEE/ACM ToN 2013; P. Valente, "Reducing the execution time of fair-queueing packet schedulers",
-//! 2014 (aggregates); tc-qfq(8); behaviour of Linux 6.1 `net/sched/sch_qfq.c`.
+//! 2014 (aggregates); tc-qfq(8); behaviour of Linux 7.3 `net/sched/sch_qfq.c`.
 //!
 //! # State
 //! ```text
@@ -34,7 +34,10 @@
 //! `pfifo` of 1000 packets. A class whose discipline holds packets back is set aside until they are
 //! due; Linux stops serving. As in Linux, a packet that arrives at an active class makes the
 //! class's discipline decide about its oldest packet, and a change of some classes keeps the
-//! virtual times of the others.
+//! virtual times of the others. As in Linux, a class keeps its turn until it is empty if its
+//! deficit falls below 0, after a drop that made a longer packet its next one. In Linux a class
+//! also passes its turn on if an arriving packet is sent next, before older ones as in `prio`, and
+//! exceeds the deficit; here it does not.
 //!
 //! # Cost
 //! Constant per packet, apart from the classes that are set aside.
@@ -96,6 +99,16 @@ struct Class<P, Q> {
     aggregate: u32,
     deficit: i64,
     active: bool,
+}
+
+impl<P, Q> Class<P, Q> {
+    /// True if the deficit is too small for a packet of `len` bytes.
+    fn is_short(&self, len: u32) -> bool {
+        // A packet at the head may be longer than the one that the deficit was checked for, which
+        // was dropped meanwhile. The deficit is then below 0, and Linux compares it as a number
+        // without a sign: the class keeps its turn until it is empty.
+        (0..i64::from(len)).contains(&self.deficit)
+    }
 }
 
 impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
@@ -294,7 +307,7 @@ impl<P: Packet + Flow, Q: Inner<P>> Qfq<P, Q> {
         let next = if class.leaf.is_empty() { None } else { class.leaf.peek_len(&self.pool, clock, drops) };
         let empty = class.leaf.is_empty();
         let place = class.aggregate;
-        let short = class.deficit < i64::from(next.unwrap_or(0));
+        let short = class.is_short(next.unwrap_or(0));
         let aggregate = self.scheduler.aggregate(place)?;
         if empty {
             class.active = false;

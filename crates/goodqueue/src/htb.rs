@@ -8,7 +8,7 @@
 //! one quantum of bytes each.
 //!
 //! # Reference
-//! M. Devera, "Hierarchical token bucket theory", 2002; tc-htb(8); behaviour of Linux 6.1
+//! M. Devera, "Hierarchical token bucket theory", 2002; tc-htb(8); behaviour of Linux 7.3
 //! `net/sched/sch_htb.c`.
 //!
 //! # State
@@ -36,6 +36,7 @@
 //! | class `overhead` | bytes that the link adds to each packet | bytes | 0 | tc | 0 to 65535 |
 //! | class `mpu` | smallest length of a packet on the link, overhead included | bytes | 0 | tc | 0 to 65535 |
 //! | class `linklayer` | framing of the link; `atm` and `adsl` send cells of 53 bytes that carry 48 | `ethernet`, `atm`, `adsl` | ethernet | tc | |
+//! | `variant` | `linux`: Linux 7.3, whose tc computes times to the nanosecond. `linux61`: Linux 6.1, whose tc rounds times down | word | linux | | |
 //!
 //! Classes are written in brackets: `htb default 20 [1 rate 10mbit [10 rate 2mbit ceil 10mbit:
 //! pfifo limit 30] [20 rate 8mbit: fq_codel]]`. A leaf without a discipline holds a `pfifo` of 1000
@@ -48,6 +49,11 @@
 //! tc on a kernel with high-resolution timers. On other kernels tc adds the bytes that the rate
 //! sends between two clock ticks. As in Linux, debts beyond 60 s are forgotten, and a change keeps
 //! buckets and turns.
+//!
+//! `linux`: the depth of a bucket in time is rounded up to units of 64 ns.
+//!
+//! `linux61`: the depth of a bucket in time is rounded down, first to microseconds and then to
+//! units of 64 ns.
 //!
 //! # Cost
 //! Constant per packet, except for the depth of the tree (at most 8) and the logarithm of the

@@ -89,7 +89,7 @@ pub use machinery::{
 };
 use machinery::{
     bins, bucket, direction, head, jiffies, largest, leaf, memory, parameter, quantity, reason, remembered,
-    typed, verdict, weights,
+    tc_version, typed, verdict, weights,
 };
 
 pub use config::{Build, ConfigError, Configure, Link, Settings};

@@ -37,6 +37,7 @@ pub(crate) mod reason;
 pub(crate) mod remembered;
 pub mod shown;
 pub mod stats;
+pub(crate) mod tc_version;
 pub mod time;
 pub(crate) mod typed;
 pub(crate) mod verdict;

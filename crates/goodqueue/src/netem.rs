@@ -7,7 +7,7 @@
 //!
 //! # Reference
 //! tc-netem(8); S. Hemminger, "Network emulation with NetEm", LCA 2005; E. Gilbert 1960 and E.
-//! Elliott 1963 for the bursts of losses; behaviour of Linux 6.1 `net/sched/sch_netem.c`.
+//! Elliott 1963 for the bursts of losses; behaviour of Linux 7.3 `net/sched/sch_netem.c`.
 //!
 //! # State
 //! ```text
@@ -55,6 +55,7 @@
 //! | `bytes` | bytes per bunch | bytes | no bound | tc | 1 to 2147483647; needs slot or slot distribution |
 //! | `ecn` | mark ECN-capable packets instead of losing them | flag | off | tc | |
 //! | `seed` | seed of the random numbers of this discipline | number | that of the run | tc | |
+//! | `variant` | `linux`: Linux 7.3, whose tc computes times to the nanosecond. `linux61`: Linux 6.1, whose tc rounds times down | word | linux | | |
 //!
 //! tc writes a parameter `a.b` without its name, directly after the value of `a`: `delay 100ms 10ms
 //! 25%` sets `delay`, `delay.jitter` and `delay.correlation`. A distribution by table has 1 to
@@ -68,8 +69,9 @@
 //! * tc's measured table `experimental` is not built in, but can be given as any other table.
 //! * A corrupted packet without bytes ([`Packet::corrupt`]) is lost.
 //! * As in Linux: the time of the next bunch is chosen anew whenever the link asks before a
-//!   packet is due. Delay and jitter are cut to units of 64 ns, and `rate` to whole bytes per
-//!   second. A packet that finds room for one may enter together with its copy.
+//!   packet is due. `rate` is cut to whole bytes per second. A packet that finds room for one may
+//!   enter together with its copy.
+//! * `linux61`: delay and jitter are rounded down to units of 64 ns.
 //! * A copy enters this discipline; in Linux it enters the root of the tree. A packet that cannot
 //!   be copied ([`Packet::duplicate`]) is not duplicated. In Linux both share their bytes, so a
 //!   mark on one marks both. Here only a mark that `ecn` sets on the copy also marks the
@@ -114,6 +116,7 @@ use crate::nesting::{self, Inner};
 use crate::packet::{Ecn, Flow, Packet};
 use crate::qdisc::{DropReason, Drops, Lookahead, Qdisc, Stats};
 use crate::random::{Random, Source};
+use crate::tc_version::TcVersion;
 use crate::time::{Duration, Instant, Rate};
 
 use self::chance::{Chance, Share, correlated, happens};
@@ -205,6 +208,7 @@ pub struct NetemConfig<C> {
     ecn: bool,
     seed: Option<u64>,
     inner: Option<Box<C>>,
+    version: TcVersion,
 }
 
 /// Bytes added to each packet, payload bytes of a cell (0: no cells), and bytes added to each cell.
@@ -423,9 +427,8 @@ impl<P: Packet + Flow, Q: Inner<P>> Netem<P, Q> {
     }
 
     fn random_delay(&mut self) -> i64 {
-        let NetemConfig { delay, jitter, distribution, .. } = &*self.config;
-        // tc hands them over in whole units of 64 ns.
-        let [delay, jitter] = [*delay, *jitter].map(|span| Duration::from_nanos(span.as_nanos() & !63));
+        let NetemConfig { delay, jitter, distribution, version, .. } = &*self.config;
+        let [delay, jitter] = [*delay, *jitter].map(|span| version.hands_over(span));
         if jitter.is_zero() {
             return i64::try_from(delay.as_nanos()).unwrap_or(i64::MAX);
         }

@@ -7,8 +7,9 @@ use crate::bucket::{ByteCost, Framing, LINKLAYER, MPU, OVERHEAD};
 use crate::config::{Child, Children, ConfigError, Configure, Kind, Link, Settings};
 use crate::nesting::{self, InnerConfig};
 use crate::shown::{Show, Shown};
+use crate::tc_version::{self, TcVersion};
 use crate::time::Rate;
-use crate::typed::{self, parameters};
+use crate::typed::{self, in_variants, parameters};
 
 /// Place of a class in the order of the numbers.
 pub(super) type Index = u32;
@@ -30,6 +31,7 @@ pub struct HtbConfig<C> {
     pub(super) default: u32,
     pub(super) r2q: u32,
     pub(super) direct_qlen: u32,
+    pub(super) version: TcVersion,
     /// In the order of their numbers.
     pub(super) classes: Vec<HtbClass<C>>,
 }
@@ -99,6 +101,7 @@ impl<C: InnerConfig> HtbClass<C> {
         child: &Child,
         is_leaf: bool,
         r2q: u32,
+        version: TcVersion,
         link: &Link,
     ) -> Result<Self, ConfigError> {
         let settings = &child.settings;
@@ -123,8 +126,8 @@ impl<C: InnerConfig> HtbClass<C> {
         let terms = Terms {
             rate: rate_cost,
             ceil: ceil_cost,
-            depth: rate_cost.depth(burst),
-            cdepth: ceil_cost.depth(cburst),
+            depth: rate_cost.depth(burst, version),
+            cdepth: ceil_cost.depth(cburst, version),
             prio: prio as usize,
             quantum,
         };
@@ -179,18 +182,24 @@ impl<C: InnerConfig> Configure for HtbConfig<C> {
 
     fn from_checked(settings: &Settings, link: &Link) -> Result<Self, ConfigError> {
         let r2q = R2Q.read(settings)?;
+        let version = TcVersion::from_settings(settings);
         let children = settings.children();
         nesting::check_minors(children)?;
         let parents: BTreeSet<u32> = children.iter().map(|child| child.parent).collect();
         let mut classes = Vec::new();
         for child in children {
             let is_leaf = !parents.contains(&child.class);
-            let class = HtbClass::from_child(child, is_leaf, r2q, link);
+            let class = HtbClass::from_child(child, is_leaf, r2q, version, link);
             classes.push(class.map_err(|error| error.in_class(child.class))?);
         }
         classes.sort_by_key(|class| class.minor);
-        let config =
-            Self { default: DEFAULT.read(settings)?, r2q, direct_qlen: DIRECT_QLEN.read(settings)?, classes };
+        let config = Self {
+            default: DEFAULT.read(settings)?,
+            r2q,
+            direct_qlen: DIRECT_QLEN.read(settings)?,
+            version,
+            classes,
+        };
         for class in &config.classes {
             let mut above = class.parent;
             let mut depth = 1;
@@ -208,7 +217,9 @@ impl<C: InnerConfig> Configure for HtbConfig<C> {
     }
 
     fn to_settings(&self) -> Settings {
-        let settings = Settings::new()
+        let settings = self
+            .version
+            .add_to(Settings::new())
             .and(&DEFAULT, self.default)
             .and(&R2Q, self.r2q)
             .and(&DIRECT_QLEN, self.direct_qlen);
@@ -250,11 +261,13 @@ parameters! {
     };
 }
 
+in_variants! { [C: InnerConfig] HtbConfig<C> }
+
 const KIND: Kind = Kind {
     name: "htb",
     summary: "Hierarchical token bucket: classes with assured rates that may borrow up to their ceilings",
     reference: "Devera 2002; tc-htb(8)",
-    variants: &[],
+    variants: tc_version::VARIANTS,
     children: Children::Classes(CLASS_PARAMETERS),
     parameters: PARAMETERS,
 };

@@ -2,6 +2,7 @@
 //! that it takes at the rate, by a multiplication and a shift (`psched_l2t_ns`), rounded down.
 
 use crate::config::{ConfigError, Declaration, Parameter, Settings};
+use crate::tc_version::TcVersion;
 use crate::time::Rate;
 
 /// The parameter [`Framing::overhead`].
@@ -107,26 +108,41 @@ impl ByteCost {
         i64::try_from(wide).unwrap_or(i64::MAX)
     }
 
-    /// Nanoseconds that `bytes` cost as tc computes a bucket's depth: whole microseconds, then
-    /// whole steps of 64 ns, both rounded down.
+    /// Nanoseconds that `bytes` cost as tc computes a bucket's depth: in steps of 64 ns, rounded
+    /// up. tc 6.1 rounds down, first to microseconds and then to these steps.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
         reason = "tc computes with doubles; the conversion saturates"
     )]
-    pub(crate) fn depth(&self, bytes: u32) -> i64 {
+    pub(crate) fn depth(&self, bytes: u32, version: TcVersion) -> i64 {
         // The quotient comes first, as in tc's `tc_calc_xmittime()`: another order rounds
         // differently. tc hands over numbers of 32 bits.
-        let micros = 1_000_000.0 * (f64::from(bytes) / self.bytes_per_s as f64);
-        let ticks = (f64::from(micros as u32) * TICKS_PER_MICRO) as u32;
-        i64::from(ticks) * TICK
+        let seconds = f64::from(bytes) / self.bytes_per_s as f64;
+        let ticks = match version {
+            TcVersion::Linux => rounded_up(1e9 * seconds / TICK as f64) as u32,
+            TcVersion::Linux61 => (f64::from((1e6 * seconds) as u32) * TICKS_PER_MICRO) as u32,
+        };
+        i64::from(ticks) * TICK as i64
     }
+}
+
+/// The next whole number. `f64::ceil` is not in the core library.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "tc computes with doubles; the conversion saturates"
+)]
+fn rounded_up(value: f64) -> u64 {
+    let whole = value as u64;
+    whole + u64::from((whole as f64) < value)
 }
 
 const NANOS: u64 = 1_000_000_000;
 /// Linux `PSCHED_SHIFT` 6.
-const TICK: i64 = 64;
+const TICK: u64 = 64;
 const TICKS_PER_MICRO: f64 = 15.625;
 
 #[cfg(test)]
@@ -158,11 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn depths_are_whole_microseconds_in_ticks() {
+    fn depths_are_whole_ticks_and_in_tc_6_1_of_whole_microseconds() {
         let cost = ByteCost::new(Rate::from_bps(10_000_000)).unwrap();
-        assert_eq!(cost.depth(1600), 1_280_000);
-        assert_eq!(cost.depth(1601), 1_280_000);
-        // 4266.67 us are cut to 4266, which are 66,656.25 ticks.
-        assert_eq!(ByteCost::new(Rate::from_bps(3_000_000)).unwrap().depth(1600), 4_265_984);
+        let (new, old) = (TcVersion::Linux, TcVersion::Linux61);
+        assert_eq!([new, old].map(|tc| cost.depth(1600, tc)), [1_280_000; 2]);
+        assert_eq!([new, old].map(|tc| cost.depth(1601, tc)), [1_280_832, 1_280_000]);
+        // 4266.67 us are 66,666.67 ticks. Cut to 4266 they are 66,656.25.
+        let third = ByteCost::new(Rate::from_bps(3_000_000)).unwrap();
+        assert_eq!([new, old].map(|tc| third.depth(1600, tc)), [4_266_688, 4_265_984]);
     }
 }

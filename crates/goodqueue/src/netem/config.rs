@@ -8,8 +8,9 @@ use super::{BunchSpacing, Loss, NetemConfig, Overhead, Slot};
 use crate::config::{Children, ConfigError, Configure, Kind, Link, Parameter, Settings};
 use crate::nesting::{self, InnerConfig};
 use crate::random::Source;
+use crate::tc_version::{self, TcVersion};
 use crate::time::{Duration, Rate};
-use crate::typed::{self, parameters};
+use crate::typed::{self, in_variants, parameters};
 
 impl<C: InnerConfig> NetemConfig<C> {
     /// Packets held.
@@ -168,11 +169,14 @@ impl<C: InnerConfig> Configure for NetemConfig<C> {
             ecn: ECN.read(settings)?,
             seed: SEED.given(settings)?,
             inner,
+            version: TcVersion::from_settings(settings),
         })
     }
 
     fn to_settings(&self) -> Settings {
-        let mut settings = Settings::new()
+        let mut settings = self
+            .version
+            .add_to(Settings::new())
             .and(&LIMIT, self.limit)
             .and(&DELAY, self.delay)
             .and(&DELAY_JITTER, self.jitter)
@@ -441,11 +445,13 @@ fn sent_with(parameter: &str) -> &str {
     }
 }
 
+in_variants! { [C: InnerConfig] NetemConfig<C> }
+
 const KIND: Kind = Kind {
     name: "netem",
     summary: "An emulated network: delay, jitter, loss, duplicates, reordering, rate",
     reference: "Hemminger 2005; tc-netem(8)",
-    variants: &[],
+    variants: tc_version::VARIANTS,
     children: Children::One,
     parameters: PARAMETERS,
 };

@@ -26,6 +26,20 @@ fn a_purge_leaves_the_count_to_the_next_packet_out_of_turn() {
 }
 
 #[test]
+fn a_delay_is_exact_and_with_the_tc_of_linux_6_1_in_units_of_64_ns() {
+    // 9842 us are 153,781.25 units.
+    for (variant, nanos) in [("linux", 9_842_000), ("linux61", 9_841_984)] {
+        let settings = Settings::new()
+            .with("delay", Value::Time(Duration::from_micros(9_842)))
+            .with("variant", Value::Choice(variant));
+        let config = NetemConfig::<AnyConfig>::from_settings(&settings, &Link::default()).expect("valid");
+        let mut path: Netem<Datagram, AnyQdisc<Datagram>> = Netem::new(config, 0, Source::seeded(1));
+        path.enqueue(Instant::ZERO, Datagram::new(1514, Ecn::NotEct), &mut |_, _| ());
+        assert_eq!(path.next_event(Instant::ZERO), Some(Instant::from_nanos(nanos)), "{variant}");
+    }
+}
+
+#[test]
 fn a_purge_leaves_a_burst_of_losses() {
     // A burst begins with the first packet and does not end.
     let settings = Settings::new()

@@ -84,15 +84,17 @@ pub(crate) fn between(line: &str, names: &[String], page: &str) -> Result<Betwee
     // Later the line is parsed as a part of a scenario, whose errors would name a load that the
     // user never gave.
     tc::parse(line, &Link::default()).map_err(|error| error.in_argument("NAME", line))?;
-    // With another `variant` appended, the parser would report a parameter that is given twice.
-    if line.split_whitespace().any(|word| word == "variant") {
+    // With another `variant`, the parser would report a parameter that is given twice. A discipline
+    // inside, in brackets, may have one.
+    let own = line.split('[').next().unwrap_or(line);
+    if own.split_whitespace().any(|word| word == "variant") {
         return Err(Diagnostic::new(format!("`{line}` names a variant, and --between names two"))
             .help("leave `variant` out of NAME")
             .in_argument("NAME", line));
     }
     let mut loads = Vec::new();
     for load in LOADS {
-        let first = format!("{line} variant {}", variants[0].name);
+        let first = in_variant(line, variants[0].name);
         // TCP reacts to drops, so two runs would soon have different packets. Both variants get the
         // arrivals of one run.
         let recorded = load.record(&first)?;
@@ -100,6 +102,12 @@ pub(crate) fn between(line: &str, names: &[String], page: &str) -> Result<Betwee
         loads.push(compared(load.name, &recorded, &fates));
     }
     Ok(Between { name: line.to_owned(), variants, loads })
+}
+
+/// Returns `line` with this variant, named first: a class in brackets may end it.
+fn in_variant(line: &str, variant: &str) -> String {
+    let (name, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line, ""));
+    format!("{name} variant {variant} {rest}")
 }
 
 /// Finds a variant by its name. Linux 7.3, the newest kernel that was recorded, is the variant
@@ -144,7 +152,7 @@ type Outcome = (Instant, Option<Ecn>);
 fn fates(line: &str, variant: &Described, recorded: &Recorded) -> Result<Vec<Option<Outcome>>, Diagnostic> {
     // Some defaults depend on the rate of the link.
     let link = Link { rate: recorded.rate, ..Link::default() };
-    let text = format!("{line} variant {}", variant.name);
+    let text = in_variant(line, variant.name);
     let config = tc::parse(&text, &link).map_err(|error| error.in_argument("NAME", &text))?;
     let (salt, random) = recorded.draws.clone();
     let mut qdisc = AnyQdisc::new(config, salt, Source::Seeded(random));
@@ -206,8 +214,11 @@ impl Between {
         for variant in &self.variants {
             let _ = writeln!(text, "* `{}`: {}", variant.name, variant.follows);
         }
-        let _ = writeln!(text, "\n## Rules\n");
-        for rule in self.variants.iter().flat_map(|variant| &variant.rules) {
+        let rules: Vec<&String> = self.variants.iter().flat_map(|variant| &variant.rules).collect();
+        if !rules.is_empty() {
+            text.push_str("\n## Rules\n\n");
+        }
+        for rule in rules {
             let _ = writeln!(text, "* {rule}");
         }
         text.push('\n');

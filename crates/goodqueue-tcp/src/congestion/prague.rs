@@ -5,8 +5,13 @@
 //! The controller follows TCP Prague 0.7 for Linux where the draft leaves a choice. Three parts of
 //! it are missing. Segments keep their size below 1 Mbit/s, where Linux shortens them. The window
 //! never hands over to a rate. No classic AQM is looked for: that implementation has no such
-//! fallback either. One deviation: the growth per ACK is divided by the exact window, and in Linux
-//! by that of the sender, which differs by up to a segment.
+//! fallback either.
+//!
+//! Two deviations. The growth per ACK is divided by the exact window, and in Linux by that of the
+//! sender, which differs by up to a segment. The first mark after the target cuts the window, as in
+//! the draft. In Linux a mark within the target begins an event that cuts nothing but lasts a round
+//! trip (`TCP_CA_CWR`), so cuts of a path below the target are whole round trips apart, and Prague
+//! gets more beside CUBIC.
 
 mod steps;
 

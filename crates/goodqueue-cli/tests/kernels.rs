@@ -27,9 +27,13 @@ fn the_page_about_newer_kernels_shows_what_the_command_prints() {
     assert!(kept == fresh, "docs/linux-7.3.md is stale: UPDATE=1 cargo test -p goodqueue-cli --test kernels");
 }
 
-/// The disciplines whose rules Linux changed, as they are set on most lines and as the change
+const NETEM: &str = "netem delay 9842us";
+const HTB: &str = "htb default 1 [1 rate 7mbit: pfifo limit 100]";
+
+/// The disciplines whose rules Linux or tc changed, as they are set on most lines and as the change
 /// shows.
-const CHANGED: &[&str] = &["codel", "codel target 1us interval 10us", "fq_codel", "cake", "cobalt"];
+const CHANGED: &[&str] =
+    &["codel", "codel target 1us interval 10us", "fq_codel", "cake", "cobalt", NETEM, HTB];
 
 fn page() -> String {
     let mut page = String::from(
@@ -47,9 +51,9 @@ fn page() -> String {
     page.push_str(
         "\nA recording of 6.1 that has no counterpart of 7.3 was not repeated. PIE, RED and CHOKe draw from another \
          stream of random numbers in 7.3, so the same seed gives other drops; with the recorded draws they decide \
-         alike. `tc` 7.3 gives the kernel the times of `netem` and the buffers of `htb` to the nanosecond, where `tc` \
-         6.1 rounded them to 64 ns.\n",
+         alike.\n",
     );
+    page.push_str(&random_set_ups());
     for line in CHANGED {
         let out = explain(&[line, "--between", "linux61", "linux73"]);
         assert!(out.status.success(), "{line}: {}", text(&out.stderr));
@@ -59,12 +63,53 @@ fn page() -> String {
     page
 }
 
+/// What random set-ups on Linux 7.3 showed.
+fn random_set_ups() -> String {
+    let measured = measured("random-7.3.json");
+    let disciplines = measured["disciplines"].as_array().expect("a list");
+    let sum = |field: &str| disciplines.iter().filter_map(|one| one[field].as_u64()).sum::<u64>();
+    let mut text = format!(
+        "\n## Random set-ups\n\n{} set-ups with random parameters, {} packets, were recorded on Linux 7.3 and \
+         replayed here with the random numbers that the kernel drew. In {} of them every packet has the fate that \
+         the kernel gave it, to the nanosecond. [The file](measured/random-7.3.json) says how they were drawn. \
+         Those that showed an error, since mended, are among the recordings above.\n\n\
+         | discipline | set-ups | packets | decided otherwise | reason |\n|---|--:|--:|--:|---|\n",
+        grouped(sum("set_ups")),
+        grouped(sum("packets")),
+        grouped(sum("set_ups") - sum("differ")),
+    );
+    for one in disciplines {
+        let name = one["name"].as_str().expect("a name");
+        let reason = one["reason"].as_str().unwrap_or("");
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| `{name}` | {} | {} | {} | {reason} |",
+            one["set_ups"],
+            grouped(one["packets"].as_u64().expect("a number")),
+            one["differ"]
+        );
+    }
+    text
+}
+
+/// A number with a comma before each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let comma = |place: usize| if place > 0 && (digits.len() - place).is_multiple_of(3) { "," } else { "" };
+    digits.char_indices().flat_map(|(place, digit)| comma(place).chars().chain([digit])).collect()
+}
+
+fn measured(file: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measured").join(file);
+    serde_json::from_slice(&std::fs::read(path).expect("a file")).expect("JSON")
+}
+
 /// The numbers of recordings by discipline: of Linux 6.1, and of 7.3.
 fn recordings() -> BTreeMap<String, [u64; 2]> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measured/replay.json");
-    let rows: Vec<Value> = serde_json::from_slice(&std::fs::read(path).expect("a file")).expect("JSON");
+    let rows = measured("replay.json");
     let mut counts: BTreeMap<String, [u64; 2]> = BTreeMap::new();
-    for row in &rows {
+    for row in rows.as_array().expect("a list") {
         let file = row["file"].as_str().expect("a file");
         let qdisc = row["qdisc"].as_str().expect("a line");
         assert_eq!(row["equal"], true, "{file} is not equal, and the page says that all are");
@@ -88,6 +133,7 @@ fn change(name: &str, old: u64, new: u64) -> &'static str {
         ("codel" | "fq_codel" | "cake", ..) => "decides otherwise in the cases below",
         (_, _, 0) => "not recorded on 7.3",
         (_, 0, _) => "not recorded on 6.1",
+        ("htb" | "netem", ..) => "tc computes times to the nanosecond",
         _ => "none",
     }
 }

@@ -13,7 +13,7 @@ fn every_recorded_packet_has_the_fate_that_the_kernel_gave_it() {
 #[test]
 fn every_packet_recorded_on_linux_7_3_has_the_fate_that_the_kernel_gave_it() {
     let paths = Recording::all_of_linux73().unwrap();
-    assert_eq!(paths.len(), 96);
+    assert_eq!(paths.len(), 112);
     compare_all(paths);
 }
 

@@ -49,15 +49,16 @@ impl DropReason {
     ///
     /// Linux distinguishes less in some disciplines, and more in others. FIFOs, `choke`, `netem`
     /// and full queues of classes have `generic` for every drop; memory and packets have one reason
-    /// (`overlimit`); `red` calls a drop above its maximum `overlimit`. On the other hand `cake`
-    /// calls a drop by BLUE `flood_protection`, which is [`Self::Congested`] here.
+    /// (`overlimit`); `red` calls a drop above its maximum `overlimit`, and `sfb` one from a full
+    /// bin. On the other hand `cake` calls a drop by BLUE `flood_protection`, which is
+    /// [`Self::Congested`] here.
     #[must_use]
     pub const fn linux_names(self) -> &'static [&'static str] {
         match self {
             Self::Congested => &["congested", "flood_protection", "overlimit", "generic"],
             Self::Overlimit => &["overlimit", "generic"],
             Self::Overmemory | Self::Oversize => &["overlimit"],
-            Self::FlowLimit => &["flow_limit"],
+            Self::FlowLimit => &["flow_limit", "overlimit"],
             Self::Lost => &["generic"],
             Self::BandLimit => &["band_limit"],
             Self::Horizon => &["horizon_limit"],

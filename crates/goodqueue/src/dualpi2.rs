@@ -272,10 +272,10 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         head
     }
 
-    /// Removes that packet.
+    /// Removes the oldest packet of a queue.
     #[inline]
-    fn take(&mut self, head: Head) -> Option<P> {
-        let held = self.queues.queue(head.service).pop_front()?.packet;
+    fn take(&mut self, service: Service) -> Option<P> {
+        let held = self.queues.queue(service).pop_front()?.packet;
         self.memory.leaves(held.memory);
         Some(held.packet)
     }
@@ -296,11 +296,11 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
             self.charge(head);
             let signal = self.rfc_signal(head);
             if let Some(why) = signal.reason() {
-                self.lose(head, why, drops);
+                self.lose(head.service, why, drops);
                 continue;
             }
             self.mark_head(head, signal);
-            return self.take(head);
+            return self.take(head.service);
         }
     }
 
@@ -329,7 +329,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
                 continue;
             }
             self.charge(head);
-            return self.take(head);
+            return self.take(head.service);
         }
     }
 
@@ -338,7 +338,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     fn signals(&mut self, head: Head, signals: [Signal; 2], drops: &mut impl Drops<P>) -> bool {
         let [coupled, native] = signals;
         if let Some(why) = coupled.reason().or(native.reason()) {
-            self.lose(head, why, drops);
+            self.lose(head.service, why, drops);
             return false;
         }
         self.mark_head(head, coupled);
@@ -364,10 +364,10 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
     }
 
-    /// Drops the packet whose turn it is.
-    fn lose(&mut self, head: Head, why: DropReason, drops: &mut impl Drops<P>) {
-        if let Some(packet) = self.take(head) {
-            self.stats.dropped_after.add(head.bytes);
+    /// Drops the oldest packet of a queue.
+    fn lose(&mut self, service: Service, why: DropReason, drops: &mut impl Drops<P>) {
+        if let Some(packet) = self.take(service) {
+            self.stats.dropped_after.add(packet.len());
             drops.dropped(packet, why);
         }
     }
@@ -382,11 +382,13 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
     }
 
-    fn drop_oldest(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
-        let Some(head) = self.head() else { return false };
-        self.charge(head);
-        self.lose(head, why, drops);
-        true
+    /// Drops a packet to make room or to end: of C as long as it has any, whoever's turn it is
+    /// (Linux `dualpi2_change()`). Returns false if there is none.
+    fn drop_one(&mut self, why: DropReason, drops: &mut impl Drops<P>) -> bool {
+        let service = if self.queues.classic.is_empty() { Service::LowLatency } else { Service::Classic };
+        let was_empty = self.queues.len() == 0;
+        self.lose(service, why, drops);
+        !was_empty
     }
 }
 
@@ -486,7 +488,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
             // The variants have probabilities of different units.
             self.pi = Pi::default();
         }
-        if old.tupdate != config.tupdate {
+        // Linux leaves its timer as it was set.
+        if old.tupdate != config.tupdate && config.variant == DualPi2Variant::Rfc9332 {
             let soon = self.now + config.tupdate;
             // An update that was planned at a slower pace may be far away.
             self.update_at = self.update_at.min(soon);
@@ -500,7 +503,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
             self.memory.enters(self.queues.charge_again(charge));
         }
         while let Some(why) = self.excess(self.len(), self.memory.used()) {
-            if !self.drop_oldest(why, drops) {
+            if !self.drop_one(why, drops) {
                 break;
             }
         }
@@ -512,7 +515,8 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
 
     fn purge(&mut self, now: Instant, drops: &mut impl Drops<P>) {
         self.update(now);
-        while self.drop_oldest(DropReason::Purged, drops) {}
+        while self.drop_one(DropReason::Purged, drops) {}
+        self.queues.credit = self.config.first_credit();
         let last_delay = match self.config.variant {
             // `dualpi2_reset()` leaves the delay of the last update.
             DualPi2Variant::Linux => self.pi.last_delay,

@@ -297,6 +297,41 @@ fn the_classic_queue_of_a_deaf_flow_is_held_at_its_target() {
 }
 
 #[test]
+fn a_lower_limit_costs_classic_packets_first_and_no_credit() {
+    for variant in ["linux", "rfc9332"] {
+        let of_limit = |limit| {
+            let settings = rfc9332().with("variant", Value::Choice(variant));
+            settings.with("limit", Value::Packets(limit))
+        };
+        let mut queue = dualpi2(&of_limit(10));
+        for ecn in [Ecn::Ect1, Ecn::NotEct, Ecn::Ect1, Ecn::NotEct, Ecn::Ect1] {
+            queue.enqueue(Instant::ZERO, Datagram::new(1514, ecn), &mut |_, _| ());
+        }
+        let credit = queue.queues.credit;
+        let config = DualPi2Config::from_settings(&of_limit(2), &Link::default()).expect("valid");
+        let mut lost = Vec::new();
+        queue.reconfigure(Instant::ZERO, config, &mut |packet: Datagram, why| lost.push((packet.ecn, why)));
+        let full = DropReason::Overlimit;
+        assert_eq!(lost, [(Ecn::NotEct, full), (Ecn::NotEct, full), (Ecn::Ect1, full)], "{variant}");
+        assert_eq!((queue.len(), queue.queues.credit), (2, credit), "{variant}");
+    }
+}
+
+#[test]
+fn only_linux_waits_for_the_timer_that_was_set_before_a_change_of_tupdate() {
+    for (variant, next) in [("linux", ms(1_000)), ("rfc9332", ms(15))] {
+        let of_period = |millis| {
+            let settings = rfc9332().with("variant", Value::Choice(variant));
+            settings.with("tupdate", Value::Time(Duration::from_millis(millis)))
+        };
+        let mut queue = dualpi2(&of_period(1_000));
+        let config = DualPi2Config::from_settings(&of_period(10), &Link::default()).expect("valid");
+        queue.reconfigure(ms(5), config, &mut |_, _| ());
+        assert_eq!(queue.update_at, next, "{variant}");
+    }
+}
+
+#[test]
 fn a_purge_forgets_the_probability_and_the_credit_and_in_linux_not_the_last_delay() {
     let kept = |variant| {
         let mut queue = dualpi2(&rfc9332().with("variant", Value::Choice(variant)));

@@ -4,8 +4,8 @@
 //!
 //! The controller follows TCP Prague 0.7 for Linux where the draft leaves a choice. Three parts of
 //! it are missing. Segments keep their size below 1 Mbit/s, where Linux shortens them. The window
-//! never hands over to a rate. No classic AQM is looked for: that implementation has no such
-//! fallback either.
+//! never hands over to a rate. No classic AQM is looked for. Linux can do so, and does not by
+//! default (`prague_ecn_fallback`).
 //!
 //! Two deviations. The growth per ACK is divided by the exact window, and in Linux by that of the
 //! sender, which differs by up to a segment. The first mark after the target cuts the window, as in

@@ -133,7 +133,7 @@ fn change(name: &str, old: u64, new: u64) -> &'static str {
         ("codel" | "fq_codel" | "cake", ..) => "decides otherwise in the cases below",
         (_, _, 0) => "not recorded on 7.3",
         (_, 0, _) => "not recorded on 6.1",
-        ("htb" | "netem", ..) => "tc computes times to the nanosecond",
+        ("htb" | "netem", ..) => "tc hardly rounds times",
         _ => "none",
     }
 }

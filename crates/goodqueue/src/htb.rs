@@ -36,7 +36,7 @@
 //! | class `overhead` | bytes that the link adds to each packet | bytes | 0 | tc | 0 to 65535 |
 //! | class `mpu` | smallest length of a packet on the link, overhead included | bytes | 0 | tc | 0 to 65535 |
 //! | class `linklayer` | framing of the link; `atm` and `adsl` send cells of 53 bytes that carry 48 | `ethernet`, `atm`, `adsl` | ethernet | tc | |
-//! | `variant` | `linux`: Linux 7.3, whose tc computes times to the nanosecond. `linux61`: Linux 6.1, whose tc rounds times down | word | linux | | |
+//! | `variant` | `linux`: Linux 7.3, whose tc hardly rounds times. `linux61`: Linux 6.1, whose tc rounds times down | word | linux | | |
 //!
 //! Classes are written in brackets: `htb default 20 [1 rate 10mbit [10 rate 2mbit ceil 10mbit:
 //! pfifo limit 30] [20 rate 8mbit: fq_codel]]`. A leaf without a discipline holds a `pfifo` of 1000

@@ -55,7 +55,7 @@
 //! | `bytes` | bytes per bunch | bytes | no bound | tc | 1 to 2147483647; needs slot or slot distribution |
 //! | `ecn` | mark ECN-capable packets instead of losing them | flag | off | tc | |
 //! | `seed` | seed of the random numbers of this discipline | number | that of the run | tc | |
-//! | `variant` | `linux`: Linux 7.3, whose tc computes times to the nanosecond. `linux61`: Linux 6.1, whose tc rounds times down | word | linux | | |
+//! | `variant` | `linux`: Linux 7.3, whose tc hardly rounds times. `linux61`: Linux 6.1, whose tc rounds times down | word | linux | | |
 //!
 //! tc writes a parameter `a.b` without its name, directly after the value of `a`: `delay 100ms 10ms
 //! 25%` sets `delay`, `delay.jitter` and `delay.correlation`. A distribution by table has 1 to

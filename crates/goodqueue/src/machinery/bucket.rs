@@ -118,10 +118,10 @@ impl ByteCost {
     )]
     pub(crate) fn depth(&self, bytes: u32, version: TcVersion) -> i64 {
         // The quotient comes first, as in tc's `tc_calc_xmittime()`: another order rounds
-        // differently. tc hands over numbers of 32 bits.
+        // differently, and may take one step more or less. tc hands over numbers of 32 bits.
         let seconds = f64::from(bytes) / self.bytes_per_s as f64;
         let ticks = match version {
-            TcVersion::Linux => rounded_up(1e9 * seconds / TICK as f64) as u32,
+            TcVersion::Linux => rounded_up(1e6 * seconds * TICKS_PER_MICRO) as u32,
             TcVersion::Linux61 => (f64::from((1e6 * seconds) as u32) * TICKS_PER_MICRO) as u32,
         };
         i64::from(ticks) * TICK as i64
@@ -179,6 +179,8 @@ mod tests {
         let (new, old) = (TcVersion::Linux, TcVersion::Linux61);
         assert_eq!([new, old].map(|tc| cost.depth(1600, tc)), [1_280_000; 2]);
         assert_eq!([new, old].map(|tc| cost.depth(1601, tc)), [1_280_832, 1_280_000]);
+        // 3737.6 us are 58,400 ticks, and by tc's arithmetic a little more.
+        assert_eq!(ByteCost::new(Rate::from_bps(5_000_000)).unwrap().depth(2336, new), 58_401 * 64);
         // 4266.67 us are 66,666.67 ticks. Cut to 4266 they are 66,656.25.
         let third = ByteCost::new(Rate::from_bps(3_000_000)).unwrap();
         assert_eq!([new, old].map(|tc| third.depth(1600, tc)), [4_266_688, 4_265_984]);

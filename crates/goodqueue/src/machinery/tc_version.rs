@@ -14,7 +14,7 @@ pub(crate) enum TcVersion {
 
 /// The variants of a discipline to which tc hands over times.
 pub(crate) const VARIANTS: &[Variant] = &[
-    Variant { name: TcVersion::Linux.name(), doc: "Linux 7.3, whose tc computes times to the nanosecond" },
+    Variant { name: TcVersion::Linux.name(), doc: "Linux 7.3, whose tc hardly rounds times" },
     Variant { name: TcVersion::Linux61.name(), doc: "Linux 6.1, whose tc rounds times down" },
 ];
 

@@ -72,7 +72,7 @@ fn random_set_ups() -> String {
         "\n## Random set-ups\n\n{} set-ups with random parameters, {} packets, were recorded on Linux 7.3 and \
          replayed here with the random numbers that the kernel drew. In {} of them every packet has the fate that \
          the kernel gave it, to the nanosecond. [The file](measured/random-7.3.json) says how they were drawn. \
-         Those that showed an error, since mended, are among the recordings above.\n\n\
+         Earlier ones showed errors, which are mended.\n\n\
          | discipline | set-ups | packets | decided otherwise | reason |\n|---|--:|--:|--:|---|\n",
         grouped(sum("set_ups")),
         grouped(sum("packets")),

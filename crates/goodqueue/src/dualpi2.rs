@@ -185,6 +185,8 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
     /// Does the updates that are due at `now`. Every call of the queue does so by itself.
     #[inline]
     pub fn update(&mut self, now: Instant) {
+        // Nearly every call finds time gone on and no update due. Two comparisons are all that it
+        // pays; the cases are told apart in `catch_up`.
         if self.now <= now && now < self.update_at {
             self.now = now;
         } else {
@@ -192,7 +194,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
     }
 
-    /// Does the updates that are due. Few packets find one.
+    /// Sets the clock, and does the updates that are due. Few packets find one.
     #[cold]
     fn catch_up(&mut self, now: Instant) {
         // Rule 1 of the contract: a time before the latest one counts as the latest.
@@ -317,7 +319,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
                 self.linux_signal(head.service, head.ecn, behind)
             };
             let native = if head.steps && coupled != Signal::Drop {
-                // It applies to L, where the head is one of the packets.
+                // Only a packet in L has `steps`, so the head is one of its packets.
                 let behind = self.queues.low_latency.len().saturating_sub(1);
                 self.linux_step(head.ecn, self.now.since(head.at), behind)
             } else {
@@ -354,7 +356,7 @@ impl<P: Packet + Flow, R: Random> DualPi2<P, R> {
         }
     }
 
-    /// Carries out a signal that is no drop, at the packet whose turn it is.
+    /// Marks the packet whose turn it is, if the signal is a mark.
     fn mark_head(&mut self, head: Head, signal: Signal) {
         if signal == Signal::None {
             return;
@@ -448,6 +450,7 @@ impl<P: Packet + Flow, R: Random> Qdisc<P> for DualPi2<P, R> {
             }
             mark(&mut packet, signal, self.config.variant, &mut self.stats, &mut self.tally);
         }
+        // Seldom exceeded, so that most packets store nothing here.
         if then.0 > self.tally.longest {
             self.tally.longest = then.0;
         }
@@ -558,5 +561,5 @@ impl<P: Packet + Flow> Inner<P> for DualPi2<P, crate::random::Source> {}
 // At the default period, 33 s in which packets wait and nobody calls.
 const MAX_UPDATES: u32 = 2_048;
 
-/// No time of an update yet: the zero, at which nothing is left to update.
+/// No update is planned yet. The first one is always later than time 0.
 const UNSET: Instant = Instant::ZERO;

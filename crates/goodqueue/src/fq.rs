@@ -102,6 +102,7 @@ pub struct Fq<P> {
     current: usize,
     /// Packets that came while no flow had anything to send.
     fast: Fifo<P>,
+    /// All packets, those in `fast` too.
     passage: Passage,
     /// When the first throttled flow may send, as known at the last look.
     wakes_at: Instant,
@@ -384,7 +385,8 @@ impl<P: Packet + Flow> Fq<P> {
                 }
                 continue;
             }
-            let (time_next, following) = (flow.time_next, flow.next);
+            let time_next = flow.time_next;
+            let following = flow.next;
             let Next { plan, bytes } = self.flows.next(number)?;
             let at = plan.at.max(time_next);
             if at > latest {

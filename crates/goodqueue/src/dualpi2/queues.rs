@@ -92,9 +92,15 @@ impl<P: Packet> Queues<P> {
             (Some(_), Some(low_latency)) => (low_latency, weights.by_low_latency(low_latency.packet.len())),
             (None, low_latency) => (low_latency?, 0),
         };
-        let Held { packet, service, steps, .. } = &queued.packet;
-        let (service, steps) = (*service, *steps);
-        Some(Head { at: queued.at, bytes: packet.len(), ecn: packet.ecn(), service, steps, change })
+        let held = &queued.packet;
+        Some(Head {
+            at: queued.at,
+            bytes: held.len(),
+            ecn: held.ecn(),
+            service: held.service,
+            steps: held.steps,
+            change,
+        })
     }
 
     /// Returns the queue of this service.

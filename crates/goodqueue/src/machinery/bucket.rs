@@ -2,7 +2,7 @@
 //! that it takes at the rate, by a multiplication and a shift (`psched_l2t_ns`), rounded down.
 
 use crate::config::{ConfigError, Declaration, Parameter, Settings};
-use crate::tc_version::TcVersion;
+use crate::tc_version::{TICK, TcVersion};
 use crate::time::Rate;
 
 /// The parameter [`Framing::overhead`].
@@ -141,8 +141,6 @@ fn rounded_up(value: f64) -> u64 {
 }
 
 const NANOS: u64 = 1_000_000_000;
-/// Linux `PSCHED_SHIFT` 6.
-const TICK: u64 = 64;
 const TICKS_PER_MICRO: f64 = 15.625;
 
 #[cfg(test)]
@@ -176,7 +174,8 @@ mod tests {
     #[test]
     fn depths_are_whole_ticks_and_in_tc_6_1_of_whole_microseconds() {
         let cost = ByteCost::new(Rate::from_bps(10_000_000)).unwrap();
-        let (new, old) = (TcVersion::Linux, TcVersion::Linux61);
+        let new = TcVersion::Linux;
+        let old = TcVersion::Linux61;
         assert_eq!([new, old].map(|tc| cost.depth(1600, tc)), [1_280_000; 2]);
         assert_eq!([new, old].map(|tc| cost.depth(1601, tc)), [1_280_832, 1_280_000]);
         // 3737.6 us are 58,400 ticks, and by tc's arithmetic a little more.

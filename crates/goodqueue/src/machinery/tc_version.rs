@@ -1,4 +1,4 @@
-//! How finely tc hands times over to the kernel, which differs between versions of tc.
+//! How tc rounds the times that it hands over to the kernel, which differs between its versions.
 
 use crate::config::{Settings, VARIANT, Value, Variant};
 use crate::time::Duration;
@@ -12,7 +12,7 @@ pub(crate) enum TcVersion {
     Linux61,
 }
 
-/// The variants of a discipline to which tc hands over times.
+/// The variants of `htb` and `netem`, whose times tc rounds.
 pub(crate) const VARIANTS: &[Variant] = &[
     Variant { name: TcVersion::Linux.name(), doc: "Linux 7.3, whose tc hardly rounds times" },
     Variant { name: TcVersion::Linux61.name(), doc: "Linux 6.1, whose tc rounds times down" },
@@ -45,5 +45,6 @@ impl TcVersion {
     }
 }
 
-/// The unit of tc 6.1 in nanoseconds (Linux `PSCHED_SHIFT` is 6).
-const TICK: u64 = 64;
+/// The unit of time between tc and the kernel, in nanoseconds (Linux `PSCHED_SHIFT` is 6). tc 7.3
+/// hands delays over without it.
+pub(crate) const TICK: u64 = 64;

@@ -104,7 +104,7 @@ pub(crate) fn between(line: &str, names: &[String], page: &str) -> Result<Betwee
     Ok(Between { name: line.to_owned(), variants, loads })
 }
 
-/// Returns `line` with this variant, named first: a class in brackets may end it.
+/// Returns `line` with this variant. It stands first, since nothing may follow classes in brackets.
 fn in_variant(line: &str, variant: &str) -> String {
     let (name, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line, ""));
     format!("{name} variant {variant} {rest}")

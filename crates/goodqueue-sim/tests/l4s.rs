@@ -10,10 +10,10 @@ const MBIT: u64 = 40;
 /// Step threshold of the low-latency queue (Linux sch_dualpi2).
 const STEP_MS: f64 = 1.0;
 
-fn dualpi2() -> LinkConfig {
+fn dualpi2(mbit: u64) -> LinkConfig {
     let settings = Settings::new().with("variant", Value::Choice("linux"));
     let config = AnyConfig::from_settings("dualpi2", &settings, &Link::default()).expect("listed");
-    LinkConfig::new(Capacity::Constant(Rate::from_bps(MBIT * 1_000_000)), config.expect("valid"))
+    LinkConfig::new(Capacity::Constant(Rate::from_bps(mbit * 1_000_000)), config.expect("valid"))
 }
 
 fn download(profile: &str, controller: &str) -> Traffic {
@@ -33,13 +33,13 @@ fn download(profile: &str, controller: &str) -> Traffic {
 
 /// Runs until the windows have grown, and measures 30 s. The first window leaves as one burst,
 /// whose mark ends slow start; a segment per round trip then needs up to 40 s for a window of 333.
-fn simulate(profile: &str, controllers: &[&str], rtt_ms: u64) -> Outcome {
+fn simulate_at(mbit: u64, profile: &str, controllers: &[&str], rtt_ms: u64) -> Outcome {
     let warmup = if rtt_ms < 100 { 10 } else { 50 };
     let flow = |name: &&str| FlowConfig::new(download(profile, name), Duration::from_millis(rtt_ms));
     let flows = controllers.iter().map(flow).collect();
     let config = Config {
         warmup: Duration::from_secs(warmup),
-        ..Config::new([dualpi2(), dualpi2()], flows, Duration::from_secs(warmup + 30))
+        ..Config::new([dualpi2(mbit), dualpi2(mbit)], flows, Duration::from_secs(warmup + 30))
     };
     run(&config).expect("valid")
 }
@@ -52,7 +52,7 @@ fn datagrams_of_l4s_that_exceed_the_link_are_marked_and_others_are_dropped() {
         let load =
             Traffic::Cbr(CbrSettings { direction: Direction::Down, rate, bytes: 1500, ecn: false, l4s });
         let flows = vec![FlowConfig::new(load, Duration::from_millis(10))];
-        let config = Config::new([dualpi2(), dualpi2()], flows, Duration::from_secs(2));
+        let config = Config::new([dualpi2(MBIT), dualpi2(MBIT)], flows, Duration::from_secs(2));
         let marked = run(&config).expect("valid").links[0].stats.marked.packets;
         assert!((marked > 1_000) == l4s, "{marked}");
     }
@@ -62,7 +62,7 @@ fn datagrams_of_l4s_that_exceed_the_link_are_marked_and_others_are_dropped() {
 fn prague_alone_fills_the_link_with_a_queue_of_about_the_step() {
     for profile in ["rfc", "linux"] {
         for rtt in [10, 40, 100] {
-            let outcome = simulate(profile, &["prague"], rtt);
+            let outcome = simulate_at(MBIT, profile, &["prague"], rtt);
             let link = &outcome.links[0];
             let share = link.sent.bits() / link.capacity.bits();
             let queue = link.sojourn_mean.expect("packets left") * 1e3;
@@ -76,12 +76,15 @@ fn prague_alone_fills_the_link_with_a_queue_of_about_the_step() {
 }
 
 #[test]
-fn prague_and_cubic_share_a_link_fairly() {
+fn prague_gets_two_thirds_of_a_link_beside_cubic_as_measured() {
+    // 63.4 and 28.6 Mbit/s through DualPI2 at 100 Mbit/s with 30 ms (M. Guarna in issue 21 of
+    // L4STeam/linux, 2023). The classic queue of 15 ms makes the path of CUBIC longer.
+    let measured = 63.4 / (63.4 + 28.6);
     for profile in ["rfc", "linux"] {
-        let outcome = simulate(profile, &["prague", "cubic"], 20);
+        let outcome = simulate_at(100, profile, &["prague", "cubic"], 30);
         let [prague, cubic] = [0, 1].map(|flow| outcome.flows[flow].tally.delivered as f64);
-        let ratio = prague / cubic;
-        println!("{profile}: {ratio:.3}, {} and {}", prague * 8e-6 / 30.0, cubic * 8e-6 / 30.0);
-        assert!((0.5..=2.0).contains(&ratio), "{profile}: {ratio}");
+        let share = prague / (prague + cubic);
+        println!("{profile}: {share:.3}, measured {measured:.3}");
+        assert!((share - measured).abs() < 0.05, "{profile}: {share}");
     }
 }

@@ -40,6 +40,8 @@ use congestion::ledbat_ns2::LedbatNs2;
 use congestion::ledbat_utp::LedbatUtp;
 use congestion::new_reno_ns2::NewRenoNs2;
 use congestion::nice_ns2::NiceNs2;
+use congestion::prague_05::Prague05;
+use congestion::prague_515::Prague515;
 
 /// Returns `catalogue` with all stacks and controllers of this crate.
 #[must_use]
@@ -55,4 +57,6 @@ pub fn add_to(catalogue: Catalogue) -> Catalogue {
         .with_controller::<LedbatUtp>()
         .with_controller::<LedbatNs2>()
         .with_controller::<NiceNs2>()
+        .with_controller::<Prague05>()
+        .with_controller::<Prague515>()
 }

@@ -46,6 +46,7 @@ folders! {
     ],
     "jk": ["download.toml", "ns-2.35.json", "ns-2.35-one-run.json"],
     "l4s": [
+        "fallback.toml",
         "rtt-fairness-50.toml", "rtt-fairness-10.toml", "rfc3168.toml", "overload-1.toml", "overload-2.toml",
         "overload-3.toml", "alone.toml", "linux-7.3.json", "linux-7.3-prague.json",
     ],

@@ -71,7 +71,7 @@ fn values_out_of_range_are_refused_with_the_range() {
     load.toml:2:10: `cc`: `cubik` is unknown
       2 | tcp.cc = "cubik"
         |          ^^^^^^^
-      allowed: newreno, newreno_ns2, cubic, cubic_linux, cubic_ns2, reno, dctcp, prague, vegas, ledbat, ledbat_utp, ledbat_ns2, tcp_lp, nice, nice_ns2, compound, bbr, bbr3, fixed
+      allowed: newreno, newreno_ns2, cubic, cubic_linux, cubic_ns2, reno, dctcp, prague, prague_05, prague_515, vegas, ledbat, ledbat_utp, ledbat_ns2, tcp_lp, nice, nice_ns2, compound, bbr, bbr3, fixed
       help: did you mean `cubic`?
     "#);
     insta::assert_snapshot!(message("tcp.mss = 1500"), @r"

@@ -55,7 +55,7 @@ fn only_flows_with_a_scalable_congestion_control_are_l4s() {
     load.toml:2:7: `l4s`: L4S needs a scalable congestion control, and `cubic` is not
       2 | l4s = true
         |       ^^^^
-      allowed: with cc = dctcp, prague
+      allowed: with cc = dctcp, prague, prague_05, prague_515
     "#);
     let names = Names { cc: Some(&["prague"]), ..Names::default() };
     let resolve = |text: &str| Document::parse("load.toml", text, Path::new("")).unwrap().resolve(&names);

@@ -129,7 +129,7 @@ fn a_distribution_that_is_none_says_which_there_are() {
     load.toml:6:1: `flows.0` has no key `rate`
       6 | rate = "1mbit"
         | ^^^^
-      allowed: kind, direction, count, start, start_jitter, together, stop, rtt, rtt_step, client, server, label, enters, access, access_rate, dscp, size, think, request, persistent, transfers, cc, iw, mss, delayed_ack, ecn, ecn_option, sack, min_rto, profile, l4s, rwnd, hystart, host_qdisc, remembers, newreno_ns2, cubic, cubic_linux, cubic_ns2, dctcp, prague, vegas, ledbat, ledbat_utp, ledbat_ns2, tcp_lp, nice, nice_ns2, compound, bbr, bbr3, fixed
+      allowed: kind, direction, count, start, start_jitter, together, stop, rtt, rtt_step, client, server, label, enters, access, access_rate, dscp, size, think, request, persistent, transfers, cc, iw, mss, delayed_ack, ecn, ecn_option, sack, min_rto, profile, l4s, rwnd, hystart, host_qdisc, remembers, newreno_ns2, cubic, cubic_linux, cubic_ns2, dctcp, prague, prague_05, prague_515, vegas, ledbat, ledbat_utp, ledbat_ns2, tcp_lp, nice, nice_ns2, compound, bbr, bbr3, fixed
     "#);
 }
 

@@ -226,8 +226,9 @@ fn text(runs: &[Measured], mac: &[Measured], lte: &[Measured]) -> String {
          ## What limits the answer\n\n\
          * The channel is a model: one client near the access point, no other network, no losses, and a driver that \
          takes up to 64 packets from the discipline. A driver that takes more hides more from it.\n\
-         * Prague is a model of TCP Prague for Linux 6. Its release for Linux 5.15 was compared with 5,040 published runs \
-         ([row by row](l4s-tests.md)), none of them over a bursty link. The `dualpi2` decides as Linux 7.3 in every recording.\n\
+         * Prague is that of Linux: `goodqueue validate --set-up prague-7.3` compares its rates with Linux 7.3 that has the \
+         rules of TCP Prague, and [the tests row by row](l4s-tests.md) its release for Linux 5.15 with 5,040 published runs. None of \
+         them is over a bursty link. The `dualpi2` decides as Linux 7.3 in every recording.\n\
          * In the first two tables, marks are made above the driver. No recording of an access point covers the marks of \
          the MAC.\n\
          * The LTE line is one recording, of one phone in 2013. Its queue is the discipline alone: what a base station \

@@ -304,6 +304,9 @@ pub struct Feedback {
     /// A delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation), if the sender takes
     /// them.
     pub rate: Option<RateSample>,
+    /// The application had too little to send, and what was out then is not all delivered. False if
+    /// the sender takes no delivery rate samples.
+    pub app_limited: bool,
     /// Payload of a full segment in bytes.
     pub mss: u32,
     /// Bytes of the headers before that payload: IP, TCP, and the options of every segment.

@@ -495,6 +495,7 @@ mod tests {
                 min_rtt: Duration::from_millis(50),
                 one_way_delay: None,
                 stamps: None,
+                app_limited: false,
                 clock_start_ms: 0,
                 ecn_echo: false,
                 marked: 0,

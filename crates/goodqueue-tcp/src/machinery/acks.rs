@@ -193,6 +193,7 @@ impl Core {
             one_way_delay: stamps.then(|| segment.ts_val.wrapping_sub(segment.ts_ecr)),
             stamps: stamps.then_some((segment.ts_val, segment.ts_ecr)),
             clock_start_ms: self.config.stack.clock_start_ms,
+            app_limited: self.rates.as_ref().is_some_and(|rates| rates.app_limited()),
             ecn_echo: news.echo,
             marked,
             accurate: self.accurate.is_some(),

@@ -47,6 +47,7 @@ fn feedback(until_departure: Duration) -> Feedback {
         min_rtt: Duration::ZERO,
         one_way_delay: None,
         stamps: None,
+        app_limited: false,
         clock_start_ms: 0,
         ecn_echo: false,
         marked: 0,

@@ -25,6 +25,7 @@ fn feedback(millis: u64, delivered: u64, marked: u64) -> Feedback {
         min_rtt: rtt,
         one_way_delay: None,
         stamps: None,
+        app_limited: false,
         clock_start_ms: 0,
         ecn_echo: marked > 0,
         marked: marked * MSS,
@@ -129,8 +130,10 @@ fn unmarked_bytes_grow_the_window_also_beside_marks() {
     let grown = prague.window;
     prague.on_feedback(&Feedback { in_recovery: true, ..feedback(2, 10, 0) }, &mut window);
     assert!((prague.window - grown).abs() < 1e-9, "not in recovery");
-    prague.on_feedback(&Feedback { pipe_before: 10 * MSS, ..feedback(3, 10, 0) }, &mut window);
-    assert!((prague.window - grown).abs() < 1e-9, "not if the window is not used");
+    prague.on_feedback(&Feedback { app_limited: true, ..feedback(3, 10, 0) }, &mut window);
+    assert!((prague.window - grown).abs() < 1e-9, "not if the application lacks data");
+    prague.on_feedback(&Feedback { pipe_before: 10 * MSS, ..feedback(4, 10, 0) }, &mut window);
+    assert!(prague.window > grown, "also if pacing leaves the window empty");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //! The references are in the folder `reference` of this crate: the Linux 6.1 kernel's own queue
 //! disciplines and TCP on the set-ups of the articles, and on lines that no article has and
 //! nothing here but `bbr` was adjusted to; the same kernel on access lines for which `goodqueue
-//! advise` has settings; Linux 7.3 on all these lines and with RRUL; Linux 3.14 with voice beside
+//! advise` has settings; Linux 7.3 on all these lines, with RRUL, and with the rules of TCP Prague;
+//! Linux 3.14 with voice beside
 //! loads, and Linux 3.2 with loads; single flows of all four kernels and ns-2 in full; ns-2.35 on
 //! two articles' experiments, and some runs of one of them packet by packet; ns-3.44 on WiFi
 //! channels. Each says what was run, and per
@@ -146,6 +147,7 @@ pub fn set_ups() -> Result<Vec<SetUp>, Diagnostic> {
     read(include_str!("../reference/linux-6.1-lines.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/linux-7.3.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/linux-7.3-lines.json"), Kind::Linux, &mut all)?;
+    read(include_str!("../reference/linux-7.3-prague.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/linux-3.14.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/linux-3.2.json"), Kind::Linux, &mut all)?;
     read(include_str!("../reference/ns2-transients.json"), Kind::Transients, &mut all)?;

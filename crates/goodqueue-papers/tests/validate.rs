@@ -52,6 +52,25 @@ fn flows_of_other_rates_and_round_trips_have_the_window_of_linux_at_every_instan
 }
 
 #[test]
+fn prague_has_the_window_of_linux_at_every_instant() {
+    let names = ["prague_codel_ecn_10mbit_50ms", "prague_codel_ecn_2mbit_100ms", "prague_fifo60"];
+    let rows = rows(&names.map(|name| format!("flow/linux-7.3/{name}")).each_ref().map(String::as_str));
+    let distances: Vec<&Row> = rows.iter().filter(|row| row.figure == "window, distance").collect();
+    assert_eq!(distances.len(), names.len());
+    for row in distances {
+        let distance = row.simulated.expect("windows came out");
+        assert!(distance < 0.001, "{}: {distance}", row.set_up);
+    }
+}
+
+#[test]
+fn prague_and_cubic_share_dualpi2_as_in_linux() {
+    for row in rows(&["prague-7.3/dualpi2-16-16", "prague-7.3/alone-10-30", "prague-7.3/rtts-50"]) {
+        assert!(row.agrees, "{row:?}");
+    }
+}
+
+#[test]
 fn whole_runs_of_ns2_agree_packet_by_packet() {
     let rows = rows(&["packets"]);
     assert!(rows.len() >= 12, "{}", rows.len());

@@ -33,8 +33,32 @@ pub(super) struct Load {
     udp_ms: u32,
     voip: bool,
     #[serde(default)]
-    ecn: bool,
+    ecn: Ecn,
     seeds: u32,
+}
+
+/// What the hosts asked for: ECN or not, or by name.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(untagged)]
+enum Ecn {
+    Classic(bool),
+    Named(String),
+}
+
+impl Default for Ecn {
+    fn default() -> Self {
+        Self::Classic(false)
+    }
+}
+
+impl Ecn {
+    /// As scenarios have it.
+    fn value(&self) -> String {
+        match self {
+            Self::Classic(on) => on.to_string(),
+            Self::Named(name) => format!("\"{name}\""),
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -93,7 +117,7 @@ impl Load {
         // A hop's delay is one way: 500 µs for each millisecond of the round trip.
         let _ = writeln!(text, "delay = \"{}us\"", self.least_rtt_ms() * 500);
         text += "[[hops]]\nname = \"client\"\nside = \"client\"\ndown = \"unlimited\"\nup = \"1gbit\"\n";
-        let _ = writeln!(text, "[tcp]\nprofile = \"{profile}\"\necn = {}", self.ecn);
+        let _ = writeln!(text, "[tcp]\nprofile = \"{profile}\"\necn = {}", self.ecn.value());
         for flows in &self.flows {
             let _ = writeln!(
                 text,

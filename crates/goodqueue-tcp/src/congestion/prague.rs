@@ -6,8 +6,8 @@
 //! and others as a [`Release`]. One part is missing: segments keep their size below 1 Mbit/s, where
 //! Linux shortens them.
 //!
-//! A classic AQM is looked for if `ecn_fallback` is 1 ([`classic`]). The default is 0, as in Linux
-//! 5.15. For Linux 6 this part was removed.
+//! A classic AQM is looked for if `ecn_fallback` is 1. The default is 0, as in Linux 5.15. For
+//! Linux 6 this part was removed.
 //!
 //! One deviation from the draft. A mark within the target begins an event that cuts nothing, but
 //! lasts a round trip (`TCP_CA_CWR`), so cuts are whole round trips apart. In the draft the first

@@ -44,9 +44,10 @@ const BURSTS_PER_SECOND: f64 = 4096.0;
 /// Above this round-trip time the increase is not scaled (`MAX_SCALED_RTT`).
 const LONGEST_SCALED: Duration = Duration::from_millis(100);
 
-/// Values of `alpha_mode`: the first mark halves the window, or alpha begins at 1.
+/// Value of `alpha_mode`: the first mark halves the window.
 pub const HALVES: u64 = 0;
-/// See [`HALVES`].
+/// Value of `alpha_mode`: alpha begins at 1, so the first mark halves the window as well, and those
+/// after it cut nearly half.
 pub const BEGINS_AT_ONE: u64 = 1;
 
 /// Prague. The sender must have AccECN ([`Config::suited_to`](crate::Config::suited_to)); if the
@@ -432,23 +433,27 @@ impl<R: Release> Controller for Prague<R> {
             ),
             Parameter::time(
                 "v0",
-                Duration::from_micros(750),
+                classic::VARIATION,
                 [Duration::from_nanos(1), Duration::from_secs(1)],
                 "above 0s, at most 1s",
-                "arXiv:1911.00710 §3.1",
+                "arXiv:1911.00710v3; Linux V0_LG",
                 "variation of the RTT above which a queue looks classic",
             ),
             Parameter::time(
                 "d0",
-                Duration::from_millis(2),
+                classic::DEPTH,
                 [Duration::from_nanos(1), Duration::from_secs(1)],
                 "above 0s, at most 1s",
-                "arXiv:1911.00710 §3.1",
+                "arXiv:1911.00710v3; Linux D0_LG",
                 "depth above which a queue looks more classic",
             ),
         ],
         constants: &[
-            Constant { name: "first mark", value: "half of the window", source: "Linux prague_alpha_mode 0" },
+            Constant {
+                name: "first mark",
+                value: "half of the window, with alpha_mode 0",
+                source: "Linux prague_alpha_mode",
+            },
             Constant { name: "loss", value: "half of the window", source: "draft-04 §2.4.1" },
             Constant { name: "burst", value: "1/4096 s at the rate", source: "Linux prague_burst_shift" },
             Constant { name: "least rate", value: "100 kbit/s", source: "Linux MINIMUM_RATE" },

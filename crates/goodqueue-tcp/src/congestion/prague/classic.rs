@@ -1,5 +1,5 @@
 //! Looks for a classic AQM at the bottleneck: one that marks ECT(1) as it marks ECT(0). Beside
-//! classic flows Prague must then cut its window as they do (RFC 9331 §4.3, item 5).
+//! classic flows Prague must then cut its window as they do (RFC 9331 §4.3).
 //!
 //! A classic AQM lets a queue swing and an L4S AQM keeps it shallow, so a score rises with the
 //! variation and the depth of the queue, and falls where the variation is small (Briscoe and Ahmed,
@@ -20,10 +20,14 @@ const CLASSIC_ALPHA: f64 = 0.625;
 /// The largest exponent of a gain (`PRAGUE_MAX_SRTT_BITS`).
 const SLOWEST: u32 = 18;
 
+/// Default bounds of a queue that looks like that of an L4S AQM (`V0`, `D0`).
+pub(super) const VARIATION: Duration = Duration::from_micros(750);
+pub(super) const DEPTH: Duration = Duration::from_millis(2);
+
 /// What is known of the queue.
 #[derive(Clone, Debug)]
 pub(super) struct Detector {
-    /// Variation and depth of a queue between L4S and classic, in microseconds (`V0`, `D0`).
+    /// A queue that varies more, or is deeper, looks classic (`V0`, `D0`).
     pub(super) variation: Duration,
     pub(super) depth: Duration,
     /// Smoothed RTT and its mean deviation in microseconds; 0 before the first RTT.
@@ -39,8 +43,8 @@ pub(super) struct Detector {
 impl Default for Detector {
     fn default() -> Self {
         Self {
-            variation: Duration::from_micros(750),
-            depth: Duration::from_millis(2),
+            variation: VARIATION,
+            depth: DEPTH,
             srtt: 0.0,
             mdev: 1.0,
             shift: SLOWEST,
@@ -93,8 +97,8 @@ impl Detector {
     }
 }
 
-/// A binary logarithm in whole steps. What one step leaves is kept for the next, so their mean is
-/// exact. Only multiplications are needed, which give the same on every machine.
+/// A binary logarithm in whole numbers. The remainder is kept for the next value, so the mean is
+/// exact. Linux computes it so, as it has no fractions, and the score moves in the same steps here.
 #[derive(Clone, Debug)]
 struct Logarithm {
     /// From 1 to 2. It starts in the middle, in steps of the logarithm.

@@ -59,7 +59,6 @@ impl PacedRate {
 
     /// A round trip is over.
     pub(super) fn end_round(&mut self, srtt: Duration) {
-        self.start(srtt);
         self.average_rtt += (seconds(srtt) - self.average_rtt) * ROUND;
     }
 
@@ -76,7 +75,8 @@ impl PacedRate {
     }
 }
 
-/// Whether a window of so many bytes with headers is small.
+/// Returns whether the rate takes the place of a window whose packets have `bytes` in all, with
+/// headers.
 pub(super) fn is_small(bytes: f64) -> bool {
     bytes <= SMALL_WINDOW * PACKET
 }
